@@ -1,0 +1,38 @@
+PYTHON ?= python3
+ENV := .venv
+BIN := $(ENV)/bin
+READY := $(ENV)/.installed
+
+.PHONY: help install reproduce test lint format clean
+
+help:
+	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
+	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
+	@echo "make lint       ruff check, ruff format --check, mypy"
+	@echo "make format     let ruff rewrite"
+	@echo "make clean      remove the environment; results stay"
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(ENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+install: $(READY)
+
+reproduce: $(READY)
+	$(BIN)/jaxtheory run all --quick
+
+test: $(READY)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(ENV)

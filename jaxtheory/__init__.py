@@ -1,0 +1,117 @@
+"""jaxtheory: simulate transformer learning theory, and hold its claims against what is measured.
+
+    import jaxtheory
+    theory = jaxtheory.theories.get("random_walk")
+    run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(0, 0), steps=50)
+    data = jaxtheory.sweep(theory, theory.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=50)
+
+Importing jaxtheory asks JAX for one CPU device per core, where JAX has not started; `JAXTHEORY_DEVICES=1` opts out.
+"""
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxtheory import theories as theories
+    from jaxtheory.core.config import Config as Config
+    from jaxtheory.core.config import InputError as InputError
+    from jaxtheory.core.config import Size as Size
+    from jaxtheory.core.config import evaluation as evaluation
+    from jaxtheory.core.config import size as size
+    from jaxtheory.core.config import static as static
+    from jaxtheory.core.config import traced as traced
+    from jaxtheory.core.config import validate as validate
+    from jaxtheory.core.draws import run_key as run_key
+    from jaxtheory.core.theory import Algorithm as Algorithm
+    from jaxtheory.core.theory import Check as Check
+    from jaxtheory.core.theory import Theory as Theory
+    from jaxtheory.core.theory import conform as conform
+    from jaxtheory.engine import claims as claims
+    from jaxtheory.engine import plot as plot
+    from jaxtheory.engine import statistics as statistics
+    from jaxtheory.engine.claims import Claim as Claim
+    from jaxtheory.engine.claims import Figure as Figure
+    from jaxtheory.engine.claims import Verdict as Verdict
+    from jaxtheory.engine.plan import plan as plan
+    from jaxtheory.engine.simulate import Run as Run
+    from jaxtheory.engine.simulate import simulate as simulate
+    from jaxtheory.engine.sweep import sweep as sweep
+    from jaxtheory.engine.verify import verify as verify
+
+__version__ = "0.1.0"
+
+# Public names and where they live; loaded at first use, so that `jaxtheory --help` does not wait for JAX.
+_PUBLIC = {
+    **dict.fromkeys(("Config", "InputError", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"),
+    **dict.fromkeys(("Algorithm", "Check", "Theory", "conform"), "core.theory"),
+    **dict.fromkeys(("Claim", "Figure", "Verdict"), "engine.claims"),
+    **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
+    "run_key": "core.draws",
+    "plan": "engine.plan",
+    "sweep": "engine.sweep",
+    "verify": "engine.verify",
+}
+_MODULES = {
+    "theories": "theories",
+    "claims": "engine.claims",
+    "plot": "engine.plot",
+    "draws": "core.draws",
+    "attention": "core.attention",
+    "linalg": "core.linalg",
+}
+__all__ = [*_PUBLIC, *_MODULES]
+
+
+def _set_host_devices() -> None:
+    """One CPU device per core, unless JAX has started, the user has chosen, or JAXTHEORY_DEVICES says otherwise."""
+    wanted = os.environ.get("JAXTHEORY_DEVICES", "")
+    cores = (
+        int(wanted)
+        if wanted.isdigit() and int(wanted) > 0
+        else len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
+    chosen = "JAX_NUM_CPU_DEVICES" in os.environ or "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
+    if cores > 1 and not chosen:
+        os.environ.setdefault(
+            "NPROC", str(2 * cores)
+        )  # a larger host thread pool: LAPACK calls on every device can otherwise wait for each other
+        if "jax" not in sys.modules:
+            os.environ["JAX_NUM_CPU_DEVICES"] = str(cores)
+            return
+        with contextlib.suppress(RuntimeError):  # the backend has started: use what is there
+            importlib.import_module("jax").config.update("jax_num_cpu_devices", cores)
+
+
+def _set_compilation_cache() -> None:
+    """Keep compiled programs between processes, unless the user has chosen a place."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    place, shortest = os.path.join(base, "jaxtheory"), "0.2"
+    if "jax" not in sys.modules:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", place)
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", shortest)
+        return
+    config = importlib.import_module("jax").config
+    if config.jax_compilation_cache_dir is None:
+        config.update("jax_compilation_cache_dir", place)
+        config.update("jax_persistent_cache_min_compile_time_secs", float(shortest))
+
+
+_set_host_devices()
+_set_compilation_cache()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"jaxtheory.{_MODULES[name]}")
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(f"jaxtheory.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module 'jaxtheory' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

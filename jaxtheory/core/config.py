@@ -1,0 +1,227 @@
+"""Configs: frozen dataclasses whose leaves a sweep may vary.
+
+A theory's hyper-parameters are one `Config`, a pytree passed as the last argument of every function. Its fields are of four kinds:
+
+- `traced`: a number, a leaf; swept by vmap without recompilation;
+- `size`: a length that shapes arrays, a `Size` with a static capacity and a possibly traced value;
+- `static`: a hashable Python value; one compilation per value;
+- `evaluation`: a traced number that only metrics, baselines and analyses read; swept without training again.
+
+Each field carries its paper symbol, its meaning and its valid range, written as an interval such as `"[0, 1)"`.
+"""
+
+import dataclasses
+import difflib
+import math
+from typing import Any, NamedTuple, Self, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+
+ConfigType = TypeVar("ConfigType", bound="Config")
+
+
+class InputError(ValueError):
+    """A user's mistake: says what is wrong, which range is valid and what to do. The command line prints it without a traceback."""
+
+
+class Interval(NamedTuple):
+    """A range of numbers, read from a string such as `"(0, inf)"` or `"[0, 1]"`."""
+
+    low: float
+    high: float
+    closed_low: bool
+    closed_high: bool
+
+    @classmethod
+    def parse(cls, text: str) -> "Interval":
+        low, high = (float(end) for end in text[1:-1].split(","))
+        return cls(low, high, text[0] == "[", text[-1] == "]")
+
+    def __contains__(self, value: Any) -> bool:
+        above = value >= self.low if self.closed_low else value > self.low
+        below = value <= self.high if self.closed_high else value < self.high
+        return bool(above and below)  # False for NaN
+
+    def __str__(self) -> str:
+        return f"{'[' if self.closed_low else '('}{self.low:g}, {self.high:g}{']' if self.closed_high else ')'}"
+
+
+class Field(NamedTuple):
+    """What a config field is: `kind` in {traced, size, static, evaluation}; `valid` an Interval, or the choices of a static field."""
+
+    name: str
+    symbol: str
+    kind: str
+    default: Any
+    valid: Interval | tuple
+    meaning: str
+    unit: str
+    integer: bool
+
+
+def _field(kind: str, default: Any, symbol: str, meaning: str, valid: Any, unit: str) -> Any:
+    metadata = {"kind": kind, "symbol": symbol, "meaning": meaning, "valid": valid, "unit": unit}
+    return struct.field(pytree_node=kind != "static", default=default, metadata=metadata)
+
+
+def traced(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
+    """A number that training or the data law reads; an int default makes an integer field."""
+    return _field("traced", default, symbol, meaning, Interval.parse(valid), unit)
+
+
+def evaluation(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
+    """A number that only metrics, baselines and analyses read."""
+    return _field("evaluation", default, symbol, meaning, Interval.parse(valid), unit)
+
+
+def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit: str = "") -> Any:
+    """A length that shapes arrays; annotate the field as `Size | int`."""
+    return _field("size", default, symbol, meaning, Interval.parse(valid), unit)
+
+
+def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
+    """A hashable Python value, one of `choices`."""
+    return _field("static", default, symbol, meaning, tuple(choices), "")
+
+
+class Size(struct.PyTreeNode):
+    """A length: `cap` shapes the arrays, `n` counts the valid leading entries.
+
+    `value` None means n = cap and folds away at compile time; a sweep that pads several lengths into one capacity sets it.
+    """
+
+    cap: int = struct.field(pytree_node=False)
+    value: Any = None
+
+    @property
+    def n(self) -> Any:
+        """The number of valid entries: a Python int, or a traced integer in a padded sweep."""
+        return self.cap if self.value is None else self.value
+
+    def mask(self) -> jax.Array:
+        """(cap,) booleans, True on the n valid leading entries."""
+        return jnp.arange(self.cap) < jnp.asarray(self.n, int)
+
+    @property
+    def real(self) -> Any:
+        """n for arithmetic with floats: a Python int, or a traced number of the default float dtype."""
+        return self.cap if self.value is None else jnp.asarray(self.value, float)
+
+    @classmethod
+    def wrap(cls, length: "Size | int") -> "Size":
+        return length if isinstance(length, Size) else cls(int(length))
+
+
+class Config(struct.PyTreeNode):
+    """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and `evaluation`.
+
+    Override `violations` for conditions between fields.
+    """
+
+    def __post_init__(self) -> None:
+        for name, field in fields(type(self)).items():
+            value = getattr(self, name)
+            if field.kind == "size" and isinstance(value, int | np.integer) and not isinstance(value, bool):
+                object.__setattr__(self, name, Size(int(value)))
+
+    def pad(self, **capacities: int) -> Self:
+        """Raise the capacity of size fields and keep their values: `config.pad(num_states=20)`."""
+        padded = {}
+        for name, capacity in capacities.items():
+            word = resolve(type(self), name)
+            old = getattr(self, word)
+            if not isinstance(old, Size):
+                raise InputError(f"{word} is no size field; only sizes can be padded")
+            if capacity < old.cap:
+                raise InputError(f"{word}: capacity {capacity} is below the present {old.cap}")
+            padded[word] = Size(capacity, old.n) if capacity > old.cap else old
+        return self.replace(**padded)
+
+    def violations(self) -> list[str]:
+        """Messages for conditions between fields that fail, each naming field, value, range and remedy."""
+        return []
+
+
+def fields(config_type: type) -> dict[str, Field]:
+    """The table of a Config's fields, by word."""
+    table = {}
+    for f in dataclasses.fields(config_type):
+        meta = f.metadata
+        if "kind" not in meta:
+            raise InputError(f"{config_type.__name__}.{f.name}: make fields with traced, size, static or evaluation")
+        integer = meta["kind"] == "size" or (isinstance(f.default, int) and not isinstance(f.default, bool))
+        table[f.name] = Field(f.name, meta["symbol"], meta["kind"], f.default, meta["valid"], meta["meaning"], meta["unit"], integer)
+    return table
+
+
+def suggest(name: str, known: Any) -> str:
+    """A hint for an unknown name: the closest known one, or all of them."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
+
+
+def resolve(config_type: type, name: str) -> str:
+    """The word of a field given by word or paper symbol. Raises InputError with the closest name when there is none."""
+    table = fields(config_type)
+    if name in table:
+        return name
+    by_symbol = {field.symbol: word for word, field in table.items()}
+    if name in by_symbol:
+        return by_symbol[name]
+    raise InputError(f"unknown field {name!r}; {suggest(name, [*table, *by_symbol])}")
+
+
+def _violation(field: Field, value: Any) -> str | None:
+    """Why one value of one field is invalid, or None. Tracers pass: a value must be concrete to be judged."""
+    label = f"{field.name} ({field.symbol})"
+    if field.kind == "static":
+        if isinstance(value, jax.Array | np.ndarray):
+            return f"{label} is static and takes a plain Python value, not an array; choose one of {', '.join(map(repr, field.valid))}"
+        if not any(value == choice and type(value) is type(choice) for choice in field.valid):
+            return f"{label} = {value!r}: choose one of {', '.join(map(repr, field.valid))}"
+        return None
+    number = value.n if isinstance(value, Size) else value
+    if isinstance(number, jax.core.Tracer):
+        return None
+    kind = "an integer" if field.integer else "a number"
+    expected = f"{kind} in {field.valid}{' ' + field.unit if field.unit else ''} ({field.meaning})"
+    for entry in np.ravel(number):
+        if isinstance(entry, bool | np.bool_ | str | bytes) or not np.issubdtype(np.asarray(entry).dtype, np.number):
+            return f"{label} = {entry!r}: must be {expected}"
+        if not math.isfinite(entry) or entry not in field.valid or (field.integer and entry != int(entry)):
+            return f"{label} = {entry!s}: must be {expected}"
+    if isinstance(value, Size) and np.any(np.asarray(number) > value.cap):
+        return f"{label} = {number!s} exceeds its capacity {value.cap}: raise it with config.pad({field.name}=...)"
+    return None
+
+
+def validate(config: Config) -> None:
+    """Check every field and the conditions between fields. Raises InputError that lists all violations, a line each."""
+    lines = [why for name, field in fields(type(config)).items() if (why := _violation(field, getattr(config, name)))]
+    lines = lines or config.violations()
+    if lines:
+        raise InputError("\n".join(lines))
+
+
+def validate_value(config_type: type, name: str, value: Any) -> None:
+    """Check one value of one field, for axes that are read before any config exists."""
+    field = fields(config_type)[resolve(config_type, name)]
+    why = _violation(field, value)
+    if why:
+        raise InputError(why)
+
+
+def canonical(config: ConfigType, dtype: Any) -> ConfigType:
+    """The config with every traced leaf a NumPy scalar of one dtype, so that 1, 1.0 and float32(1) share a compilation."""
+    new: dict[str, Any] = {}
+    for name, field in fields(type(config)).items():
+        value = getattr(config, name)
+        if field.kind in ("traced", "evaluation"):
+            new[name] = np.asarray(value, np.int32 if field.integer else dtype)
+        elif field.kind == "size" and value.value is not None:
+            new[name] = Size(value.cap, np.asarray(value.value, np.int32))
+    return config.replace(**new)

@@ -1,0 +1,70 @@
+"""Random draws that do not depend on how large the arrays are.
+
+Threefry keeps the prefix of a draw when its leading axis grows, and `split(key, n)[i]` does not depend on n. So an array with several
+growing axes is drawn with one level of keys per axis, the last axis in one call: entry (i, j, k) depends on the key, i, j and k only.
+Entries beyond a `Size`'s value are zero. Integer draws use float32 uniforms (resolution 2^-23) whatever the run's dtype.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxtheory.core.config import Size
+
+PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
+
+
+def run_key(k: int, seed: int) -> jax.Array:
+    """The key of one run, `fold_in(key(k), seed)`: the same for every point of a sweep, so points share random numbers."""
+    return jax.random.fold_in(jax.random.key(k, impl="threefry2x32"), seed)
+
+
+def masked(values: Array, *axes: Size | int) -> Array:
+    """Zero the entries of (cap_1, ..., cap_m, ...) beyond each axis' value."""
+    for i, axis in enumerate(axes):
+        if isinstance(axis, Size) and axis.value is not None:
+            mask = axis.mask().reshape((-1,) + (1,) * (values.ndim - i - 1))
+            values = jnp.where(mask, values, jnp.zeros((), values.dtype))
+    return values
+
+
+def stable(draw: Callable, key: Array, *axes: Size | int) -> Array:
+    """An array of shape (cap_1, ..., cap_m) from draw(key, shape), one key level per axis but the last, zero beyond each value."""
+    caps = [axis.cap if isinstance(axis, Size) else axis for axis in axes]
+
+    def level(k: Array, depth: int) -> Array:
+        if depth == len(caps) - 1:
+            return draw(k, (caps[-1],))
+        return jax.vmap(lambda row: level(row, depth + 1))(jax.random.split(k, caps[depth]))
+
+    return masked(level(key, 0), *axes)
+
+
+def normal(key: Array, *axes: Size | int) -> Float[Array, "..."]:
+    """Standard normal entries, default float dtype."""
+    return stable(jax.random.normal, key, *axes)
+
+
+def uniform(key: Array, *axes: Size | int) -> Float[Array, "..."]:
+    """Entries uniform on [0, 1), float32 whatever the run's dtype."""
+    return stable(lambda k, shape: jax.random.uniform(k, shape, jnp.float32), key, *axes)
+
+
+def bernoulli(key: Array, p: Float[Array, ""] | float, *axes: Size | int) -> Bool[Array, "..."]:
+    """True with probability p (exact at p = 0 and 1, else to 2^-23), False beyond each value."""
+    return masked(uniform(key, *axes) < jnp.asarray(p, jnp.float32), *axes)
+
+
+def integers(key: Array, n: Int[Array, ""] | int, *axes: Size | int) -> Int[Array, "..."]:
+    """Uniform integers in [0, n) as int32, n possibly traced and below 2^23."""
+    scaled = (uniform(key, *axes) * jnp.asarray(n, jnp.float32)).astype(jnp.int32)
+    return masked(jnp.minimum(scaled, jnp.asarray(n, jnp.int32) - 1), *axes)
+
+
+def distinct(key: Array, population: Size | int, count: int) -> Int[Array, " count"]:
+    """`count` distinct integers in [0, n), in random order: the places of the smallest of n uniforms. Needs count <= n."""
+    size = Size.wrap(population)
+    order = jnp.where(size.mask(), uniform(key, size), jnp.inf)
+    return jnp.argsort(order)[:count].astype(jnp.int32)

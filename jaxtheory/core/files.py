@@ -1,0 +1,28 @@
+"""Modules of a user's own: a file that defines THEORY, FIGURES, or both."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from jaxtheory.core.config import InputError
+
+
+def load(path: str | Path) -> ModuleType:
+    """The module of a file. Raises InputError when it is missing or cannot be executed."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"{file}: no such file")
+    name = f"jaxtheory_user_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise InputError(f"{file}{where}: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,38 @@
+"""Averages over seeds that leave out diverged runs and say how many."""
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+
+class Average(NamedTuple):
+    """Mean over a dimension, its standard error, and how many entries were averaged and left out (NaN)."""
+
+    mean: xr.DataArray
+    error: xr.DataArray
+    n: xr.DataArray
+    excluded: xr.DataArray
+
+
+def average(values: xr.DataArray, dim: str = "seed") -> Average:
+    """mean = sum over the finite entries / n, error = standard deviation (n - 1) / sqrt(n); NaN where n = 0, error NaN where n < 2."""
+    good = np.isfinite(values)
+    n = good.sum(dim=dim)
+    kept = values.where(good)
+    mean = kept.mean(dim)
+    spread = ((kept - mean) ** 2).sum(dim) / (n - 1).where(n > 1)
+    return Average(mean, np.sqrt(spread / n.where(n > 0)), n, values.sizes[dim] - n)
+
+
+def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:
+    """The share of entries of a boolean array along a dimension."""
+    return holds.astype(float).mean(dim=dim)
+
+
+def slope(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Least-squares slope of log(values) against log(coordinate `dim`): the exponent of a power law."""
+    x = np.log(values[dim].astype(float))
+    y = np.log(values)
+    x = x - x.mean(dim)
+    return (x * y).sum(dim) / (x**2).sum(dim)

@@ -1,0 +1,141 @@
+"""A theory's checks, run over its examples with random values of the traced fields, in float64."""
+
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
+from jaxtheory.core.draws import run_key
+from jaxtheory.core.theory import Check, Theory, conform
+from jaxtheory.engine.request import numerics
+
+STANDARD_ERRORS = 5.0
+
+
+class CheckRow(NamedTuple):
+    """A check on one example: the worst error over the seeds, in the unit of its tolerance."""
+
+    example: int
+    check: str
+    source: str
+    kind: str
+    error: float
+    tolerance: float
+    passed: bool
+
+
+class AssumptionRow(NamedTuple):
+    """A condition of the source on one example: whether it holds, and by how much."""
+
+    example: int
+    name: str
+    holds: bool
+    margin: float
+
+
+class Table(NamedTuple):
+    """What `verify` found."""
+
+    checks: list[CheckRow]
+    assumptions: list[AssumptionRow]
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.checks) and all(row.passed for row in self.checks)
+
+
+def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
+    """Run every check (or those named in `only`) on every example and `seeds` random variations of its traced fields, in float64.
+
+    equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample: |got - want| in standard errors, at most 5.
+    A number that is not finite fails. A check that applies to no example fails.
+    """
+    conform(theory)
+    rows: list[CheckRow] = []
+    with numerics("float64") as dtype:
+        examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
+        for check in theory.checks:
+            if only is not None and check.name not in only:
+                continue
+            found = [row for i, example in enumerate(examples) if (row := run_check(check, i, *example)) is not None]
+            rows += found or [CheckRow(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False)]
+        assumptions = [row for i, e in enumerate(theory.examples) for row in assess(theory, i, canonical(e, dtype))]
+    return Table(rows, assumptions)
+
+
+def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> tuple[Config, Config]:
+    """The example, and `seeds` copies stacked along a leading axis: the first as it is, the others with each real field times 2^U(-1, 1).
+
+    Zeros, integers, values on a closed end of their range, and evaluation fields at such ends stay; values stay within their range.
+    """
+    random = np.random.default_rng([zlib.crc32(theory.name.encode()), index])
+    copies = [canonical(example, dtype)]
+    for _ in range(seeds - 1):
+        new = {}
+        for name, field in fields(type(example)).items():
+            value = getattr(example, name)
+            if field.kind not in ("traced", "evaluation") or field.integer or value == 0:
+                continue
+            valid = field.valid
+            if not isinstance(valid, Interval) or value in (valid.low, valid.high):
+                continue
+            for _ in range(100):
+                candidate = float(value) * 2 ** random.uniform(-1, 1)
+                if candidate in valid:
+                    new[name] = candidate
+                    break
+        copy = canonical(example.replace(**new), dtype)
+        validate(copy)
+        copies.append(copy)
+    return example, jax.tree.map(lambda *leaves: np.stack(leaves), *copies) if jax.tree.leaves(copies[0]) else copies[0]
+
+
+def run_check(check: Check, index: int, example: Config, varied: Config) -> CheckRow | None:
+    """The worst of the variations, or None where the check does not apply."""
+    if jax.eval_shape(lambda: check.fn(run_key(0, 0), example)) is None:
+        return None
+    leaves = jax.tree.leaves(varied)
+    n = len(leaves[0]) if leaves else 1
+    base = zlib.crc32(check.name.encode()) % 2**31
+    keys = jax.vmap(lambda i: jax.random.fold_in(run_key(base, index), i))(jnp.arange(n))
+    parts = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)))(keys, varied)
+    return CheckRow(index, check.name, check.source, check.kind, *judge(check, *jax.device_get(parts)))
+
+
+def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:
+    """(error, tolerance, passed) over the leading axis of variations."""
+    tolerance = STANDARD_ERRORS if check.kind == "sample" else check.tolerance
+    worst = -np.inf
+    errors = jax.tree.leaves(error) if error is not None else [None] * len(jax.tree.leaves(got))
+    for g, w, e in zip(jax.tree.leaves(got), jax.tree.leaves(want), errors, strict=True):
+        g, w = np.asarray(g, float), np.asarray(w, float)
+        if g.shape != w.shape:
+            raise ValueError(f"{check.name}: got shape {g.shape[1:]}, want {w.shape[1:]}")
+        for i in range(len(g)):
+            if check.kind == "equal":
+                scale = np.max(np.abs(w[i]), initial=0.0)
+                gap = np.max(np.abs(g[i] - w[i]), initial=0.0)
+                found = gap if scale == 0 else gap / scale
+            elif check.kind == "bound":
+                found = np.max((g[i] - w[i]) / np.where(w[i] == 0, 1, np.abs(w[i])), initial=-np.inf)
+            else:
+                spread = np.asarray(e, float)[i]
+                gap = np.abs(g[i] - w[i])
+                found = np.max(np.where(spread > 0, gap / np.where(spread > 0, spread, 1), np.where(gap <= 1e-11, 0, np.inf)), initial=0.0)
+            if not np.all(np.isfinite(g[i])) or not np.all(np.isfinite(w[i])):
+                found = np.inf
+            worst = max(worst, float(found))
+    return worst, tolerance, bool(worst <= tolerance)
+
+
+def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
+    """The source's conditions on one example's problem."""
+    if any(isinstance(v, Size) and v.value is not None for v in jax.tree.leaves(config, is_leaf=lambda x: isinstance(x, Size))):
+        config = config.replace(**{n: Size(int(getattr(config, n).n)) for n, f in fields(type(config)).items() if f.kind == "size"})
+    problem = jax.jit(theory.problem)(run_key(0, 0), config)
+    found = theory.assumptions(problem, config)
+    return [AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin))) for name, (holds, margin) in found.items()]
