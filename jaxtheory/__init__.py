@@ -58,6 +58,7 @@ _MODULES = {
     "theories": "theories",
     "claims": "engine.claims",
     "plot": "engine.plot",
+    "statistics": "engine.statistics",
     "draws": "core.draws",
     "attention": "core.attention",
     "linalg": "core.linalg",

@@ -68,13 +68,13 @@ def init(key, problem, config):
 def loss(params, batch, problem, config):
     """L(w) = 1/(2B) sum_b (<w, x_b> - y_b)^2."""
     residual = batch.inputs @ params.weights - batch.labels
-    return jnp.sum(residual**2) / (2 * config.batch_size.n)
+    return jnp.sum(residual**2) / (2 * config.batch_size.real)
 
 
 def gradient(params, batch, problem, config):
     """dL/dw = 1/B sum_b (<w, x_b> - y_b) x_b."""
     residual = batch.inputs @ params.weights - batch.labels
-    return Params(residual @ batch.inputs / config.batch_size.n)
+    return Params(residual @ batch.inputs / config.batch_size.real)
 
 
 def sgd_init(key, problem, config):
@@ -100,15 +100,15 @@ def metrics(params, problem, config):
 
 def predict(problem, config, steps):
     """E L at step t, exactly: with e_t = E|w_t - w*|^2, e_(t+1) = (1 - 2 eta + eta^2 (B + d + 1)/B) e_t + eta^2 sigma^2 d/B."""
-    d, b, eta = config.dimension.n, config.batch_size.n, config.learning_rate
+    d, b, eta = config.dimension.real, config.batch_size.real, config.learning_rate
     rate = 1 - 2 * eta + eta**2 * (b + d + 1) / b
     floor = eta**2 * config.noise**2 * d / b / (1 - rate)
-    return {"loss": ((1 - floor) * rate ** jnp.asarray(steps) + floor + config.noise**2) / 2}
+    return {"loss": ((1 - floor) * rate ** jnp.asarray(steps, float) + floor + config.noise**2) / 2}
 
 
 def assumptions(problem, config):
     """SGD is stable when its rate is below 1, that is eta < 2B/(B + d + 1)."""
-    margin = 2 * config.batch_size.n / (config.batch_size.n + config.dimension.n + 1) - config.learning_rate
+    margin = 2 * config.batch_size.real / (config.batch_size.real + config.dimension.real + 1) - config.learning_rate
     return {"stable step": (margin > 0, margin)}
 
 

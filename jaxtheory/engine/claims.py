@@ -18,7 +18,7 @@ EXPECTED = ("holds", "refuted", "open")
 
 
 class Verdict(NamedTuple):
-    """Whether a claim holds, the number that decides, the threshold it is held against (in words where it is a range), and the sample size."""
+    """Whether a claim holds, the number that decides, its threshold (in words where it is a range), and the sample size."""
 
     holds: bool
     measured: float

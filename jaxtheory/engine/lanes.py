@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, InputError, suggest
+from jaxtheory.core.config import Config, InputError
 from jaxtheory.engine.program import NEVER, Program
 
 
@@ -171,11 +171,9 @@ def run_lanes(
         )
     diverged = np.asarray(diverged)
     bad = diverged != NEVER
-    if which is not None and (unknown := set(which) - set(seen)):
-        raise InputError(f"record: unknown metric {sorted(unknown)[0]!r}; {suggest(sorted(unknown)[0], seen)}")
     analyses = jax.device_get(program.analyses(problem_, shared_, own_, values_, state, used))
     analyses = {n: blank(with_baselines(v, fixed.get(n)), bad) for n, v in analyses.items()}
-    curves = jax.device_get(program.predict(problem_, shared_, own_, values_, used, records)) if predictions else {}
+    curves = jax.device_get(program.predict(tuple(records.tolist()))(problem_, shared_, own_, values_, used)) if predictions else {}
     return Outcome({n: stack(v, records) for n, v in seen.items()}, analyses, curves, diverged, state, problem)
 
 

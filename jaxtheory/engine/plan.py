@@ -26,6 +26,7 @@ from jaxtheory.engine.request import (
     Axis,
     Point,
     check_config,
+    check_record,
     checked_algorithm,
     checked_steps,
     numerics,
@@ -348,8 +349,9 @@ def prepare(
         raise InputError("algorithm is given and also stands on an axis")
     places = read_seeds(seeds)
     points = read_points(theory, config, axes, name, checked_steps(steps))
-    schedule(record, [p.steps for p in points])  # raises where it is invalid
+    _, which = schedule(record, [p.steps for p in points])
     with numerics(dtype) as float_dtype:
+        check_record(theory, name, canonical(config, float_dtype), which)
         buckets = make_buckets(theory, points, places, mode, float_dtype, stop is not None, devices or jax.local_device_count())
         programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for b in buckets}
     problems = sum(len({(r.seed, r.shared) for r in b.rows}) for b in buckets)

@@ -50,7 +50,7 @@ def series(
     values = values.squeeze(drop=True) if values.ndim > 2 else values
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
-    lost = int(np.isnan(values).all(dim=[d for d in values.dims if d != "seed"]).sum())
+    lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
     found = average(values)
     at = values[x].values
     few = len(at) <= 20 if markers is None else markers

@@ -106,15 +106,21 @@ class Program:
         self.init = jax.jit(self._init)
         self.train_block = jax.jit(self._spread(self._train_block, 8, 3))
         self.baselines = jax.jit(self._spread(self._baselines, 3, 1))
-        self.predict = jax.jit(self._spread(self._predict, 4, 2))
         self.analyses = jax.jit(self._spread(functools.partial(self._measure, "analyses", None), 5, 1))
         self._metrics: dict[frozenset[str] | None, Callable] = {}
+        self._curves: dict[tuple[int, ...], Callable] = {}
 
     def metrics(self, names: frozenset[str] | None) -> Callable:
         """The metrics program of some names (None: all)."""
         if names not in self._metrics:
             self._metrics[names] = jax.jit(self._spread(functools.partial(self._measure, "metrics", names), 5, 1))
         return self._metrics[names]
+
+    def predict(self, steps: tuple[int, ...]) -> Callable:
+        """The program of the theory's curves at some steps."""
+        if steps not in self._curves:
+            self._curves[steps] = jax.jit(self._spread(functools.partial(self._predict, np.array(steps, np.int32)), 4, 1))
+        return self._curves[steps]
 
     def _spread(self, function: Callable, arrays: int, scalars: int) -> Callable:
         """Give each device its rows: the first `arrays` arguments are split along the row axis, the others are common."""
@@ -222,7 +228,7 @@ class Program:
 
         return in_slots(batched(row, self.rows), self.layout.slots, used, problem, shared, values)
 
-    def _predict(self, problem: Any, shared: dict, own: dict, values: dict, used: Any, steps: Any) -> Any:
+    def _predict(self, steps: np.ndarray, problem: Any, shared: dict, own: dict, values: dict, used: Any) -> Any:
         def row(problem: Any, shared: dict, own: dict, values: dict) -> Any:
             def run(own: dict, values: dict, _: Any) -> Any:
                 one = lambda values: self.theory.predict(problem, self.config(shared, own, values), steps)  # noqa: E731

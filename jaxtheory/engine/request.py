@@ -91,6 +91,22 @@ def schedule(record: Any, steps: Iterable[int]) -> tuple[np.ndarray, dict[str, s
     return np.unique(np.concatenate(places)).astype(np.int32), None
 
 
+def check_record(theory: Theory, algorithm: str, config: Config, which: Mapping[str, Any] | None) -> None:
+    """Raise InputError where `record` names a metric the theory does not have."""
+    if which is None:
+        return
+    alg = theory.algorithms[algorithm]
+
+    def metrics(key: Any, config: Config) -> Any:
+        problem = theory.problem(key, config)
+        return theory.metrics(alg.params(alg.init(key, problem, config), problem, config), problem, config)
+
+    known = jax.eval_shape(metrics, jax.random.key(0), config)
+    for name in which:
+        if name not in known:
+            raise InputError(f"record: unknown metric {name!r}; {suggest(name, known)}")
+
+
 def read_axes(theory: Theory, vary: Mapping | None, zipped: Any) -> tuple[Axis, ...]:
     """The axes of `vary` and `zip`, with every value checked. Raises InputError for unknown fields, bad values, uneven or repeated axes."""
     groups = [(name, {name: values}) for name, values in (vary or {}).items()]

@@ -11,7 +11,7 @@ from jaxtheory.core.config import Config, InputError, Size, canonical, fields
 from jaxtheory.core.theory import Theory, conform
 from jaxtheory.engine.lanes import Lanes, Run, run_lanes
 from jaxtheory.engine.program import NEVER, Layout, leaf_names, program
-from jaxtheory.engine.request import check_config, checked_algorithm, checked_steps, numerics, schedule
+from jaxtheory.engine.request import check_config, check_record, checked_algorithm, checked_steps, numerics, schedule
 
 
 def simulate(
@@ -41,6 +41,7 @@ def simulate(
     records, which = schedule(record, [steps])
     with numerics(dtype) as float_dtype:
         config = canonical(config, float_dtype)
+        check_record(theory, name, config, which)
         prog = program(theory, name, config, Layout())
         shared = {
             n: np.asarray(getattr(config, n).n if isinstance(getattr(config, n), Size) else getattr(config, n)) for n in leaf_names(config)

@@ -17,8 +17,8 @@ class Average(NamedTuple):
 
 def average(values: xr.DataArray, dim: str = "seed") -> Average:
     """mean = sum over the finite entries / n, error = standard deviation (n - 1) / sqrt(n); NaN where n = 0, error NaN where n < 2."""
-    good = np.isfinite(values)
-    n = good.sum(dim=dim)
+    good: xr.DataArray = abs(values) < np.inf
+    n: xr.DataArray = good.sum(dim)
     kept = values.where(good)
     mean = kept.mean(dim)
     spread = ((kept - mean) ** 2).sum(dim) / (n - 1).where(n > 1)
@@ -27,7 +27,7 @@ def average(values: xr.DataArray, dim: str = "seed") -> Average:
 
 def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:
     """The share of entries of a boolean array along a dimension."""
-    return holds.astype(float).mean(dim=dim)
+    return holds.mean(dim)
 
 
 def slope(values: xr.DataArray, dim: str) -> xr.DataArray:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
@@ -229,7 +230,7 @@ def own_shapes(theory: Theory, algorithm: str, point: Point, known: dict[tuple, 
         *lengths.values(),
     )
     if where not in known:
-        config = canonical(point.config.replace(**{n: Size(v) for n, v in lengths.items()}), np.float32)
+        config = canonical(point.config.replace(**{n: Size(v) for n, v in lengths.items()}), jnp.result_type(float))
 
         def everything(key: Any, config: Config) -> Any:
             alg = theory.algorithms[algorithm]

@@ -51,7 +51,7 @@ class Table(NamedTuple):
 def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
     """Run every check (or those named in `only`) on every example and `seeds` random variations of its traced fields, in float64.
 
-    equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample: |got - want| in standard errors, at most 5.
+    equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample: |got - want| standard errors, at most 5.
     A number that is not finite fails. A check that applies to no example fails.
     """
     conform(theory)

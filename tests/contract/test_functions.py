@@ -1,0 +1,126 @@
+"""Every theory's functions compose with jit, vmap, grad and jvp; the closed gradient is autodiff's; programs lower for every backend."""
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.contract import ALGORITHMS, CASES, config_of, material
+
+import jaxtheory
+from jaxtheory.core.config import canonical, fields
+from jaxtheory.theories import get, names
+
+# float32: allowed |closed - autodiff| over the largest entry; both are float32, so this is rounding of sums over batches and tokens
+FLOAT32 = {"random_walk": 2e-5, "attention_pruning": 2e-4}
+
+
+@pytest.mark.parametrize("name", names())
+def test_conforms(name):
+    jaxtheory.conform(get(name))
+    assert get(name).examples and get(name).checks
+
+
+def worst(got, want):
+    """The largest difference over the largest entry, per array."""
+    gaps = [
+        (np.max(np.abs(g - w), initial=0.0), np.max(np.abs(w), initial=0.0))
+        for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True)
+    ]
+    top = max(w for _, w in gaps)
+    return max(g for g, _ in gaps) / top if top else max(g for g, _ in gaps)
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_gradient_is_autodiff_under_jit_of_vmap(name, i):
+    theory, config = get(name), config_of(name, i)
+
+    def both(key):
+        problem, batch, params = material(theory, config, key)
+        return theory.gradient(params, batch, problem, config), jax.grad(theory.loss)(params, batch, problem, config)
+
+    got, want = jax.jit(jax.vmap(both))(jax.random.split(jax.random.key(3), 3))
+    assert jax.tree.structure(got) == jax.tree.structure(want)
+    assert worst(*jax.device_get((got, want))) <= 1e-11
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_gradient_in_float32(name, i):
+    theory = get(name)
+    with jax.enable_x64(False):
+        config = config_of(name, i, np.float32)
+        problem, batch, params = material(theory, config)
+        assert all(x.dtype == jnp.float32 for x in jax.tree.leaves(params))
+        got = theory.gradient(params, batch, problem, config)
+        want = jax.grad(theory.loss)(params, batch, problem, config)
+    assert worst(*jax.device_get((got, want))) <= FLOAT32[name]
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_loss_composes(name, i):
+    """vmap over params and over every real config leaf equals a loop; jvp equals <gradient, direction>."""
+    theory, config = get(name), config_of(name, i)
+    problem, batch, params = material(theory, config)
+    loss = jax.jit(lambda params, config: theory.loss(params, batch, problem, config))
+    scaled = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x]), params)
+    several = jax.vmap(loss, in_axes=(0, None))(scaled, config)
+    alone = [loss(jax.tree.map(lambda x, k=k: x[k], scaled), config) for k in range(2)]
+    np.testing.assert_allclose(several, alone, rtol=1e-12)
+
+    traced = [n for n, f in fields(type(config)).items() if f.kind == "traced" and not f.integer]
+    stacked = config.replace(**{n: np.stack([getattr(config, n)] * 2) for n in traced})
+    axes = jax.tree.map(lambda x: 0 if np.ndim(x) else None, stacked)
+    over_config = jax.vmap(loss, in_axes=(None, axes))(params, stacked)
+    np.testing.assert_allclose(over_config, np.stack([loss(params, config)] * 2), rtol=1e-12)
+
+    direction = jax.tree.map(jnp.cos, params)
+    _, slope = jax.jvp(lambda p: loss(p, config), (params,), (direction,))
+    want = sum(
+        jnp.vdot(g, d)
+        for g, d in zip(jax.tree.leaves(theory.gradient(params, batch, problem, config)), jax.tree.leaves(direction), strict=True)
+    )
+    np.testing.assert_allclose(slope, want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "i", "algorithm"), ALGORITHMS)
+def test_step_and_metrics_lower_for_every_backend(name, i, algorithm):
+    theory = get(name)
+    alg = theory.algorithms[algorithm]
+    with jax.enable_x64(False):
+        config = canonical(theory.examples[i], np.float32)
+        problem = jax.eval_shape(theory.problem, jax.random.key(0), config)
+        state = jax.eval_shape(alg.init, jax.random.key(0), problem, config)
+
+        def program(key, state, problem, config):
+            batch = (alg.sample or theory.sample)(jax.random.wrap_key_data(key), problem, config)
+            new = alg.step(jax.random.wrap_key_data(key), jnp.int32(0), state, batch, problem, config)
+            return new, theory.metrics(alg.params(new, problem, config), problem, config)
+
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(np.shape(x), x.dtype), (state, problem, config))
+        key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+        exported = jax.export.export(
+            jax.jit(lambda key, *flat: jax.tree.leaves(program(key, *rebuild(flat)))), platforms=("cpu", "cuda", "tpu")
+        )
+        leaves, tree = jax.tree.flatten(shapes)
+        rebuild = lambda flat: jax.tree.unflatten(tree, flat)  # noqa: E731
+        assert set(exported(key, *leaves).platforms) == {"cpu", "cuda", "tpu"}
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_predictions_name_metrics_and_dims_match(name, i):
+    theory, config = get(name), config_of(name, i)
+    problem, _, params = material(theory, config)
+    seen = theory.metrics(params, problem, config)
+    curves = theory.predict(problem, config, np.arange(4))
+    assert {n.partition(":")[0] for n in curves} <= set(seen)
+    assert all(np.shape(v)[0] == 4 for v in curves.values())
+    values = {**seen, **theory.analyses(params, problem, config)}
+    fixed = theory.baselines(problem, config)
+    assert set(fixed) <= set(values)
+    for n, value in values.items():
+        shape = list(np.shape(value))
+        if n in fixed:
+            shape[-1] += np.shape(fixed[n])[-1]
+        assert len(theory.dims.get(n, ())) == len(shape), n
+        for dim, length in zip(theory.dims.get(n, ()), shape, strict=True):
+            assert len(theory.coords(config).get(dim, range(length))) == length, n

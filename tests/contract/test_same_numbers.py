@@ -1,0 +1,116 @@
+"""A run's numbers do not depend on padding, on the sweep, bucket, chunk or device it runs in."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from helpers.contract import ALGORITHMS, CASES, close, config_of, inside, paddings
+
+import jaxtheory
+from jaxtheory.core.config import fields
+from jaxtheory.theories import get
+
+STEPS = 6
+
+
+def fraction(field, value):
+    """A second valid value of a traced field near the first, or None."""
+    for factor in (0.9, 1.1):
+        if not field.integer and value != 0 and factor * value in field.valid and value not in (field.valid.low, field.valid.high):
+            return factor * value
+    return None
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_padded_draws_are_bit_for_bit_the_unpadded_ones(name, i):
+    """padded[slices of unpadded.shape] == unpadded for problem and batch, and the rest is zero."""
+    theory, config = get(name), config_of(name, i)
+
+    def draws(config):
+        problem = theory.problem(jaxtheory.run_key(5, 1), config)
+        return problem, theory.sample(jaxtheory.run_key(5, 2), problem, config)
+
+    plain = jax.jit(draws)(config)
+    for padded_config in paddings(config):
+        padded = jax.jit(draws)(padded_config)
+        for a, b in zip(jax.tree.leaves(padded), jax.tree.leaves(plain), strict=True):
+            np.testing.assert_array_equal(inside(a, b), b)
+            rest = np.array(a)
+            rest[tuple(slice(n) for n in np.shape(b))] = 0
+            assert not rest.any()
+
+
+@pytest.mark.parametrize(("name", "i", "algorithm"), ALGORITHMS)
+def test_padded_run_equals_the_unpadded_one(name, i, algorithm):
+    theory, config = get(name), get(name).examples[i]
+    options = {"steps": STEPS, "record": 2, "algorithm": algorithm, "dtype": "float64"}
+    plain = jaxtheory.simulate(theory, config, jaxtheory.run_key(2, 3), **options)
+    padded = jaxtheory.simulate(theory, paddings(config)[-1], jaxtheory.run_key(2, 3), **options)
+    for group in ("metrics", "analyses"):
+        for n, value in getattr(plain, group).items():
+            assert close(inside(getattr(padded, group)[n], value), value), (n, value, getattr(padded, group)[n])
+
+
+@pytest.mark.parametrize(("name", "i", "algorithm"), ALGORITHMS)
+def test_a_lane_of_a_sweep_is_the_run_alone(name, i, algorithm):
+    """Every real field that has a second value, several seeds, two numbers of steps: each lane against simulate."""
+    theory, config = get(name), get(name).examples[i]
+    vary = {
+        n: [v, w]
+        for n, f in fields(type(config)).items()
+        if f.kind in ("traced", "evaluation") and (w := fraction(f, v := getattr(config, n)))
+    }
+    fixed_axes = dict(list(vary.items())[-4:])
+    data = jaxtheory.sweep(
+        theory,
+        config,
+        vary={**fixed_axes, "steps": [STEPS, 2]},
+        seeds=[4, 7, 9],
+        key=2,
+        steps=0,
+        record=2,
+        algorithm=algorithm,
+        dtype="float64",
+    )
+    for choice in (0, -1):
+        at = {n: v[choice] for n, v in fixed_axes.items()}
+        for seed, steps in ((7, STEPS), (9, 2)):
+            run = jaxtheory.simulate(
+                theory, config.replace(**at), jaxtheory.run_key(2, seed), steps=steps, record=2, algorithm=algorithm, dtype="float64"
+            )
+            lane = data.sel(seed=seed, steps=steps).isel(dict.fromkeys(fixed_axes, choice))
+            for n, value in run.metrics.items():
+                assert close(lane[n].sel(step=run.steps).values, value), (n, lane[n].values, value)
+            for n, value in run.analyses.items():
+                assert close(lane[n].values, value), n
+            assert np.isnan(lane[next(iter(run.metrics))].sel(step=slice(steps + 1, None))).all()
+
+
+SHARDED = """
+import sys, numpy as np, jaxtheory, jax
+sys.path.insert(0, {here!r})
+from helpers.contract import close
+from jaxtheory.theories import get, names
+assert jax.local_device_count() == {devices}, jax.local_device_count()
+for name in names():
+    theory = get(name)
+    for i, config in enumerate(theory.examples):
+        data = jaxtheory.sweep(theory, config, seeds=4, steps=4, record=2, dtype="float64")
+        run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 3), steps=4, record=2, dtype="float64")
+        for n, value in run.metrics.items():
+            assert close(data[n].sel(seed=3).values, value), (name, i, n)
+print("same")
+"""
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_sharded_over_host_devices_in_a_subprocess(devices):
+    """All theories spread over the devices, in a process that a deadlock would not take down with it."""
+    code = SHARDED.format(here=str(Path(__file__).parents[1]), devices=devices)
+    environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(devices), "NPROC": str(2 * (os.cpu_count() or 1))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0 and done.stdout.strip() == "same", done.stderr[-3000:]

@@ -1,0 +1,141 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtheory import Config, InputError, Size, draws, evaluation, linalg, size, static, traced, validate
+from jaxtheory.core import attention
+from jaxtheory.core.config import canonical, fields, resolve
+
+
+class Example(Config):
+    """A config with a field of each kind."""
+
+    width: Size | int = size(4, "d", "width", "[2, inf)")
+    rate: float = traced(0.1, "eta", "step size", "(0, 1]")
+    count: int = traced(3, "k", "a whole number", "[1, 9]")
+    cut: float = evaluation(0.0, "rho", "threshold", "[0, 1)")
+    kind: str = static("a", "kind", "variant", ("a", "b"))
+    flag: bool = static(False, "flag", "switch", (False, True))
+
+
+def test_sizes_wrap_fold_and_pad():
+    config = Example(width=5)
+    assert config.width == Size(5) and config.width.n == 5 and len(jax.tree.leaves(config)) == 3
+    padded = config.pad(d=8)
+    assert padded.width.cap == 8 and padded.width.n == 5 and padded.width.mask().tolist() == [True] * 5 + [False] * 3
+    assert padded.pad(width=8) == padded and len(jax.tree.leaves(padded)) == 4
+    jax.jit(lambda c: c.width.n + 1)(padded)  # tracers pass through __post_init__
+    with pytest.raises(InputError, match="below the present"):
+        padded.pad(width=6)
+    with pytest.raises(InputError, match="only sizes"):
+        config.pad(rate=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 1}, r"width \(d\) = 1: must be an integer in \[2, inf\)"),
+        ({"rate": 0.0}, r"rate \(eta\) = 0.0: must be a number in \(0, 1\]"),
+        ({"rate": float("nan")}, "= nan"),
+        ({"rate": "fast"}, "must be a number"),
+        ({"count": 2.5}, "must be an integer"),
+        ({"cut": 1.0}, r"in \[0, 1\)"),
+        ({"kind": "c"}, "choose one of 'a', 'b'"),
+        ({"kind": np.zeros(2)}, "static and takes a plain Python value"),
+        ({"flag": 1}, "choose one of False, True"),
+        ({"width": Size(4, 6)}, "exceeds its capacity"),
+    ],
+)
+def test_validate_names_field_value_and_range(change, message):
+    with pytest.raises(InputError, match=message):
+        validate(Example(**change))
+
+
+def test_validate_lists_every_violation_and_passes_good_configs():
+    validate(Example())
+    validate(Example(rate=1.0, width=2))
+    with pytest.raises(InputError) as error:
+        validate(Example(rate=2.0, cut=-1.0))
+    assert len(str(error.value).splitlines()) == 2
+
+
+def test_fields_by_word_or_symbol():
+    assert resolve(Example, "eta") == "rate" == resolve(Example, "rate")
+    assert [f.kind for f in fields(Example).values()] == ["size", "traced", "traced", "evaluation", "static", "static"]
+    with pytest.raises(InputError, match="did you mean 'width'"):
+        resolve(Example, "widht")
+
+
+def test_canonical_leaves_share_one_trace():
+    traces = []
+    f = jax.jit(lambda c: traces.append(1) or c.rate * 2)
+    for rate in (1, 1.0, np.float32(1), jnp.float64(1)):
+        f(canonical(Example(rate=rate), np.float64))
+    assert len(traces) == 1
+
+
+DRAWS = {
+    "normal": draws.normal,
+    "uniform": draws.uniform,
+    "bernoulli": lambda key, *axes: draws.bernoulli(key, 0.3, *axes),
+    "integers": lambda key, *axes: draws.integers(key, 7, *axes),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_draws_do_not_depend_on_capacities(draw):
+    key = draws.run_key(3, 1)
+    plain = draw(key, Size(2), Size(3), 4)
+    for caps in ((5, 3), (2, 9), (7, 8)):
+        padded = np.asarray(draw(key, Size(caps[0], 2), Size(caps[1], 3), 4))
+        np.testing.assert_array_equal(padded[:2, :3], plain)
+        assert not padded[2:].any() and not padded[:, 3:].any()
+
+
+def test_draws_have_their_laws():
+    key = draws.run_key(0, 0)
+    assert not draws.bernoulli(key, 0.0, 1000).any() and draws.bernoulli(key, 1.0, 1000).all()
+    share = float(draws.bernoulli(key, 0.3, 40000).mean())
+    assert abs(share - 0.3) < 5 * (0.21 / 40000) ** 0.5
+    counts = np.bincount(draws.integers(key, jnp.int32(5), 50000), minlength=5) / 50000
+    assert np.abs(counts - 0.2).max() < 5 * (0.16 / 50000) ** 0.5
+    chosen = draws.distinct(key, Size(9, 6), 4)
+    assert len(set(chosen.tolist())) == 4 and chosen.max() < 6
+    np.testing.assert_array_equal(chosen, draws.distinct(key, 6, 4))
+
+
+def test_run_key_is_the_key_scheme():
+    assert draws.run_key(2, 5) == jax.random.fold_in(jax.random.key(2, impl="threefry2x32"), 5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1e4])
+def test_masked_softmax_and_its_derivative(scale):
+    z = scale * jax.random.normal(jax.random.key(0), (3, 5))
+    mask = jnp.tril(jnp.ones((3, 5), bool), 1)
+    s = attention.softmax(z, mask)
+    with np.errstate(under="ignore"):
+        top = np.max(np.where(mask, z, -np.inf), axis=1, keepdims=True)
+        weights = np.where(mask, np.exp(np.where(mask, z, top) - top), 0)
+    np.testing.assert_allclose(s, weights / weights.sum(1, keepdims=True), rtol=1e-13)
+    g = jax.random.normal(jax.random.key(1), (3, 5))
+    _, pull = jax.vjp(lambda z: attention.softmax(z, mask), z)
+    np.testing.assert_allclose(attention.softmax_vjp(s, g), pull(g)[0], atol=1e-14)
+    _, push = jax.jvp(lambda z: attention.softmax(z, mask), (z,), (g,))
+    np.testing.assert_allclose(attention.softmax_vjp(s, g), push, atol=1e-14)
+
+
+def test_softmax_at_degenerate_points():
+    empty = attention.softmax(jnp.zeros((2, 3)), jnp.array([[True, False, False], [False] * 3]))
+    np.testing.assert_array_equal(empty, [[1, 0, 0], [0, 0, 0]])
+    gradient = jax.grad(lambda z: attention.softmax(z, jnp.array([False, True, True]))[1])(jnp.array([1e300, 0.0, 0.0]))
+    np.testing.assert_allclose(gradient, [0, 0.25, -0.25])
+
+
+def test_linear_algebra():
+    a = jax.random.normal(jax.random.key(0), (5, 4))
+    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    for r in (0, 1, 4):
+        np.testing.assert_allclose(linalg.truncate(a, jnp.int32(r)), (u[:, :r] * s[:r]) @ vt[:r], atol=1e-13)
+    assert linalg.direction_error(a, 3 * a) < 1e-15 and linalg.direction_error(a, -a) == pytest.approx(2)
+    assert linalg.direction_error(jnp.zeros((5, 4)), a) == pytest.approx(1) and not linalg.unit(jnp.zeros(3)).any()

@@ -1,0 +1,46 @@
+import jax
+import numpy as np
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import plan
+from jaxtheory.core.config import canonical
+from jaxtheory.engine.cost import reads
+from jaxtheory.engine.program import leaf_names
+
+
+def test_problems_runs_and_points():
+    """Seeds and fields that problem or sample read name a problem; the others share it; evaluation fields add no run."""
+    made = plan(THEORY, Config(), vary={"eta": [0.1, 0.2, 0.3], "noise": [0.1, 0.2], "theta": [0.0, 0.1]}, seeds=4, steps=5)
+    assert (made.points, made.problems, made.runs, made.compilations) == (12, 8, 24, 1)
+    assert made.buckets[0].shared == ("noise",) and made.buckets[0].own == ("learning_rate",) and made.buckets[0].values == ("threshold",)
+
+
+def test_auto_pads_unless_padding_more_than_doubles_the_work():
+    near = plan(THEORY, Config(), vary={"d": [80, 90, 100]}, steps=5)
+    far = plan(THEORY, Config(), vary={"d": [2, 3, 4000]}, steps=5)
+    mixed = plan(THEORY, Config(), vary={"d": [2, 3, 4000], "B": [12, 14, 16]}, steps=5)
+    assert near.compilations == 1 and far.compilations == 3
+    assert mixed.compilations == 3 and {b.sizes["batch_size"] for b in mixed.buckets} == {16}
+
+
+def test_a_static_axis_makes_a_bucket_each():
+    from jaxtheory.theories import get
+
+    theory = get("random_walk")
+    small = theory.Config(num_states=3, length=4, num_sequences=5, encoding_dim=4)
+    made = plan(theory, small, vary={"loss_function": ["log", "square"], "eta": [0.1, 1.0], "algorithm": ["reduced", "literal"]}, steps=2)
+    assert made.compilations == 4 and made.runs == 8
+
+
+def test_reads_finds_exactly_what_matters():
+    config = canonical(Config(), np.float64)
+    names = leaf_names(config)
+    key = jax.random.key(0)
+    problem = jax.eval_shape(THEORY.problem, key, config)
+    assert reads(THEORY.problem, config, names, key) == set()
+    assert reads(THEORY.sample, config, names, key, problem) == {"noise"}
+
+
+def test_compile_measures():
+    made = plan(THEORY, Config(), vary={"eta": [0.1, 0.2]}, steps=50, compile=True)
+    assert made.measured and made.seconds > 0 and made.rows()[0]["seconds"] > 0

@@ -1,0 +1,58 @@
+import jax.numpy as jnp
+import pytest
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import Check, InputError, conform, verify
+
+
+def with_check(kind, fn, tolerance=1e-11):
+    return THEORY._replace(checks=(Check("f: statement", "test", kind, fn, tolerance),), examples=(Config(dimension=2),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "got", "want", "passed"),
+    [
+        ("equal", 1.0, 1.0 + 1e-13, True),
+        ("equal", 1.0, 1.0 + 1e-9, False),
+        ("equal", float("nan"), 1.0, False),
+        ("equal", 0.0, 0.0, True),
+        ("bound", 1.0, 2.0, True),
+        ("bound", 2.0, 1.0, False),
+        ("bound", float("nan"), 1.0, False),
+    ],
+)
+def test_exact_kinds(kind, got, want, passed):
+    assert verify(with_check(kind, lambda key, config: (jnp.float64(got), jnp.float64(want)))).passed is passed
+
+
+@pytest.mark.parametrize(("got", "passed"), [(1.4, True), (1.6, False)])
+def test_sampled_kind_allows_five_standard_errors(got, passed):
+    assert verify(with_check("sample", lambda key, config: (jnp.float64(got), jnp.float64(1.0), jnp.float64(0.1)))).passed is passed
+
+
+def test_a_check_that_applies_nowhere_fails():
+    assert not verify(with_check("equal", lambda key, config: None)).passed
+
+
+def test_the_first_variation_is_the_example_itself_and_the_others_differ():
+    seen = verify(with_check("bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))))
+    assert not seen.passed
+    assert verify(with_check("bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))), seeds=1).passed
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({"sample": lambda key, config, problem: ()}, r"sample: argument 2 is 'config', expected 'problem'"),
+        ({"loss": lambda params, problem, config: 0.0}, r"loss: argument 2 is 'problem', expected 'batch'"),
+        ({"metrics": lambda params, problem: {}}, r"metrics takes 2 arguments"),
+        ({"init": 3}, r"init is int, expected a function"),
+        ({"algorithms": {}}, r"algorithms is empty"),
+        ({"Config": dict}, r"Config: expected a subclass"),
+        ({"checks": (Check("f: x", "s", "close", lambda key, config: None),)}, r"kind is 'close'"),
+        ({"checks": (Check("f: x", "s", "equal", lambda key, config: None, 1e-3),)}, r"hold to 1e-11"),
+    ],
+)
+def test_conform_names_what_is_wrong(broken, message):
+    with pytest.raises(InputError, match=message):
+        conform(THEORY._replace(**broken))

@@ -1,0 +1,38 @@
+"""The worked example as a small theory for engine tests, and a counter of compilations."""
+
+import contextlib
+import logging
+from pathlib import Path
+
+import jax
+
+from jaxtheory.theories import load
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"
+MODULE = load(EXAMPLE)
+THEORY = MODULE.THEORY
+Config = THEORY.Config
+
+
+@contextlib.contextmanager
+def compilations():
+    """A list that receives the name of every program XLA compiles within."""
+    seen = []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            text = record.getMessage()
+            if text.startswith("Compiling "):
+                seen.append(text.split()[1])
+
+    logger, listener = logging.getLogger("jax"), Listener()
+    logger.addHandler(listener)
+    try:
+        with jax.log_compiles(True):
+            yield seen
+    finally:
+        logger.removeHandler(listener)
+
+
+def training_loops(seen):
+    return sum("train_block" in name for name in seen)
