@@ -101,11 +101,6 @@ class Size(struct.PyTreeNode):
         """The number of valid entries: a Python int, or a traced integer in a padded sweep."""
         return self.cap if self.value is None else self.value
 
-    @property
-    def real(self) -> Any:
-        """n as a floating-point number, for formulas that mix it with real fields."""
-        return float(self.n) if isinstance(self.n, int) else jnp.asarray(self.n).astype(float)
-
     def mask(self) -> jax.Array:
         """(cap,) booleans, True on the n valid leading entries."""
         return jnp.arange(self.cap) < jnp.asarray(self.n, int)

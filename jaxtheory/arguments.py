@@ -1,0 +1,200 @@
+"""What to sweep, read from words: values, axes and the arguments of `sweep` and `plan`. Pure functions of the command line's texts."""
+
+import dataclasses
+import decimal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import Positional, UseAppendAction, arg
+
+import jaxtheory
+
+if TYPE_CHECKING:
+    from jaxtheory.core.config import Field
+    from jaxtheory.core.theory import Theory
+
+Texts = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
+
+
+def parse_values(field: "Field", text: str) -> list[Any]:
+    """The values of `field` that a text stands for, in order.
+
+    `1,2,3`       a list; a trailing comma is allowed
+    `a:b:n`       n values at equal distances from a to b, both included
+    `log:a:b:n`   n values at equal ratios from a to b, both included
+
+    Ranges are computed in decimal, so that 0:1:11 holds 0.3 itself. Integer fields take whole numbers: a linear range must step over
+    them, a logarithmic one is rounded to them. Static fields take their choices by name. Raises InputError for what cannot be read;
+    whether a value lies in the field's range is for the engine to say.
+    """
+    label = f"{field.name} ({field.symbol}) = {text!r}" if field.symbol != field.name else f"{field.name} = {text!r}"
+    items = [item.strip() for item in text.strip().removesuffix(",").split(",")]
+    if items == [""]:
+        raise jaxtheory.InputError(f"{label}: empty; give a list 1,2,3, a range a:b:n or log:a:b:n")
+    try:
+        if field.kind == "static":
+            values = [_choice(field, item) for item in items]
+        elif ":" in text:
+            values = _range(text.strip(), field.integer)
+        else:
+            values = [_plain(_decimal(item), field.integer) for item in items]
+    except ValueError as error:
+        raise jaxtheory.InputError(f"{label}: {error}") from None
+    return values
+
+
+def _choice(field: "Field", text: str) -> Any:
+    choices = {str(choice).lower(): choice for choice in field.valid}
+    if text.lower() not in choices:
+        raise ValueError(f"choose among {', '.join(map(str, field.valid))}")
+    return choices[text.lower()]
+
+
+def _decimal(text: str) -> decimal.Decimal:
+    try:
+        return decimal.Decimal(text)
+    except decimal.DecimalException:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _plain(number: decimal.Decimal, integer: bool) -> int | float:
+    value = float(number)
+    return int(value) if integer and value.is_integer() else value
+
+
+def _range(text: str, integer: bool) -> list[int | float]:
+    logarithmic = text.startswith("log:")
+    parts = text.removeprefix("log:").split(":")
+    if len(parts) != 3:
+        raise ValueError("a range is a:b:n or log:a:b:n")
+    a, b = _decimal(parts[0]), _decimal(parts[1])
+    if not (a.is_finite() and b.is_finite()):
+        raise ValueError("the ends of a range are finite numbers")
+    if logarithmic and not (a > 0 and b > 0):
+        raise ValueError("the ends of a logarithmic range are positive")
+    if not (parts[2].strip().isdigit() and int(parts[2]) >= 1):
+        raise ValueError(f"n = {parts[2]}: must be an integer in [1, inf)")
+    n = int(parts[2])
+    if n == 1 and a != b:
+        raise ValueError("n = 1 would leave out one end; give the value itself")
+    shares = [decimal.Decimal(i) / max(n - 1, 1) for i in range(n)]
+    try:
+        numbers = [a * (b / a) ** share if logarithmic else a + (b - a) * share for share in shares]
+    except decimal.DecimalException:
+        raise ValueError("the range is too wide") from None
+    values = [_plain(number.to_integral_value() if integer and logarithmic else number, integer) for number in numbers]
+    if integer and not all(isinstance(value, int) for value in values):
+        raise ValueError(f"{n} values from {a} to {b} are not all integers")
+    return values
+
+
+def _parse_integers(name: str, text: str) -> list[int]:
+    from jaxtheory.core.config import Field, Interval
+
+    return parse_values(Field(name, name, "traced", None, Interval.parse("[0, inf)"), "", "", True), text)
+
+
+def parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
+    """`NAME=VALUES` as (word, values); NAME is a field by word or symbol, `algorithm` or `steps`. Raises InputError."""
+    from jaxtheory.core.config import Field, fields, resolve
+
+    name, equals, values = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise jaxtheory.InputError(f"{text!r}: give NAME=VALUES, such as {next(iter(fields(theory.Config)))}=1,2,3")
+    if name == "algorithm":
+        return name, parse_values(Field(name, name, "static", None, tuple(theory.algorithms), "", "", False), values)
+    if name == "steps":
+        return name, _parse_integers(name, values)
+    word = resolve(theory.Config, name)
+    return word, parse_values(fields(theory.Config)[word], values)
+
+
+def _parse_axes(theory: "Theory", texts: Iterable[str]) -> dict[str, list[Any]]:
+    axes: dict[str, list[Any]] = {}
+    for text in texts:
+        word, values = parse_axis(theory, text)
+        if word in axes:
+            raise jaxtheory.InputError(f"{word}: given twice")
+        axes[word] = values
+    return axes
+
+
+def load_theory(name: str) -> "Theory":
+    """A theory by name, or the THEORY of a FILE.py."""
+    if not name.endswith(".py"):
+        return jaxtheory.theories.get(name)
+    theory = getattr(jaxtheory.theories.load(name), "THEORY", None)
+    if theory is None:
+        raise jaxtheory.InputError(f"{name}: defines no THEORY = jaxtheory.Theory(...)")
+    jaxtheory.conform(theory)
+    return theory
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What to sweep. Values: a list 1,2,3; a:b:n (linear) or log:a:b:n (both ends included)."""
+
+    theory: Positional[Annotated[str, arg(metavar="THEORY")]]
+    """Theory or FILE.py that defines THEORY."""
+    vary: Texts = ()
+    """Axis NAME=VALUES, NAME being a field (word or symbol), algorithm or steps; repeat it for a product of axes."""
+    zip: Texts = ()
+    """Axes that move together, one dimension: "lambda=1,5 rho=.3,.5"; repeatable."""
+    set: Texts = ()
+    """Value FIELD=VALUE common to all points; repeatable."""
+    seeds: Annotated[str, arg(metavar="N|LIST")] = "1"
+    """How many seeds (8), or which (3,5,7; one alone: 3,)."""
+    steps: Annotated[int | None, arg(metavar="N")] = None
+    """Training steps; may be left out when steps is an axis."""
+    key: int = 0
+    """Root of all random numbers."""
+    algorithm: Annotated[str | None, arg(metavar="NAME")] = None
+    """Training algorithm; the theory's first by default."""
+    record: Texts = ()
+    """When to look: every N steps (10), at a list of steps (0,10,50; one alone: 50,), or METRIC=STEPS, repeatable."""
+    dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
+    """JAX's setting by default."""
+    buckets: Literal["auto", "pad", "exact"] = "auto"
+    """How points of different sizes share compilations."""
+
+    def request(self) -> dict[str, Any]:
+        """The arguments of `sweep` and `plan`. Raises InputError."""
+        theory = load_theory(self.theory)
+        fixed = _parse_axes(theory, self.set)
+        for word, values in fixed.items():
+            if word in ("algorithm", "steps") or len(values) != 1:
+                raise jaxtheory.InputError(f"--set {word}: takes one value of a field; use --{word} or --vary {word}=...")
+        vary = _parse_axes(theory, self.vary)
+        zipped = [_parse_axes(theory, text.split()) for text in self.zip]
+        steps = [step for axes in (vary, *zipped) for step in axes.get("steps", ())]
+        if self.steps is None and not steps:
+            raise jaxtheory.InputError("steps: give --steps N, or make it an axis")
+        return {
+            "theory": theory,
+            "config": theory.Config(**{word: value for word, (value,) in fixed.items()}),
+            "vary": vary or None,
+            "zip": zipped or None,
+            "seeds": self._seeds(),
+            "steps": max(steps) if self.steps is None else self.steps,
+            "key": self.key,
+            "algorithm": self.algorithm,
+            "record": self._record(),
+            "dtype": self.dtype,
+            "buckets": self.buckets,
+        }
+
+    def _seeds(self) -> int | list[int]:
+        seeds = _parse_integers("seeds", self.seeds)
+        return seeds if "," in self.seeds or ":" in self.seeds else seeds[0]
+
+    def _record(self) -> int | list[int] | dict[str, list[int]] | None:
+        if not self.record:
+            return None
+        if all("=" in text for text in self.record):
+            named = [text.partition("=") for text in self.record]
+            return {metric: _parse_integers(f"record {metric}", steps) for metric, _, steps in named}
+        if len(self.record) > 1:
+            raise jaxtheory.InputError("record: give one list of steps, or METRIC=STEPS for each")
+        steps = _parse_integers("record", self.record[0])
+        return steps if "," in self.record[0] or ":" in self.record[0] else steps[0]

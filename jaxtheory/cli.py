@@ -1,0 +1,384 @@
+"""The command line: `jaxtheory list | show | run | sweep | plan | verify | doctor`. The only place that prints.
+
+Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted (the store can be resumed).
+JAX and all that rests on it load when a command needs them, so that `--help` does not wait.
+"""
+
+import contextlib
+import dataclasses
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
+
+import jaxtheory
+from jaxtheory.arguments import Request, load_theory
+
+if TYPE_CHECKING:
+    from jaxtheory.core.config import Config
+    from jaxtheory.core.theory import Theory
+    from jaxtheory.engine.claims import Figure, Judged
+
+RESULTS = Path("results")
+
+
+def _figures(name: str) -> "list[Figure]":
+    """The figures that `run` and `show` mean by a name: a figure's, a theory's, a FILE.py's or all."""
+    if name.endswith(".py"):
+        figures = list(getattr(jaxtheory.theories.load(name), "FIGURES", ()))
+        if not figures:
+            raise jaxtheory.InputError(f"{name}: defines no FIGURES = (jaxtheory.Figure(...), ...)")
+        return figures
+    known = jaxtheory.claims.figures()
+    if name in known:
+        return [known[name]]
+    found = [figure for figure in known.values() if name in ("all", figure.theory.name)]
+    if not found:
+        from jaxtheory.core.config import suggest
+
+        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, [*known, *jaxtheory.theories.names(), 'all'])}")
+    return found
+
+
+def _store(folder: Path, name: str, source: str, config: "Config", request: dict[str, Any]) -> Path:
+    """FOLDER/<name>-<hash of all that determines the numbers>; a user's file counts with its text."""
+    from jaxtheory.core.config import fields
+    from jaxtheory.engine.store import fingerprint
+
+    values = {word: getattr(config, word) for word in fields(type(config))}
+    text = Path(source).read_text() if source.endswith(".py") else source
+    return folder / f"{name}-{fingerprint({**request, 'source': text, 'config': values, 'version': jaxtheory.__version__})}"
+
+
+# -------------------------------------------------------------------------------------------------------------- printing
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*map(_text, row))
+    Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(table)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else str(value)
+
+
+@contextlib.contextmanager
+def _progress(title: str) -> Iterator[Callable | None]:
+    """A callback that draws a bar on a terminal's stderr; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, note="")
+
+        def show(event: Any) -> None:
+            eta = "" if event.eta_seconds is None else f", {event.eta_seconds:.0f} s left"
+            note = f"{event.phase}: {event.done_points}/{event.points} points, step {event.step}/{event.steps}{eta}"
+            bar.update(task, total=event.points, completed=event.done_points, note=note)
+
+        yield show
+
+
+# -------------------------------------------------------------------------------------------------------------- commands
+
+
+@dataclasses.dataclass(frozen=True)
+class List:
+    """The theories and the figures."""
+
+    def __call__(self) -> int:
+        theories = [jaxtheory.theories.get(name) for name in jaxtheory.theories.names()]
+        _table("theories", ("name", "algorithms", "about"), [(t.name, ", ".join(t.algorithms), _about(t)) for t in theories])
+        figures = jaxtheory.claims.figures().values()
+        _table("figures", ("name", "theory", "claims", "source"), [(f.name, f.theory.name, len(f.claims), f.source) for f in figures])
+        return 0
+
+
+def _about(theory: "Theory") -> str:
+    """The first line of the docstring of the room (or file) that a theory lives in."""
+    module = theory.Config.__module__
+    home = sys.modules.get(module.rpartition(".")[0]) or sys.modules[module]
+    return (home.__doc__ or "").strip().partition("\n")[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Show:
+    """A theory's fields, algorithms, metrics, checks and figures; or a figure's sweep and claims."""
+
+    name: Positional[Annotated[str, arg(metavar="NAME")]]
+    """Theory, FILE.py, figure or all."""
+
+    def __call__(self) -> int:
+        if self.name in jaxtheory.theories.names() or self.name.endswith(".py"):
+            theory = load_theory(self.name)
+            _show_theory(theory)
+            figures = [figure for figure in jaxtheory.claims.figures().values() if figure.theory.name == theory.name]
+        else:
+            figures = _figures(self.name)
+        for figure in figures:
+            print(f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick {figure.quick}")
+            _table("", ("claim", "source", "expected", "statement"), [(c.id, c.source, c.expected, c.statement) for c in figure.claims])
+        return 0
+
+
+def _show_theory(theory: "Theory") -> None:
+    from jaxtheory.core.config import Interval, fields
+
+    print(f"{theory.name}: {_about(theory)}")
+    rows = []
+    for f in fields(theory.Config).values():
+        valid = str(f.valid) if isinstance(f.valid, Interval) else ", ".join(map(str, f.valid))
+        rows.append((f.name, f.symbol, f.kind, str(f.default), f"{valid} {f.unit}".strip(), f.meaning))
+    _table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
+    print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
+    for title, names in _outputs(theory).items():
+        print(f"{title}: {', '.join(names) or 'none'}")
+    _table("checks", ("check", "source", "kind", "tolerance"), [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks])
+
+
+def _outputs(theory: "Theory") -> dict[str, list[str]]:
+    """The names of metrics and analyses with their dimensions, read from shapes alone."""
+    import jax
+
+    def outputs(key: jax.Array) -> tuple[dict, dict]:
+        problem = theory.problem(key, config)
+        params = theory.init(key, problem, config)
+        return theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+
+    config = theory.Config()
+    shapes = jax.eval_shape(outputs, jax.random.key(0))
+    dims = {name: f"({', '.join(dim)})" for name, dim in theory.dims.items()}
+    return {title: [name + dims.get(name, "") for name in shape] for title, shape in zip(("metrics", "analyses"), shapes, strict=True)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """Sweep, judge and draw figures. Exit code 1 if a verdict differs from the expected one."""
+
+    name: Positional[Annotated[str, arg(metavar="NAME")]]
+    """Figure, theory (all its figures), FILE.py that defines FIGURES, or all."""
+    quick: FlagCreatePairsOff[bool] = False
+    """The short form: fewer seeds and points; claims that need more are not tested."""
+    key: int = 0
+    """Root of all random numbers."""
+    store: Annotated[Path, arg(metavar="DIR")] = RESULTS
+    """Directory for the datasets and the drawings."""
+
+    def __call__(self) -> int:
+        figures = _figures(self.name)
+        summary, failed = [], False
+        for figure in figures:
+            config, request = jaxtheory.claims.arguments(figure, self.quick)
+            store = _store(self.store, figure.name, figure.theory.name, config, {**request, "key": self.key})
+            with _progress(figure.name) as progress:
+                result = jaxtheory.claims.run_figure(figure, key=self.key, quick=self.quick, store=store, progress=progress)
+            image = self.store / f"{figure.name}{'-quick' if self.quick else ''}{f'-key{self.key}' if self.key else ''}.png"
+            figure.draw(result.dataset).savefig(image, dpi=150)
+            columns = ("claim", "source", "expected", "measured", "threshold", "n", "verdict", "")
+            _table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
+            print(f"  figure {image}\n  data   {store}\n")
+            outcomes = [_outcome(judged) for judged in result.verdicts]
+            summary.append((figure.name, *(outcomes.count(outcome) for outcome in OUTCOMES), image))
+            failed |= "differs" in outcomes
+        _table("summary", ("figure", *OUTCOMES, "drawing"), summary)
+        return int(failed)
+
+
+OUTCOMES = ("as expected", "differs", "open", "not tested")
+
+
+def _outcome(judged: "Judged") -> str:
+    if judged.verdict is None:
+        return "not tested"
+    if judged.claim.expected == "open":
+        return "open"
+    return "as expected" if judged.as_expected else "differs"
+
+
+def _verdict(judged: "Judged") -> tuple:
+    claim, verdict, reason = judged
+    if verdict is None:
+        return claim.id, claim.source, claim.expected, "", "", "", reason, ""
+    found = "holds" if verdict.holds else "refuted"
+    return claim.id, claim.source, claim.expected, verdict.measured, verdict.threshold, verdict.n, found, _outcome(judged)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep(Request):
+    """Train at every point of the axes and write one labelled dataset. The same command resumes.
+
+    Values: a list 1,2,3; a:b:n (linear) or log:a:b:n, both ends included.
+    """
+
+    store: Annotated[Path | None, arg(metavar="DIR")] = None
+    """Directory of the results; results/<theory>-<hash of the request> by default."""
+
+    def __call__(self) -> int:
+        request = self.request()
+        theory, config = request.pop("theory"), request.pop("config")
+        store = self.store or _store(RESULTS, theory.name, self.theory, config, request)
+        with _progress(theory.name) as progress:
+            data = jaxtheory.sweep(theory, config, **request, store=store, progress=progress)
+        print(f"store     {store}")
+        print(f"dataset   {store / 'data.zarr'}")
+        print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
+        print(f"variables {', '.join(map(str, data.data_vars))}")
+        diverged = int((data["diverged_at"] >= 0).sum())
+        if diverged:
+            print(f"diverged  {diverged} of {data['diverged_at'].size} runs; their records are NaN from diverged_at on")
+        return 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan(Request):
+    """How a sweep would run, and at what cost: points, buckets, compilations, memory, time. Takes sweep's arguments; runs nothing."""
+
+    compile: FlagCreatePairsOff[bool] = False
+    """Compile and time instead of estimating."""
+
+    def __call__(self) -> int:
+        request = self.request()
+        plan = jaxtheory.plan(request.pop("theory"), request.pop("config"), **request, compile=self.compile)
+        rows = plan.rows()
+        if rows:
+            _table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
+        print(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
+        print(f"compilations {plan.compilations}")
+        print(f"devices      {plan.devices}")
+        print(f"chunks       {plan.chunks}")
+        print(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
+        print(f"time         {plan.seconds:.1f} s ({'measured' if plan.measured else 'a rough estimate'})")
+        return 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Verify:
+    """Hold every closed form against its second route, in float64, over the theory's examples. Exit code 1 if one fails."""
+
+    theory: Positional[Annotated[str | None, arg(metavar="THEORY")]] = None
+    """Theory or FILE.py; all theories by default."""
+    seeds: int = 3
+    """Random keys and field values per example."""
+    full: FlagCreatePairsOff[bool] = False
+    """One row per example, instead of the worst example of each check."""
+
+    def __call__(self) -> int:
+        if self.seeds < 1:
+            raise jaxtheory.InputError(f"seeds = {self.seeds}: must be an integer in [1, inf)")
+        names = [self.theory] if self.theory else list(jaxtheory.theories.names())
+        passed = True
+        for theory in [load_theory(name) for name in names]:
+            table = jaxtheory.verify(theory, seeds=self.seeds)
+            rows = table.checks if self.full else _worst(table.checks)
+            columns = ("check", "source", "kind", "example", "error", "tolerance", "passed")
+            _table(f"{theory.name}: checks", columns, [tuple(getattr(row, column) for column in columns) for row in rows])
+            if table.assumptions:
+                _table(f"{theory.name}: assumptions", ("example", "assumption", "holds", "margin"), table.assumptions)
+            print(f"{theory.name}: {sum(row.passed for row in table.checks)} of {len(table.checks)} checks passed\n")
+            passed &= table.passed
+        return int(not passed)
+
+
+def _worst(rows: Iterable[Any]) -> list[Any]:
+    """Of each check the failed rows, or else the one with the largest error against its tolerance."""
+    by_check: dict[str, list[Any]] = {}
+    for row in rows:
+        by_check.setdefault(row.check, []).append(row)
+    worst = []
+    for group in by_check.values():
+        failed = [row for row in group if not row.passed]
+        worst += failed or [max(group, key=lambda row: row.error)]
+    return worst
+
+
+@dataclasses.dataclass(frozen=True)
+class Doctor:
+    """What this installation runs on: versions, devices, number format, caches, directories, figures."""
+
+    def __call__(self) -> int:
+        import jax
+
+        packages = ("jax", "jaxlib", "flax", "optax", "numpy", "xarray", "zarr", "matplotlib")
+        devices = jax.devices()
+        cache = getattr(jax.config, "jax_compilation_cache_dir", None)
+        wanted = os.environ.get("JAX_NUM_CPU_DEVICES")
+        _table(
+            "doctor",
+            ("", ""),
+            [
+                ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
+                ("jaxtheory", jaxtheory.__version__),
+                *((name, version(name)) for name in packages),
+                ("devices", f"{len(devices)} x {devices[0].platform} ({devices[0].device_kind})"),
+                ("host devices", f"{jax.local_device_count('cpu')} of {wanted} wanted" if wanted else "not set"),
+                ("dtype", f"{jax.numpy.zeros(()).dtype} (--dtype changes it for one command)"),
+                ("compilation cache", cache or "off"),
+                ("results", f"{RESULTS.absolute()}, {_writable(RESULTS)}"),
+                ("theories", ", ".join(jaxtheory.theories.names())),
+                ("figures", len(jaxtheory.claims.figures())),
+            ],
+        )
+        return 0
+
+
+def _writable(place: Path) -> str:
+    existing = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
+    return "writable" if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK) else f"not writable: {existing}"
+
+
+# ------------------------------------------------------------------------------------------------------------------ main
+
+Command = (
+    Annotated[List, subcommand("list")]
+    | Annotated[Show, subcommand("show")]
+    | Annotated[Run, subcommand("run")]
+    | Annotated[Sweep, subcommand("sweep")]
+    | Annotated[Plan, subcommand("plan")]
+    | Annotated[Verify, subcommand("verify")]
+    | Annotated[Doctor, subcommand("doctor")]
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        command = tyro.cli(Command, prog="jaxtheory", description="A laboratory for transformer learning theory.", args=words)
+        return command()
+    except SystemExit as stop:  # help, or arguments that do not parse
+        return int(stop.code or 0)
+    except KeyboardInterrupt:
+        resumes = words[:1] in (["run"], ["sweep"])
+        print(f"interrupted; resume with: jaxtheory {shlex.join(words)}" if resumes else "interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, `| head` for instance, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except jaxtheory.InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""Pruning an attention matrix with a mask on its weights: config, data law, attention and loss.
+
+Symbols (paper -> code), with S sequences of n = L tokens in d dimensions:
+
+    X  (S, L, d)   inputs                            W_Q, W_K (d, d)  query and key weights, rank r
+    Mc (L, L)      attention mask, Mc_ij = 1 where   W = W_Q W_K^T    fused weights
+                   token i may attend to token j     M  (d, d)        pruning mask, real-valued while it is fitted
+    f* (S, L, L)   attention of W                    f  (S, L, L)     attention of M o W
+    c = f - f*     residual                          p  (S, L, L)     gradient of 1/2 ||c||^2 in the logits
+
+Weights act on the right (y = x W), so rows of W are inputs and columns are outputs. `o` is the entrywise product.
+Source: arXiv 2410.11261. Its formulas are reconstructed from the lemma names and hypotheses; each is verified by a check.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxtheory.core import config as fields
+from jaxtheory.core import draws
+from jaxtheory.core.attention import softmax
+from jaxtheory.core.config import Size, size, static, traced
+from jaxtheory.core.linalg import truncate
+
+LITERAL_SCALE = 100.0  # logit_scale of the literal N(0, 1) data: the logits' standard deviation at d = 64, r = 4
+HELDOUT = 4  # sequences kept for the error on fresh data
+BLOCK = 4  # tokens per block of the block-wise attention mask
+
+
+class Config(fields.Config):
+    """Hyper-parameters; the defaults are preset P3 (1500 steps). The step size is eta = c / lambda."""
+
+    dimension: Size | int = size(64, "d", "dimension of a token and of both sides of the mask")
+    length: Size | int = size(128, "L", "tokens per sequence")
+    num_sequences: Size | int = size(1, "S", "calibration sequences")
+    rank: int = traced(4, "r", "rank of the query and key weights", "[1, inf)")
+    logit_scale: float = traced(
+        100.0, "tau", "scale of the logits; 100 is literal N(0, 1) data, 12.5 divides by sqrt(d) at d = 64", "(0, inf)"
+    )
+    regularization: float = traced(5.0, "lambda", "weight of (1/2) ||M||^2", "(0, inf)")
+    step_scale: float = traced(0.004, "c", "step size times lambda", "(0, inf)")
+    momentum: float = traced(0.9, "beta", "momentum of gradient descent", "[0, 1)")
+    pruning_ratio: float = fields.evaluation(0.5, "rho", "share of weights set to zero", "[0, 1)")
+    attention: str = static("causal", "Mc", "which tokens a token attends to", ("causal", "full", "block"))
+    clip: bool = static(False, "clip", "project the mask onto [0, 1] after each step", (False, True))
+    mask_init: str = static("ones", "M0", "initial mask; uniform draws its entries from [0, 1)", ("ones", "half", "uniform"))
+    ranking: str = static("mask", "ranking", "entries are pruned from the smallest M, or the smallest |M o W|", ("mask", "magnitude_mask"))
+
+    def violations(self) -> list[str]:
+        if isinstance(self.rank, jax.core.Tracer) or isinstance(self.dimension.n, jax.core.Tracer) or self.rank <= self.dimension.n:
+            return []
+        return [f"rank (r) = {self.rank}: must be at most dimension (d) = {self.dimension.n}; lower r or raise d"]
+
+
+class Problem(NamedTuple):
+    """What a run is given: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W = W_Q W_K^T (d, d), mask Mc (L, L).
+
+    Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]: two initial masks, one random ranking.
+    """
+
+    inputs: Float[Array, "S L d"]
+    heldout: Float[Array, "H L d"]
+    query: Float[Array, "d d"]
+    key: Float[Array, "d d"]
+    weights: Float[Array, "d d"]
+    attention_mask: Bool[Array, "L L"]
+    uniform: Float[Array, "3 d d"]
+
+
+class Batch(NamedTuple):
+    """The calibration sequences (S, L, d)."""
+
+    inputs: Float[Array, "S L d"]
+
+
+class FusedMask(NamedTuple):
+    """One mask M on the fused weights: W becomes M o W."""
+
+    mask: Float[Array, "d d"]
+
+
+class FactorMasks(NamedTuple):
+    """A mask on each factor: W becomes (M_Q o W_Q)(M_K o W_K)^T, equation (1) of the source."""
+
+    query: Float[Array, "d d"]
+    key: Float[Array, "d d"]
+
+
+Params = FusedMask | FactorMasks
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """Draw the data: X ~ N(0, 1); W_Q and W_K the best rank-r approximations of independent N(0, 1) matrices, times sqrt(tau / 100).
+
+    Source: section 6.1. With tau = 100 this is the literal data, whose attention is nearly one-hot. Equal bit for bit under padding,
+    but for the three weight matrices, which are factorised and so agree to rounding when d is padded.
+    """
+    d, L, S = config.dimension, config.length, config.num_sequences
+    k_inputs, k_weights = jax.random.split(key)
+    sequences = Size(HELDOUT + S.cap, None if S.value is None else HELDOUT + S.value)
+    X = draws.normal(k_inputs, sequences, L, d)  # few calls of the generator: each costs compilation time
+    G = draws.normal(k_weights, 5, d, d)
+    W_Q, W_K = jnp.sqrt(config.logit_scale / LITERAL_SCALE) * jax.vmap(truncate, (0, None))(G[:2], config.rank)
+    uniform = jnp.where(entries(config)[None], jax.scipy.stats.norm.cdf(G[2:]), 0)
+    return Problem(X[HELDOUT:], X[:HELDOUT], W_Q, W_K, W_Q @ W_K.T, attention_mask(config), uniform)
+
+
+def attention_mask(config: Config) -> Bool[Array, "L L"]:
+    """Mc, False beyond L: causal (j <= i), full, or block (i and j in the same run of 4 tokens). Source: definition 3.1."""
+    i, j = jnp.arange(config.length.cap)[:, None], jnp.arange(config.length.cap)[None, :]
+    valid = config.length.mask()[:, None] & config.length.mask()[None, :]
+    allowed = {"causal": j <= i, "full": jnp.ones_like(valid), "block": i // BLOCK == j // BLOCK}
+    return allowed[config.attention] & valid
+
+
+def sample(key: Array, problem: Problem, config: Config) -> Batch:
+    """The calibration sequences: training is full-batch."""
+    return Batch(problem.inputs)
+
+
+def init(key: Array, problem: Problem, config: Config) -> FusedMask:
+    """M_0: ones (the default), 1/2, or uniform on [0, 1) as drawn in the problem; zero beyond d."""
+    return FusedMask(initial_mask(problem.uniform[0], config))
+
+
+def initial_mask(uniform: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
+    """Initial entries of one (d, d) mask."""
+    value = {"ones": jnp.ones_like(uniform), "half": jnp.full_like(uniform, 0.5), "uniform": uniform}[config.mask_init]
+    return jnp.where(entries(config), value, 0)
+
+
+def entries(config: Config) -> Bool[Array, "d d"]:
+    """(d, d) booleans, True on the valid entries of a weight matrix."""
+    return config.dimension.mask()[:, None] & config.dimension.mask()[None, :]
+
+
+def support(problem: Problem, config: Config) -> Bool[Array, "S L L"]:
+    """The attention mask of each calibration sequence, False for sequences beyond S."""
+    return problem.attention_mask[None] & config.num_sequences.mask()[:, None, None]
+
+
+def masked_factors(params: FactorMasks, problem: Problem) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+    """M_Q o W_Q and M_K o W_K."""
+    return params.query * problem.query, params.key * problem.key
+
+
+def masked_weights(params: Params, problem: Problem) -> Float[Array, "d d"]:
+    """M o W, or (M_Q o W_Q)(M_K o W_K)^T."""
+    if isinstance(params, FusedMask):
+        return params.mask * problem.weights
+    A, B = masked_factors(params, problem)
+    return A @ B.T
+
+
+def attention(weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], mask: Bool[Array, "S L L"]) -> Float[Array, "S L L"]:
+    """D^-1 (exp(X W X^T) o Mc), D the row sums: rows sum to 1, rows without a permitted token are zero. Source: definition 1.1."""
+    return softmax(logits(weights, inputs), mask)
+
+
+def logits(weights: Float[Array, "d d"], inputs: Float[Array, "S L d"]) -> Float[Array, "S L L"]:
+    """X W X^T per sequence; any 1/sqrt(d) is part of W (see logit_scale)."""
+    return (inputs @ weights) @ inputs.mT
+
+
+def target(batch: Batch, problem: Problem, config: Config) -> Float[Array, "S L L"]:
+    """f*, the attention of the dense weights."""
+    return attention(problem.weights, batch.inputs, support(problem, config))
+
+
+def forward(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, "S L L"]:
+    """f, the attention of the masked weights."""
+    return attention(masked_weights(params, problem), batch.inputs, support(problem, config))
+
+
+def attention_loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
+    """L_attn = mean over sequences of (1/2) ||f - f*||_F^2."""
+    residual = forward(params, batch, problem, config) - target(batch, problem, config)
+    return jnp.sum(residual**2) / (2 * config.num_sequences.real)
+
+
+def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
+    """L(M) = mean over sequences of (1/2) ||f - f*||_F^2 + (lambda / 2) ||M||_F^2, the last term over both masks if there are two.
+
+    Source: definition 3.2 and, for two masks, equation (1); formulas reconstructed.
+    """
+    penalty = sum(jnp.sum(mask**2) for mask in params)
+    return attention_loss(params, batch, problem, config) + config.regularization / 2 * penalty

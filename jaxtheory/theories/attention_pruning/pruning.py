@@ -1,0 +1,91 @@
+"""From scores to zeros: binarisation with exact counts and a stated tie rule, and the error it causes.
+
+Exactly floor(rho n) of the n entries of a comparison group become zero: those with the smallest scores; among equal scores the
+first ones (row-major order). The source prunes below a percentile and leaves ties open.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxtheory.core.attention import softmax
+from jaxtheory.theories.attention_pruning.model import Config, FusedMask, Params, Problem, attention, entries
+
+FIRST_FACTORS, OCTAVES = (2**-7, 2**-6.5), 8  # of the grid of logit factors, which holds 1
+
+
+def count(ratio: Float[Array, ""] | float, n: Float[Array, ""] | Int[Array, ""] | int) -> Int[Array, ""]:
+    """floor(rho n), where rho n within two roundings below an integer counts as that integer: .29 of 100 is 29."""
+    ratio = jnp.asarray(ratio)
+    eps = jnp.finfo(ratio.dtype).eps
+    return jnp.floor(ratio * jnp.asarray(n, ratio.dtype) * (1 + 2 * eps)).astype(int)
+
+
+def ranks(scores: Float[Array, "n groups"], valid: Bool[Array, "n groups"]) -> Int[Array, "n groups"]:
+    """Place of each valid entry in its column's ascending order, ties in index order; the other entries come last."""
+    order = jnp.argsort(jnp.where(valid, scores, jnp.inf), axis=0, stable=True)
+    return jnp.argsort(order, axis=0)
+
+
+def binarise(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
+    """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest scores. Source: end of section 4."""
+    flat = valid.reshape(-1, 1)
+    keep = ranks(scores.reshape(-1, 1), flat) >= count(ratio, jnp.sum(valid))
+    return (keep & flat).reshape(scores.shape)
+
+
+def binarise_columns(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, config: Config) -> Bool[Array, "m n"]:
+    """`binarise` within each column: floor(rho d) zeros per output."""
+    valid = entries(config)
+    return (ranks(scores, valid) >= count(ratio, config.dimension.n)) & valid
+
+
+def keep(weights: Float[Array, "m n"], kept: Bool[Array, "m n"]) -> Float[Array, "m n"]:
+    """The weights where kept, zero elsewhere; no arithmetic, so a mask that keeps all returns the weights themselves."""
+    return jnp.where(kept, weights, 0)
+
+
+def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Array, "d d"]:
+    """The weights after binarising the fitted masks at pruning_ratio, each mask by itself, by M or by |M o W| as config.ranking says."""
+
+    def prune(mask: Float[Array, "d d"], weights: Float[Array, "d d"]) -> Float[Array, "d d"]:
+        scores = mask if config.ranking == "mask" else jnp.abs(mask * weights)
+        return keep(weights, binarise(scores, config.pruning_ratio, entries(config)))
+
+    if isinstance(params, FusedMask):
+        return prune(params.mask, problem.weights)
+    return prune(params.query, problem.query) @ prune(params.key, problem.key).T
+
+
+def relative_error(f: Float[Array, "*S L L"], f_star: Float[Array, "*S L L"]) -> Float[Array, ""]:
+    """||f - f*||_F / ||f*||_F, not squared, both norms over all sequences together. Source: section 6.1, the square reconstructed."""
+    return jnp.sqrt(jnp.sum((f - f_star) ** 2) / jnp.sum(f_star**2))
+
+
+def error(
+    weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]
+) -> Float[Array, ""]:
+    """Relative error of the attention of `weights`."""
+    return relative_error(attention(weights, inputs, mask), f_star)
+
+
+def doubled(f: Float[Array, "*S L L"]) -> Float[Array, "*S L L"]:
+    """softmax(2z) = f o f / rowsum(f o f) for f = softmax(z): doubles the factor on the logits without an exponential."""
+    square = f * f
+    total = jnp.sum(square, axis=-1, keepdims=True)
+    return square / jnp.where(total > 0, total, 1)
+
+
+def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]) -> Float[Array, ""]:
+    """The factor alpha on the logits z, in half octaves 2^-7, 2^-6.5, ..., 2^1.5, whose attention has the least relative error.
+
+    Most of what pruning does to attention is a change of its temperature, which one scalar repairs; compare methods after it.
+    """
+
+    def double(f: Array, _: None) -> tuple[Array, Array]:
+        return doubled(f), relative_error(f, f_star)
+
+    first = jnp.asarray(FIRST_FACTORS, z.dtype)
+    errors = jax.vmap(lambda alpha: jax.lax.scan(double, softmax(alpha * z, mask), None, OCTAVES + 1)[1])(first)
+    factors = first[:, None] * 2 ** jnp.arange(OCTAVES + 1).astype(z.dtype)[None, :]
+    return factors.ravel()[jnp.argmin(errors)]

@@ -1,0 +1,63 @@
+"""Algorithm 1 of the source: gradient descent with momentum on the pruning mask, one fused mask or one mask per factor.
+
+    V <- beta V + grad L(M),   M <- M - (c / lambda) V,   then M <- clip(M, 0, 1) where config.clip.
+
+Full batch. The momentum form (no dampening, no Nesterov) and the projection are reconstructions; the source's numbers are lost.
+"""
+
+from typing import NamedTuple
+
+import jax
+import optax
+from jaxtyping import Array, Float
+
+from jaxtheory.core.theory import Algorithm
+from jaxtheory.theories.attention_pruning import calculus, model
+from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, Params, Problem
+
+
+class State(NamedTuple):
+    """The mask, the optimiser's velocity and the target attention f*, which training does not change."""
+
+    params: Params
+    velocity: optax.OptState
+    target: Float[Array, "S L L"]
+
+
+def optimiser(config: Config) -> optax.GradientTransformation:
+    """SGD with step c / lambda and momentum beta."""
+    return optax.sgd(config.step_scale / config.regularization, momentum=config.momentum)
+
+
+def begin(params: Params, problem: Problem, config: Config) -> State:
+    """The state of a run that starts from given masks, at rest."""
+    return State(params, optimiser(config).init(params), model.target(Batch(problem.inputs), problem, config))
+
+
+def init(key: Array, problem: Problem, config: Config) -> State:
+    """Start from one fused mask M_0."""
+    return begin(model.init(key, problem, config), problem, config)
+
+
+def init_two_masks(key: Array, problem: Problem, config: Config) -> State:
+    """Start from a mask on W_Q and one on W_K, drawn independently where mask_init is uniform."""
+    return begin(FactorMasks(*(model.initial_mask(problem.uniform[i], config) for i in range(2))), problem, config)
+
+
+def step(key: Array, t: Array, state: State, batch: Batch, problem: Problem, config: Config) -> State:
+    """One step of Algorithm 1."""
+    gradient = calculus.gradient_to(state.target, state.params, batch, problem, config)
+    update, velocity = optimiser(config).update(gradient, state.velocity)
+    params = optax.apply_updates(state.params, update)
+    if config.clip:
+        params = jax.tree.map(optax.projections.projection_hypercube, params)
+    return State(params, velocity, state.target)
+
+
+def params(state: State, problem: Problem, config: Config) -> Params:
+    """The masks."""
+    return state.params
+
+
+gradient_descent = Algorithm(init, step, params)
+two_mask = Algorithm(init_two_masks, step, params)

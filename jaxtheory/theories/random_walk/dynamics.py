@@ -1,0 +1,137 @@
+"""Training as a few scalars: the first step, the run after the parent is selected, and the symmetric run at p in {0, 1}.
+
+By rotation of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is the K numbers v(d).
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxtheory.theories.random_walk import calculus, model
+from jaxtheory.theories.random_walk.model import Config, Reduced
+
+
+def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
+    """V_yk = v((y - k) mod K), zero beyond K."""
+    K = config.num_states
+    i = model.indices(K.cap)
+    inside = K.mask()[:, None] & K.mask()[None, :]
+    return jnp.where(inside, v[(i[:, None] - i[None, :]) % K.n], 0)
+
+
+def step_law(config: Config) -> Float[Array, " K"]:
+    """The law of y - s_{N-1}: p at 1, 1 - p at K - 1, zero elsewhere and beyond K."""
+    K, p = config.num_states, config.clockwise_probability
+    d = model.indices(K.cap)
+    return jnp.where(d == 1, p, jnp.where(d == K.n - 1, 1 - p, 0.0))
+
+
+def lag_law_sum(config: Config) -> Float[Array, " K"]:
+    """sum_{l=1}^{N-1} P(y - s_{N-l} = d): the first column of sum_l (Pi^T)^l."""
+    K, N, p = config.num_states, config.length, config.clockwise_probability
+    d = model.indices(K.cap)
+    below, above = (d - 1) % K.n, (d + 1) % K.n
+
+    def next_lag(law, lag):
+        law = jnp.where(K.mask(), p * law[below] + (1 - p) * law[above], 0)
+        return law, jnp.where(lag < N.n, law, 0)
+
+    _, laws = jax.lax.scan(next_lag, (d == 0).astype(float), 1 + model.indices(N.cap - 1))
+    return jnp.sum(laws, axis=0)
+
+
+def first_step(config: Config) -> Reduced:
+    """The population's first step from zero: V = eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l, with r(0) = -ell'(0); u and w stay zero.
+
+    The attention weight is 1/N, not 1/(N - 1): the query takes its share. r(0) = 1/eps for the log loss.
+    Source: "Towards Understanding Transformers in Learning Random Walks", Lemma C.1 (rederived, for any loss of f_y).
+    """
+    K, N = config.num_states, config.length
+    rate = config.learning_rate * calculus.slope(jnp.zeros(()), config) / (N.real * K.real)
+    return Reduced(circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap))
+
+
+def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
+    """One population step once attention sits on the parent: v(d) <- v(d) + eta / K P(y - s_{N-1} = d) r(v(d)); only v(1) and v(-1) move.
+
+    For the log loss v(1) ~ sqrt(2 eta p t / K), so v(1)/v(-1) -> sqrt(p / (1 - p)), not p / (1 - p).
+    """
+    return v + config.learning_rate / config.num_states.real * step_law(config) * calculus.slope(v, config)
+
+
+class Curve(NamedTuple):
+    """The population's values v(d) by step, and the mean loss."""
+
+    v: Float[Array, "T K"]
+    loss: Float[Array, " T"]
+
+
+def selected_run(config: Config, length: int) -> Curve:
+    """Steps 0..length-1 of the population from zero, 0 < p < 1: uniform attention for two steps, the parent afterwards.
+
+    t = 1 is exact. At t = 2 the label's output takes its mean f = sum_d v(d) P_lags(d) / N in place of its law.
+    Each start averages over large batches: sampled runs add errors of order B^(-1/2).
+    """
+    N, K = config.length.real, config.num_states.real
+    share = lag_law_sum(config) / N
+
+    def following(v, t):
+        f = jnp.sum(v * share)
+        mean_loss = jnp.where(t < 2, model.ell(f, config), jnp.sum(step_law(config) * model.ell(v, config)))
+        early = v + config.learning_rate / K * share * calculus.slope(f, config)
+        return jnp.where(t < 2, early, saturated_step(v, config)), Curve(v, mean_loss)
+
+    return jax.lax.scan(following, jnp.zeros_like(share), model.indices(length))[1]
+
+
+class Symmetric(NamedTuple):
+    """The symmetric run: V = alpha 1 1^T, every token at attention `token`, the query at `query`; `growth` of a disturbance."""
+
+    alpha: Float[Array, " T"]
+    token: Float[Array, " T"]
+    query: Float[Array, " T"]
+    growth: Float[Array, " T"]
+
+
+def symmetric_run(config: Config, length: int) -> Symmetric:
+    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1: nothing is learned, and how unstable that is.
+
+    With S = token, T = query = S e^g, f = alpha (N - 1) S, r = -ell'(f):
+        alpha <- alpha + eta r (N - 1) S / K^2,   g <- g - eta r T S alpha ((N - 1) rate_N + rate_w + rate_u (N - 1) / K)
+    A disturbance of the scores enters through its sums Z(d) over the positions of lag d (mod K), less their mean, and through v(d):
+        v <- v + eta r S Z / K,   Z <- Z + eta rate_w r S (alpha T Z + v (N - 1) / K)
+    `growth` is Z_t / Z_0 for v_0 = 0, to first order in Z_0.
+
+    Source: the failure theorem is the source's, for any loss; the recursions and the growth are derived here.
+    """
+    K, N, eta = config.num_states.real, config.length.real, config.learning_rate
+    turns = (N - 1) / K
+    rate_u, rates_w = model.rates(config)
+    rate_w, rate_query = rates_w[0], jnp.take(rates_w, config.length.n - 1)
+
+    def following(state, _):
+        alpha, gap, v, Z = state
+        high = jnp.maximum(gap, 0)
+        token = jnp.exp(-high) / ((N - 1) * jnp.exp(-high) + jnp.exp(gap - high))
+        query = jnp.exp(gap - high) / ((N - 1) * jnp.exp(-high) + jnp.exp(gap - high))
+        move = eta * calculus.slope(alpha * (N - 1) * token, config)
+        new = (
+            alpha + move * turns * token / K,
+            gap - move * query * token * alpha * ((N - 1) * rate_query + rate_w + rate_u * turns),
+            v + move * token * Z / K,
+            Z + rate_w * move * token * (alpha * query * Z + turns * v),
+        )
+        return new, Symmetric(alpha, token, query, Z)
+
+    zero = jnp.zeros(())
+    return jax.lax.scan(following, (zero, zero, zero, zero + 1), None, length=length)[1]
+
+
+def fails(config: Config) -> Bool[Array, ""]:
+    """Whether the failure theorem applies: p in {0, 1}, N = rK + 1, the zero start, a linear value."""
+    K, N, p = config.num_states.n, config.length.n, jnp.asarray(config.clockwise_probability)
+    at_zero = (jnp.asarray(config.init_scale) == 0) & (jnp.asarray(config.perturbation) == 0)
+    applies = config.task == "walk" and config.value == "linear"
+    return ((p == 0) | (p == 1)) & ((N - 1) % K == 0) & at_zero & applies

@@ -1,0 +1,283 @@
+"""One softmax layer that predicts the next state of a walk on a circle: config, data, parameters, forward pass and loss.
+
+    s_1 ~ U{0..K-1},  s_{i+1} = s_i + 1 with probability p, else s_i - 1  (mod K);   y = s_N is predicted from s_1..s_{N-1}
+    xt_j = [e_{s_j}; p_j] for j < N,   xt_N = [0; p_N],   p_i = (sin(i k pi / (M + 1)))_{k=1..M}
+    S = softmax_j(xt_j^T W xt_N),   f = V X S = V sum_{j<N} S_j e_{s_j},   L = mean ell(f_y)
+
+Symbols, with their shapes:
+
+    K, N, B, M   states, positions, sequences, encoding dimension       Pi (K, K)   transition matrix, Pi_ij = P(j after i)
+    s (B, N)     states s_1..s_{N-1}, zero at the query position N      y (B,)      labels s_N
+    rho          |p_i|^2 = (M + 1) / 2                                  S (B, N)    attention; S_N falls on the query, whose value is 0
+    H (B, K)     X S, the attention each state receives                 V (K, K)    value matrix
+    W            (K+M, K+M) attention matrix                            u (K,), w (N,)   its reduction: z_j = u_{s_j} + w_j, z_N = w_N
+
+Arrays count states, positions and sequences from 0, so position N has index N - 1.
+
+Source: "Towards Understanding Transformers in Learning Random Walks", sections 2 and B, and the talk "Transformers Learn Random Walk
+Prediction by Attending to the Direct Parent State". The encoding is reconstructed: an orthogonal family of sines with M >= N.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import attention, draws
+from jaxtheory.core import config as fields
+from jaxtheory.core.config import Size, size, static, traced
+from jaxtheory.theories.random_walk import questions
+
+TEST_SEQUENCES = 1000
+
+
+class Config(fields.Config):
+    """Hyper-parameters of the walk, the layer and its training."""
+
+    num_states: Size | int = size(6, "K", "states on the circle, or words of the vocabulary", "[3, inf)")
+    length: Size | int = size(97, "N", "positions: N - 1 tokens and the query", "[2, inf)")
+    clockwise_probability: float = traced(0.5, "p", "probability of a step clockwise", "[0, 1]")
+    learning_rate: float = traced(1.0, "eta", "learning rate of V and W", "(0, inf)")
+    epsilon: float = traced(0.1, "eps", "offset inside the log loss", "(0, inf)")
+    num_sequences: Size | int = size(1000, "B", "training sequences; K in population mode")
+    encoding_dim: Size | int = size(1000, "M", "dimension of the positional encodings, at least N", "[2, inf)")
+    hidden_width: Size | int = size(19, "m", "hidden units of the mlp value")
+    init_scale: float = traced(0.0, "sigma", "standard deviation of the initial V, W (and A)", "[0, inf)")
+    perturbation: float = traced(0.0, "delta", "standard deviation of a disturbance of the initial positional scores w", "[0, inf)")
+    task: str = static("walk", "task", "data law", ("walk", "qa1", "qa2"))
+    value: str = static("linear", "value", "f = V X S or f = A relu(V X S)", ("linear", "mlp"))
+    tokens: str = static("raw", "tokens", "xt_j as it is, or xt_j / |xt_j| inside the attention", ("raw", "unit"))
+    loss_function: str = static("log", "ell", "loss of f_y", ("log", "square", "hinge"))
+    population: bool = static(False, "population", "train and test on the exact law; p must be 0 or 1", (False, True))
+
+    def violations(self) -> list[str]:
+        """Conditions between fields; those on traced values are skipped while tracing."""
+        found = []
+        if _any(lambda m, n: m < n, self.encoding_dim.n, self.length.n):
+            found.append(
+                f"encoding_dim (M) = {self.encoding_dim.n} is below length (N) = {self.length.n}: orthogonal encodings need M >= N"
+            )
+        if self.task != "walk":
+            words = len(questions.SENTENCES[self.task])
+            for name, symbol, want in (("num_states", "K", len(questions.VOCABULARY)), ("length", "N", words + 1)):
+                value = getattr(self, name).n
+                if _any(lambda a, b: a != b, value, want):
+                    found.append(f"{name} ({symbol}) = {value}: task {self.task!r} has {want}; set {name}={want}")
+        if self.population and (self.task != "walk" or _any(lambda p: (p != 0) & (p != 1), self.clockwise_probability)):
+            found.append("population = True needs task = 'walk' and clockwise_probability (p) 0 or 1, where the law has K sequences")
+        if self.value == "mlp" and _any(lambda sigma: sigma == 0, self.init_scale):
+            found.append("init_scale (sigma) = 0 is a fixed point of value = 'mlp': set init_scale > 0, for instance 0.01")
+        return found
+
+
+def _any(condition, *values) -> bool:
+    """Whether a condition holds for some entry of concrete values; False for tracers."""
+    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
+
+
+class Batch(NamedTuple):
+    """Sequences with the weights of their mean."""
+
+    s: Int[Array, "B N"]  # states, zero at the query position and beyond
+    y: Int[Array, " B"]
+    weight: Float[Array, " B"]  # 1/B, zero on padded rows
+
+
+class Problem(NamedTuple):
+    """The fixed training and test sequences. In population mode both are the K sequences of the law."""
+
+    train: Batch
+    test: Batch
+
+
+class Reduced(NamedTuple):
+    """The layer in K + N attention scalars, exactly as expressive along gradient descent as the literal one."""
+
+    V: Float[Array, "K K"]  # (m, K) for value = mlp
+    u: Float[Array, " K"]
+    w: Float[Array, " N"]
+    A: Float[Array, "K m"] | None = None
+
+
+class Literal(NamedTuple):
+    """The layer as the source writes it."""
+
+    V: Float[Array, "K K"]  # (m, K) for value = mlp
+    W: Float[Array, "K+M K+M"]
+    A: Float[Array, "K m"] | None = None
+
+
+Params = Reduced | Literal
+
+
+# Data
+
+
+def indices(n: int) -> Int[Array, " n"]:
+    """0..n-1 in int32, the type of states and traced sizes whatever the float type."""
+    return jnp.arange(n, dtype=jnp.int32)
+
+
+def transition(config: Config) -> Float[Array, "K K"]:
+    """Pi_ij = p 1[j = i + 1] + (1 - p) 1[j = i - 1] (mod K), rows sum to 1; zero beyond K."""
+    K, p = config.num_states, config.clockwise_probability
+    i = indices(K.cap)
+    step = (i[None, :] - i[:, None]) % K.n
+    inside = K.mask()[:, None] & K.mask()[None, :]
+    return jnp.where(inside & (step == 1), p, jnp.where(inside & (step == K.n - 1), 1 - p, 0))
+
+
+def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
+    """The optimal predictor P(y | s_1..s_{N-1}): row s_{N-1} of Pi for the walk, the answer itself for the questions."""
+    if config.task == "walk":
+        return transition(config)[jnp.take(batch.s, config.length.n - 2, axis=1)]
+    return jax.nn.one_hot(batch.y, config.num_states.cap)
+
+
+def _sequences(key: Array, count: Size | int, config: Config) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
+    """Independent sequences s_1..s_N of the task and their labels. One draw per token: the first gives s_1, the others the steps."""
+    K, N = config.num_states, config.length
+    draw = draws.uniform(key, count, N)
+    if config.task != "walk":
+        return questions.sentences(draw < 0.5, config.task)
+    first = jnp.minimum((draw[:, :1] * jnp.asarray(K.n, jnp.float32)).astype(jnp.int32), jnp.asarray(K.n, jnp.int32) - 1)
+    steps = jnp.where(draw[:, 1:] < jnp.asarray(config.clockwise_probability, jnp.float32), 1, -1)
+    return _walk(first, steps, config)
+
+
+def _walk(first: Int[Array, "B 1"], steps: Int[Array, "B N-1"], config: Config) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
+    s = jnp.cumsum(jnp.concatenate([first, steps.astype(jnp.int32)], axis=1), axis=1) % config.num_states.n
+    return s, jnp.take(s, config.length.n - 1, axis=1)
+
+
+def make_batch(s: Int[Array, "B N"], y: Int[Array, " B"], count: Size | int, config: Config) -> Batch:
+    """Sequences s_1..s_N and labels as a batch: the query and all beyond it blanked, padded rows at weight 0."""
+    count, N = Size.wrap(count), config.length
+    weight = jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0)
+    before_query = indices(N.cap) < N.n - 1
+    return Batch(jnp.where(before_query[None, :], draws.masked(s, count), 0), draws.masked(y, count), weight)
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """B training and 1000 test sequences; in population mode the K sequences of the deterministic walk, for both."""
+    K = config.num_states
+    if config.population:
+        first = indices(K.cap)[:, None]
+        turn = jnp.where(config.clockwise_probability > 0.5, 1, -1)
+        batch = make_batch(*_walk(first, jnp.broadcast_to(turn, (K.cap, config.length.cap - 1)), config), K, config)
+        return Problem(batch, batch)
+    train, test = jax.random.split(key)
+    B = config.num_sequences
+    return Problem(
+        make_batch(*_sequences(train, B, config), B, config), make_batch(*_sequences(test, TEST_SEQUENCES, config), TEST_SEQUENCES, config)
+    )
+
+
+def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
+    """The fixed training set: full-batch gradient descent."""
+    return problem.train
+
+
+# Positions
+
+
+def encodings(config: Config) -> Float[Array, "N M"]:
+    """p_i = (sin(i k pi / (M + 1)))_k: p_i^T p_j = rho 1[i = j] for N <= M; zero beyond N and M. i k is taken mod 2 (M + 1)."""
+    N, M = config.length, config.encoding_dim
+    i, k = 1 + indices(N.cap), 1 + indices(M.cap)
+    turns = (i[:, None] * k[None, :]) % (2 * (M.n + 1))
+    waves = jnp.sin(turns.astype(float) * (jnp.pi / (M.real + 1)))
+    return jnp.where(N.mask()[:, None] & M.mask()[None, :], waves, 0)
+
+
+def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], Float[Array, ""]]:
+    """rho and what divides xt_1..xt_N: 1 for raw tokens; |xt_j| = sqrt(1 + rho) for j < N and |xt_N| = sqrt(rho) for unit tokens."""
+    N = config.length
+    rho = (jnp.asarray(config.encoding_dim.real, float) + 1) / 2
+    if config.tokens == "raw":
+        return rho, jnp.ones(N.cap), jnp.ones(())
+    return rho, jnp.where(indices(N.cap) == N.n - 1, jnp.sqrt(rho), jnp.sqrt(1 + rho)), jnp.sqrt(rho)
+
+
+def rates(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"]]:
+    """How fast u and w move when W moves at rate 1: the squared norms of their directions in W.
+
+    With n_j what divides xt_j: u: rho / (n_1^2 n_N^2); w_j: rho^2 / (n_j^2 n_N^2).
+    raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j < N, 1 for j = N.
+    Source: derived; W enters z_j = xt_j^T W xt_N only through [e_k; 0]^T W xt_N and [0; p_j]^T W xt_N, which are orthogonal directions.
+    """
+    rho, n, n_query = token_norms(config)
+    return rho / (n[0] * n_query) ** 2, (rho / (n * n_query)) ** 2
+
+
+def scores(params: Params, config: Config) -> tuple[Float[Array, " K"], Float[Array, " N"]]:
+    """u_k = [e_k; 0]^T W xt_N and w_j = [0; p_j]^T W xt_N, tokens over their norms where they are unit: z_j = u_{s_j} + w_j, z_N = w_N."""
+    if isinstance(params, Reduced):
+        return params.u, params.w
+    K = config.num_states.cap
+    _, n, n_query = token_norms(config)
+    P = encodings(config)
+    image = params.W[:, K:] @ (jnp.take(P, config.length.n - 1, axis=0) / n_query)  # W xt_N; the query's token part is 0
+    return image[:K] / n[0], P @ image[K:] / n
+
+
+# The layer
+
+
+def init(key: Array, _problem: Problem, config: Config) -> Reduced:
+    """V ~ sigma N(0, 1) and the scores u, w that W ~ sigma N(0, 1) would give; w is disturbed by delta N(0, 1). sigma = 0: the zero start.
+
+    The scores are independent: u_k ~ sigma sqrt(rate_u) N(0, 1), w_j ~ sigma sqrt(rate_w) N(0, 1).
+    """
+    K, N, m, sigma = config.num_states, config.length, config.hidden_width, config.init_scale
+    for_V, for_scores, for_A = jax.random.split(key, 3)
+    rate_u, rate_w = rates(config)
+    of_u, of_w, disturbance = draws.normal(for_scores, 3, max(K.cap, N.cap))
+    u = draws.masked(sigma * jnp.sqrt(rate_u) * of_u[: K.cap], K)
+    w = draws.masked(sigma * jnp.sqrt(rate_w) * of_w[: N.cap] + config.perturbation * disturbance[: N.cap], N)
+    if config.value == "linear":
+        return Reduced(sigma * draws.normal(for_V, K, K), u, w)
+    return Reduced(sigma * draws.normal(for_V, m, K), u, w, sigma * draws.normal(for_A, K, m))
+
+
+def attend(params: Params, batch: Batch, config: Config) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
+    """S = softmax(z) over the N positions and H = X S, H_k = sum_{j < N, s_j = k} S_j, added in the order of positions.
+
+    The order matters at p in {0, 1}, N = rK + 1: equal attentions then sum to exactly equal H_k, and the symmetric run stays symmetric.
+    """
+    N = config.length
+    u, w = scores(params, config)
+    token = (indices(N.cap) < N.n - 1)[None, :]
+    S = attention.softmax(jnp.where(token, u[batch.s], 0) + w[None, :], N.mask()[None, :])
+    row = indices(batch.s.shape[0])[:, None]
+    H = jnp.zeros((batch.s.shape[0], config.num_states.cap), S.dtype).at[row, batch.s].add(jnp.where(token, S, 0))
+    return S, H
+
+
+def output(params: Params, H: Float[Array, "B K"]) -> Float[Array, "B K"]:
+    """f = V H, or A relu(V H)."""
+    return H @ params.V.T if params.A is None else jax.nn.relu(H @ params.V.T) @ params.A.T
+
+
+def label_output(params: Params, batch: Batch, H: Float[Array, "B K"]) -> Float[Array, " B"]:
+    """f_y, zero on padded rows."""
+    f_y = jnp.sum(params.V[batch.y] * H, axis=1) if params.A is None else jnp.sum(params.A[batch.y] * jax.nn.relu(H @ params.V.T), axis=1)
+    return jnp.where(batch.weight > 0, f_y, 0)
+
+
+def ell(f_y: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
+    """The loss of one sequence: -log(f_y + eps), (1 - f_y)^2 / 2 or max(0, 1 - f_y). The log is NaN where f_y <= -eps.
+
+    Source: the log loss is the source's (the talk drops its sign); its failure theorem allows any loss of f_y, and two are taken here.
+    """
+    if config.loss_function == "log":
+        return -jnp.log(f_y + config.epsilon)
+    return (1 - f_y) ** 2 / 2 if config.loss_function == "square" else jax.nn.relu(1 - f_y)
+
+
+def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
+    """L = mean over sequences of ell(f_y)."""
+    _, H = attend(params, batch, config)
+    return jnp.sum(batch.weight * ell(label_output(params, batch, H), config))

@@ -1,0 +1,198 @@
+"""What is measured along training, and what the theory says about it."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.stats import norm
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import linalg
+from jaxtheory.theories.random_walk import dynamics, model
+from jaxtheory.theories.random_walk.model import Config, Params, Problem
+
+TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
+FLOOR = 1e-12  # smallest probability a normalised output is taken to give
+RATIO_CAP = 1e12
+
+
+def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
+    """Pred(f): the smallest index among the entries within 1e-9 of the largest, relative to its size."""
+    f = jnp.where(config.num_states.mask()[None, :], f, -jnp.inf)
+    top = jnp.max(f, axis=1, keepdims=True)
+    return jnp.argmax(f >= top - TIE * jnp.abs(top), axis=1)
+
+
+def normalised(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
+    """The output as a law: max(f, 0) over its sum, at least 1e-12 an entry; uniform where no entry is positive."""
+    K = config.num_states
+    f = jnp.where(K.mask()[None, :], jnp.maximum(f, 0), 0)
+    total = jnp.sum(f, axis=1, keepdims=True)
+    return jnp.maximum(jnp.where(total > 0, f / jnp.where(total > 0, total, 1), 1 / jnp.asarray(K.real, float)), FLOOR)
+
+
+def divergence(law: Float[Array, "*n K"], q: Float[Array, "*n K"]) -> Float[Array, "*n"]:
+    """KL(law || q) = sum_k law_k log(law_k / q_k) in nats, with 0 log 0 = 0."""
+    return jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1) / q), 0), axis=-1)
+
+
+def directions(f: Float[Array, "*n K"]) -> Float[Array, "*n K"]:
+    """f / |f|_2 per row, zero for f = 0."""
+    norm = jnp.sqrt(jnp.sum(f**2, axis=-1, keepdims=True))
+    return f / jnp.where(norm > 0, norm, 1)
+
+
+def metrics(params: Params, problem: Problem, config: Config) -> dict:
+    """What training is judged by: `loss` on the training set, the rest on the test sequences (in population mode, both are the law).
+
+    accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is drawn; in [0, 1]
+    kl                    mean KL(true law || normalised f), nats; log K less the entropy of the law at V = 0
+    output_error          mean | f/|f| - law/|law| |_2, in [0, 2]; 1 at f = 0
+    parent_attention      mean S_{N-1}, and stray_attention the rest, 1 - S_{N-1} without cancellation
+    selected_lag          N - j of the token j < N with the largest mean attention; ties to 1e-9 go to the earliest token, lag N - 1
+    attention_spread      max over sequences of max - min of S over the tokens 1..N-1
+    query_attention       mean S_N
+    For the walk, with the value matrix V (A relu(V) for an mlp):
+    value_direction_error | V/|V| - Pi^T/|Pi^T| |_F, in [0, 2]; 1 at V = 0; ..._sqrt against sqrt(Pi^T), entry by entry
+    value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
+    """
+    N, test = config.length, problem.test
+    S, H = model.attend(params, test, config)
+    f = model.output(params, H)
+    law = model.label_law(test, config)
+    mean = lambda per_sequence: jnp.sum(test.weight * per_sequence)  # noqa: E731
+    at = model.indices(N.cap)
+    token = at < N.n - 1
+    attention = jnp.where(token, test.weight @ S, -jnp.inf)
+    selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
+    tokens_only = token[None, :] & (test.weight > 0)[:, None]
+    spread = jnp.max(jnp.where(tokens_only, S, -jnp.inf), axis=1) - jnp.min(jnp.where(tokens_only, S, jnp.inf), axis=1)
+    found = {
+        "loss": model.loss(params, problem.train, problem, config),
+        "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
+        "kl": mean(divergence(law, normalised(f, config))),
+        "output_error": mean(jnp.sqrt(jnp.sum((directions(f) - directions(law)) ** 2, axis=1))),
+        "parent_attention": mean(jnp.take(S, N.n - 2, axis=1)),
+        "stray_attention": mean(jnp.sum(jnp.where((at == N.n - 2)[None, :], 0, S), axis=1)),
+        "selected_lag": (N.n - 1 - selected).astype(float),
+        "attention_spread": jnp.max(jnp.where(test.weight > 0, spread, 0)),
+        "query_attention": mean(jnp.take(S, N.n - 1, axis=1)),
+    }
+    return found | (_value_metrics(params, config) if config.task == "walk" else {})
+
+
+def _value_metrics(params: Params, config: Config) -> dict:
+    target = model.transition(config).T
+    V = model.output(params, jnp.eye(config.num_states.cap)).T
+    forth, back = (jnp.sum(dynamics.circulant(unit, config) * V) for unit in _steps(config))
+    capped = jnp.clip(forth / jnp.where(back == 0, 1, back), -RATIO_CAP, RATIO_CAP)
+    return {
+        "value_direction_error": linalg.direction_error(V, target),
+        "value_direction_error_sqrt": linalg.direction_error(V, jnp.sqrt(target)),
+        "value_ratio": jnp.where(back == 0, jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth)), capped),
+    }
+
+
+def _steps(config: Config) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
+    """Indicators of the offsets +1 and -1."""
+    d = model.indices(config.num_states.cap)
+    return (d == 1).astype(float), (d == config.num_states.n - 1).astype(float)
+
+
+# What the theory says
+
+
+def best_accuracy(config: Config) -> Float[Array, ""]:
+    """The accuracy of the best predictor of the whole sequence: max(p, 1 - p) for the walk, 1 for the questions."""
+    p = jnp.asarray(config.clockwise_probability, float)
+    return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
+
+
+def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and the KL divergence, both 0 at p = 1/2 only.
+
+    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p + q log q) / 2.
+    Source: derived; the source's theorem has 0 for both.
+    """
+    p = jnp.asarray(config.clockwise_probability, float)
+    q = 1 - p
+    norm_of_law = jnp.sqrt(p**2 + q**2)
+    gap = jnp.sqrt((jnp.sqrt(p) - p / norm_of_law) ** 2 + (jnp.sqrt(q) - q / norm_of_law) ** 2)
+    entropy = -sum(jnp.where(x > 0, x * jnp.log(jnp.where(x > 0, x, 1)), 0) for x in (p, q))
+    return gap, jnp.log(jnp.sqrt(p) + jnp.sqrt(q)) - entropy / 2
+
+
+def normal_range(n: Float[Array, ""] | int) -> Float[Array, ""]:
+    """E[max - min] of n standard normals = integral of 1 - Phi^n - (1 - Phi)^n."""
+    x = jnp.linspace(-9.0, 9.0, 2001)
+    below = jnp.exp(n * jnp.log(jnp.maximum(norm.cdf(x), 1e-30)))
+    return jnp.sum(1 - below - below[::-1]) * (x[1] - x[0])
+
+
+def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
+    """The theory's curves at the given steps.
+
+    accuracy                                     limit: max(p, 1 - p); 1/K where the failure theorem applies; 1 and 1/2 for qa1 and qa2
+    value_direction_error, kl: theorem           limit 0, as the source states it for every 0 < p < 1; value_ratio: p/(1-p)
+    value_direction_error, kl: sqrt_law          limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the ratio of the log loss
+    value_direction_error, kl, loss: population  the run of a large batch from the zero start (`dynamics.selected_run`)
+    attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta: delta times the growth, to first order
+    NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
+    """
+    steps = np.asarray(steps)
+    constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), steps.shape)  # noqa: E731
+    if config.task != "walk":
+        best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
+        return {"accuracy": constant(best), "kl": constant(rest)}
+    K, p = config.num_states, jnp.asarray(config.clockwise_probability, float)
+    direction, kl = limit_error(config)
+    inside = (p > 0) & (p < 1)
+    within = lambda value: constant(jnp.where(inside, value, jnp.nan))  # noqa: E731
+    odds = p / jnp.where(p < 1, 1 - p, 1)
+    curves = {
+        "accuracy": constant(jnp.where(dynamics.fails(config), 1 / jnp.asarray(K.real, float), best_accuracy(config))),
+        "value_direction_error:theorem": within(0.0),
+        "value_direction_error:sqrt_law": within(direction),
+        "kl:theorem": within(0.0),
+        "kl:sqrt_law": within(kl),
+        "value_ratio:theorem": within(odds),
+        "value_ratio:sqrt_law": within(jnp.sqrt(odds)),
+    }
+    return curves | _population_curves(config, steps) if config.value == "linear" else curves
+
+
+def _population_curves(config: Config, steps: np.ndarray) -> dict:
+    length = int(steps.max(initial=0)) + 1
+    run = dynamics.selected_run(config, length)
+    law = dynamics.step_law(config)
+    errors = jnp.sqrt(jnp.sum((directions(run.v) - directions(law)[None, :]) ** 2, axis=1))
+    q = normalised(jnp.where((model.indices(length) < 2)[:, None], 1, run.v), config)
+    symmetric = dynamics.symmetric_run(config, length)
+    turns = (config.length.real - 1) / config.num_states.real
+    spread = config.perturbation * symmetric.token * symmetric.growth * normal_range(config.num_states.real) / jnp.sqrt(turns)
+    where_symmetric = dynamics.fails(config.replace(perturbation=0.0))
+    p = jnp.asarray(config.clockwise_probability)
+    inside = (p > 0) & (p < 1)
+    return {
+        "value_direction_error:population": jnp.where(inside, errors, jnp.nan)[steps],
+        "kl:population": jnp.where(inside, divergence(law[None, :], q), jnp.nan)[steps],
+        "loss:population": jnp.where(inside, run.loss, jnp.nan)[steps],
+        "attention_spread:linear": jnp.where(where_symmetric, jnp.minimum(spread, 1), jnp.nan)[steps],
+    }
+
+
+def assumptions(_problem: Problem, config: Config) -> dict:
+    """Conditions of the source's theorems, each with its margin (negative where it fails).
+
+    The constants of Omega(.) are not given; 1 is taken. At K = 4 every odd lag tells as much as the parent, which then is not identifiable.
+    """
+    if config.task != "walk":
+        return {}
+    K, N, M = (jnp.asarray(size.real, float) for size in (config.num_states, config.length, config.encoding_dim))
+    p = jnp.asarray(config.clockwise_probability, float)
+    conditions = {
+        "0 < p < 1": jnp.minimum(p, 1 - p),
+        "M >= N^1.5": M / N**1.5 - 1,
+        "K != 4 (parent identifiable)": jnp.abs(K - 4),
+        "N != 1 mod K (needed at p = 0 and 1)": (N - 1) % K,
+    }
+    start = jnp.asarray(config.init_scale, float) + jnp.asarray(config.perturbation, float)
+    return {name: (margin > 0, margin) for name, margin in conditions.items()} | {"zero start": (start == 0, -start)}

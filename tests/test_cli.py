@@ -1,0 +1,369 @@
+"""The command line: what it reads, prints, writes and refuses."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+import jaxtheory
+from jaxtheory.arguments import parse_axis, parse_values
+from jaxtheory.cli import main
+from jaxtheory.core.config import Field, Interval
+
+ROOT = Path(__file__).parent.parent
+REGRESSION, FIGURES = str(ROOT / "docs" / "examples" / "linear_regression.py"), str(ROOT / "tests" / "data" / "figures.py")
+NUMBER = Field("rate", "eta", "traced", 0.1, Interval.parse("(0, inf)"), "", "", False)
+COUNT = NUMBER._replace(integer=True)
+CHOICE = Field("clip", "clip", "static", False, (False, True, "soft"), "", "", False)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# values
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "values"),
+    [
+        (NUMBER, "1,2.5, .5", [1.0, 2.5, 0.5]),
+        (NUMBER, "3,", [3.0]),
+        (NUMBER, "0:1:11", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        (NUMBER, "1:-1:3", [1.0, 0.0, -1.0]),
+        (NUMBER, "2:2:1", [2.0]),
+        (NUMBER, "log:1e-6:1e-3:4", [1e-6, 1e-5, 1e-4, 1e-3]),
+        (NUMBER, "log:1:100:5", [1.0, 10**0.5, 10.0, 10**1.5, 100.0]),
+        (NUMBER, "1e9999", [float("inf")]),
+        (COUNT, "4:8:3", [4, 6, 8]),
+        (COUNT, "log:10:1000:5", [10, 32, 100, 316, 1000]),
+        (COUNT, "1e3,2.5", [1000, 2.5]),
+        (CHOICE, "true,False,soft", [True, False, "soft"]),
+    ],
+)
+def test_values(field: Field, text: str, values: list) -> None:
+    read = parse_values(field, text)
+    assert read == pytest.approx(values, rel=1e-15) if field is not CHOICE else read == values
+    assert [type(value) for value in read] == [type(value) for value in values]
+
+
+def test_the_points_of_a_linear_range_are_the_decimals_written() -> None:
+    assert parse_values(NUMBER, "0:1:11")[3] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "reason"),
+    [
+        (NUMBER, "", "empty"),
+        (NUMBER, ",", "empty"),
+        (NUMBER, "1,,2", "not a number"),
+        (NUMBER, "one", "'one' is not a number"),
+        (NUMBER, "0:1", "a range is a:b:n"),
+        (NUMBER, "0:1:0", "[1, inf)"),
+        (NUMBER, "0:1:-2", "[1, inf)"),
+        (NUMBER, "0:1:2.5", "[1, inf)"),
+        (NUMBER, "0:1:1", "leave out one end"),
+        (NUMBER, "nan:1:3", "finite"),
+        (NUMBER, "log:0:1:3", "positive"),
+        (NUMBER, "log:-1:1:3", "positive"),
+        (NUMBER, "log:1e-999999:1e999999:3", "too wide"),
+        (COUNT, "4:8:4", "not all integers"),
+        (CHOICE, "hard", "choose among False, True, soft"),
+    ],
+)
+def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> None:
+    with pytest.raises(jaxtheory.InputError) as error:
+        parse_values(field, text)
+    assert field.name in str(error.value)
+    assert reason in str(error.value)
+
+
+def test_axes_go_by_word_or_symbol() -> None:
+    theory = jaxtheory.theories.load(REGRESSION).THEORY
+    assert parse_axis(theory, "d=2,4") == parse_axis(theory, "dimension=2,4") == ("dimension", [2, 4])
+    assert parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
+    assert parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
+
+
+# refusals: exit code 2, a few lines that name the culprit, nothing written
+
+SWEEPS = [
+    ("random_walks --steps 3", "random_walk"),
+    (f"{REGRESSION} --vary foo=1,2 --steps 3", "foo"),
+    (f"{REGRESSION} --vary dimensions=1,2 --steps 3", "did you mean 'dimension'"),
+    (f"{REGRESSION} --vary d --steps 3", "NAME=VALUES"),
+    (f"{REGRESSION} --vary d= --steps 3", "dimension (d)"),
+    (f"{REGRESSION} --vary d=two --steps 3", "'two' is not a number"),
+    (f"{REGRESSION} --vary d=2 --vary dimension=3 --steps 3", "dimension: given twice"),
+    (f"{REGRESSION} --vary d=2 --zip d=3 --steps 3", "dimension"),
+    (f"{REGRESSION} --vary d=2,2 --steps 3", "dimension"),
+    (f"{REGRESSION} --vary d=2.5 --steps 3", "dimension (d) = 2.5: must be an integer in [1, inf)"),
+    (f"{REGRESSION} --vary d=1:4:0 --steps 3", "dimension (d)"),
+    (f"{REGRESSION} --vary eta=-1 --steps 3", "learning_rate (eta) = -1.0: must be a number in (0, inf)"),
+    (f"{REGRESSION} --vary eta=nan --steps 3", "learning_rate (eta) = nan"),
+    (f"{REGRESSION} --vary eta=log:0:1:3 --steps 3", "learning_rate (eta)"),
+    (f"{REGRESSION} --set eta=0 --steps 3", "learning_rate (eta) = 0.0: must be a number in (0, inf)"),
+    (f"{REGRESSION} --set eta=1,2 --steps 3", "learning_rate"),
+    (f"{REGRESSION} --set steps=3", "--steps"),
+    (f"{REGRESSION} --zip eta=1,2 --zip sigma=1 --zip d= --steps 3", "dimension (d)"),
+    (f"{REGRESSION} --vary d=2", "steps"),
+    (f"{REGRESSION} --steps -1", "steps = -1"),
+    (f"{REGRESSION} --steps x", "--steps"),
+    (f"{REGRESSION} --vary steps=3,-1", "steps = -1"),
+    (f"{REGRESSION} --steps 3 --seeds 0", "seeds = 0"),
+    (f"{REGRESSION} --steps 3 --seeds -2", "seeds = -2"),
+    (f"{REGRESSION} --steps 3 --seeds 1.5", "seeds = 1.5"),
+    (f"{REGRESSION} --steps 3 --seeds 3,3", "seeds = [3, 3]"),
+    (f"{REGRESSION} --steps 3 --seeds some", "seeds"),
+    (f"{REGRESSION} --steps 3 --record 0", "record"),
+    (f"{REGRESSION} --steps 3 --record 0,9", "record"),
+    (f"{REGRESSION} --steps 3 --record 1 --record 2", "record"),
+    (f"{REGRESSION} --steps 3 --record lose=0,3", "lose"),
+    (f"{REGRESSION} --steps 3 --algorithm adam", "'adam'"),
+    (f"{REGRESSION} --vary algorithm=adam --steps 3", "'adam'"),
+    (f"{REGRESSION} --steps 3 --dtype float16", "float16"),
+    (f"{REGRESSION} --steps 3 --buckets none", "none"),
+    (f"{REGRESSION} --steps 3 --key x", "--key"),
+    ("missing.py --steps 3", "missing.py: no such file"),
+    ("random_walk --vary N=1 --steps 3", "length (N) = 1: must be an integer in [2, inf)"),
+    ("random_walk --vary p=-.1,.5 --steps 3", "clockwise_probability (p) = -0.1: must be a number in [0, 1]"),
+    ("random_walk --vary p=1.5 --steps 3", "clockwise_probability (p) = 1.5"),
+    ("random_walk --set K=2 --steps 3", "num_states (K) = 2: must be an integer in [3, inf)"),
+    ("random_walk --set ell=cross --steps 3", "loss_function (ell) = 'cross': choose among log, square, hinge"),
+    ("random_walk --set M=50 --steps 3", "encoding_dim"),
+    ("attention_pruning --vary rho=1 --steps 3", "pruning_ratio (rho) = 1.0: must be a number in [0, 1)"),
+    ("attention_pruning --set lambda=0 --steps 3", "regularization (lambda) = 0.0: must be a number in (0, inf)"),
+    ("attention_pruning --set L=0 --steps 3", "length (L) = 0: must be an integer in [1, inf)"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), SWEEPS, ids=[words.removeprefix(REGRESSION) for words, _ in SWEEPS])
+@pytest.mark.parametrize("command", ["sweep", "plan"])
+def test_bad_sweeps_are_refused(command: str, words: str, named: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main([command, *words.split()]) == 2
+    output = capsys.readouterr()
+    assert named in output.out + output.err
+    assert "Traceback" not in output.err
+    assert list(here.iterdir()) == []
+
+
+def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["sweep", REGRESSION, "--steps", "3", "--zip", "d=1,2 eta=.1,.2,.3"]) == 2
+    assert "dimension has 2 values, learning_rate has 3" in capsys.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["show", "nothing"], "nothing"),
+        (["run", "nothing"], "nothing"),
+        (["run", REGRESSION], "FIGURES"),
+        (["verify", "nothing"], "nothing"),
+        (["verify", REGRESSION, "--seeds", "0"], "seeds"),
+        (["frobnicate"], "frobnicate"),
+        (["run"], "NAME"),
+        ([], "Missing subcommand"),
+    ],
+    ids=["show", "run", "run file", "verify", "verify seeds", "unknown", "no name", "nothing"],
+)
+def test_bad_commands_are_refused(words: list[str], named: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(words) == 2
+    output = capsys.readouterr()
+    assert named in output.out + output.err
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("def f(:\n", "line 1"),
+        ("x = 1\n", "THEORY"),
+        ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
+        ("THEORY = 3\n", "expected a jaxtheory.Theory"),
+        (Path(REGRESSION).read_text().replace("def sgd_step(key, t,", "def sgd_step(t, key,"), "argument 1 is 't', expected 'key'"),
+    ],
+    ids=["syntax", "no theory", "import", "no record", "arguments"],
+)
+def test_bad_theory_files_are_refused(source: str, named: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    file = here / "mine.py"
+    file.write_text(source)
+    for command in (["sweep", str(file), "--steps", "3"], ["verify", str(file)], ["show", str(file)]):
+        assert main(command) == 2
+        assert named in capsys.readouterr().err
+    assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == ["mine.py"]
+
+
+@pytest.mark.parametrize("store", ["taken", "taken/below"])
+def test_a_store_that_cannot_be_written_is_refused(store: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    (here / "taken").write_text("a file")
+    for command in (["sweep", REGRESSION, "--steps", "3"], ["run", FIGURES]):
+        assert main([*command, "--store", store]) == 2
+        assert "taken" in capsys.readouterr().err
+    assert [path.name for path in here.iterdir()] == ["taken"]
+
+
+# what works
+
+
+def test_sweep_writes_a_labelled_dataset_and_resumes(here: Path, capsys: pytest.CaptureFixture) -> None:
+    words = ["sweep", REGRESSION, "--vary", "d=2,4", "--zip", "eta=.1,.2 sigma=0,1", "--seeds", "3,5", "--steps", "4", "--record", "0,4"]
+    assert main(words) == 0
+    (store,) = (here / "results").iterdir()
+    printed = capsys.readouterr()
+    assert str(store.relative_to(here)) in printed.out
+    assert "diverged  " not in printed.out
+    assert printed.err == ""
+    data = xr.open_zarr(store / "data.zarr", consolidated=False)
+    assert dict(data.loss.sizes) == {"dimension": 2, "learning_rate": 2, "seed": 2, "step": 2}
+    assert data.seed.values.tolist() == [3, 5]
+    assert data.noise.values.tolist() == [0, 1]
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
+    assert main(words) == 0
+    assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()} == before
+
+
+def test_the_default_store_is_named_by_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    stores = []
+
+    def remember(*args: object, store: Path, **options: object) -> xr.Dataset:
+        stores.append(store)
+        return xr.Dataset({"diverged_at": -1})
+
+    monkeypatch.setattr(jaxtheory, "sweep", remember, raising=False)
+    for words in ("--set d=2", "--set dimension=2", "--set d=3", "--set d=2 --key 1", "--set d=2 --seeds 2"):
+        assert main(["sweep", REGRESSION, "--steps", "2", *words.split()]) == 0
+    assert stores[0] == stores[1]
+    assert len(set(stores)) == 4
+    assert all(store.parent == Path("results") and store.name.startswith("linear_regression-") for store in stores)
+
+
+def test_diverged_runs_are_counted(capsys: pytest.CaptureFixture) -> None:
+    assert main(["sweep", REGRESSION, "--set", "eta=1e30", "--steps", "40", "--seeds", "2"]) == 0
+    assert "diverged  2 of 2 runs" in capsys.readouterr().out
+
+
+def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["plan", REGRESSION, "--vary", "d=2,4", "--vary", "eta=.1,.2,.3", "--vary", "steps=5,9", "--buckets", "pad"]) == 0
+    printed = capsys.readouterr().out
+    assert "points       12" in printed
+    assert "compilations 1" in printed
+    assert list(here.iterdir()) == []
+
+
+def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["verify", REGRESSION]) == 0
+    assert "4 of 4 checks passed" in capsys.readouterr().out
+    wrong = here / "wrong.py"
+    wrong.write_text(Path(REGRESSION).read_text().replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real"))
+    assert main(["verify", str(wrong)]) == 1
+    assert "2 of 4 checks passed" in capsys.readouterr().out
+
+
+def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["run", FIGURES, "--quick", "--store", "out"]) == 1
+    printed = capsys.readouterr().out
+    assert "not tested (n=2 < 3)" in printed
+    assert "as expected" in printed
+    assert "differs" in printed
+    assert (here / "out" / "good-quick.png").read_bytes().startswith(b"\x89PNG")
+    assert (here / "out" / "bad-quick.png").exists()
+
+
+def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
+    good = here / "good.py"
+    good.write_text(f"import jaxtheory\nFIGURES = jaxtheory.theories.load({FIGURES!r}).FIGURES[:1]\n")
+    assert main(["run", str(good), "--quick"]) == 0
+    assert main(["run", str(good)]) == 1  # now the claim expected to be refuted is tested, and holds
+
+
+@pytest.mark.parametrize("name", jaxtheory.theories.names())
+def test_show_names_every_field(name: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", name]) == 0
+    printed = capsys.readouterr().out
+    theory = jaxtheory.theories.get(name)
+    assert all(word in printed for word in theory.Config.__dataclass_fields__)
+    assert all(algorithm in printed for algorithm in theory.algorithms)
+
+
+def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", REGRESSION]) == 0
+    printed = capsys.readouterr().out
+    assert "Online linear regression" in printed
+    assert "metrics: loss, rounded_loss, weights(coordinate)" in printed
+
+
+def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in (*jaxtheory.theories.names(), *jaxtheory.claims.figures()))
+    assert main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in ("jaxlib", "host devices", "compilation cache", "writable"))
+    assert list(here.iterdir()) == []
+
+
+def test_an_interruption_says_how_to_resume(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jaxtheory, "sweep", interrupted, raising=False)
+    assert main(["sweep", REGRESSION, "--zip", "d=1,2 eta=1,2", "--steps", "3"]) == 130
+    assert f"jaxtheory sweep {REGRESSION} --zip 'd=1,2 eta=1,2' --steps 3" in capsys.readouterr().err
+
+
+# as a process of its own
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def jaxtheory_process(*words: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "jaxtheory.cli", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+
+def test_help_is_quick_and_loads_no_jax() -> None:
+    code = "import sys; from jaxtheory.cli import main; main(['sweep', '--help']); sys.exit(bool({'jax', 'xarray'} & sys.modules.keys()))"
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=False).returncode == 0
+        times.append(time.perf_counter() - begun)
+    assert min(times) < 1
+
+
+def test_a_mistake_shows_no_traceback(here: Path) -> None:
+    process = jaxtheory_process("sweep", "random_walk", "--vary", "p=2", "--steps", "3")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "clockwise_probability (p) = 2.0" in errors
+    assert len(errors.splitlines()) <= 4
+    assert list(here.iterdir()) == []
+
+
+def test_ctrl_c_leaves_a_store_that_resumes(here: Path) -> None:
+    axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 20000 --seeds 4"
+    words = ("sweep", REGRESSION, *axes.split(), "--store", "kept")
+    process = jaxtheory_process(*words)
+    while not (here / "kept" / "manifest.json").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "resume with: jaxtheory sweep" in errors
+    assert "Traceback" not in errors
+    assert not (here / "kept" / "data.zarr").exists()
+    again = jaxtheory_process(*words)
+    output, errors = again.communicate(timeout=240)
+    assert again.returncode == 0, errors
+    assert "store     kept" in output
+    assert (here / "kept" / "data.zarr").is_dir()
