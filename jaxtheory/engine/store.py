@@ -16,6 +16,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -175,7 +176,9 @@ class Store:
         if target.exists():
             return
         temporary = Path(tempfile.mkdtemp(dir=self.path, prefix=".tmp-"))
-        dataset.to_zarr(temporary / "data.zarr", mode="w", consolidated=False)
+        with warnings.catch_warnings():  # zarr warns that its string types are not final; text coordinates are few and read back in tests
+            warnings.simplefilter("ignore")
+            dataset.to_zarr(temporary / "data.zarr", mode="w", consolidated=False)
         os.replace(temporary / "data.zarr", target)
         temporary.rmdir()
 

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +15,7 @@ from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine.request import numerics
 
 STANDARD_ERRORS = 5.0
+QUICK_COMPILATION = {"xla_backend_optimization_level": 0}  # checks are small and run once
 
 
 class CheckRow(NamedTuple):
@@ -56,19 +58,19 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     """
     conform(theory)
     rows: list[CheckRow] = []
-    with numerics("float64") as dtype:
+    checks = [check for check in theory.checks if only is None or check.name in only]
+    with numerics("float64") as dtype, ThreadPoolExecutor(jax.local_device_count()) as pool:  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
-        for check in theory.checks:
-            if only is not None and check.name not in only:
-                continue
-            found = [row for i, example in enumerate(examples) if (row := run_check(check, i, *example)) is not None]
+        jobs = [[pool.submit(run_check, check, i, example) for i, example in enumerate(examples)] for check in checks]
+        for check, results in zip(checks, jobs, strict=True):
+            found = [row for job in results if (row := job.result()) is not None]
             rows += found or [CheckRow(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False)]
         assumptions = [row for i, e in enumerate(theory.examples) for row in assess(theory, i, canonical(e, dtype))]
     return Table(rows, assumptions)
 
 
-def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> tuple[Config, Config]:
-    """The example, and `seeds` copies stacked along a leading axis: the first as it is, the others with each real field times 2^U(-1, 1).
+def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> Config:
+    """`seeds` copies of an example stacked along a leading axis: the first as it is, the others with each real field times 2^U(-1, 1).
 
     Zeros, integers, values on a closed end of their range, and evaluation fields at such ends stay; values stay within their range.
     """
@@ -91,19 +93,19 @@ def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: 
         copy = canonical(example.replace(**new), dtype)
         validate(copy)
         copies.append(copy)
-    return example, jax.tree.map(lambda *leaves: np.stack(leaves), *copies) if jax.tree.leaves(copies[0]) else copies[0]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *copies)
 
 
-def run_check(check: Check, index: int, example: Config, varied: Config) -> CheckRow | None:
+def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
     """The worst of the variations, or None where the check does not apply."""
-    if jax.eval_shape(lambda: check.fn(run_key(0, 0), example)) is None:
-        return None
     leaves = jax.tree.leaves(varied)
     n = len(leaves[0]) if leaves else 1
     base = zlib.crc32(check.name.encode()) % 2**31
-    keys = jax.vmap(lambda i: jax.random.fold_in(run_key(base, index), i))(jnp.arange(n))
-    parts = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)))(keys, varied)
-    return CheckRow(index, check.name, check.source, check.kind, *judge(check, *jax.device_get(parts)))
+    with numerics("float64"):  # of this thread
+        keys = jax.vmap(lambda i: jax.random.fold_in(run_key(base, index), i))(jnp.arange(n))
+        several = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)), compiler_options=QUICK_COMPILATION)
+        parts = several(keys, varied)
+    return None if parts is None else CheckRow(index, check.name, check.source, check.kind, *judge(check, *jax.device_get(parts)))
 
 
 def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:
