@@ -6,6 +6,8 @@ A row is (theory, module, function, build): build(original) returns the wrong ve
 import jax
 import jax.numpy as jnp
 
+from jaxtheory.core.config import Config
+
 ROOM = "jaxtheory.theories.random_walk"
 
 
@@ -27,9 +29,10 @@ def changed(**change):
     return build
 
 
-def in_config(**change):
-    """The original at another config."""
-    return lambda original: lambda *args: original(*args[:-1], args[-1].replace(**{k: f(getattr(args[-1], k)) for k, f in change.items()}))
+def mirrored(original):
+    """The original at 1 - p."""
+    mirror = lambda arg: arg.replace(clockwise_probability=1 - arg.clockwise_probability) if isinstance(arg, Config) else arg  # noqa: E731
+    return lambda *args: original(*map(mirror, args))
 
 
 def second(f):
@@ -56,38 +59,27 @@ def one_more_lag(original):
     return lambda config: jax.tree.map(lambda x: x * config.length.n / (config.length.n - 1), original(config))
 
 
-def step_in_p(original):
-    """Rates of the theorem's direction (p, 1 - p)^2 in place of (p, 1 - p): the ratio of v would follow p/(1 - p)."""
-
-    def wrong(v, config):
-        law = jnp.maximum(original(v, config) - v, 0)
-        return v + law**2
-
-    return wrong
+def theorems_ratio(original):
+    """Steps squared, so that v(1)/v(-1) would follow p/(1 - p)."""
+    return lambda v, config: v + (original(v, config) - v) ** 2
 
 
 def without_eta(original):
     return lambda key, t, state, batch, problem, config: original(key, t, state, batch, problem, config.replace(learning_rate=1.0))
 
 
-def by_hand(params, config, power):
-    from jaxtheory.theories.random_walk import calculus, model
-
-    return calculus.Literal(params.V, jax.vjp(lambda W: model.scores(model.Literal(params.V, W), config), _zero(config))[1]((params.u, params.w))[0] ** power)
-
-
-def _zero(config):
-    D = config.num_states.cap + config.encoding_dim.cap
-    return jnp.zeros((D, D))
+def overshoot(original):
+    """Twice the step."""
+    return lambda key, t, state, *rest: jax.tree.map(lambda old, new: 2 * new - old, state, original(key, t, state, *rest))
 
 
-def unweighted_lift(original):
-    """The rates not divided out."""
-    return lambda params, config: by_hand(params, config, 1)
+def forget(original):
+    """The old matrix transposed, no score set."""
+    return lambda W, u, w, config: W.T
 
 
-def flip(p):
-    return 1 - p
+def always_clockwise(original):
+    return lambda config: jnp.asarray(config.clockwise_probability)
 
 
 ROWS = [
@@ -96,41 +88,37 @@ ROWS = [
         ("calculus", "gradient", scaled(-1)),
         ("calculus", "gradient", scaled(0.5)),
         ("calculus", "gradient", changed(V=transposed_value)),
-        ("calculus", "gradient", changed(W=lambda W: W.T, u=jnp.negative)),
-        ("calculus", "gradient", changed(A=lambda A: None if A is None else -A, w=jnp.negative)),
+        ("calculus", "gradient", changed(W=jnp.transpose, u=jnp.negative)),
+        ("calculus", "gradient", changed(A=lambda A: None if A is None else -A)),
         ("calculus", "gradient", without_query),
         ("calculus", "slope", scaled(-1)),
         ("calculus", "slope", scaled(0.5)),
         ("calculus", "reduce", changed(u=jnp.negative)),
         ("calculus", "reduce", changed(w=lambda w: 0.5 * w)),
         ("calculus", "lift", scaled(0.5)),
-        ("calculus", "lift", changed(W=lambda W: W.T)),
-        ("calculus", "lift", unweighted_lift),
+        ("calculus", "lift", changed(W=jnp.transpose)),
         ("calculus", "imprint", scaled(-1)),
-        ("calculus", "imprint", lambda original: lambda W, u, w, config: W.T),
+        ("calculus", "imprint", forget),
         ("model", "rates", second(lambda rate_w: 0.5 * rate_w)),
-        ("model", "rates", lambda original: lambda config: (2 * original(config)[0], original(config)[1])),
-        ("model", "rates", in_config(encoding_dim=lambda M: M.replace(cap=M.cap + 1, value=M.n))),
+        ("model", "rates", scaled(-1)),
         ("model", "encodings", scaled(0.5)),
-        ("model", "encodings", in_config(num_states=lambda K: K)) if False else ("model", "encodings", lambda f: lambda c: f(c)[::-1] * 2),
-        ("model", "label_law", in_config(clockwise_probability=flip)),
-        ("model", "problem", in_config(clockwise_probability=flip)),
+        ("model", "label_law", mirrored),
+        ("model", "problem", mirrored),
         ("training", "step", without_eta),
-        ("training", "step", lambda original: lambda k, t, x, *rest: jax.tree.map(lambda a, b: 2 * a - b, x, original(k, t, x, *rest))),
+        ("training", "step", overshoot),
         ("predictions", "best_accuracy", scaled(0.5)),
-        ("predictions", "best_accuracy", lambda original: lambda config: jnp.asarray(config.clockwise_probability)),
+        ("predictions", "best_accuracy", always_clockwise),
         ("predictions", "limit_error", scaled(-1)),
         ("predictions", "limit_error", second(lambda kl: 2 * kl)),
         ("dynamics", "first_step", scaled(-1)),
         ("dynamics", "first_step", one_more_lag),
-        ("dynamics", "first_step", changed(V=transposed_value)),
-        ("dynamics", "saturated_step", step_in_p),
-        ("dynamics", "saturated_step", in_config(clockwise_probability=flip)),
-        ("dynamics", "saturated_step", lambda original: lambda v, config: 2 * v - original(v, config)),
+        ("dynamics", "first_step", changed(V=jnp.transpose)),
+        ("dynamics", "saturated_step", theorems_ratio),
+        ("dynamics", "saturated_step", mirrored),
         ("dynamics", "selected_run", scaled(0.5)),
-        ("dynamics", "selected_run", in_config(clockwise_probability=flip)),
+        ("dynamics", "selected_run", mirrored),
         ("dynamics", "symmetric_run", scaled(-1)),
-        ("dynamics", "symmetric_run", changed(growth=jnp.sqrt)),
-        ("dynamics", "symmetric_run", changed(query=jnp.zeros_like)),
+        ("dynamics", "symmetric_run", changed(growth=jnp.abs, query=jnp.zeros_like)),
+        ("dynamics", "symmetric_run", changed(growth=lambda growth: 0.5 * growth)),
     ]
 ]

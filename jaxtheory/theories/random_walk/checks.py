@@ -79,6 +79,11 @@ def _padded(config: Config) -> bool:
     return any(getattr(config, name).value is not None for name in ("num_states", "length", "encoding_dim", "num_sequences"))
 
 
+def _layer(config: Config) -> bool:
+    """Whether the layer is checked here: not again for data laws that it does not see, as tokens are random."""
+    return config.task == "walk" and not config.population
+
+
 def _enumerable(config: Config) -> bool:
     return config.task == "walk" and config.value == "linear" and config.length.cap <= ENUMERABLE and not _padded(config)
 
@@ -87,13 +92,15 @@ def _enumerable(config: Config) -> bool:
 
 
 def gradient_reduced(key: Array, config: Config):
+    if not _layer(config):
+        return None
     batch, literal = _case(key, config)
     params, problem = calculus.reduce(literal, config), _no_problem(batch)
     return calculus.gradient(params, batch, problem, config), jax.grad(model.loss)(params, batch, problem, config)
 
 
 def gradient_literal(key: Array, config: Config):
-    if _padded(config):
+    if _padded(config) or not _layer(config):
         return None
     batch, params = _case(key, config)
     return calculus.gradient(params, batch, _no_problem(batch), config), jax.grad(_dense_loss)(params, batch, config)
@@ -105,7 +112,7 @@ def slope_of_loss(key: Array, config: Config):
 
 
 def reduce_logits(key: Array, config: Config):
-    if _padded(config):
+    if _padded(config) or not _layer(config):
         return None
     batch, params = _case(key, config)
     scores = calculus.reduce(params, config)
@@ -116,6 +123,8 @@ def reduce_logits(key: Array, config: Config):
 
 def lift_of_scores(key: Array, config: Config):
     """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2 + |W - W'|^2."""
+    if not _layer(config):
+        return None
     _, params = _case(key, config)
     scores = calculus.reduce(params, config)
     lifted = calculus.lift(scores, config)
@@ -126,6 +135,8 @@ def lift_of_scores(key: Array, config: Config):
 
 def imprint_scores(key: Array, config: Config):
     """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W - lift(scores)."""
+    if not _layer(config):
+        return None
     _, params = _case(key, config)
     before = calculus.reduce(params, config)
     u, w = before.u[::-1], jnp.where(config.length.mask(), before.w**2, 0)
@@ -147,7 +158,7 @@ def rates_gram(_key: Array, config: Config):
 
 def step_descends(key: Array, config: Config):
     """A step in V and W, and the step in the scores, against descent on the token-by-token loss; by induction the runs are the same."""
-    if _padded(config):
+    if _padded(config) or not _layer(config):
         return None
     batch, params = _case(key, config)
     problem = _no_problem(batch)
