@@ -1,7 +1,9 @@
-"""The sources' figures on random walks: the circles at p = 1/2 and 1, the failure at p in {0, 1}, the values' direction and its rate.
+"""The sources' figures on random walks from the zero start: p = 1/2 and 1, the failure at p in {0, 1}, the direction of V and its rate.
 
-Thresholds are those of the sources where they print numbers, else measured on keys 100 and 101 and widened; the comments say how.
+Thresholds come from the sources' numbers and from runs on keys 100 and 101, widened; a comment says what was measured where they are tight.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
@@ -12,18 +14,18 @@ from jaxtheory import Claim, Figure, Verdict, plot, statistics
 from jaxtheory.theories.random_walk import CIRCLE6, Config
 
 THEORY = jaxtheory.theories.get("random_walk")
-PAPER, TALK = "Towards Understanding Transformers in Learning Random Walks", "Transformers Learn Random Walk Prediction"
-# Quick figures share one padded shape, hence one compilation.
+PAPER, TALK = "Towards Understanding Transformers in Learning Random Walks", "Transformers Learn Random Walk Prediction (talk)"
+K, N, P, ETA, B = "num_states", "length", "clockwise_probability", "learning_rate", "num_sequences"
+# Quick figures of the walk share these shapes, hence one compilation.
 QUICK = {"config": CIRCLE6.pad(num_states=20, length=101, encoding_dim=4060), "seeds": 2, "buckets": "pad", "dtype": "float32"}
-p_, K_, N_, eta_ = "clockwise_probability", "num_states", "length", "learning_rate"
 
 
 # What claims measure
 
 
-def last(data: xr.DataArray) -> xr.DataArray:
-    """The value at the last recorded step."""
-    return data.isel(step=-1)
+def last(values: xr.DataArray) -> xr.DataArray:
+    """The values at the last recorded step."""
+    return values.isel(step=-1)
 
 
 def right(data: xr.Dataset) -> xr.DataArray:
@@ -33,189 +35,379 @@ def right(data: xr.Dataset) -> xr.DataArray:
 
 def optimum(data: xr.Dataset) -> xr.DataArray:
     """max(p, 1 - p)."""
-    p = data[p_]
-    return xr.where(p > 0.5, p, 1 - p)
+    return abs(data[P] - 0.5) + 0.5
 
 
-def at_least(share: xr.DataArray, threshold: float, n: int) -> Verdict:
-    """Holds where the mean of a truth array reaches the threshold."""
-    found = float(share.mean())
-    return Verdict(found >= threshold, found, threshold, n)
+def at_least(holds: xr.DataArray, threshold: float, data: xr.Dataset) -> Verdict:
+    """Holds where the share of runs with `holds` reaches the threshold."""
+    found = float(holds.mean())
+    return Verdict(found >= threshold, found, threshold, data.sizes["seed"])
 
 
-def between(value: xr.DataArray | float, low: float, high: float, n: int) -> Verdict:
+def between(values: xr.DataArray, low: float, high: float, data: xr.Dataset) -> Verdict:
     """Holds where the mean lies in [low, high]."""
-    found = float(np.mean(value))
-    return Verdict(low <= found <= high, found, f"[{low:.4g}, {high:.4g}]", n)
+    found = float(values.mean())
+    return Verdict(low <= found <= high, found, f"[{low:.4g}, {high:.4g}]", data.sizes["seed"])
 
 
-# The circles of the talk (K = 20, N = 101) and of the paper (K = 6, N = 97), at p = 1/2 and p = 1
+# The circles of the talk (K = 20, N = 101) and of the paper (K = 6, N = 97)
 
-CIRCLES = {"circle": ["K=6, N=97", "K=20, N=101"], "num_states": [6, 20], "length": [97, 101]}
-
-
-def half_way(data: xr.Dataset, circle: int) -> xr.Dataset:
-    """The runs of a circle at p = 1/2."""
-    return data.sel({p_: 0.5}).isel(circle=circle)
-
-
-def optimal_accuracy(data: xr.Dataset) -> Verdict:
-    half = data.sel({p_: 0.5})
-    return at_least(abs(last(half.accuracy) - 0.5) < 1e-5, 0.95, data.sizes["seed"])
+SHOWN = {
+    "loss": "loss L",
+    "accuracy": "accuracy",
+    "parent_attention": "attention on the parent",
+    "value_direction_error": r"direction error of V against $\Pi^\top$",
+    "kl": "KL(law || output), nats",
+}
 
 
-def parent_soon(data: xr.Dataset) -> Verdict:
-    """By t = 4 the parent holds .999 of the attention (16 of 16 seeds on key 100, both circles)."""
-    return at_least(data.sel({p_: 0.5}).parent_attention.sel(step=slice(4, None)).min("step") >= 0.999, 0.9, data.sizes["seed"])
-
-
-def value_error_6(data: xr.Dataset) -> Verdict:
-    return between(last(half_way(data, 0).value_direction_error), 0.17, 0.20, data.sizes["seed"])
-
-
-def value_error_20(data: xr.Dataset) -> Verdict:
-    return between(last(half_way(data, 1).value_direction_error), 0.11, 0.16, data.sizes["seed"])
-
-
-def loss_6(data: xr.Dataset) -> Verdict:
-    return between(last(half_way(data, 0).loss), -1.0702, -1.0602, data.sizes["seed"])
-
-
-def kl_6(data: xr.Dataset) -> Verdict:
-    return between(last(half_way(data, 0).kl), 0.20, 0.25, data.sizes["seed"])
-
-
-def random_guess(data: xr.Dataset) -> Verdict:
-    """K times the accuracy is the share of one label in 1000 test sequences: 1 up to sqrt((K - 1) / 1000) a seed."""
-    sure = last(data.sel({p_: 1.0}))
-    return between((sure.accuracy * data[K_]).mean(), 0.8, 1.2, data.sizes["seed"])
-
-
-def uniform_attention(data: xr.Dataset) -> Verdict:
-    worst = float(data.sel({p_: 1.0}).attention_spread.max())
-    return Verdict(worst < 1e-12, worst, 1e-12, data.sizes["seed"])
+def half(data: xr.Dataset, circle: int) -> xr.Dataset:
+    """The last records of one circle at p = 1/2."""
+    return data.sel({P: 0.5}).isel(circle=circle, step=-1)
 
 
 def draw_circles(data: xr.Dataset) -> Drawing:
-    shown = {
-        "loss": "loss L",
-        "accuracy": "accuracy",
-        "parent_attention": "attention on the parent, $S_{N-1}$",
-        "value_direction_error": r"$\|V/\|V\| - \Pi^\top/\|\Pi\|\|_F$",
-        "kl": "KL(law || normalised f), nats",
-    }
-    figure, axes = plot.panels(len(shown), data.sizes["circle"], width=2.9, height=2.5, title="Walks on a circle from the zero start")
+    """A row per circle, a panel per metric, a colour per p; dashed: the run of infinitely many sequences, and the limits of the accuracy."""
+    figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], width=3.0, height=2.6)
     for row, circle in enumerate(data.circle.values):
-        for ax, (name, label) in zip(axes[row], shown.items(), strict=True):
-            for i, p in enumerate(data[p_].values):
-                runs = data.sel({"circle": circle, p_: p})
+        for ax, (name, label) in zip(axes[row], SHOWN.items(), strict=True):
+            for i, p in enumerate(data[P].values):
+                runs = data.sel({"circle": circle, P: p})
                 plot.series(ax, runs[name], "step", f"p = {p:g}", colour=i, markers=False)
                 if name == "accuracy":
-                    plot.theory(ax, 0, runs.predicted_accuracy.values.flat[0], "theory" if i == 0 else "", colour=i)
-                for kind in ("population",):
-                    curve = f"predicted_{name}_{kind}"
-                    if curve in data and np.isfinite(runs[curve]).any():
-                        plot.theory(ax, data.step.values, runs[curve].isel(seed=0).values, "theory, B = ∞", colour=i)
+                    plot.theory(ax, 0, float(runs.predicted_accuracy.max()), "theory" if i else "", colour=i)
+                curve = runs.get(f"predicted_{name}_population", xr.DataArray(np.nan)).squeeze()
+                if curve.notnull().any():
+                    plot.theory(ax, data.step.values, curve.isel(seed=0).values, "B = ∞, theory", colour=i)
             plot.finish(ax, "step t", label, str(circle))
     return figure
 
 
-CIRCLES_FIGURE = Figure(
+CIRCLES = Figure(
     "walk_circles",
-    f"{TALK}: experiments at p = 1/2 and 1; {PAPER}: figures for K = 6, N = 97",
+    f"{TALK}, experiments at p = 1/2 and p = 1; {PAPER}, figures for K = 6, N = 97",
     THEORY,
     CIRCLE6,
-    {"zip": CIRCLES, "vary": {p_: [0.5, 1.0]}, "seeds": 16, "steps": 50, "record": 1, "buckets": "pad", "dtype": "float32"},
-    QUICK | {"record": [*range(11), *range(12, 51, 4), 50]},
+    {
+        "zip": {"circle": ["K=6, N=97", "K=20, N=101"], K: [6, 20], N: [97, 101]},
+        "vary": {P: [0.5, 1.0]},
+        "seeds": 16,
+        "steps": 50,
+        "record": 1,
+        "buckets": "pad",
+        "dtype": "float32",
+    },
+    QUICK | {"record": [*range(11), *range(14, 51, 4)]},
     (
-        Claim("RW-1", f"{TALK}, corollary", "At p = 1/2 the accuracy is 1/2 after 50 steps.", "holds", optimal_accuracy),
-        Claim("RW-2", f"{TALK}, theorem", "From step 4 on the parent holds at least .999 of the attention.", "holds", parent_soon),
-        Claim("RW-3", PAPER, "K = 6, p = 1/2: the value matrix is .17 to .20 from its direction at t = 50.", "holds", value_error_6),
-        Claim("RW-4", TALK, "K = 20, p = 1/2: the value matrix is .11 to .16 from its direction at t = 50.", "holds", value_error_20),
-        Claim("RW-5", PAPER, "K = 6, p = 1/2: the loss at t = 50 is -1.065.", "holds", loss_6),
-        Claim("RW-6", PAPER, "K = 6, p = 1/2: KL(law || output) at t = 50 is .20 to .25, not yet near 0.", "holds", kl_6),
-        Claim("RW-7", f"{TALK}, p = 1", "At p = 1 the accuracy stays at the share of one label, about 1/K.", "holds", random_guess),
-        Claim("RW-8", f"{TALK}, p = 1", "At p = 1 attention stays uniform on a finite sample, too.", "holds", uniform_attention),
+        Claim(
+            "RW-1",
+            f"{TALK}, corollary",
+            "p = 1/2: the accuracy is 1/2.",
+            "holds",
+            lambda data: at_least(abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5, 0.95, data),
+        ),
+        Claim(
+            "RW-2",
+            f"{TALK}, theorem",
+            "p = 1/2: from t = 4 on the parent holds at least .999 of the attention.",
+            "holds",
+            lambda data: at_least(data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999, 0.9, data),
+        ),
+        Claim(
+            "RW-3",
+            f"{PAPER}, K = 6",
+            "p = 1/2, t = 50: the direction of V is .17 to .20 from that of its limit.",
+            "holds",
+            lambda data: between(half(data, 0).value_direction_error, 0.17, 0.20, data),
+        ),
+        Claim(
+            "RW-4",
+            f"{TALK}, K = 20",
+            "p = 1/2, t = 50: the direction of V is .11 to .16 from that of its limit.",
+            "holds",
+            lambda data: between(half(data, 1).value_direction_error, 0.11, 0.16, data),
+        ),
+        Claim(
+            "RW-5",
+            f"{PAPER}, K = 6",
+            "p = 1/2, t = 50: the loss is -1.065.",
+            "holds",
+            lambda data: between(half(data, 0).loss, -1.0702, -1.0602, data),
+        ),
+        Claim(
+            "RW-6",
+            f"{PAPER}, K = 6",
+            "p = 1/2, t = 50: the KL divergence is .20 to .25, not yet near 0.",
+            "holds",
+            lambda data: between(half(data, 0).kl, 0.20, 0.25, data),
+        ),
+        Claim(
+            "RW-7",
+            f"{TALK}, p = 1",
+            "p = 1: the accuracy stays that of a random guess (K times the accuracy is 1).",
+            "holds",
+            # the share of one label among 1000 test sequences: K accuracy is 1 up to sqrt((K - 1) / 1000) a run
+            lambda data: between(last(data.accuracy.sel({P: 1.0})) * data[K], 0.85, 1.15, data),
+        ),
+        Claim(
+            "RW-8",
+            f"{TALK}, p = 1",
+            "p = 1: attention stays uniform over the tokens on a finite sample, too.",
+            "holds",
+            lambda data: at_least(data.attention_spread.sel({P: 1.0}).max("step") < 1e-12, 1.0, data),
+        ),
     ),
     draw_circles,
 )
 
 
-# Failure at p in {0, 1}: the exact population
+# The failure at p in {0, 1}, on the exact population: no seeds
 
-FAILS = {"circle": ["6, 95", "6, 96", "6, 97", "6, 98", "6, 99", "6, 100", "5, 26", "5, 27", "5, 28"]}
-FAILS |= {K_: [6] * 6 + [5] * 3, N_: [95, 96, 97, 98, 99, 100, 26, 27, 28]}
+LENGTHS = {K: [6] * 6 + [5] * 3, N: [95, 96, 97, 98, 99, 100, 26, 27, 28]}
 
 
-def turns(data: xr.Dataset) -> xr.DataArray:
-    """Whether N = rK + 1."""
-    return (data[N_] - 1) % data[K_] == 0
+def stuck(data: xr.Dataset, wanted: bool) -> xr.Dataset:
+    """The circles with N = rK + 1, or the others."""
+    return data.isel(circle=np.flatnonzero(((data[N] - 1) % data[K] == 0).values == wanted))
 
 
 def failure(data: xr.Dataset) -> Verdict:
-    stuck = data.isel(circle=np.nonzero(turns(data).values)[0])
-    worst = max(float(abs(stuck.accuracy - 1 / stuck[K_]).max()), float(stuck.attention_spread.max()))
-    return Verdict(worst < 1e-9, worst, 1e-9, stuck.accuracy.isel(step=0).size)
+    """The largest of |accuracy - 1/K| and of the attention's spread over all steps, losses and rates where N = rK + 1."""
+    runs = stuck(data, True)
+    worst = max(float(abs(runs.accuracy - 1 / runs[K]).max()), float(runs.attention_spread.max()))
+    return Verdict(worst < 1e-12, worst, 1e-12, last(runs.accuracy).size)
 
 
-def other_lengths(data: xr.Dataset) -> Verdict:
-    free = data.isel(circle=np.nonzero(~turns(data).values)[0])
-    return at_least(free.accuracy.sel(step=slice(10, None)).min("step") > 1 - 1e-9, 1.0, free.accuracy.isel(step=0).size)
+def success(data: xr.Dataset) -> Verdict:
+    """The smallest accuracy from t = 10 on where N != rK + 1."""
+    runs = stuck(data, False).accuracy.sel(step=slice(10, None))
+    return Verdict(float(runs.min()) > 1 - 1e-9, float(runs.min()), 1.0, last(runs).size)
 
 
 def draw_failure(data: xr.Dataset) -> Drawing:
-    figure, axes = plot.panels(2, width=4.6, height=3.4, title="Exact population at p in {0, 1}: learned unless N = rK + 1")
-    worst = last(data.accuracy).mean([p_, "seed"])
-    if "loss_function" not in worst.dims:
-        worst = worst.expand_dims(loss_function=["log"])
-    table = worst.stack(rule=("loss_function", eta_))
+    """Accuracy by (K, N) and by loss and rate; the spread of the attention along two runs."""
+    data = data if "loss_function" in data.dims else data.expand_dims(loss_function=["log"])
+    figure, axes = plot.panels(2, width=5.0, height=3.4)
+    table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
-    table = table.drop_vars(["rule", "loss_function", eta_]).assign_coords(rule=names)
-    plot.heat(axes[0, 0], table, "circle", "rule", label=f"accuracy at t = {int(data.step[-1])}", span=(0, 1))
-    plot.finish(axes[0, 0], "states and positions, K, N", "loss function, η", "mean over p = 0 and 1")
+    table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
+    plot.heat(axes[0, 0], table, "circle", "rule", label=f"accuracy at t = {int(data.step[-1])}, mean of p = 0 and 1", span=(0, 1))
+    plot.finish(axes[0, 0], "K, N", "loss function, η", "learned unless N = rK + 1")
     axes[0, 0].tick_params(axis="x", rotation=45)
-    ax = axes[0, 1]
-    for colour, circle in enumerate(["6, 97", "6, 98"]):
-        runs = data.sel({"circle": circle, eta_: 1.0, p_: 1.0})
-        runs = runs.sel(loss_function="log") if "loss_function" in runs.dims else runs
-        plot.series(ax, runs.attention_spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
-    plot.finish(ax, "step t", "max − min attention over tokens, plus 1e-17", "log loss, η = 1, p = 1", yscale="log")
+    for colour, circle in enumerate(("6, 97", "6, 98")):
+        spread = data.attention_spread.sel({"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"})
+        plot.series(axes[0, 1], spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
+    plot.finish(axes[0, 1], "step t", r"max − min of the attention, + $10^{-17}$", "log loss, η = 1, p = 1", yscale="log")
     return figure
 
 
-FAILURE_FIGURE = Figure(
+FAILURE = Figure(
     "walk_failure",
     f"{TALK}, theorem on p in {{0, 1}}",
     THEORY,
     Config(population=True, clockwise_probability=1.0),
     {
-        "zip": FAILS,
-        "vary": {p_: [0.0, 1.0], eta_: [0.1, 1.0], "loss_function": ["log", "square", "hinge"]},
+        "zip": {"circle": [f"{k}, {n}" for k, n in zip(LENGTHS[K], LENGTHS[N], strict=True)]} | LENGTHS,
+        "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0], "loss_function": ["log", "square", "hinge"]},
         "steps": 50,
         "record": [*range(11), 20, 50],
         "buckets": "pad",
         "dtype": "float64",
     },
-    {"zip": {"circle": ["6, 97", "6, 98"], K_: [6, 6], N_: [97, 98]}, "vary": {p_: [0.0, 1.0], eta_: [0.1, 1.0]}},
+    {"zip": {"circle": ["6, 97", "6, 98"], K: [6, 6], N: [97, 98]}, "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0]}},
     (
         Claim(
             "RW-9",
-            f"{TALK}, theorem",
-            "p in {0, 1}, N = rK + 1: accuracy 1/K and uniform attention at every step, whatever the loss and the rate.",
+            f"{TALK}, failure theorem",
+            "p in {0, 1}, N = rK + 1: accuracy 1/K and uniform attention at every step, for every loss and rate.",
             "holds",
             failure,
             minimum=1,
         ),
         Claim(
             "RW-10",
-            f"{PAPER}, remark on the failure theorem",
-            "p in {0, 1}, N != rK + 1: accuracy 1 from step 10 on.",
+            f"{PAPER}, condition of the failure theorem",
+            "p in {0, 1}, N != rK + 1: accuracy 1 from t = 10 on.",
             "holds",
-            other_lengths,
+            success,
             minimum=1,
         ),
     ),
     draw_failure,
 )
 
-FIGURES = (CIRCLES_FIGURE, FAILURE_FIGURE)
+
+# The direction of V against p
+
+
+def odds_exponent(data: xr.Dataset) -> xr.DataArray:
+    """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent: 1/2 under the sqrt law, 1 for V ~ Pi^T."""
+    ratio = last(data.value_ratio).where(right(data)).where(data[P] != 0.5, drop=True)
+    ratio = xr.where(ratio[P] < 0.5, 1 / ratio, ratio)
+    slopes = np.log(ratio) / abs(np.log(ratio[P] / (1 - ratio[P])))
+    return slopes.mean()
+
+
+def draw_direction(data: xr.Dataset) -> Drawing:
+    """V at the last step against p, with both laws; runs that select another token are left out and counted."""
+    figure, axes = plot.panels(3, width=3.8, height=3.2)
+    panels = {
+        "value_ratio": r"$v(1)/v(-1)$, entries of V",
+        "value_direction_error": r"direction error of V against $\Pi^\top$",
+        "kl": "KL(law || output), nats",
+    }
+    for ax, (name, label) in zip(axes[0], panels.items(), strict=True):
+        end = last(data[name]).where(right(data))
+        lost = int(end.isnull().sum())
+        plot.series(ax, end, P, f"t = {int(data.step[-1])}" + (f" ({lost} of {end.size} runs excluded)" if lost else ""))
+        for colour, (kind, text) in enumerate(
+            {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}.items()
+        ):
+            curve = data.get(f"predicted_{name}_{kind}")
+            if curve is not None:
+                plot.theory(ax, data[P].values, last(curve).isel(seed=0).values, text, colour=colour + 1)
+        plot.finish(ax, "probability of a step clockwise, p", label, yscale="log" if name == "value_ratio" else "linear")
+    return figure
+
+
+DIRECTION = Figure(
+    "walk_direction",
+    f"{TALK}, theorem: V/|V| -> Pi^T/|Pi^T|",
+    THEORY,
+    CIRCLE6,
+    {
+        "vary": {P: [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]},
+        "seeds": 8,
+        "steps": 500,
+        "record": [0, 50, 500],
+        "dtype": "float32",
+    },
+    QUICK | {"vary": {P: [0.1, 0.3, 0.5, 0.7, 0.9]}, "steps": 100, "record": [0, 50, 100]},
+    (
+        Claim(
+            "RW-11",
+            f"{TALK}, theorem",
+            "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
+            "refuted",
+            lambda data: between(odds_exponent(data), 0.9, 1.1, data),
+        ),
+        Claim(
+            "RW-12",
+            "derived",
+            "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
+            "holds",
+            lambda data: between(odds_exponent(data), 0.45, 0.55, data),
+        ),
+        Claim(
+            "RW-13",
+            f"{TALK}, theorem",
+            "K = 6, .05 <= p <= .95: attention of at least .999 on the parent (90 % of the runs).",
+            "holds",
+            lambda data: at_least(last(data.parent_attention) >= 0.999, 0.9, data),
+        ),
+        Claim(
+            "RW-14",
+            f"{TALK}, corollary",
+            "The accuracy is max(p, 1 - p) where the parent is selected.",
+            "holds",
+            lambda data: at_least(abs(last(data.accuracy) - optimum(data)).where(right(data), 0) < 1e-5, 1.0, data),
+        ),
+    ),
+    draw_direction,
+)
+
+
+# The rate in t
+
+WINDOW = slice(50, 300)  # t = 50..300, within which 10000 sequences are still far from their sampling floor
+
+
+def rate(values: xr.DataArray, p: float) -> xr.DataArray:
+    """The exponent of t at the largest sample, per seed."""
+    return statistics.slope(values.sel({P: p, "step": WINDOW}).isel({B: -1}), "step")
+
+
+def rate_between(name: str, p: float) -> Callable[[xr.Dataset], Verdict]:
+    """The test that the exponent of a metric lies within .05 of -1/2."""
+    return lambda data: between(rate(data[name], p), -0.55, -0.45, data)
+
+
+def draw_rate(data: xr.Dataset) -> Drawing:
+    """Three errors in t for two p, solid for the largest sample; dashed: infinitely many sequences, and t^(-1/2)."""
+    figure, axes = plot.panels(3, width=3.8, height=3.2)
+    panels = {
+        "value_direction_error_sqrt": r"direction error of V against $\sqrt{\Pi^\top}$",
+        "value_direction_error": r"direction error of V against $\Pi^\top$",
+        "output_error": "direction error of f against the law",
+    }
+    late = data.isel(step=data.step.values >= 3)
+    for ax, (name, label) in zip(axes[0], panels.items(), strict=True):
+        for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):
+            plot.series(ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", colour=i)
+        if name == "value_direction_error":
+            for i, p in enumerate(data[P].values):
+                curve = late.predicted_value_direction_error_population.sel({P: p}).isel({B: 0, "seed": 0})
+                plot.theory(ax, late.step.values, curve.values, f"p = {p:g}, B = ∞", colour=4 + i)
+        else:
+            start = float(late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean())
+            plot.theory(ax, late.step.values, start * np.sqrt(float(late.step[0]) / late.step.values), r"$t^{-1/2}$")
+        plot.finish(ax, "step t", label, xscale="log", yscale="log")
+    return figure
+
+
+RATE = Figure(
+    "walk_rate",
+    f"{TALK}, theorem and corollary: O(1/sqrt T)",
+    THEORY,
+    CIRCLE6,
+    {
+        "vary": {P: [0.5, 0.7], B: [1000, 10000]},
+        "seeds": 8,
+        "steps": 300,
+        "record": [0, 1, 2, 3, 5, 10, 20, 50, 70, 100, 140, 200, 300],
+        "buckets": "exact",
+        "dtype": "float32",
+    },
+    QUICK | {"vary": {P: [0.5, 0.7], B: [1000]}, "steps": 100, "record": [0, 1, 2, 3, 5, 10, 20, 50, 70, 100]},
+    # measured at B = 10000, 4 seeds: -.493 (p = .5 and .7, sqrt law), -.148 (p = .7, Pi), -.499 and -.149 (outputs); B = 20000: -.500
+    (
+        Claim(
+            "RW-15",
+            f"{TALK}, theorem",
+            "p = 1/2: the direction error of V falls as t^(-1/2).",
+            "holds",
+            rate_between("value_direction_error", 0.5),
+        ),
+        Claim(
+            "RW-16",
+            "derived",
+            "p = .7: against sqrt(Pi^T) it falls as t^(-1/2), too.",
+            "holds",
+            rate_between("value_direction_error_sqrt", 0.7),
+        ),
+        Claim(
+            "RW-17",
+            f"{TALK}, theorem",
+            "p = .7: against Pi^T it falls as t^(-1/2).",
+            "refuted",
+            rate_between("value_direction_error", 0.7),
+        ),
+        Claim(
+            "RW-18",
+            f"{TALK}, corollary",
+            "p = 1/2: the output's direction error falls as t^(-1/2), the law normalised as the output is.",
+            "holds",
+            rate_between("output_error", 0.5),
+        ),
+        Claim(
+            "RW-19",
+            f"{TALK}, corollary",
+            "p = .7: the output's direction error falls as t^(-1/2).",
+            "refuted",
+            rate_between("output_error", 0.7),
+        ),
+    ),
+    draw_rate,
+)
+
+FIGURES = (CIRCLES, FAILURE, DIRECTION, RATE)

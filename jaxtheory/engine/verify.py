@@ -15,7 +15,6 @@ from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine.request import numerics
 
 STANDARD_ERRORS = 5.0
-QUICK_COMPILATION = {"xla_backend_optimization_level": 0}  # checks are small and run once
 
 
 class CheckRow(NamedTuple):
@@ -103,7 +102,7 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
     base = zlib.crc32(check.name.encode()) % 2**31
     with numerics("float64"):  # of this thread
         keys = jax.vmap(lambda i: jax.random.fold_in(run_key(base, index), i))(jnp.arange(n))
-        several = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)), compiler_options=QUICK_COMPILATION)
+        several = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)))
         parts = several(keys, varied)
     return None if parts is None else CheckRow(index, check.name, check.source, check.kind, *judge(check, *jax.device_get(parts)))
 

@@ -1,6 +1,7 @@
 """Checks of the source's inequalities: each bound against what is measured on random masks, tight cases among them."""
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ from jaxtyping import Array
 
 from jaxtheory.core.theory import Check
 from jaxtheory.theories.attention_pruning import bounds, calculus, model, training
-from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, FusedMask, Problem
+from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, FusedMask, Params, Problem
 
 STEPS = 20
 
@@ -32,7 +33,7 @@ def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, Fact
     return problem, Batch(X), FusedMask(0.5 + masks[0]), FactorMasks(0.5 + masks[1], 0.5 + masks[2])
 
 
-def residuals(params: FusedMask, batch: Batch, problem: Problem, config: Config) -> tuple[Array, Array]:
+def residuals(params: Params, batch: Batch, problem: Problem, config: Config) -> tuple[Array, Array]:
     """f and c = f - f*."""
     f = model.forward(params, batch, problem, config)
     return f, f - model.target(batch, problem, config)
@@ -201,7 +202,7 @@ def descent_step(key: Array, config: Config) -> tuple:
     return model.loss(after, batch, problem, config) + drop, model.loss(mask, batch, problem, config)
 
 
-def path(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, Config, Array, Array]:
+def path(key: Array, config: Config) -> tuple[Problem, Batch, Params, Config, Array, Array]:
     """The initial mask, the config of plain descent, and L_attn and the least attention along its first steps."""
     problem, batch, *_ = setting(key, config)
     config = smooth(batch, problem, config)
@@ -243,7 +244,7 @@ def _norm(name: str, source: str) -> Check:
     return Check(f"{name}: measured norm", source, "bound", lambda key, config: norms(key, config, name))
 
 
-def _bound(name: str, source: str, fn: object) -> Check:
+def _bound(name: str, source: str, fn: Callable) -> Check:
     return Check(name, source, "bound", fn)
 
 

@@ -1,5 +1,7 @@
 """Checks of the calculus, the algorithm, the binarisation and the baselines, each against a second route; and the example configs."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -71,7 +73,8 @@ def two_mask_gradient_autodiff(key: Array, config: Config) -> tuple:
 
 def hessian_autodiff(key: Array, config: Config) -> tuple:
     """Forward over reverse mode, one mask and two, along the masks read backwards."""
-    problem, batch, *masks = setting(key, config)
+    problem, batch, fused, factors = setting(key, config)
+    masks: tuple[model.Params, ...] = (fused, factors)
     directions = [jax.tree.map(jnp.flip, m) for m in masks]
     route = lambda m, v: jax.jvp(lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,))[1]  # noqa: E731
     got = [calculus.hessian_vector_product(m, v, batch, problem, config) for m, v in zip(masks, directions, strict=True)]
@@ -147,12 +150,10 @@ def zeros_of(config: Config, n: int) -> Array:
 
 
 def count_one_by_one(key: Array, config: Config) -> tuple:
-    """At rho = k/n for every k, and at the config's rho."""
+    """At rho = k/100 of 100 entries for every k (floats fall short at .29), and at the config's rho."""
     n = config.dimension.cap**2
-    exact = [pruning.count(k / n, n) for k in range(n)]
-    return jnp.stack([*exact, pruning.count(config.pruning_ratio, n)]).astype(float), jnp.append(jnp.arange(n), zeros_of(config, n)).astype(
-        float
-    )
+    counts = [*(pruning.count(k / 100, 100) for k in range(100)), pruning.count(config.pruning_ratio, n)]
+    return jnp.stack(counts).astype(float), jnp.append(jnp.arange(100), zeros_of(config, n)).astype(float)
 
 
 def binarise_by_comparison(key: Array, config: Config) -> tuple:
@@ -221,7 +222,7 @@ def hessian_norm_spectrum(key: Array, config: Config) -> tuple:
     return predictions.hessian_norm(fused, problem, config), jnp.max(jnp.abs(spectrum))
 
 
-def _equal(name: str, source: str, fn: object) -> Check:
+def _equal(name: str, source: str, fn: Callable) -> Check:
     return Check(name, source, "equal", fn)
 
 
@@ -235,7 +236,7 @@ CHECKS = (
     _equal("saliency: gradient descent at huge lambda", "derived", saliency_limit),
     _equal("curvature_score: squared Jacobian at M = 1", "derived", curvature_diagonal),
     _equal("step: Algorithm 1 as written, one mask and two", "Algorithm 1", step_as_written),
-    _equal("count: floor(rho n), exact for rho = k/n", "end of section 4", count_one_by_one),
+    _equal("count: floor(rho n), exact for rho = k/100", "end of section 4", count_one_by_one),
     _equal("binarise: all pairs compared, ties in index order", "end of section 4", binarise_by_comparison),
     _equal("doubled: softmax of twice the logits", "derived", doubled_logits),
     _equal("best_logit_factor: least error on the grid", "derived", best_factor_by_grid),

@@ -141,8 +141,8 @@ def support(problem: Problem, config: Config) -> Bool[Array, "S L L"]:
     return problem.attention_mask[None] & config.num_sequences.mask()[:, None, None]
 
 
-def masked_factors(params: FactorMasks, problem: Problem) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
-    """M_Q o W_Q and M_K o W_K."""
+def masked_factors(params: Params, problem: Problem) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+    """M_Q o W_Q and M_K o W_K, for a mask on each factor."""
     return params.query * problem.query, params.key * problem.key
 
 

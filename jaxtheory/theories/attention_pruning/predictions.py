@@ -9,7 +9,7 @@ from jaxtheory.theories.attention_pruning import bounds, calculus, model, prunin
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
 POWER_ITERATIONS = 30
-DIMS = {
+DIMS: dict[str, tuple[str, ...]] = {
     "relative_error": ("method",),
     "relative_error_heldout": ("method",),
     "relative_error_rescaled": ("method",),

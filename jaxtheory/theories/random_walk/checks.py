@@ -1,6 +1,7 @@
 """Second routes to the room's closed forms, and the small configs they run on."""
 
 import itertools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Problem
 PAPER = "Towards Understanding Transformers in Learning Random Walks"
 ENUMERABLE = 8  # paths of at most this many states are enumerated
 STEPS = 3
+Compared = tuple[Any, ...] | None  # (got, want) or (got, want, standard error); None where a check does not apply
 
 
 # Ingredients
@@ -91,7 +93,7 @@ def _enumerable(config: Config) -> bool:
 # The layer: gradient and reduction
 
 
-def gradient_reduced(key: Array, config: Config):
+def gradient_reduced(key: Array, config: Config) -> Compared:
     if not _layer(config):
         return None
     batch, literal = _case(key, config)
@@ -99,19 +101,19 @@ def gradient_reduced(key: Array, config: Config):
     return calculus.gradient(params, batch, problem, config), jax.grad(model.loss)(params, batch, problem, config)
 
 
-def gradient_literal(key: Array, config: Config):
+def gradient_literal(key: Array, config: Config) -> Compared:
     if _padded(config) or not _layer(config):
         return None
     batch, params = _case(key, config)
     return calculus.gradient(params, batch, _no_problem(batch), config), jax.grad(_dense_loss)(params, batch, config)
 
 
-def slope_of_loss(key: Array, config: Config):
+def slope_of_loss(key: Array, config: Config) -> Compared:
     f = jax.random.uniform(key, (20,), minval=-0.5 * config.epsilon, maxval=2.0)
     return calculus.slope(f, config), -jax.vmap(jax.grad(lambda x: model.ell(x, config)))(f)
 
 
-def reduce_logits(key: Array, config: Config):
+def reduce_logits(key: Array, config: Config) -> Compared:
     if _padded(config) or not _layer(config):
         return None
     batch, params = _case(key, config)
@@ -121,7 +123,7 @@ def reduce_logits(key: Array, config: Config):
     return got, _dense_logits(params.W, batch, config)
 
 
-def lift_of_scores(key: Array, config: Config):
+def lift_of_scores(key: Array, config: Config) -> Compared:
     """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2 + |W - W'|^2."""
     if not _layer(config):
         return None
@@ -133,7 +135,7 @@ def lift_of_scores(key: Array, config: Config):
     return (_flat((again.u, again.w)), squares), (_flat((scores.u, scores.w)), jnp.sum(params.W**2))
 
 
-def imprint_scores(key: Array, config: Config):
+def imprint_scores(key: Array, config: Config) -> Compared:
     """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W - lift(scores)."""
     if not _layer(config):
         return None
@@ -146,7 +148,7 @@ def imprint_scores(key: Array, config: Config):
     return (_flat((found.u, found.w)), unseen[0]), (_flat((u, w)), unseen[1])
 
 
-def rates_gram(_key: Array, config: Config):
+def rates_gram(_key: Array, config: Config) -> Compared:
     """d(scores)/dW times its transpose is the diagonal of rates: descent on W moves the scores so, and white W has white scores."""
     K, N, size = config.num_states, config.length, config.num_states.cap + config.encoding_dim.cap
     zero = Literal(jnp.zeros((K.cap, K.cap)), jnp.zeros((size, size)))
@@ -156,7 +158,7 @@ def rates_gram(_key: Array, config: Config):
     return jnp.diag(valid * jnp.concatenate([jnp.broadcast_to(rate_u, (K.cap,)), rate_w])), jacobian @ jacobian.T
 
 
-def step_descends(key: Array, config: Config):
+def step_descends(key: Array, config: Config) -> Compared:
     """A step in V and W, and the step in the scores, against descent on the token-by-token loss; by induction the runs are the same."""
     if _padded(config) or not _layer(config):
         return None
@@ -171,7 +173,7 @@ def step_descends(key: Array, config: Config):
 # The data
 
 
-def law_of_labels(key: Array, config: Config):
+def law_of_labels(key: Array, config: Config) -> Compared:
     """Labels of independent sequences against the law of the label given the sequence: the mean gap per state."""
     if config.population:
         return None
@@ -182,7 +184,7 @@ def law_of_labels(key: Array, config: Config):
     return jnp.sum(batch.weight[:, None] * gap, axis=0), jnp.zeros(config.num_states.cap), jnp.sqrt(variance)
 
 
-def law_of_steps(key: Array, config: Config):
+def law_of_steps(key: Array, config: Config) -> Compared:
     """Every step of the training walks against Pi: a neighbour each time, clockwise with probability p."""
     if config.task != "walk" or config.population or config.length.cap < 3:
         return None
@@ -196,7 +198,7 @@ def law_of_steps(key: Array, config: Config):
     return shares, jnp.stack([jnp.asarray(p), 1 - jnp.asarray(p)]), jnp.broadcast_to(error, (2,))
 
 
-def best_accuracy_bayes(_key: Array, config: Config):
+def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
     """The best predictor of the whole path, by enumeration: sum over prefixes of the largest joint probability with a label."""
     if not _enumerable(config):
         return None
@@ -210,7 +212,7 @@ def best_accuracy_bayes(_key: Array, config: Config):
 # Population dynamics
 
 
-def first_step_enumerated(_key: Array, config: Config):
+def first_step_enumerated(_key: Array, config: Config) -> Compared:
     """Lemma C.1 and W = 0: one step of the population, all paths enumerated, from the zero start. hinge and square losses included."""
     if not _enumerable(config):
         return None
@@ -220,7 +222,7 @@ def first_step_enumerated(_key: Array, config: Config):
     return _flat(dynamics.first_step(config)), -config.learning_rate * _flat(slopes)
 
 
-def saturated_enumerated(key: Array, config: Config):
+def saturated_enumerated(key: Array, config: Config) -> Compared:
     """A step of V with all attention on the parent, all paths enumerated, from a circulant V."""
     if not _enumerable(config):
         return None
@@ -232,7 +234,7 @@ def saturated_enumerated(key: Array, config: Config):
     return dynamics.circulant(dynamics.saturated_step(v, config), config), V - config.learning_rate * jax.grad(of_V)(V)
 
 
-def saturated_sqrt(key: Array, config: Config):
+def saturated_sqrt(key: Array, config: Config) -> Compared:
     """Log loss: x = v + eps obeys x <- x + c/x, hence x^2 >= x_0^2 + 2 c t, c = eta p / K: growth like sqrt(2 eta p t / K)."""
     if config.task != "walk" or config.loss_function != "log":
         return None
@@ -242,7 +244,7 @@ def saturated_sqrt(key: Array, config: Config):
     return jnp.sqrt((v0 + config.epsilon) ** 2 + 100 * c), v + config.epsilon
 
 
-def selected_run_early(_key: Array, config: Config):
+def selected_run_early(_key: Array, config: Config) -> Compared:
     """The first steps of the predicted run: exact at t = 1, and again from t = 2 on by the saturated step."""
     if config.task != "walk":
         return None
@@ -251,7 +253,7 @@ def selected_run_early(_key: Array, config: Config):
     return v[jnp.array([1, 3])], want
 
 
-def limits_of_direction(_key: Array, config: Config):
+def limits_of_direction(_key: Array, config: Config) -> Compared:
     """The limits of direction (sqrt p, sqrt(1 - p)) from the K x K matrices; both vanish at p = 1/2, so a 1 beside them sets the scale."""
     if config.task != "walk":
         return None
@@ -269,7 +271,7 @@ def _symmetric_training(disturbance: Float[Array, " N"], config: Config, steps: 
     """The first states of the actual algorithm in population mode, from zero scores plus a disturbance of w."""
     K = config.num_states.cap
     problem = model.problem(jax.random.key(0), config)
-    run = [Reduced(jnp.zeros((K, K)), jnp.zeros(K), disturbance)]
+    run: list[Any] = [Reduced(jnp.zeros((K, K)), jnp.zeros(K), disturbance)]
     for t in range(steps):
         run.append(training.step(jax.random.key(0), t, run[-1], problem.train, problem, config))
     return run
@@ -280,7 +282,7 @@ def _symmetric(config: Config) -> bool:
     return exact and (config.length.cap - 1) % config.num_states.cap == 0
 
 
-def symmetric_values(_key: Array, config: Config):
+def symmetric_values(_key: Array, config: Config) -> Compared:
     if not _symmetric(config):
         return None
     K, N = config.num_states.cap, config.length.cap
@@ -294,7 +296,7 @@ def symmetric_values(_key: Array, config: Config):
     return (got, values), (attentions, jnp.stack([state.V for state in run]))
 
 
-def symmetric_growth(key: Array, config: Config):
+def symmetric_growth(key: Array, config: Config) -> Compared:
     """The growth of a disturbance against the derivative of the actual run."""
     if not _symmetric(config):
         return None
@@ -307,7 +309,7 @@ def symmetric_growth(key: Array, config: Config):
     return dynamics.symmetric_run(config, STEPS + 1).growth[:, None] * sums(direction)[None, :], want
 
 
-def wave_orthogonality(_key: Array, config: Config):
+def wave_orthogonality(_key: Array, config: Config) -> Compared:
     P, N = model.encodings(config), config.length
     rho = (jnp.asarray(config.encoding_dim.real, float) + 1) / 2
     return P @ P.T, rho * jnp.diag(N.mask().astype(float))
@@ -337,7 +339,7 @@ CHECKS = (
     Check("symmetric_run: growth is the run's derivative", "derived", "equal", symmetric_growth),
 )
 
-_SMALL = {"num_sequences": 16, "encoding_dim": 7}
+_SMALL: dict[str, Any] = {"num_sequences": 16, "encoding_dim": 7}
 EXAMPLES = (
     Config(num_states=5, length=6, clockwise_probability=0.7, **_SMALL),
     Config(num_states=3, length=2, clockwise_probability=0.5, num_sequences=12, encoding_dim=2),

@@ -34,7 +34,7 @@ def lag_law_sum(config: Config) -> Float[Array, " K"]:
     d = model.indices(K.cap)
     below, above = (d - 1) % K.n, (d + 1) % K.n
 
-    def next_lag(law, lag):
+    def next_lag(law: Array, lag: Array) -> tuple[Array, Array]:
         law = jnp.where(K.mask(), p * law[below] + (1 - p) * law[above], 0)
         return law, jnp.where(lag < N.n, law, 0)
 
@@ -77,7 +77,7 @@ def selected_run(config: Config, length: int) -> Curve:
     N, K = config.length.real, config.num_states.real
     share = lag_law_sum(config) / N
 
-    def following(v, t):
+    def following(v: Array, t: Array) -> tuple[Array, Curve]:
         f = jnp.sum(v * share)
         mean_loss = jnp.where(t < 2, model.ell(f, config), jnp.sum(step_law(config) * model.ell(v, config)))
         early = v + config.learning_rate / K * share * calculus.slope(f, config)
@@ -111,7 +111,7 @@ def symmetric_run(config: Config, length: int) -> Symmetric:
     rate_u, rates_w = model.rates(config)
     rate_w, rate_query = rates_w[0], jnp.take(rates_w, config.length.n - 1)
 
-    def following(state, _):
+    def following(state: tuple, _: None) -> tuple[tuple, Symmetric]:
         alpha, gap, v, Z = state
         high = jnp.maximum(gap, 0)
         token = jnp.exp(-high) / ((N - 1) * jnp.exp(-high) + jnp.exp(gap - high))

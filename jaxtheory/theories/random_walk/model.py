@@ -18,7 +18,8 @@ Source: "Towards Understanding Transformers in Learning Random Walks", sections 
 Prediction by Attending to the Direct Parent State". The encoding is reconstructed: an orthogonal family of sines with M >= N.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +73,7 @@ class Config(fields.Config):
         return found
 
 
-def _any(condition, *values) -> bool:
+def _any(condition: Callable, *values: Any) -> bool:
     """Whether a condition holds for some entry of concrete values; False for tracers."""
     return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
 

@@ -137,8 +137,8 @@ def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
     attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta: delta times the growth, to first order
     NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
     """
-    steps = np.asarray(steps)
-    constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), steps.shape)  # noqa: E731
+    times = np.asarray(steps)
+    constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), times.shape)  # noqa: E731
     if config.task != "walk":
         best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
         return {"accuracy": constant(best), "kl": constant(rest)}
@@ -156,7 +156,7 @@ def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
         "value_ratio:theorem": within(odds),
         "value_ratio:sqrt_law": within(jnp.sqrt(odds)),
     }
-    return curves | _population_curves(config, steps) if config.value == "linear" else curves
+    return curves | _population_curves(config, times) if config.value == "linear" else curves
 
 
 def _population_curves(config: Config, steps: np.ndarray) -> dict:

@@ -24,7 +24,7 @@ def relative_rates(params: Params, config: Config) -> Params:
     return ones._replace(u=rate_u * ones.u, w=rate_w)
 
 
-def step(_key: Array, _t: Int[Array, ""], state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def step(_key: Array, _t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """One simultaneous step in all parameters. NaN where the loss is not defined (log, f_y <= -eps): a diverged run."""
     gradient = calculus.gradient(state, batch, problem, config)
     undefined = jnp.isnan(model.loss(state, batch, problem, config))
