@@ -22,7 +22,7 @@ def average(values: xr.DataArray, dim: str = "seed") -> Average:
     kept = values.where(good)
     mean = kept.mean(dim)
     spread = ((kept - mean) ** 2).sum(dim) / (n - 1).where(n > 1)
-    return Average(mean, np.sqrt(spread / n.where(n > 0)), n, values.sizes[dim] - n)
+    return Average(mean, (spread / n.where(n > 0)) ** 0.5, n, values.sizes[dim] - n)
 
 
 def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:
@@ -32,7 +32,6 @@ def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:
 
 def slope(values: xr.DataArray, dim: str) -> xr.DataArray:
     """Least-squares slope of log(values) against log(coordinate `dim`): the exponent of a power law."""
-    x = np.log(values[dim].astype(float))
-    y = np.log(values)
+    x, y = xr.apply_ufunc(np.log, values[dim].astype(float)), xr.apply_ufunc(np.log, values)
     x = x - x.mean(dim)
-    return (x * y).sum(dim) / (x**2).sum(dim)
+    return xr.dot(x, y, dim=dim) / xr.dot(x, x, dim=dim)

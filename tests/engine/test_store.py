@@ -97,7 +97,8 @@ write = store.Store.write
 def slow(self, *a, **k):
     write(self, *a, **k); print("part", flush=True); time.sleep(5)
 store.Store.write = slow
-jaxtheory.sweep(theory, theory.Config(), store={store!r}, vary={{"d": [2, 5], "eta": [0.1, 0.2]}}, seeds=3, steps=8, dtype="float64", buckets="exact")
+vary = {{"d": [2, 5], "eta": [0.1, 0.2]}}
+jaxtheory.sweep(theory, theory.Config(), store={store!r}, vary=vary, seeds=3, steps=8, dtype="float64", buckets="exact")
 """
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxtheory.core.attention import softmax
 from jaxtheory.theories.attention_pruning.model import Config, FusedMask, Params, Problem, attention, entries
 
-FIRST_FACTORS, OCTAVES = (2**-7, 2**-6.5), 8  # of the grid of logit factors, which holds 1
+OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
 
 
 def count(ratio: Float[Array, ""] | float, n: Float[Array, ""] | Int[Array, ""] | int) -> Int[Array, ""]:
@@ -24,7 +24,8 @@ def count(ratio: Float[Array, ""] | float, n: Float[Array, ""] | Int[Array, ""] 
 def ranks(scores: Float[Array, "n groups"], valid: Bool[Array, "n groups"]) -> Int[Array, "n groups"]:
     """Place of each valid entry in its column's ascending order, ties in index order; the other entries come last."""
     order = jnp.argsort(jnp.where(valid, scores, jnp.inf), axis=0, stable=True)
-    return jnp.argsort(order, axis=0)
+    places = jnp.broadcast_to(jnp.arange(len(order))[:, None], order.shape)
+    return jnp.put_along_axis(jnp.zeros_like(order), order, places, axis=0, inplace=False)
 
 
 def binarise(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
@@ -77,15 +78,17 @@ def doubled(f: Float[Array, "*S L L"]) -> Float[Array, "*S L L"]:
 
 
 def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]) -> Float[Array, ""]:
-    """The factor alpha on the logits z, in half octaves 2^-7, 2^-6.5, ..., 2^1.5, whose attention has the least relative error.
+    """The factor alpha on the logits z whose attention has the least relative error: the best of the octaves 2^-7, 2^-6, ..., 2,
 
-    Most of what pruning does to attention is a change of its temperature, which one scalar repairs; compare methods after it.
+    or of the half octaves beside it. Most of what pruning does to attention is a change of its temperature, which one scalar repairs;
+    compare methods after it.
     """
 
     def double(f: Array, _: None) -> tuple[Array, Array]:
         return doubled(f), relative_error(f, f_star)
 
-    first = jnp.asarray(FIRST_FACTORS, z.dtype)
-    errors = jax.vmap(lambda alpha: jax.lax.scan(double, softmax(alpha * z, mask), None, OCTAVES + 1)[1])(first)
-    factors = first[:, None] * 2 ** jnp.arange(OCTAVES + 1).astype(z.dtype)[None, :]
-    return factors.ravel()[jnp.argmin(errors)]
+    _, errors = jax.lax.scan(double, softmax(OCTAVES[0] * z, mask), None, len(OCTAVES))
+    best = jnp.asarray(OCTAVES, z.dtype)[jnp.argmin(errors)]
+    factors = best * jnp.asarray([1, 2**-0.5, 2**0.5], z.dtype)
+    beside = jax.vmap(lambda alpha: relative_error(softmax(alpha * z, mask), f_star))(factors[1:])
+    return factors[jnp.argmin(jnp.append(jnp.min(errors), beside))]
