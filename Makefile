@@ -23,7 +23,7 @@ reproduce: $(READY)
 	$(BIN)/jaxtheory run all --quick
 
 test: $(READY)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -55,7 +55,9 @@ def share(holds: xr.DataArray, threshold: float) -> Verdict:
 
 def legend(figure: Any, ax: Any) -> None:
     """One legend for all panels, below them."""
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(
+        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=int(figure.get_figwidth() / 1.75), frameon=False, fontsize=8
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- (a) lambda
@@ -89,7 +91,7 @@ def excess(dataset: xr.Dataset) -> xr.DataArray:
 def draw_lambda(dataset: xr.Dataset) -> Any:
     """A column per preset: errors, and the step against the stability edge (left of it: shaded)."""
     presets = [str(p) for p in dataset.preset.values]
-    figure, axes = plot.panels(len(presets), 2, title=f"Error against the weight of the penalty (rho = 1/2, {dataset.sizes['seed']} seeds)")
+    figure, axes = plot.panels(len(presets), 2, title=f"Error against lambda (rho = 1/2, {dataset.sizes['seed']} seeds)")
     for preset, (top, bottom) in zip(presets, axes.T, strict=True):
         config, steps = PRESETS[preset]
         chosen = half(dataset).sel(preset=preset, step=steps)
@@ -101,7 +103,7 @@ def draw_lambda(dataset: xr.Dataset) -> Any:
         for colour, method in enumerate(NAMES):
             errors = of(chosen.relative_error, method)
             plot.series(top, errors, "regularization", NAMES[method], colour=colour, markers=method == "gradient")
-        plot.theory(top, 0, float(chosen[LIMIT].mean()), "one-shot limit of large lambda")
+        plot.theory(top, 0, float(chosen[LIMIT].mean()), "one-shot limit")
         title = f"{preset}: c = {config.step_scale:g}, {steps} steps{', clipped' if config.clip else ''}"
         plot.finish(top, "lambda", ERROR, title, legend=False, xscale="log")
         top.set_ylim(0, None)
@@ -222,9 +224,7 @@ def growth(dataset: xr.Dataset, *methods: str) -> xr.DataArray:
 def draw_length(dataset: xr.Dataset) -> Any:
     """A panel per pruning ratio."""
     strengths = dataset.regularization.values
-    figure, axes = plot.panels(
-        dataset.sizes["pruning_ratio"], title=f"Error against sequence length ({dataset.sizes['seed']} seeds, c = {CALMER.step_scale:g})"
-    )
+    figure, axes = plot.panels(dataset.sizes["pruning_ratio"], title=f"Error against sequence length ({dataset.sizes['seed']} seeds)")
     for ax, rho in zip(axes[0], dataset.pruning_ratio.values, strict=True):
         errors = dataset.relative_error.sel(pruning_ratio=rho).isel(step=-1)
         for j, strength in enumerate(strengths):

@@ -13,6 +13,8 @@ from jaxtheory.engine.statistics import average
 from jaxtheory.engine.statistics import share as share
 from jaxtheory.engine.statistics import slope as slope
 
+Drawing = Figure  # what `draw` of a figure returns
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito: safe for colour-blind readers
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 STYLE: Any = {

@@ -78,10 +78,10 @@ def doubled(f: Float[Array, "*S L L"]) -> Float[Array, "*S L L"]:
 
 
 def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]) -> Float[Array, ""]:
-    """The factor alpha on the logits z whose attention has the least relative error: the best of the octaves 2^-7, 2^-6, ..., 2,
+    """The factor alpha on the logits z whose attention has the least relative error, in [2^-7, 2].
 
-    or of the half octaves beside it. Most of what pruning does to attention is a change of its temperature, which one scalar repairs;
-    compare methods after it.
+    The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a change of its temperature, which one
+    scalar repairs; compare methods after it.
     """
 
     def double(f: Array, _: None) -> tuple[Array, Array]:
@@ -89,6 +89,6 @@ def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], m
 
     _, errors = jax.lax.scan(double, softmax(OCTAVES[0] * z, mask), None, len(OCTAVES))
     best = jnp.asarray(OCTAVES, z.dtype)[jnp.argmin(errors)]
-    factors = best * jnp.asarray([1, 2**-0.5, 2**0.5], z.dtype)
+    factors = jnp.clip(best * jnp.asarray([1, 2**-0.5, 2**0.5], z.dtype), OCTAVES[0], OCTAVES[-1])
     beside = jax.vmap(lambda alpha: relative_error(softmax(alpha * z, mask), f_star))(factors[1:])
     return factors[jnp.argmin(jnp.append(jnp.min(errors), beside))]
