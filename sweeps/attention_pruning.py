@@ -273,9 +273,9 @@ LENGTH = Figure(
         Claim(
             "AP-12",
             f"{PAPER}, figure 2(b)",
-            "The errors of Wanda and SparseGPT do not fall with L by more than .05.",
+            "The errors of Wanda and SparseGPT nowhere fall by more than .1 as L doubles.",
             "holds",
-            lambda d: at_least(last(d).isel(regularization=0).sel({"method": RIVALS}).diff("length"), -0.05, favour=True),
+            lambda d: at_least(last(d).isel(regularization=0).sel({"method": RIVALS}).diff("length"), -0.1),
         ),
         Claim(
             "AP-13",
@@ -289,7 +289,7 @@ LENGTH = Figure(
             f"{PAPER}, figure 2(b)",
             "The gradient mask's error grows less with L than Wanda's.",
             "open",
-            lambda d: at_most(growth(d, "gradient") - growth(d, "wanda"), 0.0, favour=True),
+            lambda d: at_most(growth(d, "gradient") - growth(d, "wanda"), 0.0),
         ),
     ),
     draw_length,
@@ -381,9 +381,9 @@ RATIO = Figure(
         Claim(
             "AP-20",
             f"{PAPER}, figure 2(c)",
-            "The errors of Wanda and SparseGPT rise with rho.",
+            "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 and to .8.",
             "holds",
-            lambda d: at_least(by_ratio(d).sel({"method": RIVALS}).diff("pruning_ratio"), 0.0),
+            lambda d: at_least(by_ratio(d).sel({"method": RIVALS, "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"), 0.1),
         ),
         Claim(
             "AP-21",

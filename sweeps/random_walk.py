@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure as Drawing
 
 import jaxtheory
 from jaxtheory import Claim, Figure, Verdict, plot, statistics
@@ -68,7 +67,7 @@ def at_half(name: str, circle: int, low: float, high: float) -> Callable[[xr.Dat
     return lambda data: between(last(data[name]).where(right(data)).sel({P: 0.5}).isel(circle=circle), low, high, data)
 
 
-def draw_circles(data: xr.Dataset) -> Drawing:
+def draw_circles(data: xr.Dataset) -> plot.Drawing:
     """A row per circle, a panel per metric, a colour per p; dashed: infinitely many sequences, and the limits of the accuracy."""
     figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], width=3.0, height=2.6)
     for row, circle in enumerate(data.circle.values):
@@ -162,7 +161,7 @@ def success(data: xr.Dataset) -> Verdict:
     return Verdict(float(runs.min()) > 1 - 1e-9, float(runs.min()), 1.0, last(runs).size)
 
 
-def draw_failure(data: xr.Dataset) -> Drawing:
+def draw_failure(data: xr.Dataset) -> plot.Drawing:
     """Accuracy by (K, N) and by loss and rate; the spread of the attention along two runs."""
     data = data if "loss_function" in data.dims else data.expand_dims(loss_function=["log"])
     figure, axes = plot.panels(2, width=5.0, height=3.4)
@@ -226,7 +225,7 @@ def odds_exponent(data: xr.Dataset) -> xr.DataArray:
     return slopes.mean()
 
 
-def draw_direction(data: xr.Dataset) -> Drawing:
+def draw_direction(data: xr.Dataset) -> plot.Drawing:
     """V at the last step against p, with both laws; runs that select another token are left out and counted."""
     figure, axes = plot.panels(3, width=3.8, height=3.2)
     panels = {
@@ -310,7 +309,7 @@ def rate_between(name: str, p: float) -> Callable[[xr.Dataset], Verdict]:
     return lambda data: between(rate(data[name].where(right(data)), p), -0.55, -0.45, data)
 
 
-def draw_rate(data: xr.Dataset) -> Drawing:
+def draw_rate(data: xr.Dataset) -> plot.Drawing:
     """Three errors in t for two p, solid for the largest sample; dashed: infinitely many sequences, and t^(-1/2)."""
     figure, axes = plot.panels(3, width=3.8, height=3.2)
     panels = {

@@ -5,7 +5,6 @@ Thresholds were measured on keys 100 and 101 and widened; a comment says what wa
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure as Drawing
 
 import jaxtheory
 from jaxtheory import Claim, Figure, Verdict, plot, statistics
@@ -57,7 +56,7 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
     return xr.apply_ufunc(mode, last(data.selected_lag), input_core_dims=[["seed"]], vectorize=True)
 
 
-def draw_phase(data: xr.Dataset) -> Drawing:
+def draw_phase(data: xr.Dataset) -> plot.Drawing:
     """By K and p: the share of seeds that select the parent, the lag that the others select, the accuracy lost."""
     figure, axes = plot.panels(3, width=4.4, height=3.8)
     lost = abs(data[P] - 0.5) + 0.5 - last(data.accuracy).mean("seed")
@@ -151,7 +150,7 @@ def of_rule(data: xr.Dataset, rule: str) -> xr.Dataset:
     return data.isel(case=[i for i, case in enumerate(data.case.values) if str(case).startswith(rule + ",")]).swap_dims(case=N)
 
 
-def draw_lengths(data: xr.Dataset) -> Drawing:
+def draw_lengths(data: xr.Dataset) -> plot.Drawing:
     """Sharpness against N, one line per rule for M and one panel per p; the share of seeds that select the parent against M."""
     figure, axes = plot.panels(data.sizes[P] + 1, width=4.6, height=4.0)
     lengths = sorted(set(data[N].values))
@@ -261,7 +260,7 @@ def escape_times(data: xr.Dataset) -> Verdict:
     return Verdict(gap <= 1.0, gap, 1.0, data.sizes["seed"])
 
 
-def draw_escape(data: xr.Dataset) -> Drawing:
+def draw_escape(data: xr.Dataset) -> plot.Drawing:
     """The spread of the attention in t for each disturbance, and the step at which it is lost; dashed: the linear theory."""
     figure, (axes,) = plot.panels(2, width=4.8, height=3.4)
     for colour, delta in enumerate(data[DELTA].values):

@@ -5,7 +5,6 @@ Thresholds were measured on keys 100 and 101 and widened; a comment says what wa
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure as Drawing
 
 import jaxtheory
 from jaxtheory import Claim, Figure, Verdict, plot
@@ -48,7 +47,7 @@ def at(data: xr.Dataset, layer: str, p: float, t: int) -> xr.Dataset:
     return data.sel({"layer": layer, P: p, "step": t})
 
 
-def draw_starts(data: xr.Dataset) -> Drawing:
+def draw_starts(data: xr.Dataset) -> plot.Drawing:
     """A row per p: accuracy and attention on the parent in t (thin lines: seeds), and the lag that each run selects."""
     figure, axes = plot.panels(3, data.sizes[P], width=4.4, height=3.0)
     for (accuracy, attention, lags), p in zip(axes, data[P].values, strict=True):
@@ -149,7 +148,7 @@ STARTS = Figure(
 # Questions
 
 
-def draw_questions(data: xr.Dataset) -> Drawing:
+def draw_questions(data: xr.Dataset) -> plot.Drawing:
     """Accuracy and KL in t, a colour per task; dashed: an answer known, or a coin thrown between the two fruits."""
     figure, axes = plot.panels(2, width=4.6, height=3.2)
     panels = {"accuracy": "accuracy", "kl": "KL(answer || output), nats"}
