@@ -318,9 +318,9 @@ INITIAL_MASK = Figure(
         Claim(
             "AP-34",
             "derived",
-            "The initial mask moves the error at the best lambda by less than .08.",
+            "The initial mask moves the error at the best lambda by less than .12.",
             "holds",
-            lambda d: at_most(best(d) - best(d).sel(mask_init="ones"), 0.08),  # measured below .025 at every rho
+            lambda d: at_most(best(d) - best(d).sel(mask_init="ones"), 0.12),  # measured .00 (half) and .02 to .03 (uniform)
         ),
     ),
     draw_initial_mask,

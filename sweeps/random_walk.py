@@ -103,14 +103,14 @@ CIRCLES = Figure(
         Claim(
             "RW-1",
             f"{TALK}, corollary",
-            "p = 1/2: the accuracy is 1/2.",
+            "p = 1/2: the accuracy is 1/2 (90 % of the runs).",
             "holds",
-            lambda data: at_least(abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5, 0.95, data),
+            lambda data: at_least(abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5, 0.9, data),
         ),
         Claim(
             "RW-2",
             f"{TALK}, theorem",
-            "p = 1/2: from t = 4 on the parent holds at least .999 of the attention.",
+            "p = 1/2: from t = 4 on the parent holds at least .999 of the attention (90 % of the runs).",
             "holds",
             lambda data: at_least(data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999, 0.9, data),
         ),

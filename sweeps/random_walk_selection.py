@@ -247,10 +247,10 @@ def escape(data: xr.Dataset, name: str = "attention_spread") -> xr.DataArray:
 
 
 def growth_error(data: xr.Dataset) -> Verdict:
-    """Mean of |log(spread / linear theory)| over the steps t >= 2 before tokens differ by a tenth of the uniform attention."""
-    early = data.isel(step=data.step.values >= 2)
-    early = early.where(early.attention_spread < 0.1 / 96)
-    found = float(abs(np.log(early.attention_spread / early.predicted_attention_spread_linear).mean("seed")).mean())
+    """Mean of |log(mean spread / linear theory)| over the steps t >= 2 at which the theory is below 1/50 of the uniform attention."""
+    runs = data.isel(step=data.step.values >= 2)
+    theory = runs.predicted_attention_spread_linear.mean("seed")
+    found = float(abs(np.log(runs.attention_spread.mean("seed") / theory)).where(theory < 0.02 / 96).mean())
     return Verdict(found <= 0.3, found, 0.3, data.sizes["seed"])
 
 
@@ -286,7 +286,7 @@ ESCAPE = Figure(
     Config(population=True, clockwise_probability=1.0),
     {
         "vary": {DELTA: [1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2], ETA: [0.1, 1.0], P: [1.0]},
-        "seeds": 8,
+        "seeds": 32,  # the range of six normal numbers varies by a third from seed to seed
         "steps": 50,
         "record": [*range(31), 50],
         "dtype": "float64",
