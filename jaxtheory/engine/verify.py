@@ -137,6 +137,5 @@ def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
     """The source's conditions on one example's problem."""
     if any(isinstance(v, Size) and v.value is not None for v in jax.tree.leaves(config, is_leaf=lambda x: isinstance(x, Size))):
         config = config.replace(**{n: Size(int(getattr(config, n).n)) for n, f in fields(type(config)).items() if f.kind == "size"})
-    problem = jax.jit(theory.problem)(run_key(0, 0), config)
-    found = theory.assumptions(problem, config)
+    found = jax.jit(lambda key, config: theory.assumptions(theory.problem(key, config), config))(run_key(0, 0), config)
     return [AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin))) for name, (holds, margin) in found.items()]

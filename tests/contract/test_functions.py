@@ -49,10 +49,13 @@ def test_gradient_in_float32(name, i):
     theory = get(name)
     with jax.enable_x64(False):
         config = config_of(name, i, np.float32)
-        problem, batch, params = material(theory, config)
-        assert all(x.dtype == jnp.float32 for x in jax.tree.leaves(params))
-        got = theory.gradient(params, batch, problem, config)
-        want = jax.grad(theory.loss)(params, batch, problem, config)
+
+        def both(key):
+            problem, batch, params = material(theory, config, key)
+            return theory.gradient(params, batch, problem, config), jax.grad(theory.loss)(params, batch, problem, config)
+
+        got, want = jax.jit(both)(jax.random.key(3))
+        assert all(x.dtype == jnp.float32 for x in jax.tree.leaves(got))
     assert worst(*jax.device_get((got, want))) <= FLOAT32[name]
 
 
@@ -60,7 +63,7 @@ def test_gradient_in_float32(name, i):
 def test_loss_composes(name, i):
     """vmap over params and over every real config leaf equals a loop; jvp equals <gradient, direction>."""
     theory, config = get(name), config_of(name, i)
-    problem, batch, params = material(theory, config)
+    problem, batch, params = jax.jit(lambda key: material(theory, config, key))(jax.random.key(4))
     loss = jax.jit(lambda params, config: theory.loss(params, batch, problem, config))
     scaled = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x]), params)
     several = jax.vmap(loss, in_axes=(0, None))(scaled, config)
@@ -109,18 +112,22 @@ def test_step_and_metrics_lower_for_every_backend(name, i, algorithm):
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_predictions_name_metrics_and_dims_match(name, i):
     theory, config = get(name), config_of(name, i)
-    problem, _, params = material(theory, config)
-    seen = theory.metrics(params, problem, config)
-    curves = theory.predict(problem, config, np.arange(4))
+
+    def everything(key):
+        problem, _, params = material(theory, config, key)
+        steps = np.arange(4)
+        seen = theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+        return *seen, theory.predict(problem, config, steps), theory.baselines(problem, config)
+
+    seen, final, curves, fixed = jax.eval_shape(everything, jax.random.key(0))
     assert {n.partition(":")[0] for n in curves} <= set(seen)
-    assert all(np.shape(v)[0] == 4 for v in curves.values())
-    values = {**seen, **theory.analyses(params, problem, config)}
-    fixed = theory.baselines(problem, config)
+    assert all(v.shape[0] == 4 for v in curves.values())
+    values = {**seen, **final}
     assert set(fixed) <= set(values)
     for n, value in values.items():
-        shape = list(np.shape(value))
+        shape = list(value.shape)
         if n in fixed:
-            shape[-1] += np.shape(fixed[n])[-1]
+            shape[-1] += fixed[n].shape[-1]
         assert len(theory.dims.get(n, ())) == len(shape), n
         for dim, length in zip(theory.dims.get(n, ()), shape, strict=True):
             assert len(theory.coords(config).get(dim, range(length))) == length, n

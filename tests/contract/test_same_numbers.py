@@ -16,15 +16,6 @@ from jaxtheory.theories import get
 
 STEPS = 6
 
-
-def fraction(field, value):
-    """A second valid value of a traced field near the first, or None."""
-    for factor in (0.9, 1.1):
-        if not field.integer and value != 0 and factor * value in field.valid and value not in (field.valid.low, field.valid.high):
-            return factor * value
-    return None
-
-
 # Arrays of a problem that are computed from draws, so that padding may change their last bits; everything else is bit for bit
 DERIVED = {"attention_pruning": {"query", "key", "weights"}}
 
@@ -51,49 +42,32 @@ def test_padded_draws_are_bit_for_bit_the_unpadded_ones(name, i):
             assert not rest.any()
 
 
-@pytest.mark.parametrize(("name", "i", "algorithm"), ALGORITHMS)
-def test_padded_run_equals_the_unpadded_one(name, i, algorithm):
-    theory, config = get(name), get(name).examples[i]
-    options = {"steps": STEPS, "record": 2, "algorithm": algorithm, "dtype": "float64"}
-    plain = jaxtheory.simulate(theory, config, jaxtheory.run_key(2, 3), **options)
-    padded = jaxtheory.simulate(theory, paddings(config)[0], jaxtheory.run_key(2, 3), **options)
-    for group in ("metrics", "analyses"):
-        for n, value in getattr(plain, group).items():
-            assert close(inside(getattr(padded, group)[n], value), value), (n, value, getattr(padded, group)[n])
+def second_value(field, value):
+    """Another valid value of a traced field near the first, or None."""
+    for factor in (0.9, 1.1):
+        if not field.integer and value != 0 and factor * value in field.valid and value not in (field.valid.low, field.valid.high):
+            return factor * value
+    return None
 
 
 @pytest.mark.parametrize(("name", "i", "algorithm"), ALGORITHMS)
-def test_a_lane_of_a_sweep_is_the_run_alone(name, i, algorithm):
-    """Every real field that has a second value, several seeds, two numbers of steps: each lane against simulate."""
+def test_a_padded_lane_of_a_sharded_sweep_is_the_run_alone(name, i, algorithm):
+    """All sizes padded, up to four traced or evaluation axes of two values, seeds, two numbers of steps: lanes against simulate."""
     theory, config = get(name), get(name).examples[i]
-    vary = {
-        n: [v, w]
-        for n, f in fields(type(config)).items()
-        if f.kind in ("traced", "evaluation") and (w := fraction(f, v := getattr(config, n)))
-    }
-    fixed_axes = dict(list(vary.items())[-4:])
-    data = jaxtheory.sweep(
-        theory,
-        config,
-        vary={**fixed_axes, "steps": [STEPS, 2]},
-        seeds=[4, 7, 9],
-        key=2,
-        steps=0,
-        record=2,
-        algorithm=algorithm,
-        dtype="float64",
-    )
+    table = {n: f for n, f in fields(type(config)).items() if f.kind in ("traced", "evaluation")}
+    vary = {n: [v, w] for n, f in table.items() if (w := second_value(f, v := getattr(config, n)))}
+    axes = dict(list(vary.items())[-4:])
+    options = {"record": 2, "algorithm": algorithm, "dtype": "float64"}
+    data = jaxtheory.sweep(theory, paddings(config)[0], vary={**axes, "steps": [STEPS, 2]}, seeds=[4, 7, 9], key=2, steps=0, **options)
     for choice in (0, -1):
-        at = {n: v[choice] for n, v in fixed_axes.items()}
+        at = {n: v[choice] for n, v in axes.items()}
         for seed, steps in ((7, STEPS), (9, 2)):
-            run = jaxtheory.simulate(
-                theory, config.replace(**at), jaxtheory.run_key(2, seed), steps=steps, record=2, algorithm=algorithm, dtype="float64"
-            )
-            lane = data.sel(seed=seed, steps=steps).isel(dict.fromkeys(fixed_axes, choice))
+            run = jaxtheory.simulate(theory, config.replace(**at), jaxtheory.run_key(2, seed), steps=steps, **options)
+            lane = data.sel(seed=seed, steps=steps).isel(dict.fromkeys(axes, choice))
             for n, value in run.metrics.items():
-                assert close(lane[n].sel(step=run.steps).values, value), (n, lane[n].values, value)
+                assert close(inside(lane[n].sel(step=run.steps).values, value), value), (n, lane[n].values, value)
             for n, value in run.analyses.items():
-                assert close(lane[n].values, value), n
+                assert close(inside(lane[n].values, value), value), n
             assert np.isnan(lane[next(iter(run.metrics))].sel(step=slice(steps + 1, None))).all()
 
 
@@ -105,19 +79,20 @@ from jaxtheory.theories import get, names
 assert jax.local_device_count() == {devices}, jax.local_device_count()
 for name in names():
     theory = get(name)
-    for i, config in enumerate(theory.examples):
-        data = jaxtheory.sweep(theory, config, seeds=4, steps=4, record=2, dtype="float64")
-        run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 3), steps=4, record=2, dtype="float64")
-        for n, value in run.metrics.items():
-            assert close(data[n].sel(seed=3).values, value), (name, i, n)
+    for i, config in enumerate(theory.examples[:{examples}]):
+        data = jaxtheory.sweep(theory, config, seeds={devices}, steps=4, record=4, dtype="float64")
+        assert (data.diverged_at == -1).all() and np.isfinite(data.loss).all()
+        if i == 0:
+            run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 1), steps=4, record=4, dtype="float64")
+            assert all(close(data[n].sel(seed=1).values, value) for n, value in run.metrics.items()), (name, i)
 print("same")
 """
 
 
-@pytest.mark.parametrize("devices", [2, 4])
-def test_sharded_over_host_devices_in_a_subprocess(devices):
+@pytest.mark.parametrize(("devices", "examples"), [(2, None), (4, 1)])
+def test_sharded_over_host_devices_in_a_subprocess(devices, examples):
     """All theories spread over the devices, in a process that a deadlock would not take down with it."""
-    code = SHARDED.format(here=str(Path(__file__).parents[1]), devices=devices)
+    code = SHARDED.format(here=str(Path(__file__).parents[1]), devices=devices, examples=examples or "")
     environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(devices), "NPROC": str(2 * (os.cpu_count() or 1))}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0 and done.stdout.strip() == "same", done.stderr[-3000:]
