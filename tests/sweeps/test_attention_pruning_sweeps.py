@@ -76,8 +76,8 @@ def made_up(place, quick, rng, spread):
 def test_every_claim_can_turn_out_either_way(figure):
     rng = np.random.default_rng(0)
     found = {claim: set() for claim in figure.claims}
-    for draw in range(200):
-        data = made_up(FIGURES.index(figure), False, rng, (0.02, 0.2, 1.0, 3.0)[draw % 4])
+    for draw in range(400):
+        data = made_up(FIGURES.index(figure), False, rng, (0.02, 0.2, 1.0, 4.0)[draw % 4])
         left = [claim for claim, verdicts in found.items() if len(verdicts) < 2]
         if not left:
             break
