@@ -310,7 +310,7 @@ def plan(
 
 
 def measure(theory: Theory, bucket: Bucket, seeds: Sequence[int], key: int, dtype: Any) -> Bucket:
-    """The bucket with compile time plus measured run time, and the compiled program's own memory count."""
+    """The bucket with its seconds measured: compiling once, and the steps of every chunk; memory stays an estimate."""
     prog = program(theory, bucket.algorithm, bucket.template, bucket.layout)
     lanes, _, _ = bucket.lanes(0, seeds, dtype)
     times = []
