@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine import claims as claims
     from jaxtheory.engine import plot as plot
     from jaxtheory.engine import statistics as statistics
+    from jaxtheory.engine import verdicts as verdicts
     from jaxtheory.engine.claims import Claim as Claim
     from jaxtheory.engine.claims import Figure as Figure
     from jaxtheory.engine.claims import Verdict as Verdict
@@ -59,6 +60,7 @@ _MODULES = {
     "claims": "engine.claims",
     "plot": "engine.plot",
     "statistics": "engine.statistics",
+    "verdicts": "engine.verdicts",
     "draws": "core.draws",
     "attention": "core.attention",
     "linalg": "core.linalg",

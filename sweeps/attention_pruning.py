@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, Figure, Size, Verdict, plot, statistics
+from jaxtheory import Claim, Figure, Size, plot, statistics, verdicts
 from jaxtheory.theories.attention_pruning import P1, P2, P3, PRESETS
 
 PAPER = "arXiv 2410.11261"
@@ -32,25 +32,6 @@ def of(values: xr.DataArray, *methods: str) -> xr.DataArray:
 def half(dataset: xr.Dataset) -> xr.Dataset:
     """At rho = 1/2."""
     return dataset.sel(pruning_ratio=0.5, drop=True)
-
-
-def at_most(values: xr.DataArray, threshold: float, favour: bool = False) -> Verdict:
-    """The mean over seeds is at most the threshold along all other dimensions."""
-    mean, error, *_ = statistics.average(values)
-    measured = float((mean + (-2 if favour else 2) * error.fillna(0)).max())
-    return Verdict(measured <= threshold, measured, threshold, values.sizes["seed"])
-
-
-def at_least(values: xr.DataArray, threshold: float, favour: bool = False) -> Verdict:
-    """The mean over seeds is at least the threshold along all other dimensions."""
-    opposite = at_most(-values, -threshold, favour)
-    return opposite._replace(measured=-opposite.measured, threshold=threshold)
-
-
-def share(holds: xr.DataArray, threshold: float) -> Verdict:
-    """At least this share of all runs."""
-    measured = float(holds.mean())
-    return Verdict(measured >= threshold, measured, threshold, holds.sizes["seed"])
 
 
 def legend(figure: Any, ax: Any) -> None:
@@ -145,63 +126,63 @@ LAMBDA = Figure(
             f"{PAPER}, figure 2(a)",
             "The error is least strictly inside the range of lambda, for every seed.",
             "holds",
-            lambda d: share((choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1), 1.0),
+            lambda d: verdicts.mean_at_least((choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1), 1.0),
         ),
         Claim(
             "AP-2",
             f"{PAPER}, figure 2(a)",
             "The smallest lambda costs at least .4 in error over the best.",
             "holds",
-            lambda d: at_least(excess(d).isel(regularization=0), 0.4),
+            lambda d: verdicts.at_least(excess(d).isel(regularization=0), 0.4),
         ),
         Claim(
             "AP-3",
             f"{PAPER}, figure 2(a)",
             "The largest lambda costs at least .15 in error over the best.",
             "holds",
-            lambda d: at_least(excess(d).isel(regularization=-1), 0.15),  # measured .25 and .30 at P1, .7 at P2 and P3
+            lambda d: verdicts.at_least(excess(d).isel(regularization=-1), 0.15),  # measured .25 and .30 at P1, .7 at P2 and P3
         ),
         Claim(
             "AP-4",
             f"{PAPER}, figure 2(a)",
             "At the best lambda the error is at most .4 (P2, P3).",
             "holds",
-            lambda d: at_most(fitted(d).sel(preset=["P2", "P3"]).min("regularization"), 0.4),
+            lambda d: verdicts.at_most(fitted(d).sel(preset=["P2", "P3"]).min("regularization"), 0.4),
         ),
         Claim(
             "AP-5",
             f"{PAPER}, figure 2(a)",
             "At the best lambda the error is at most .55 (P1).",
             "holds",
-            lambda d: at_most(fitted(d).sel(preset="P1").min("regularization"), 0.55),
+            lambda d: verdicts.at_most(fitted(d).sel(preset="P1").min("regularization"), 0.55),
         ),
         Claim(
             "AP-6",
             f"{PAPER}, figure 2(a)",
             "At the best lambda the mask beats Wanda and SparseGPT on its calibration data.",
             "holds",
-            lambda d: share(fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0), 0.95),
+            lambda d: verdicts.mean_at_least(fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0), 0.95),
         ),
         Claim(
             "AP-7",
             "derived",
             "A step 3 times past the stability edge costs at least .3 in error: the left arm of the U.",
             "holds",
-            lambda d: at_least(excess(d).where(half(d).stability_ratio > 3).mean("regularization"), 0.3),
+            lambda d: verdicts.at_least(excess(d).where(half(d).stability_ratio > 3).mean("regularization"), 0.3),
         ),
         Claim(
             "AP-8",
             "derived",
             "At the best lambda the step is at most twice past the stability edge.",
             "holds",
-            lambda d: at_most(half(d).stability_ratio.isel(regularization=choice(d)), 2.0),
+            lambda d: verdicts.at_most(half(d).stability_ratio.isel(regularization=choice(d)), 2.0),
         ),
         Claim(
             "AP-9",
             "derived",
             "At the largest lambda the error is that of the one-shot score, within .05 (P2, P3): the right arm of the U.",
             "holds",
-            lambda d: at_most(abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"]), 0.05),
+            lambda d: verdicts.at_most(abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"]), 0.05),
         ),
     ),
     draw_lambda,
@@ -261,35 +242,35 @@ LENGTH = Figure(
             f"{PAPER}, figure 2(b)",
             "The gradient mask's error grows by at least .15 from L = 16 to 256.",
             "holds",
-            lambda d: at_least(growth(d, "gradient"), 0.15),
+            lambda d: verdicts.at_least(growth(d, "gradient"), 0.15),
         ),
         Claim(
             "AP-11",
             f"{PAPER}, figure 2(b)",
             "Its error is at most .6 of the better of Wanda and SparseGPT at every L.",
             "holds",
-            lambda d: at_most(of(last(d), "gradient") / of(last(d), *RIVALS), 0.6),
+            lambda d: verdicts.at_most(of(last(d), "gradient") / of(last(d), *RIVALS), 0.6),
         ),
         Claim(
             "AP-12",
             f"{PAPER}, figure 2(b)",
             "The errors of Wanda and SparseGPT nowhere fall by more than .1 as L doubles.",
             "holds",
-            lambda d: at_least(last(d).isel(regularization=0).sel({"method": RIVALS}).diff("length"), -0.1),
+            lambda d: verdicts.at_least(last(d).isel(regularization=0).sel({"method": RIVALS}).diff("length"), -0.1),
         ),
         Claim(
             "AP-13",
             f"{PAPER}, figure 2(b)",
             "From L = 64 on Wanda is better than SparseGPT.",
             "refuted",
-            lambda d: at_most((of(last(d), "wanda") - of(last(d), "sparsegpt")).sel(length=slice(64, None)), 0.0, favour=True),
+            lambda d: verdicts.at_most((of(last(d), "wanda") - of(last(d), "sparsegpt")).sel(length=slice(64, None)), 0.0, favour=True),
         ),
         Claim(
             "AP-14",
             f"{PAPER}, figure 2(b)",
             "The gradient mask's error grows less with L than Wanda's.",
             "open",
-            lambda d: at_most(growth(d, "gradient") - growth(d, "wanda"), 0.0),
+            lambda d: verdicts.at_most(growth(d, "gradient") - growth(d, "wanda"), 0.0),
         ),
     ),
     draw_length,
@@ -348,49 +329,51 @@ RATIO = Figure(
             f"{PAPER}, figure 2(c)",
             "For rho from .3 to .8 the error is at most .6 of the better of Wanda and SparseGPT.",
             "holds",
-            lambda d: at_most((of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(pruning_ratio=slice(0.25, 0.85)), 0.6),
+            lambda d: verdicts.at_most((of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(pruning_ratio=slice(0.25, 0.85)), 0.6),
         ),
         Claim(
             "AP-16",
             f"{PAPER}, figure 2(c)",
             "At every rho the gradient mask is at least as good as Wanda and SparseGPT.",
             "refuted",
-            lambda d: at_most(of(by_ratio(d), "gradient") - of(by_ratio(d), *RIVALS), 0.0, favour=True),
+            lambda d: verdicts.at_most(of(by_ratio(d), "gradient") - of(by_ratio(d), *RIVALS), 0.0, favour=True),
         ),
         Claim(
             "AP-17",
             "derived",
             "At rho = .05 the gradient mask is worse than Wanda by at least .02.",
             "holds",
-            lambda d: at_least((of(by_ratio(d), "gradient") - of(by_ratio(d), "wanda")).sel(pruning_ratio=0.05), 0.02),
+            lambda d: verdicts.at_least((of(by_ratio(d), "gradient") - of(by_ratio(d), "wanda")).sel(pruning_ratio=0.05), 0.02),
         ),
         Claim(
             "AP-18",
             f"{PAPER}, figure 2(c)",
             "The gradient mask's error rises with rho: it is larger at .5 than at .05.",
             "refuted",
-            lambda d: at_least(rise(d, 0.05, 0.5), 0.0, favour=True),
+            lambda d: verdicts.at_least(rise(d, 0.05, 0.5), 0.0, favour=True),
         ),
         Claim(
             "AP-19",
             "derived",
             "It rises by at least .12 from rho = .7 to .9.",
             "holds",
-            lambda d: at_least(rise(d, 0.7, 0.9), 0.12),
+            lambda d: verdicts.at_least(rise(d, 0.7, 0.9), 0.12),
         ),
         Claim(
             "AP-20",
             f"{PAPER}, figure 2(c)",
             "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 and to .8.",
             "holds",
-            lambda d: at_least(by_ratio(d).sel({"method": RIVALS, "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"), 0.1),
+            lambda d: verdicts.at_least(
+                by_ratio(d).sel({"method": RIVALS, "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"), 0.1
+            ),
         ),
         Claim(
             "AP-21",
             "derived",
             "Clipping ties many entries at 0, which at rho = .1 costs at least .1 in error.",
             "holds",
-            lambda d: at_least((of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(pruning_ratio=0.1), 0.1),
+            lambda d: verdicts.at_least((of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(pruning_ratio=0.1), 0.1),
         ),
     ),
     draw_ratio,

@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, Figure, plot
+from jaxtheory import Claim, Figure, plot, verdicts
 from jaxtheory.theories.attention_pruning import P3
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("attention_pruning.py"))
 THEORY, PAPER, NAMES, QUICK, LAMBDAS, RATIOS = MAIN.THEORY, MAIN.PAPER, MAIN.NAMES, MAIN.QUICK, MAIN.LAMBDAS, MAIN.RATIOS
-of, half, at_most, at_least, share, legend = MAIN.of, MAIN.half, MAIN.at_most, MAIN.at_least, MAIN.share, MAIN.legend
+of, half, legend = MAIN.of, MAIN.half, MAIN.legend
 
 BASELINES = ("wanda", "sparsegpt", "magnitude", "magnitude_factors")
 PLAIN, HELDOUT = "relative_error", "relative_error_heldout"
@@ -98,28 +98,28 @@ LOGIT_SCALE = Figure(
             "derived",
             "At literal scale (tau = 100) and rho >= .3 the mask beats every baseline on calibration data, by at least .05.",
             "holds",
-            lambda d: at_most(lead(d, PLAIN, *BASELINES).sel(logit_scale=100.0, pruning_ratio=slice(0.25, None)), -0.05),
+            lambda d: verdicts.at_most(lead(d, PLAIN, *BASELINES).sel(logit_scale=100.0, pruning_ratio=slice(0.25, None)), -0.05),
         ),
         Claim(
             "AP-23",
             "derived",
             "The same with the best factor on the logits.",
             "holds",
-            lambda d: at_most(lead(d, RESCALED, *BASELINES).sel(logit_scale=100.0, pruning_ratio=slice(0.25, None)), -0.05),
+            lambda d: verdicts.at_most(lead(d, RESCALED, *BASELINES).sel(logit_scale=100.0, pruning_ratio=slice(0.25, None)), -0.05),
         ),
         Claim(
             "AP-24",
             "derived",
             "For smooth attention (tau = 1) and rho <= .5 it is worse than Wanda and SparseGPT even on calibration data.",
             "holds",
-            lambda d: at_least(lead(d, PLAIN, "wanda", "sparsegpt").sel(logit_scale=1.0, pruning_ratio=slice(None, 0.55)), 0.03),
+            lambda d: verdicts.at_least(lead(d, PLAIN, "wanda", "sparsegpt").sel(logit_scale=1.0, pruning_ratio=slice(None, 0.55)), 0.03),
         ),
         Claim(
             "AP-25",
             "derived",
             "On held-out sequences a baseline is better everywhere in the diagram, with and without the factor.",
             "holds",
-            lambda d: at_least(xr.concat([lead(d, n, *BASELINES) for n in (HELDOUT, RESCALED_HELDOUT)], "name", **OUTER), 0.0),
+            lambda d: verdicts.at_least(xr.concat([lead(d, n, *BASELINES) for n in (HELDOUT, RESCALED_HELDOUT)], "name", **OUTER), 0.0),
         ),
     ),
     draw_logit_scale,
@@ -168,42 +168,42 @@ CALIBRATION = Figure(
             f"{PAPER}, section 6.1, if its gains are to hold on other data",
             "Calibrated on one sequence, the mask beats Wanda and SparseGPT on held-out sequences in most runs.",
             "refuted",
-            lambda d: share(lead(half(d), HELDOUT, "wanda", "sparsegpt").sel(num_sequences=1) < 0, 0.5),
+            lambda d: verdicts.mean_at_least(lead(half(d), HELDOUT, "wanda", "sparsegpt").sel(num_sequences=1) < 0, 0.5),
         ),
         Claim(
             "AP-27",
             f"{PAPER}, section 6.1",
             "On its calibration sequences it beats every baseline by at least .1, for 1, 4 and 16 sequences.",
             "holds",
-            lambda d: at_most(lead(half(d), PLAIN, *BASELINES), -0.1),
+            lambda d: verdicts.at_most(lead(half(d), PLAIN, *BASELINES), -0.1),
         ),
         Claim(
             "AP-28",
             "derived",
             "The same with the best factor on the logits.",
             "holds",
-            lambda d: at_most(lead(half(d), RESCALED, *BASELINES), -0.05),
+            lambda d: verdicts.at_most(lead(half(d), RESCALED, *BASELINES), -0.05),
         ),
         Claim(
             "AP-29",
             "derived",
             "The gap between held-out and calibration error falls by at least .3 from 1 sequence to 16.",
             "holds",
-            lambda d: at_most(gap(d).isel(num_sequences=-1) - gap(d).isel(num_sequences=0), -0.3),
+            lambda d: verdicts.at_most(gap(d).isel(num_sequences=-1) - gap(d).isel(num_sequences=0), -0.3),
         ),
         Claim(
             "AP-30",
             "derived",
             "With 16 sequences magnitude pruning of W is still better on held-out ones, by at least .1.",
             "holds",
-            lambda d: at_least(lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1), 0.1),
+            lambda d: verdicts.at_least(lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1), 0.1),
         ),
         Claim(
             "AP-31",
             "derived",
             "One factor on the logits, chosen on calibration data, lowers every method's held-out error by at least .05.",
             "holds",
-            lambda d: at_least((tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel({"method": list(NAMES)}), 0.05),
+            lambda d: verdicts.at_least((tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel({"method": list(NAMES)}), 0.05),
         ),
     ),
     draw_calibration,
@@ -269,14 +269,16 @@ TWO_MASKS = Figure(
             f"{PAPER}, equation (1)",
             "For rho >= .5 two masks beat Wanda and SparseGPT on calibration data, by at least .1.",
             "holds",
-            lambda d: at_most(lead(d.sel(algorithm="two_mask"), PLAIN, "wanda", "sparsegpt").sel(pruning_ratio=slice(0.45, None)), -0.1),
+            lambda d: verdicts.at_most(
+                lead(d.sel(algorithm="two_mask"), PLAIN, "wanda", "sparsegpt").sel(pruning_ratio=slice(0.45, None)), -0.1
+            ),
         ),
         Claim(
             "AP-33",
             "derived",
             "At equal rho one mask on W has the smaller calibration error, by at least .03, though it keeps half as many weights.",
             "holds",
-            lambda d: at_least(best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent"), 0.03),
+            lambda d: verdicts.at_least(best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent"), 0.03),
         ),
     ),
     draw_two_masks,
@@ -320,7 +322,7 @@ INITIAL_MASK = Figure(
             "derived",
             "The initial mask moves the error at the best lambda by less than .12.",
             "holds",
-            lambda d: at_most(best(d) - best(d).sel(mask_init="ones"), 0.12),  # measured .00 (half) and .02 to .03 (uniform)
+            lambda d: verdicts.at_most(best(d) - best(d).sel(mask_init="ones"), 0.12),  # measured .00 (half) and .02 to .03 (uniform)
         ),
     ),
     draw_initial_mask,

@@ -7,19 +7,13 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, Figure, Verdict, plot
+from jaxtheory import Claim, Figure, plot, verdicts
 from jaxtheory.theories.attention_pruning import Config
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("attention_pruning.py"))
 THEORY, PAPER, legend = MAIN.THEORY, MAIN.PAPER, MAIN.legend
 TAUS = (1.0, 3.0, 10.0)
 ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
-
-
-def largest(values: xr.DataArray, threshold: float) -> Verdict:
-    """No entry exceeds the threshold."""
-    measured = float(values.max())
-    return Verdict(measured <= threshold, measured, threshold, values.sizes["seed"])
 
 
 def smooth(dataset: xr.Dataset) -> xr.DataArray:
@@ -78,7 +72,7 @@ BOUNDS = Figure(
             f"{PAPER}, theorem 4.1",
             "With eta <= 1 / L_g no recorded loss lies above the one before.",
             "holds",
-            lambda d: largest(d.loss.diff("step").where(smooth(d)), 1e-6),
+            lambda d: verdicts.all_at_most(d.loss.diff("step").where(smooth(d)), 1e-6),
             minimum=1,
         ),
         Claim(
@@ -86,7 +80,7 @@ BOUNDS = Figure(
             f"{PAPER}, theorem 4.1",
             "With eta <= 1 / L_g the attention loss never exceeds L(M_0).",
             "holds",
-            lambda d: largest((d.attention_loss / d.predicted_attention_loss_descent).where(smooth(d)), 1.0),
+            lambda d: verdicts.all_at_most((d.attention_loss / d.predicted_attention_loss_descent).where(smooth(d)), 1.0),
             minimum=1,
         ),
         Claim(
@@ -94,7 +88,7 @@ BOUNDS = Figure(
             f"{PAPER}, appendices E-G",
             "No bound is violated: every ratio is at most 1.",
             "holds",
-            lambda d: largest(d.bound_ratio, 1.0),
+            lambda d: verdicts.all_at_most(d.bound_ratio, 1.0),
             minimum=1,
         ),
         Claim(
@@ -102,7 +96,7 @@ BOUNDS = Figure(
             "derived",
             "The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times the number taken, in every run.",
             "holds",
-            lambda d: largest(np.log10(d.step[-1] / guaranteed_steps(d)), -4.0),
+            lambda d: verdicts.all_at_most(np.log10(d.step[-1] / guaranteed_steps(d)), -4.0),
         ),
     ),
     draw_bounds,

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, Figure, Verdict, plot, statistics
+from jaxtheory import Claim, Figure, Verdict, plot, statistics, verdicts
 from jaxtheory.theories.random_walk import CIRCLE6, Config
 
 THEORY = jaxtheory.theories.get("random_walk")
@@ -38,18 +38,6 @@ def optimum(data: xr.Dataset) -> xr.DataArray:
     return abs(data[P] - 0.5) + 0.5
 
 
-def at_least(holds: xr.DataArray, threshold: float, data: xr.Dataset) -> Verdict:
-    """Holds where the share of runs with `holds` reaches the threshold."""
-    found = float(holds.mean())
-    return Verdict(found >= threshold, found, threshold, data.sizes["seed"])
-
-
-def between(values: xr.DataArray, low: float, high: float, data: xr.Dataset) -> Verdict:
-    """Holds where the mean lies in [low, high]."""
-    found = float(values.mean())
-    return Verdict(low <= found <= high, found, f"[{low:.4g}, {high:.4g}]", data.sizes["seed"])
-
-
 # The circles of the talk (K = 20, N = 101) and of the paper (K = 6, N = 97)
 
 V = "value_direction_error"
@@ -64,7 +52,7 @@ SHOWN = {
 
 def at_half(name: str, circle: int, low: float, high: float) -> Callable[[xr.Dataset], Verdict]:
     """The test that a metric of one circle ends in [low, high] at p = 1/2, where the parent is selected (K = 6: all but 1 in 100 runs)."""
-    return lambda data: between(last(data[name]).where(right(data)).sel({P: 0.5}).isel(circle=circle), low, high, data)
+    return lambda data: verdicts.mean_between(last(data[name]).where(right(data)).sel({P: 0.5}).isel(circle=circle), low, high)
 
 
 def draw_circles(data: xr.Dataset) -> plot.Drawing:
@@ -105,14 +93,14 @@ CIRCLES = Figure(
             f"{TALK}, corollary",
             "p = 1/2: the accuracy is 1/2 (90 % of the runs).",
             "holds",
-            lambda data: at_least(abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5, 0.9, data),
+            lambda data: verdicts.mean_at_least(abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5, 0.9),
         ),
         Claim(
             "RW-2",
             f"{TALK}, theorem",
             "p = 1/2: from t = 4 on the parent holds at least .999 of the attention (90 % of the runs).",
             "holds",
-            lambda data: at_least(data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999, 0.9, data),
+            lambda data: verdicts.mean_at_least(data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999, 0.9),
         ),
         Claim("RW-3", f"{PAPER}, K = 6", "p = 1/2, t = 50: V is .17 to .20 from its direction.", "holds", at_half(V, 0, 0.17, 0.20)),
         Claim("RW-4", f"{TALK}, K = 20", "p = 1/2, t = 50: V is .11 to .16 from its direction.", "holds", at_half(V, 1, 0.11, 0.16)),
@@ -124,14 +112,14 @@ CIRCLES = Figure(
             "p = 1: the accuracy stays that of a random guess (K times the accuracy is 1).",
             "holds",
             # the share of one label among 1000 test sequences: K accuracy is 1 up to sqrt((K - 1) / 1000) a run
-            lambda data: between(last(data.accuracy.sel({P: 1.0})) * data[K], 0.85, 1.15, data),
+            lambda data: verdicts.mean_between(last(data.accuracy.sel({P: 1.0})) * data[K], 0.85, 1.15),
         ),
         Claim(
             "RW-8",
             f"{TALK}, p = 1",
             "p = 1: attention stays uniform over the tokens on a finite sample, too.",
             "holds",
-            lambda data: at_least(data.attention_spread.sel({P: 1.0}).max("step") < 1e-12, 1.0, data),
+            lambda data: verdicts.mean_at_least(data.attention_spread.sel({P: 1.0}).max("step") < 1e-12, 1.0),
         ),
     ),
     draw_circles,
@@ -221,8 +209,7 @@ def odds_exponent(data: xr.Dataset) -> xr.DataArray:
     """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent: 1/2 under the sqrt law, 1 for V ~ Pi^T."""
     ratio = last(data.value_ratio).where(right(data)).where(data[P] != 0.5, drop=True)
     ratio = xr.where(ratio[P] < 0.5, 1 / ratio, ratio)
-    slopes = np.log(ratio) / abs(np.log(ratio[P] / (1 - ratio[P])))
-    return slopes.mean()
+    return np.log(ratio) / abs(np.log(ratio[P] / (1 - ratio[P])))
 
 
 def draw_direction(data: xr.Dataset) -> plot.Drawing:
@@ -266,28 +253,28 @@ DIRECTION = Figure(
             f"{TALK}, theorem",
             "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
             "refuted",
-            lambda data: between(odds_exponent(data), 0.9, 1.1, data),
+            lambda data: verdicts.mean_between(odds_exponent(data), 0.9, 1.1),
         ),
         Claim(
             "RW-12",
             "derived",
             "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
             "holds",
-            lambda data: between(odds_exponent(data), 0.45, 0.55, data),
+            lambda data: verdicts.mean_between(odds_exponent(data), 0.45, 0.55),
         ),
         Claim(
             "RW-13",
             f"{TALK}, theorem",
             "K = 6, .05 <= p <= .95: attention of at least .999 on the parent (90 % of the runs).",
             "holds",
-            lambda data: at_least(last(data.parent_attention) >= 0.999, 0.9, data),
+            lambda data: verdicts.mean_at_least(last(data.parent_attention) >= 0.999, 0.9),
         ),
         Claim(
             "RW-14",
             f"{TALK}, corollary",
             "The accuracy is max(p, 1 - p) where the parent is selected.",
             "holds",
-            lambda data: at_least(abs(last(data.accuracy) - optimum(data)).where(right(data), 0) < 1e-5, 1.0, data),
+            lambda data: verdicts.mean_at_least(abs(last(data.accuracy) - optimum(data)).where(right(data), 0) < 1e-5, 1.0),
         ),
     ),
     draw_direction,
@@ -306,7 +293,7 @@ def rate(values: xr.DataArray, p: float) -> xr.DataArray:
 
 def rate_between(name: str, p: float) -> Callable[[xr.Dataset], Verdict]:
     """The test that the exponent of a metric lies within .05 of -1/2, over the runs that select the parent."""
-    return lambda data: between(rate(data[name].where(right(data)), p), -0.55, -0.45, data)
+    return lambda data: verdicts.mean_between(rate(data[name].where(right(data)), p), -0.55, -0.45)
 
 
 def draw_rate(data: xr.Dataset) -> plot.Drawing:

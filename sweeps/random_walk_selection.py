@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, Figure, Verdict, plot, statistics
+from jaxtheory import Claim, Figure, Verdict, plot, statistics, verdicts
 from jaxtheory.theories.random_walk import CIRCLE6, Config
 
 THEORY = jaxtheory.theories.get("random_walk")
@@ -29,18 +29,6 @@ def last(values: xr.DataArray) -> xr.DataArray:
 def right(data: xr.Dataset) -> xr.DataArray:
     """Whether a run ended with most attention on the parent."""
     return last(data.selected_lag) == 1
-
-
-def at_least(holds: xr.DataArray, threshold: float, data: xr.Dataset) -> Verdict:
-    """Holds where the share of runs with `holds` reaches the threshold."""
-    found = float(holds.mean())
-    return Verdict(found >= threshold, found, threshold, data.sizes["seed"])
-
-
-def between(values: xr.DataArray, low: float, high: float, data: xr.Dataset) -> Verdict:
-    """Holds where the mean lies in [low, high]."""
-    found = float(values.mean())
-    return Verdict(low <= found <= high, found, f"[{low:.4g}, {high:.4g}]", data.sizes["seed"])
 
 
 # Which token is selected: K and p
@@ -92,28 +80,28 @@ PHASE = Figure(
             f"{TALK}, theorem",
             "K = 6, N = 97, .05 <= p <= .95: the parent is selected (90 % of the runs).",
             "holds",
-            lambda data: at_least(right(data).sel({K: 6, P: slice(None, 0.95)}), 0.9, data),
+            lambda data: verdicts.mean_at_least(right(data).sel({K: 6, P: slice(None, 0.95)}), 0.9),
         ),
         Claim(
             "RW-21",
             f"{TALK}, theorem",
             "K = 20, N = 101, p = 1/2: the parent is selected (90 % of the runs).",
             "holds",
-            lambda data: at_least(right(data).sel({K: 20, P: 0.5}), 0.9, data),
+            lambda data: verdicts.mean_at_least(right(data).sel({K: 20, P: 0.5}), 0.9),
         ),
         Claim(
             "RW-22",
             f"{TALK}, theorem: any 0 < p < 1",
             "K = 20, N = 101, p = .7: the parent is selected (95 % of the runs).",
             "refuted",
-            lambda data: at_least(right(data).sel({K: 20, P: 0.7}), 0.95, data),
+            lambda data: verdicts.mean_at_least(right(data).sel({K: 20, P: 0.7}), 0.95),
         ),
         Claim(
             "RW-23",
             f"{PAPER}, condition K > 4",
             "K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for every odd lag tells as much.",
             "holds",
-            lambda data: at_least((~right(data) & (abs(last(data.accuracy) - 0.5) < 1e-5)).sel({K: 4, P: 0.5}), 0.8, data),
+            lambda data: verdicts.mean_at_least((~right(data) & (abs(last(data.accuracy) - 0.5) < 1e-5)).sel({K: 4, P: 0.5}), 0.8),
         ),
     ),
     draw_phase,
@@ -209,14 +197,16 @@ ENCODINGS = Figure(
             f"{TALK}, theorem",
             "M >= N^1.5: the parent is selected for every N (95 % of the runs).",
             "holds",
-            lambda data: at_least(right(data).isel(case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))), 0.95, data),
+            lambda data: verdicts.mean_at_least(
+                right(data).isel(case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))), 0.95
+            ),
         ),
         Claim(
             "RW-25",
             f"{PAPER}, condition M = Omega(N^1.5)",
             "M = N = 97, p = 1/2: orthogonal encodings suffice to select the parent (95 % of the runs).",
             "refuted",
-            lambda data: at_least(right(data).sel({P: 0.5, "case": "M = N, N = 97"}), 0.95, data),
+            lambda data: verdicts.mean_at_least(right(data).sel({P: 0.5, "case": "M = N, N = 97"}), 0.95),
         ),
         Claim(
             "RW-26",
@@ -303,7 +293,7 @@ ESCAPE = Figure(
             f"{TALK}, ridge of bad points",
             "p = 1, N = rK + 1: every disturbance of the start is lost from the symmetric run, and the accuracy becomes 1.",
             "holds",
-            lambda data: at_least(last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9, 1.0, data),
+            lambda data: verdicts.mean_at_least(last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9, 1.0),
         ),
         Claim("RW-29", "derived", "A small disturbance grows as linear theory has it.", "holds", growth_error),
         Claim("RW-30", "derived", "The escape time is that of linear theory, within a step.", "holds", escape_times),

@@ -7,24 +7,12 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, Figure, Verdict, plot
+from jaxtheory import Claim, Figure, plot, verdicts
 from jaxtheory.theories.random_walk import QA1, RANDOM_START
 
 THEORY = jaxtheory.theories.get("random_walk")
 PAPER, TALK = "Towards Understanding Transformers in Learning Random Walks", "Transformers Learn Random Walk Prediction (talk)"
 P, ETA = "clockwise_probability", "learning_rate"
-
-
-def at_least(values: xr.DataArray, threshold: float) -> Verdict:
-    """Holds where the mean over seeds (of a truth value: the share) reaches the threshold."""
-    found = float(values.mean())
-    return Verdict(found >= threshold, found, threshold, values.sizes["seed"])
-
-
-def between(values: xr.DataArray, low: float, high: float) -> Verdict:
-    """Holds where the mean over seeds lies in [low, high]."""
-    found = float(values.mean())
-    return Verdict(low <= found <= high, found, f"[{low:.4g}, {high:.4g}]", values.sizes["seed"])
 
 
 # Walks
@@ -96,49 +84,49 @@ STARTS = Figure(
             f"{PAPER}, random initialisation",
             "As printed (sigma = eta = .01): p = 1/2 is learned within 1000 steps, accuracy .45 (half of the runs).",
             "refuted",
-            lambda data: at_least(at(data, "linear, η = .01", 0.5, 1000).accuracy >= 0.45, 0.5),
+            lambda data: verdicts.mean_at_least(at(data, "linear, η = .01", 0.5, 1000).accuracy >= 0.45, 0.5),
         ),
         Claim(
             "RW-32",
             f"{PAPER}, random initialisation",
             "At eta = 10, as if the loss were summed: p = 1/2 is learned within 1000 steps, accuracy .45 (60 % of the runs).",
             "holds",
-            lambda data: at_least(at(data, "linear, η = 10", 0.5, 1000).accuracy >= 0.45, 0.6),
+            lambda data: verdicts.mean_at_least(at(data, "linear, η = 10", 0.5, 1000).accuracy >= 0.45, 0.6),
         ),
         Claim(
             "RW-33",
             f"{PAPER}, random initialisation",
             "At eta = 10 and p = 1/2 attention selects the parent by t = 700 (95 % of the runs).",
             "refuted",
-            lambda data: at_least(at(data, "linear, η = 10", 0.5, 700).parent_attention >= 0.95, 0.95),
+            lambda data: verdicts.mean_at_least(at(data, "linear, η = 10", 0.5, 700).parent_attention >= 0.95, 0.95),
         ),
         Claim(
             "RW-34",
             f"{TALK}, failure",
             "A random start overcomes the failure at p = 1, N = rK + 1: accuracy .99 at eta = 10 (90 % of the runs).",
             "holds",
-            lambda data: at_least(at(data, "linear, η = 10", 1.0, 1000).accuracy >= 0.99, 0.9),
+            lambda data: verdicts.mean_at_least(at(data, "linear, η = 10", 1.0, 1000).accuracy >= 0.99, 0.9),
         ),
         Claim(
             "RW-35",
             f"{PAPER}, random initialisation",
             "p = 1 is not learned within 1000 steps at eta = 10 (half of the runs).",
             "open",
-            lambda data: at_least(at(data, "linear, η = 10", 1.0, 1000).accuracy <= 0.5, 0.5),
+            lambda data: verdicts.mean_at_least(at(data, "linear, η = 10", 1.0, 1000).accuracy <= 0.5, 0.5),
         ),
         Claim(
             "RW-36",
             f"{PAPER}, mlp",
             "The mlp value, eta = .1, unit tokens: p = 1/2 is learned within 200 steps, accuracy .45 (half of the runs).",
             "open",
-            lambda data: at_least(at(data, "mlp, unit tokens", 0.5, 200).accuracy >= 0.45, 0.5),
+            lambda data: verdicts.mean_at_least(at(data, "mlp, unit tokens", 0.5, 200).accuracy >= 0.45, 0.5),
         ),
         Claim(
             "RW-37",
             f"{PAPER}, mlp",
             "The mlp value, eta = .1, raw tokens: p = 1/2 is learned within 200 steps, accuracy .45 (half of the runs).",
             "open",
-            lambda data: at_least(at(data, "mlp, raw tokens", 0.5, 200).accuracy >= 0.45, 0.5),
+            lambda data: verdicts.mean_at_least(at(data, "mlp, raw tokens", 0.5, 200).accuracy >= 0.45, 0.5),
         ),
     ),
     draw_starts,
@@ -183,28 +171,28 @@ QUESTIONS = Figure(
             f"{PAPER}, task 1",
             "The average of the tokens tells the answer: accuracy of at least .98 at t = 100.",
             "holds",
-            lambda data: at_least(data.accuracy.sel(task="qa1", step=100), 0.98),
+            lambda data: verdicts.mean_at_least(data.accuracy.sel(task="qa1", step=100), 0.98),
         ),
         Claim(
             "RW-39",
             f"{PAPER}, task 2",
             "The average tells nothing: accuracy of one half at t = 100.",
             "holds",
-            lambda data: between(data.accuracy.sel(task="qa2", step=100), 0.42, 0.58),
+            lambda data: verdicts.mean_between(data.accuracy.sel(task="qa2", step=100), 0.42, 0.58),
         ),
         Claim(
             "RW-40",
             f"{PAPER}, task 1",
             "The KL divergence falls below .63 nats by t = 100.",
             "holds",
-            lambda data: between(data.kl.sel(task="qa1", step=100), 0.0, 0.63),
+            lambda data: verdicts.mean_between(data.kl.sel(task="qa1", step=100), 0.0, 0.63),
         ),
         Claim(
             "RW-41",
             f"{PAPER}, task 2",
             "The KL divergence stays near log 2, that of a thrown coin: .65 to .72 nats at t = 100.",
             "holds",
-            lambda data: between(data.kl.sel(task="qa2", step=100), 0.65, 0.72),
+            lambda data: verdicts.mean_between(data.kl.sel(task="qa2", step=100), 0.65, 0.72),
         ),
     ),
     draw_questions,

@@ -5,7 +5,7 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.contract import ALGORITHMS, CASES, config_of, material
+from helpers.contract import ALGORITHMS, CASES, config_of, drawn, first, material
 
 import jaxtheory
 from jaxtheory.core.config import canonical, fields
@@ -31,30 +31,27 @@ def worst(got, want):
     return max(g for g, _ in gaps) / top if top else max(g for g, _ in gaps)
 
 
+def closed_and_autodiff(theory, config):
+    """material -> (closed gradient, autodiff's)."""
+    return lambda problem, batch, params: (
+        theory.gradient(params, batch, problem, config),
+        jax.grad(theory.loss)(params, batch, problem, config),
+    )
+
+
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_gradient_is_autodiff_under_jit_of_vmap(name, i):
-    theory, config = get(name), config_of(name, i)
-
-    def both(key):
-        problem, batch, params = material(theory, config, key)
-        return theory.gradient(params, batch, problem, config), jax.grad(theory.loss)(params, batch, problem, config)
-
-    got, want = jax.jit(jax.vmap(both))(jax.random.split(jax.random.key(3), 3))
+    got, want = jax.jit(jax.vmap(closed_and_autodiff(get(name), config_of(name, i))))(*drawn(name, i))
     assert jax.tree.structure(got) == jax.tree.structure(want)
     assert worst(*jax.device_get((got, want))) <= 1e-11
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_gradient_in_float32(name, i):
-    theory = get(name)
+    material = drawn(name, i)
     with jax.enable_x64(False):
-        config = config_of(name, i, np.float32)
-
-        def both(key):
-            problem, batch, params = material(theory, config, key)
-            return theory.gradient(params, batch, problem, config), jax.grad(theory.loss)(params, batch, problem, config)
-
-        got, want = jax.jit(both)(jax.random.key(3))
+        both = jax.jit(closed_and_autodiff(get(name), config_of(name, i, np.float32)))
+        got, want = both(*first(material, np.float32))
         assert all(x.dtype == jnp.float32 for x in jax.tree.leaves(got))
     assert worst(*jax.device_get((got, want))) <= FLOAT32[name]
 
@@ -63,7 +60,7 @@ def test_gradient_in_float32(name, i):
 def test_loss_composes(name, i):
     """vmap over params and over every real config leaf equals a loop; jvp equals <gradient, direction>."""
     theory, config = get(name), config_of(name, i)
-    problem, batch, params = jax.jit(lambda key: material(theory, config, key))(jax.random.key(4))
+    problem, batch, params = first(drawn(name, i))
     loss = jax.jit(lambda params, config: theory.loss(params, batch, problem, config))
     scaled = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x]), params)
     several = jax.vmap(loss, in_axes=(0, None))(scaled, config)
@@ -78,10 +75,8 @@ def test_loss_composes(name, i):
 
     direction = jax.tree.map(jnp.cos, params)
     _, slope = jax.jvp(lambda p: loss(p, config), (params,), (direction,))
-    want = sum(
-        jnp.vdot(g, d)
-        for g, d in zip(jax.tree.leaves(theory.gradient(params, batch, problem, config)), jax.tree.leaves(direction), strict=True)
-    )
+    gradient = jax.jit(lambda params: theory.gradient(params, batch, problem, config))(params)
+    want = sum(jnp.vdot(g, d) for g, d in zip(jax.tree.leaves(gradient), jax.tree.leaves(direction), strict=True))
     np.testing.assert_allclose(slope, want, rtol=1e-9, atol=1e-12)
 
 
