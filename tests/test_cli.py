@@ -1,5 +1,6 @@
 """The command line: what it reads, prints, writes and refuses."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -221,7 +222,7 @@ def test_sweep_writes_a_labelled_dataset_and_resumes(here: Path, capsys: pytest.
     assert str(store.relative_to(here)) in printed.out
     assert "diverged  " not in printed.out
     assert printed.err == ""
-    data = xr.open_zarr(store / "data.zarr", consolidated=False)
+    data = xr.open_zarr(store / "data.zarr")
     assert dict(data.loss.sizes) == {"dimension": 2, "learning_rate": 2, "seed": 2, "step": 2}
     assert data.seed.values.tolist() == [3, 5]
     assert data.noise.values.tolist() == [0, 1]
@@ -327,7 +328,8 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 def jaxtheory_process(*words: str) -> subprocess.Popen:
     command = [sys.executable, "-m", "jaxtheory.cli", *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=heed)
 
 
 def test_help_is_quick_and_loads_no_jax() -> None:

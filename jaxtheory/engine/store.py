@@ -176,9 +176,9 @@ class Store:
         if target.exists():
             return
         temporary = Path(tempfile.mkdtemp(dir=self.path, prefix=".tmp-"))
-        with warnings.catch_warnings():  # zarr warns that its string types are not final; text coordinates are few and read back in tests
+        with warnings.catch_warnings():  # zarr warns that string types and consolidation are not final; tests read both back
             warnings.simplefilter("ignore")
-            dataset.to_zarr(temporary / "data.zarr", mode="w", consolidated=False)
+            dataset.to_zarr(temporary / "data.zarr", mode="w", consolidated=True)
         os.replace(temporary / "data.zarr", target)
         temporary.rmdir()
 

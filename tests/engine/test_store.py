@@ -21,7 +21,7 @@ def test_a_stored_sweep_is_labelled_and_read_back(tmp_path):
     plain = sweep(THEORY, Config(), **OPTIONS)
     stored = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert stored.identical(plain)
-    assert xr.open_zarr(tmp_path / "run" / "data.zarr", consolidated=False).load().identical(plain)
+    assert xr.open_zarr(tmp_path / "run" / "data.zarr").load().identical(plain)
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["request"]["config"]["learning_rate"] == 0.1 and set(manifest["parts"]) == {
         p.stem for p in (tmp_path / "run" / "parts").iterdir()
@@ -47,7 +47,7 @@ def test_the_same_request_computes_nothing_again_and_damage_only_what_it_hit(tmp
     assert sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS).identical(first) and len(calls) == 1
     parts[1].unlink()
     assert sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS).identical(first) and len(calls) == 2
-    assert xr.open_zarr(tmp_path / "run" / "data.zarr", consolidated=False).load().identical(first)
+    assert xr.open_zarr(tmp_path / "run" / "data.zarr").load().identical(first)
 
 
 def test_another_request_is_refused_with_the_difference(tmp_path):
