@@ -44,6 +44,8 @@ def parse_values(field: "Field", text: str) -> list[Any]:
 
 
 def _choice(field: "Field", text: str) -> Any:
+    if not field.valid:
+        raise ValueError("can be set in Python only")
     choices = {str(choice).lower(): choice for choice in field.valid}
     if text.lower() not in choices:
         raise ValueError(f"choose among {', '.join(map(str, field.valid))}")

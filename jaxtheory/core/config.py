@@ -83,7 +83,7 @@ def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit:
 
 
 def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
-    """A hashable Python value, one of `choices`."""
+    """A hashable Python value, one of `choices`; without choices any, for `violations` to judge."""
     return _field("static", default, symbol, meaning, tuple(choices), "")
 
 
@@ -175,12 +175,23 @@ def resolve(config_type: type, name: str) -> str:
     raise InputError(f"unknown field {name!r}; {suggest(name, [*table, *by_symbol])}")
 
 
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _violation(field: Field, value: Any) -> str | None:
     """Why one value of one field is invalid, or None. Tracers pass: a value must be concrete to be judged."""
     label = f"{field.name} ({field.symbol})"
     if field.kind == "static":
         if isinstance(value, jax.Array | np.ndarray):
-            return f"{label} is static and takes a plain Python value, not an array; choose one of {', '.join(map(repr, field.valid))}"
+            choose = f"; choose one of {', '.join(map(repr, field.valid))}" if field.valid else ""
+            return f"{label} is static and takes a plain Python value, not an array{choose}"
+        if not field.valid:
+            return None if _hashable(value) else f"{label}: must be hashable, for instance a tuple of tuples, not {type(value).__name__}"
         if not any(value == choice and type(value) is type(choice) for choice in field.valid):
             return f"{label} = {value!r}: choose one of {', '.join(map(repr, field.valid))}"
         return None

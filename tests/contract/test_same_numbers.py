@@ -17,7 +17,10 @@ from jaxtheory.theories import get
 STEPS = 6
 
 # Arrays of a problem that are computed from draws, so that padding may change their last bits; everything else is bit for bit
-DERIVED = {"attention_pruning": {"query", "key", "weights"}}
+DERIVED = {
+    "attention_pruning": {"query", "key", "weights"},
+    "contextual_bigram": {"transition", "stationary", "context", "pretrained"},
+}
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)

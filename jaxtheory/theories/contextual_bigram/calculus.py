@@ -1,0 +1,131 @@
+"""Closed gradients of the mini-batch loss, and the maps that training applies to A: prox, threshold, projection, rounding.
+
+With p = X a^(k), r = V p - e_y and averages over the batch:
+
+    g_V = E r p^T,      g_{a^(k)}[t] = E 1[x_{T+1} = k] (V^T r)_{x_t}
+
+A column whose token is no query of the batch has gradient 0.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxtheory.core import draws
+from jaxtheory.core.attention import softmax_vjp
+from jaxtheory.core.config import Size
+from jaxtheory.theories.contextual_bigram import model
+from jaxtheory.theories.contextual_bigram.model import SELECTED, Batch, Config, Params, Problem
+
+
+def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
+    """The gradient of the mean loss in A and V, not preconditioned. Source: lemma B.3."""
+    p, r = model.residuals(params, batch, config)
+    r = r * model.sample_weights(config)[:, None]
+    return Params(attention_gradient(r @ params.value, batch, config), r.T @ p)
+
+
+def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> Float[Array, "T N"]:
+    """sum_i u_i[x_it] e_{k_i}^T: what each sample pulls at its tokens, added up per last token."""
+    N, x = config.num_states.cap, batch.tokens
+    if N > SELECTED:
+        pull = jnp.take_along_axis(u, x.astype(jnp.int32), axis=1)
+    else:
+        pull = jnp.broadcast_to(u[:, N - 1 :], x.shape)
+        for n in range(N - 1):
+            pull = jnp.where(x == n, u[:, n : n + 1], pull)  # a chain of selects is cheaper than a gather
+    return draws.masked(jnp.zeros((N, x.shape[1]), u.dtype).at[batch.query].add(pull).T, config.length)
+
+
+def centred(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
+    """(I - 1 1^T / n) g: the mean of each column's valid entries taken off."""
+    return jnp.where(n.mask()[:, None], g - jnp.sum(g, axis=0, keepdims=True) / n.real, 0)
+
+
+def inverse(mu: Float[Array, " N"]) -> Float[Array, " N"]:
+    """1 / mu, zero for padded tokens."""
+    return jnp.where(mu > 0, 1 / jnp.where(mu > 0, mu, 1), 0)
+
+
+def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params:
+    """(I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu): steps along them keep 1^T A and 1^T V.
+
+    Source: equation (4).
+    """
+    scale = inverse(problem.stationary)[None, :]
+    return Params(centred(gradient.attention, config.length) * scale, centred(gradient.value, config.num_states) * scale)
+
+
+def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Array, "T N"]:
+    """(diag a - a a^T) g per column: the gradient in logits w, a = softmax(w), of a loss with gradient g in a. Source: section 5.2."""
+    return softmax_vjp(a.T, g.T).T
+
+
+def soft_threshold(a: Float[Array, "*n"], lam: Float[Array, ""] | float, config: Config) -> Float[Array, "*n"]:
+    """The prox of the second stage, entry by entry; lambda itself, not eta lambda, is taken off.
+
+    two_case   a - lambda where a >= lambda, else 0: negative entries vanish too, which is most of the denoising
+    textbook   sign(a) max(|a| - lambda, 0), the prox of lambda |a|_1
+
+    As lambda -> 0 the first tends to max(a, 0), while lambda = 0 stands for no prox at all.
+    Source: equation (6); the two cases are the source's. Whether it takes lambda or eta lambda is lost.
+    """
+    if config.prox == "textbook":
+        return jnp.sign(a) * jnp.maximum(jnp.abs(a) - lam, 0)
+    return jnp.maximum(a - lam, 0)
+
+
+def projected(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
+    """a + (1 - 1^T a) / T per column: the projection onto the affine space 1^T a = 1, not onto the simplex. Source: equation (6)."""
+    short = (1 - jnp.sum(A, axis=0, keepdims=True)) / config.length.real
+    return jnp.where(config.length.mask()[:, None] & config.num_states.mask()[None, :], A + short, 0)
+
+
+def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
+    """The projection of each column onto the probability simplex, where the l1 norm is constant: an ablation of the prox.
+
+    max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for which a_(n) > nu.
+    """
+    shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
+    top = jnp.max(jnp.where(shown, A, -jnp.inf), axis=0, keepdims=True)
+    a = jnp.where(shown, A, jnp.where(jnp.isfinite(top), top, 0) - 2)  # padding too low to be among the largest
+    down = -jnp.sort(-a, axis=0)
+    n = jnp.arange(1, len(A) + 1, dtype=A.dtype)[:, None]
+    nu = (jnp.cumsum(down, axis=0) - 1) / n
+    last = jnp.maximum(jnp.sum(down > nu, axis=0, keepdims=True) - 1, 0)
+    return jnp.where(shown, jnp.maximum(a - jnp.take_along_axis(nu, last, axis=0), 0), 0)
+
+
+def proximal(A: Float[Array, "T N"], lam: Float[Array, ""] | float, config: Config) -> Float[Array, "T N"]:
+    """The prox and the projection of one step of the second stage."""
+    return on_simplex(A, config) if config.prox == "simplex" else projected(soft_threshold(A, lam, config), config)
+
+
+def kept(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config) -> Bool[Array, "T N"]:
+    """Entries of at least `share` times the largest of their column; none where the largest is not positive.
+
+    Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries' scale alpha_A is not known.
+    """
+    shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
+    top = jnp.max(jnp.where(shown, A, -jnp.inf), axis=0, keepdims=True)
+    return shown & (top > 0) & (share * top <= A)
+
+
+def thresholded(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config) -> Float[Array, "T N"]:
+    """Small entries set to zero, then the affine projection. Source: section E.1."""
+    return projected(jnp.where(kept(A, share, config), A, 0), config)
+
+
+def rounded(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config) -> Float[Array, "T N"]:
+    """Small entries set to zero and the others divided by their sum. Idempotent; a column without a positive entry becomes uniform.
+
+    Source: appendix F.
+    """
+    large = jnp.where(kept(A, share, config), A, 0)
+    total = jnp.sum(large, axis=0, keepdims=True)
+    return jnp.where(total > 0, large / jnp.where(total > 0, total, 1), model.uniform_attention(config))
+
+
+def empty_columns(A: Float[Array, "T N"], config: Config) -> Bool[Array, " N"]:
+    """Columns without a positive entry, which rounding cannot use."""
+    top = jnp.max(jnp.where(config.length.mask()[:, None], A, -jnp.inf), axis=0)
+    return config.num_states.mask() & ~(top > 0)

@@ -1,0 +1,112 @@
+"""The population's run in two numbers, alpha_A and alpha_V, with the closed forms of its stages.
+
+With rates eta / K_P for A and eta / K_Q for V the population stays on the lines of `population`, and moves by
+
+    alpha_A <- alpha_A + eta alpha_V (1 - alpha_A alpha_V)
+    alpha_V <- alpha_V + eta [alpha_A (1 - alpha_A alpha_V) + d (1 - alpha_V)],   d = 1 / (T K_Q)
+
+so that time is s = sum of eta. Signal boosting from zero takes s ~ log(2 / d): longer contexts need more, but only by log T.
+Source: equation (8).
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.theories.contextual_bigram import population
+from jaxtheory.theories.contextual_bigram.model import Config, Problem
+from jaxtheory.theories.contextual_bigram.population import Alignment
+
+
+def since_switch(t: Int[Array, "*n"] | int, config: Config) -> Int[Array, "*n"]:
+    """t - tau: negative in the first stage."""
+    return jnp.asarray(t, jnp.int32) - jnp.asarray(config.switch_step, jnp.int32)
+
+
+def rate(t: Int[Array, "*n"] | int, config: Config) -> Float[Array, "*n"]:
+    """eta1 for t < tau, eta2 from tau on."""
+    early, late = (jnp.asarray(eta, float) for eta in (config.learning_rate, config.late_learning_rate))
+    return jnp.where(since_switch(t, config) < 0, early, late)
+
+
+def elapsed(t: Int[Array, "*n"] | int, config: Config) -> Float[Array, "*n"]:
+    """s = eta1 min(t, tau) + eta2 max(t - tau, 0): the time of equation (8) after t steps."""
+    late = jnp.maximum(since_switch(t, config), 0)
+    early = jnp.asarray(t, jnp.int32) - late
+    return config.learning_rate * early.astype(float) + config.late_learning_rate * late.astype(float)
+
+
+def drift(problem: Problem, config: Config) -> Float[Array, ""]:
+    """d = 1 / (T K_Q), the drift that starts the growth."""
+    return 1 / (config.length.real * population.signals(problem, config).attention)
+
+
+def boosted(alpha: Alignment, eta: Float[Array, ""] | float, problem: Problem, config: Config) -> Alignment:
+    """One step of equation (8)."""
+    a, v = alpha
+    gap = 1 - a * v
+    return Alignment(a + eta * v * gap, v + eta * (a * gap + drift(problem, config) * (1 - v)))
+
+
+def sparsified(alpha: Float[Array, ""], lam: Float[Array, ""] | float, problem: Problem, config: Config) -> Float[Array, ""]:
+    """alpha_A after the two-case prox and the projection of A~: alpha_A + min(c - lambda, 0) (1 - Q/T) / K_Q, c = (1 - alpha_A) / T.
+
+    Attended entries lose lambda. The others hold c: below lambda they vanish, above they lose lambda too and the projection undoes both.
+    So lambda distorts alpha_A downwards, by Q (lambda - c) a step for uniform weights, and alpha_V makes up for it.
+    Exact on the line where every attended entry exceeds lambda. Source: derived.
+    """
+    background = (1 - alpha) / config.length.real
+    return alpha + jnp.minimum(background - lam, 0) * per_entry(problem, config)
+
+
+def cut(alpha: Float[Array, ""], problem: Problem, config: Config) -> Float[Array, ""]:
+    """alpha_A after the threshold and the projection of A~: alpha_A + c (1 - Q/T) / K_Q where c < theta0 max A~, else alpha_A.
+
+    Source: derived.
+    """
+    background = (1 - alpha) / config.length.real
+    small = background < config.stage_threshold * (background + alpha * jnp.max(problem.context))
+    return jnp.where(small, alpha + background * per_entry(problem, config), alpha)
+
+
+def per_entry(problem: Problem, config: Config) -> Float[Array, ""]:
+    """(1 - Q/T) / K_Q: what alpha_A gains where every attended entry gains 1 and A is projected; Q for uniform weights."""
+    return (1 - config.sparsity.real / config.length.real) / population.signals(problem, config).attention
+
+
+def path(length: int, problem: Problem, config: Config, prox: bool = False) -> Alignment:
+    """The alphas at steps 0..length-1 from the start; with `prox` the second stage is thresholded and sparsified, where lambda > 0.
+
+    With prox it is exact for uniform weights as long as attended entries exceed lambda.
+    """
+
+    def following(alpha: Alignment, t: Array) -> tuple[Alignment, Alignment]:
+        on = prox & (since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
+        start = jnp.where(on & (since_switch(t, config) == 0), cut(alpha.attention, problem, config), alpha.attention)
+        new = boosted(alpha._replace(attention=start), rate(t, config), problem, config)
+        shrunk = sparsified(new.attention, config.l1, problem, config)
+        return new._replace(attention=jnp.where(on, shrunk, new.attention)), alpha
+
+    zero = jnp.zeros_like(problem.stationary[0])
+    return jax.lax.scan(following, Alignment(zero, zero), jnp.arange(length, dtype=jnp.int32))[1]
+
+
+def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> Alignment:
+    """alpha_A = d (cosh s - 1), alpha_V = d sinh s: equation (8) as long as both are small, s the time. Source: derived from (9)."""
+    d = drift(problem, config)
+    return Alignment(d * (jnp.cosh(s) - 1), d * jnp.sinh(s))
+
+
+def boosting_steps(level: Float[Array, ""] | float, problem: Problem, config: Config) -> Float[Array, ""]:
+    """asinh(c / d) / eta1, the steps until alpha_V reaches a small level c. Source: derived; lemma D.1 bounds it."""
+    return jnp.arcsinh(level / drift(problem, config)) / config.learning_rate
+
+
+def eigenvalues(problem: Problem, config: Config) -> Float[Array, "2"]:
+    """Of equation (8) at (1, 1), over eta, ascending: -1 - d/2 -+ sqrt(1 + d^2/4), to leading order -2 and -d/2 = -1 / (2 T K_Q).
+
+    The second is why alpha_A alpha_V ~ 1 comes fast and (1, 1) hardly at all, and why A is rounded at the end. Source: section 3.4.
+    """
+    d = drift(problem, config)
+    root = jnp.sqrt(1 + d**2 / 4)
+    return jnp.stack([-1 - d / 2 - root, -d / (1 + d / 2 + root)])

@@ -1,0 +1,106 @@
+"""What the checks stand on: random tasks and parameters that compile fast, and the population as a sum over all N^T contexts."""
+
+import itertools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem
+
+ENUMERABLE = 4096  # contexts
+
+
+def setting(key: Array, config: Config) -> tuple[Problem, Params]:
+    """A random task and parameters with 1^T A = 1^T, 1^T V = 1^T, all from one draw. Sizes unpadded.
+
+    P comes from a joint law with equal margins: a symmetric matrix plus a cycle, so that the chain is not reversible for N > 2.
+    """
+    N, T, Q = config.num_states.cap, config.length.cap, config.sparsity.cap
+    shapes = [(N, N), (N, Q), (T, N), (N, N), (N, N)]
+    ends = np.cumsum([a * b for a, b in shapes])
+    draws = jnp.split(jax.random.uniform(key, (int(ends[-1]),)), ends[:-1])
+    X, w, A, V, G = (x.reshape(shape) for x, shape in zip(draws, shapes, strict=True))
+    joint = X + X.T + jnp.asarray(np.roll(np.eye(N), 1, axis=0))
+    mu = jnp.sum(joint, axis=0) / jnp.sum(joint)
+    P = joint / jnp.sum(joint, axis=0, keepdims=True)
+    w = jnp.ones_like(w) if config.weights == "uniform" else 1 + w
+    columns = np.arange(N)[:, None]
+    places = (2 * columns + np.arange(Q)[None, :]) % T
+    context = jnp.zeros((T, N)).at[places, columns].set(w / jnp.sum(w, axis=1, keepdims=True))
+    G = G - jnp.mean(G, axis=0, keepdims=True)
+    near = 0.5 * P + 0.5 * mu[:, None] + 0.1 * (G - (G @ mu)[:, None])
+    return Problem(P, mu, context, near), Params(summing_to_one(A), summing_to_one(V))
+
+
+def dot(mu: Float[Array, " N"], A: Float[Array, "n N"], B: Float[Array, "n N"]) -> Float[Array, ""]:
+    """<A, B>_mu."""
+    return jnp.sum(mu[None, :] * A * B)
+
+
+def constants(problem: Problem) -> tuple[Array, Array]:
+    """K_P and K_Q as the source defines them."""
+    P, mu, Q, _ = problem
+    return dot(mu, P, P) - mu @ mu, dot(mu, Q, Q) - 1 / len(Q)
+
+
+def summing_to_one(x: Float[Array, "n m"]) -> Float[Array, "n m"]:
+    """Entries spread by about 1 around 1/n, columns summing to 1."""
+    return x - jnp.mean(x, axis=0, keepdims=True) + 1 / len(x)
+
+
+def loose(params: Params) -> Params:
+    """Parameters whose columns have any sum."""
+    return jax.tree.map(lambda x: 1.5 * x - 0.2 * jnp.roll(x, 1, axis=1) + 0.1, params)
+
+
+def random_batch(key: Array, config: Config) -> Batch:
+    """Uniform tokens, queries and labels."""
+    B, T, N = config.batch_size.cap, config.length.cap, config.num_states.cap
+    draw = (jax.random.uniform(key, (B, T + 2)) * N).astype(jnp.int32)
+    return Batch(draw[:, :T].astype(jnp.uint8), draw[:, T], draw[:, T + 1])
+
+
+class Population(NamedTuple):
+    """All contexts, one-hot, and the probability of each with each query and label."""
+
+    X: Float[Array, "M T N"]
+    law: Float[Array, "M N N"]  # context, query, label
+
+
+def enumerable(config: Config) -> bool:
+    """Whether all contexts can be listed."""
+    return config.num_states.cap**config.length.cap <= ENUMERABLE
+
+
+def population(problem: Problem, config: Config) -> Population:
+    """The law of (X, k, y): prod_t mu_{x_t} mu_k (P X q^(k))_y."""
+    N, T = config.num_states.cap, config.length.cap
+    contexts = np.array(list(itertools.product(range(N), repeat=T)))
+    X = jnp.asarray(np.eye(N)[contexts])
+    of_context = jnp.prod(problem.stationary[contexts], axis=1)
+    of_label = jnp.einsum("yn,mtn,tk->mky", problem.transition, X, problem.context)
+    return Population(X, of_context[:, None, None] * problem.stationary[None, :, None] * of_label)
+
+
+def occupancies(A: Float[Array, "T N"], everything: Population) -> Float[Array, "M N N"]:
+    """p = X a^(k) for every context and query."""
+    return jnp.einsum("mtn,tk->mkn", everything.X, A)
+
+
+def errors(params: Params, everything: Population) -> Float[Array, "M N N N"]:
+    """r = V p - e_y for every context, query and label."""
+    F = occupancies(params.attention, everything) @ params.value.T
+    return F[:, :, None, :] - jnp.eye(F.shape[-1])[None, None]
+
+
+def enumerated_loss(params: Params, everything: Population) -> Float[Array, ""]:
+    """E 1/2 |r|^2."""
+    return jnp.sum(everything.law * jnp.sum(errors(params, everything) ** 2, axis=-1)) / 2
+
+
+def enumerated_gradient(params: Params, everything: Population) -> Params:
+    """Autodiff of the sum."""
+    return jax.grad(enumerated_loss)(params, everything)

@@ -1,0 +1,179 @@
+"""Sparse contextual bigrams and a linear transformer: config, task, parameters and loss.
+
+The next token depends on a few earlier ones, chosen by the last token. The contexts are drawn, then the last token k = x_{T+1} picks one:
+
+    x_1 .. x_{T+1} ~ mu independently,   k = x_{T+1},   s ~ q^(k),   y ~ P[:, x_s]
+    p = X a^(k),   F = V p,   loss = 1/2 |e_y - V p|^2,   X = [e_{x_1} .. e_{x_T}]
+
+Symbols, with their shapes:
+
+    N, T, Q, B     tokens, length of the context, attended positions per column, batch size
+    P  (N, N)      transition, column x is the law after token x: 1^T P = 1^T        V  (N, N)   value matrix, learns P
+    mu (N,)        stationary law, P mu = mu                                         D  (N, N)   diag(mu)
+    Q  (T, N)      context, column k = q^(k) is a law on positions                   A  (T, N)   attention, column k = a^(k), learns Q
+    P~ (N, N)      pre-trained transition with the same mu                           U  (T, N)   uniform attention 1 1^T / T
+    <A, B>_mu      sum_k mu_k <A_k, B_k>, the inner product used for matrices of either shape, with norm |.|_mu
+
+Source: arXiv 2410.23438, section 2 (columns, not rows, are transition laws). How P and Q are drawn is reconstructed.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import config as fields
+from jaxtheory.core import draws
+from jaxtheory.core.config import Size, evaluation, size, static, traced
+
+SELECTED = 8  # up to this many tokens sums over a context run through the tokens' values; beyond, they scatter and gather
+LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are divided by it
+
+
+class Config(fields.Config):
+    """Hyper-parameters; the defaults recover P and Q within 1000 steps from most tasks.
+
+    The rates are the normalised ones: A moves by eta / K_P and V by eta / K_Q (`population.signals`), so that eta counts time for both.
+    """
+
+    num_states: Size | int = size(3, "N", "tokens of the vocabulary", "[2, inf)")
+    length: Size | int = size(1000, "T", "tokens of a context", "[2, inf)")
+    sparsity: Size | int = size(2, "Q", "positions that a context law attends to")
+    batch_size: Size | int = size(256, "B", "fresh samples per step")
+    l1: float = traced(1e-5, "lambda", "strength of the l1 term; 0 switches thresholding and prox off", "[0, inf)")
+    learning_rate: float = traced(0.02, "eta1", "learning rate before the switch", "(0, inf)")
+    late_learning_rate: float = traced(0.01, "eta2", "learning rate from the switch on", "(0, inf)")
+    switch_step: int = traced(400, "tau", "first step of the second stage", "[0, inf)", "steps")
+    stage_threshold: float = traced(0.3, "theta0", "threshold during training, as a share of the column's largest entry", "[0, 1)")
+    threshold: float = evaluation(0.3, "theta", "threshold of the final rounding, as a share of the column's largest entry", "(0, 1)")
+    concentration: float = traced(1.0, "alpha0", "concentration of the Dirichlet law of P's columns", "(0, inf)")
+    stationary_floor: float = traced(0.1, "mu0", "smallest stationary probability that a drawn P should have; below 1/N", "[0, 1)")
+    correlation: float = traced(1.0, "rho", "correlation of the pre-trained transition with P", "(0, 1]")
+    pretrained_weight: float = traced(0.1, "thetap", "weight of the pre-trained transition in the initial V of transfer", "(0, 1]")
+    softmax_rate: float = traced(1.0, "kappa", "learning rate of softmax logits over eta T / K_P", "(0, inf)")
+    prox: str = static("two_case", "prox", "map of the second stage", ("two_case", "textbook", "simplex"))
+    weights: str = static("uniform", "weights", "weights within a context law", ("uniform", "unequal"))
+    given: tuple | None = static(None, "P", "rows of a given transition matrix, None for a drawn one", ())
+
+    def violations(self) -> list[str]:
+        """Conditions between fields; those on traced values are skipped while tracing."""
+        N, T, Q = self.num_states.n, self.length.n, self.sparsity.n
+        found = []
+        if _any(lambda Q, T: Q > T, Q, T):
+            found.append(f"sparsity (Q) = {Q}: must be at most length (T) = {T}; lower Q or raise T")
+        elif self.weights == "uniform" and _any(lambda Q, T: Q == T, Q, T):
+            found.append(f"sparsity (Q) = {Q} = length (T) with uniform weights: K_Q = 0, nothing to learn; lower Q or set weights=unequal")
+        if _any(lambda N, rho: (N == 2) & (rho < 1), N, self.correlation):
+            found.append(f"correlation (rho) = {self.correlation}: must be 1 for two tokens, where mu leaves one direction; set rho=1")
+        if self.given is not None:
+            found += _given_violations(self.given, N)
+        elif _any(lambda floor, N: floor * N >= 1, self.stationary_floor, N):
+            found.append(f"stationary_floor (mu0) = {self.stationary_floor}: must be in [0, 1/N) = [0, {1 / np.max(N):g}); lower mu0")
+        return found
+
+
+def _any(condition: Callable, *values: Any) -> bool:
+    """Whether a condition holds for some entry of concrete values; False for tracers."""
+    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
+
+
+def _given_violations(given: Any, N: Any) -> list[str]:
+    """What is wrong with a given P: one line, or none."""
+    label = "given (P)"
+    try:
+        P = np.asarray(given, float)
+    except (TypeError, ValueError):
+        return [f"{label} = {given!r}: must be a tuple of N rows of N numbers"]
+    if P.ndim != 2 or P.shape[0] != P.shape[1] or _any(lambda n: n != len(P), N):
+        return [f"{label} has shape {P.shape}: must be (N, N) with num_states (N) = {N}; set num_states={len(P)} or change P"]
+    if not np.all((P >= 0) & (P <= 1)) or not np.allclose(P.sum(axis=0), 1, rtol=0, atol=1e-9):
+        return [f"{label} has columns with sums {P.sum(axis=0).tolist()}: entries must be in [0, 1] and columns sum to 1; transpose P?"]
+    steps = np.linalg.matrix_power((P > 0) | np.eye(len(P), dtype=bool), len(P))
+    if not np.all(steps):
+        return [f"{label} is reducible, its stationary law is not unique: every token must be reachable from every other; add entries"]
+    mu = np.linalg.solve(np.eye(len(P)) - P + 1, np.ones(len(P)))
+    if np.min(mu) < LEAST_MU:
+        return [f"{label} has min mu = {np.min(mu):g}: must be in [{LEAST_MU:g}, 1], as gradients are divided by mu; make it less rare"]
+    if np.max(np.abs(P - mu[:, None])) < 1e-9:
+        return [f"{label} is trivial, all its columns equal mu: K_P = 0, nothing to learn; make the columns differ"]
+    return []
+
+
+class Problem(NamedTuple):
+    """A task: P (N, N), mu (N,), Q (T, N) and a pre-trained P~ (N, N); zero beyond the sizes."""
+
+    transition: Float[Array, "N N"]
+    stationary: Float[Array, " N"]
+    context: Float[Array, "T N"]
+    pretrained: Float[Array, "N N"]
+
+
+class Batch(NamedTuple):
+    """Contexts x_1..x_T (uint8, int32 for more than 256 tokens), last tokens k and labels y; zero beyond the sizes."""
+
+    tokens: Int[Array, "B T"]
+    query: Int[Array, " B"]
+    label: Int[Array, " B"]
+
+
+class Params(NamedTuple):
+    """A (T, N) and V (N, N)."""
+
+    attention: Float[Array, "T N"]
+    value: Float[Array, "N N"]
+
+
+def uniform_attention(config: Config) -> Float[Array, "T N"]:
+    """U = 1 1^T / T, zero beyond the sizes."""
+    valid = config.length.mask()[:, None] & config.num_states.mask()[None, :]
+    return jnp.where(valid, 1 / jnp.asarray(config.length.real, float), 0)
+
+
+def trivial_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
+    """mu 1^T, zero beyond N."""
+    return jnp.where(config.num_states.mask()[None, :], problem.stationary[:, None], 0)
+
+
+def init(_key: Array, problem: Problem, config: Config) -> Params:
+    """A = 1 1^T / T and V = mu 1^T: attends everywhere, predicts mu. Source: section 2.3."""
+    return Params(uniform_attention(config), trivial_value(problem, config))
+
+
+def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Array, "B N"]:
+    """p = X a^(k) per sample: the attention that each token receives. Its sum is that of the column, 1^T a^(k).
+
+    Few tokens: a masked sum per value but the last, which has what is left of the column's sum. Many: scattered sums.
+    """
+    N, x = config.num_states, batch.tokens
+    A = draws.masked(A, config.length)
+    a = A.T[batch.query]
+    if N.cap > SELECTED:
+        rows = jnp.arange(len(x))[:, None]
+        return jnp.zeros((len(x), N.cap), a.dtype).at[rows, x.astype(jnp.int32)].add(a)
+    counted = N.cap if N.value is not None else N.cap - 1  # with padding the last column is not the last token
+    values = jnp.arange(counted, dtype=x.dtype)
+    p = jnp.sum(jnp.where(x[:, None, :] == values[None, :, None], a[:, None, :], 0), axis=2)
+    if counted == N.cap:
+        return p
+    left = jnp.sum(A, axis=0)[batch.query] - jnp.sum(p, axis=1)
+    return jnp.concatenate([p, left[:, None]], axis=1)
+
+
+def residuals(params: Params, batch: Batch, config: Config) -> tuple[Float[Array, "B N"], Float[Array, "B N"]]:
+    """p and r = V p - e_y per sample."""
+    p = occupancy(params.attention, batch, config)
+    return p, p @ params.value.T - jax.nn.one_hot(batch.label, config.num_states.cap, dtype=p.dtype)
+
+
+def sample_weights(config: Config) -> Float[Array, " B"]:
+    """1/B on the samples of a batch, zero beyond."""
+    return jnp.where(config.batch_size.mask(), 1 / jnp.asarray(config.batch_size.real, float), 0)
+
+
+def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
+    """Mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term, which the prox applies."""
+    _, r = residuals(params, batch, config)
+    return jnp.sum(sample_weights(config) * jnp.sum(r**2, axis=1)) / 2

@@ -1,0 +1,120 @@
+"""What a run is given: a transition matrix with its stationary law, a sparse context, a correlated pre-trained transition."""
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtri
+from jaxtyping import Array, Float
+
+from jaxtheory.core import draws
+from jaxtheory.core.config import Size
+from jaxtheory.theories.contextual_bigram.model import Config, Problem
+
+CANDIDATES = 16  # transition matrices drawn, of which one is taken
+PROPOSALS = 8  # of the rejection sampler of gamma numbers
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """Draw a task, or take the given P. All four arrays are normalised, so padding may change their last bits."""
+    for_P, for_Q, for_pretrained = jax.random.split(key, 3)
+    if config.given is None:
+        P, mu = drawn_transition(for_P, config)
+    else:
+        n = len(config.given)
+        P = jnp.zeros((config.num_states.cap,) * 2).at[:n, :n].set(jnp.asarray(config.given, float))
+        mu = stationary(P)
+    return Problem(P, mu, context(for_Q, config), pretrained(for_pretrained, P, mu, config))
+
+
+def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], Float[Array, " N"]]:
+    """P with columns Dirichlet(alpha0, .., alpha0) and its stationary mu.
+
+    Of 16 candidates the first with min mu >= mu0, or where none has, the one with the largest min mu: a bounded rejection.
+    Source: the source draws P at random; the law and the floor are reconstructed.
+    """
+    N = config.num_states
+    rows = N.replace(cap=N.cap * CANDIDATES, value=None if N.value is None else N.value * CANDIDATES)
+    P = dirichlet(key, rows, config).reshape(N.cap, CANDIDATES, N.cap).transpose(1, 2, 0)  # [candidate, y, x]
+    mu = jax.vmap(stationary)(P)
+    least = jnp.min(jnp.where(N.mask()[None, :], mu, jnp.inf), axis=1)
+    good = least >= config.stationary_floor
+    chosen = jnp.where(jnp.any(good), jnp.argmax(good), jnp.argmax(least))
+    return P[chosen], mu[chosen]
+
+
+def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
+    """Laws on N tokens, a row each, from Dirichlet(alpha0, .., alpha0); zero beyond the sizes.
+
+    Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalised; Gamma(alpha + 1) is d v with d = alpha + 2/3, v = (1 + x / sqrt(9 d))^3 and
+    x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1 - v + log v), more than 95 % of the time (Marsaglia and Tsang 2000). The
+    first accepted of 8 proposals is taken: one entry in 10^10 has none and takes the first. In logarithms, as small alpha underflows.
+    """
+    N, alpha = config.num_states, jnp.asarray(config.concentration, float)
+    each = 2 * PROPOSALS + 1
+    draw = lambda k, shape: jax.random.uniform(k, (shape[0] * each,)).reshape(shape[0], each)  # noqa: E731
+    u = draws.stable(draw, key, rows, N)
+    x, log_u = ndtri(u[..., :PROPOSALS]), jnp.log1p(-u[..., PROPOSALS:])
+    d = alpha + 2 / 3
+    v = (1 + x / jnp.sqrt(9 * d)) ** 3
+    log_v = jnp.log(jnp.where(v > 0, v, 1))
+    accepted = (v > 0) & (log_u[..., 1:] < x**2 / 2 + d * (1 - v + log_v))
+    first = jnp.argmax(accepted, axis=2, keepdims=True)
+    log_gamma = jnp.take_along_axis(log_v, first, axis=2)[..., 0] + log_u[..., 0] / alpha
+    laws = jax.nn.softmax(jnp.where(N.mask()[None, :], log_gamma, -jnp.inf), axis=1)
+    return jnp.where(rows.mask()[:, None] & N.mask()[None, :], laws, 0)
+
+
+def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
+    """mu with P mu = mu and sum 1, for irreducible P with columns that sum to 1; zero for states without transitions (padding).
+
+    Grassmann-Taksar-Heyman elimination: states leave from the last on, what flows through them is passed on to the earlier ones.
+    Nothing is subtracted, so every entry has a small relative error.
+    """
+    n = len(P)
+    states = jnp.arange(n)
+
+    def eliminate(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        R, inflow = carry  # R[x, y]: from x to y
+        k = n - 1 - i
+        out = jnp.where(states < k, R[k], 0)
+        total = jnp.sum(out)
+        into = jnp.where(states < k, R[:, k] / jnp.where(total > 0, total, 1), 0)
+        return R + into[:, None] * out[None, :], inflow.at[k].set(into)
+
+    _, inflow = jax.lax.fori_loop(0, n - 1, eliminate, (P.T, jnp.zeros_like(P)))
+    first = jnp.where(states == 0, jnp.ones_like(P[0]), 0)
+    mu = jax.lax.fori_loop(1, n, lambda k, mu: mu.at[k].set(jnp.sum(inflow[k] * mu)), first)
+    return mu / jnp.sum(mu)
+
+
+def context(key: Array, config: Config) -> Float[Array, "T N"]:
+    """Q: each column a law on Q random positions, with weights 1/Q, or proportional to 1 + U(0, 1) where weights are unequal."""
+    N, T, Q = config.num_states, config.length, config.sparsity
+    for_places, for_weights = jax.random.split(key)
+    order = jnp.argsort(jnp.where(T.mask()[None, :], draws.uniform(for_places, N, T), jnp.inf), axis=1)[:, : Q.cap]
+    weights = jnp.ones((N.cap, Q.cap)) if config.weights == "uniform" else 1 + draws.uniform(for_weights, N, Q).astype(float)
+    weights = jnp.where(N.mask()[:, None] & Q.mask()[None, :], weights, 0)
+    total = jnp.sum(weights, axis=1, keepdims=True)
+    weights = weights / jnp.where(total > 0, total, 1)
+    columns = jnp.arange(N.cap)[:, None]
+    return jnp.zeros((N.cap, T.cap)).at[columns, order].add(weights[:, : order.shape[1]]).T
+
+
+def pretrained(key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], config: Config) -> Float[Array, "N N"]:
+    """P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho: <P~ - mu 1^T, P - mu 1^T>_mu = rho |P~ - mu 1^T| |P - mu 1^T|.
+
+    P~ = mu 1^T + c (rho u + sqrt(1 - rho^2) w), with u the direction of P - mu 1^T, w a random one orthogonal to it that keeps mu, and
+    c = |P - mu 1^T|, or less where an entry would be negative. rho = 1 gives P. Source: section 4; the construction is ours.
+    """
+    one = config.num_states.mask().astype(mu.dtype)
+    inner = lambda A, B: jnp.sum(mu[None, :] * A * B)  # noqa: E731
+    unit = lambda A: A / jnp.where(inner(A, A) > 0, jnp.sqrt(inner(A, A)), 1)  # noqa: E731
+    trivial = mu[:, None] * one[None, :]
+    gap = P - trivial
+    G = mu[:, None] * draws.normal(key, config.num_states, config.num_states)
+    G = G - mu[:, None] * jnp.sum(G, axis=0, keepdims=True)  # 1^T G = 0
+    G = G - (G @ mu)[:, None] * one[None, :]  # G mu = 0
+    u = unit(gap)
+    rho = jnp.asarray(config.correlation, float)
+    direction = rho * u + jnp.sqrt(1 - rho**2) * unit(G - inner(G, u) * u)
+    room = jnp.min(jnp.where(direction < 0, trivial / jnp.where(direction < 0, -direction, 1), jnp.inf))
+    return jnp.maximum(trivial + jnp.minimum(jnp.sqrt(inner(gap, gap)), room) * direction, 0)

@@ -1,0 +1,72 @@
+"""Starting from a pre-trained transition: what its correlation with P gives, and what one step of A then recovers.
+
+With V_0 = theta P~ + (1 - theta) mu 1^T and A = U, one step of A with rate 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu) has mean Q. Its noise
+is the same whatever theta, and the same at every position, so thresholding recovers the support as soon as sqrt(2 log T) standard
+deviations fit between 0 and the attended entries: the samples needed grow with log T only, not with T. Source: section 4, appendix H.
+"""
+
+import jax.numpy as jnp
+from jax.scipy.stats import norm
+from jaxtyping import Array, Float
+
+from jaxtheory.theories.contextual_bigram import model, noise, population
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
+from jaxtheory.theories.contextual_bigram.population import Alignment
+
+
+def pretrained_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
+    """V_0 = theta P~ + (1 - theta) mu 1^T."""
+    theta = config.pretrained_weight
+    return theta * problem.pretrained + (1 - theta) * model.trivial_value(problem, config)
+
+
+def init(_key: Array, problem: Problem, config: Config) -> Params:
+    """A = U and V = V_0."""
+    return Params(model.uniform_attention(config), pretrained_value(problem, config))
+
+
+def gap(problem: Problem, config: Config) -> Float[Array, "N N"]:
+    """P~ - mu 1^T."""
+    return problem.pretrained - model.trivial_value(problem, config)
+
+
+def overlap(problem: Problem, config: Config) -> Float[Array, ""]:
+    """<P~ - mu 1^T, P - mu 1^T>_mu."""
+    return population.inner(gap(problem, config), population.directions(problem, config).value, problem.stationary)
+
+
+def first_rate(problem: Problem, config: Config) -> Float[Array, ""]:
+    """eta_A of the one step, 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu): takes the mean of A from U to Q."""
+    return 1 / (config.pretrained_weight * overlap(problem, config))
+
+
+def initial_alignment(problem: Problem, config: Config) -> tuple[Alignment, Float[Array, ""]]:
+    """alpha at the start and |Delta_V|^2: alpha_V = theta <P~ - mu 1^T, P - mu 1^T>_mu / K_P, alpha_A = 0 and
+
+    |Delta_V|^2 = theta^2 |P~ - mu 1^T|^2 - alpha_V^2 K_P.   Source: lemma H.1.
+    """
+    theta, (K_P, _) = config.pretrained_weight, population.signals(problem, config)
+    alpha_V = theta * overlap(problem, config) / K_P
+    size = population.norm(gap(problem, config), problem.stationary)
+    return Alignment(jnp.zeros_like(alpha_V), alpha_V), theta**2 * size**2 - alpha_V**2 * K_P
+
+
+def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
+    """Standard deviation, per column, of the positions that Q does not attend to after the one step on a batch of tau B, before they are
+    thresholded: sqrt(tr(V_0 C V_0^T R_k) / (tau B mu_k)) eta_A. R_k ~ C, so theta cancels. Source: derived; lemma H.2 bounds it.
+    """
+    start = init(jnp.zeros(()), problem, config)
+    variance = noise.attention_variance(start, problem, config) / jnp.asarray(config.switch_step, float)
+    return jnp.sqrt(variance) * first_rate(problem, config)
+
+
+def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
+    """Probability, per column, that the threshold theta0 max q keeps the support exactly, entries taken as independent and Gaussian:
+
+    Phi(thr / sd)^(T - Q) prod_{q_t > 0} Phi((q_t - thr) / sd).   Source: derived. 1 for padded tokens.
+    """
+    Q, sd = problem.context, step_spread(problem, config)
+    limit = config.stage_threshold * jnp.max(Q, axis=0)
+    margin = jnp.where(Q > 0, Q - limit[None, :], limit[None, :]) / jnp.where(sd > 0, sd, 1)[None, :]
+    valid = config.length.mask()[:, None] & config.num_states.mask()[None, :]
+    return jnp.exp(jnp.sum(jnp.where(valid, norm.logcdf(margin), 0), axis=0))

@@ -1,0 +1,121 @@
+"""The task and the samples: laws, padding, and what validate refuses."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtheory.core.config import InputError, Size, validate
+from jaxtheory.core.draws import run_key
+from jaxtheory.theories.contextual_bigram import Config, generate, problem, sample, stationary
+
+KEY = run_key(0, 0)
+GIVEN = ((0.1, 0.6, 0.0), (0.9, 0.0, 0.5), (0.0, 0.4, 0.5))
+draw = jax.jit(problem)
+fresh = jax.jit(sample)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sparsity": 9, "length": 8}, ["sparsity (Q) = 9", "at most length (T) = 8"]),
+        ({"sparsity": 8, "length": 8}, ["K_Q = 0", "lower Q or set weights=unequal"]),
+        ({"l1": -1e-5}, ["l1 (lambda) = -1e-05", "[0, inf)"]),
+        ({"batch_size": 0}, ["batch_size (B) = 0", "[1, inf)"]),
+        ({"num_states": 1}, ["num_states (N) = 1", "[2, inf)"]),
+        ({"stationary_floor": 0.4}, ["stationary_floor (mu0) = 0.4", "[0, 0.333333)"]),
+        ({"num_states": 2, "stationary_floor": 0.1, "correlation": 0.5}, ["correlation (rho) = 0.5", "two tokens"]),
+        ({"threshold": 1.0}, ["threshold (theta) = 1.0", "(0, 1)"]),
+        ({"given": ((0.3, 0.3), (0.7, 0.7)), "num_states": 2}, ["given (P)", "trivial", "K_P = 0"]),
+        ({"given": ((1.0, 0.0, 0.2), (0.0, 1.0, 0.3), (0.0, 0.0, 0.5))}, ["given (P)", "reducible"]),
+        ({"given": ((0.99999, 0.9), (0.00001, 0.1)), "num_states": 2}, ["given (P)", "min mu = 1.1"]),
+        ({"given": tuple(zip(*GIVEN, strict=True))}, ["given (P)", "sums", "transpose"]),
+        ({"given": GIVEN, "num_states": 4, "stationary_floor": 0.1}, ["given (P)", "shape (3, 3)", "num_states=3"]),
+        ({"given": [[0.5]]}, ["given (P)", "hashable"]),
+        ({"given": ((0.5,), (0.5, 1.0))}, ["given (P)", "tuple of N rows"]),
+        ({"prox": "three"}, ["prox", "'two_case'"]),
+    ],
+)
+def test_bad_input_gets_one_clear_line(change, words):
+    with pytest.raises(InputError) as error:
+        validate(Config(**change))
+    assert "\n" not in str(error.value)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_the_presets_and_a_periodic_chain_are_valid():
+    validate(Config())
+    validate(Config(given=((0.0, 1.0), (1.0, 0.0)), num_states=2, weights="unequal", length=4, sparsity=4))
+
+
+def test_the_stationary_law_of_rare_states_has_small_relative_error():
+    P = np.array([[1 - 1e-9, 1e-3], [1e-9, 1 - 1e-3]])
+    np.testing.assert_allclose(stationary(jnp.asarray(P)), np.array([1, 1e-6]) / (1 + 1e-6), rtol=1e-13)
+
+
+def test_a_drawn_transition_keeps_the_floor_where_it_can():
+    several = jax.jit(jax.vmap(problem, in_axes=(0, None)))(jax.random.split(KEY, 40), Config(length=8))
+    least = np.min(several.stationary, axis=1)
+    assert np.mean(least >= 0.1) > 0.9
+    assert np.std(several.transition[:, 0, 0]) > 0.1
+
+
+def test_uniform_and_unequal_contexts():
+    for weights in ("uniform", "unequal"):
+        Q = np.asarray(draw(KEY, Config(length=20, sparsity=4, weights=weights)).context)
+        assert ((Q > 0).sum(axis=0) == 4).all()
+        np.testing.assert_allclose(Q.sum(axis=0), 1, rtol=1e-14)
+        assert (Q[Q > 0].min() < 0.25 - 1e-6) == (weights == "unequal") and Q[Q > 0].min() > 0.125
+
+
+def test_the_pretrained_transition_at_correlation_one_is_the_transition():
+    task = draw(KEY, Config(length=8))
+    np.testing.assert_allclose(task.pretrained, task.transition, atol=1e-14)
+
+
+@pytest.mark.parametrize(("num_states", "dtype"), [(3, np.uint8), (9, np.uint8), (300, np.int32)])
+def test_tokens_follow_the_stationary_law(num_states, dtype):
+    config = Config(num_states=num_states, length=400, batch_size=128, stationary_floor=0.0)
+    task = draw(KEY, config)
+    tokens = np.asarray(fresh(KEY, task, config).tokens)
+    assert tokens.dtype == dtype
+    found = np.bincount(tokens.ravel(), minlength=num_states) / tokens.size
+    mu = np.asarray(task.stationary)
+    assert (np.abs(found - mu) <= 5 * np.sqrt(mu * (1 - mu) / tokens.size) + 1e-12).all()
+
+
+def test_samples_do_not_depend_on_the_arrays_size():
+    config = Config(num_states=3, length=9, sparsity=2, batch_size=5)
+    task = draw(KEY, config)
+    plain = fresh(KEY, task, config)
+    larger = config.pad(num_states=10, length=14, sparsity=4, batch_size=8)
+    padded = fresh(KEY, jax.tree.map(lambda x, y: jnp.zeros_like(y).at[tuple(map(slice, x.shape))].set(x), task, draw(KEY, larger)), larger)
+    for small, large in zip(plain, padded, strict=True):
+        np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)
+        assert np.count_nonzero(large) == np.count_nonzero(small)
+
+
+def test_a_label_comes_from_an_attended_token():
+    """A deterministic P: the label tells the token, and over many samples only attended positions explain it."""
+    cycle = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    config = Config(given=cycle, length=12, sparsity=2, batch_size=500)
+    task = draw(KEY, config)
+    tokens, query, label = (np.asarray(x).astype(int) for x in fresh(KEY, task, config))
+    came_from = (label - 1) % 3
+    attended = np.asarray(task.context).T[query] > 0
+    assert ((tokens == came_from[:, None]) & attended).any(axis=1).all()
+
+
+def test_generation_goes_on_from_what_it_made():
+    cycle = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    config = Config(given=cycle, length=3, sparsity=1)
+    task = draw(KEY, config)._replace(context=jnp.eye(3)[:, jnp.array([2, 2, 2])])  # always the last token of the context
+    start = jnp.array([0, 0, 1, 2])
+    assert generate(KEY, task, start, 4, config).tolist() == [2, 0, 0, 1]
+
+
+def test_a_size_may_be_padded_and_traced():
+    config = Config(length=Size(12, 9), batch_size=Size(8, 5))
+    task = draw(KEY, config)
+    assert not np.asarray(task.context)[9:].any()
+    assert not np.asarray(fresh(KEY, task, config).tokens)[5:].any()
