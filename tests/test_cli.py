@@ -1,6 +1,5 @@
 """The command line: what it reads, prints, writes and refuses."""
 
-import functools
 import os
 import signal
 import subprocess
@@ -326,10 +325,13 @@ def test_an_interruption_says_how_to_resume(monkeypatch: pytest.MonkeyPatch, cap
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
+HEEDING = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from jaxtheory.cli import main; sys.exit(main())"
+
+
 def jaxtheory_process(*words: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "jaxtheory.cli", *words]
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=heed)
+    """The command line in a process that heeds SIGINT, which is ignored where the tests run in the background."""
+    command = [sys.executable, "-c", HEEDING, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
 
 
 def test_help_is_quick_and_loads_no_jax() -> None:
