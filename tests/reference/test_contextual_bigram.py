@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxtheory.theories.contextual_bigram import THEORY, Params, calculus, dynamics, noise, population
-from tests.reference import contextual_bigram as cb
-from tests.reference import contextual_bigram_training as tr
+from tests.reference import contextual_bigram_numpy as cb
+from tests.reference import contextual_bigram_training_numpy as tr
 from tests.reference.agree import agree, slope
 
 TIGHT = 1e-12

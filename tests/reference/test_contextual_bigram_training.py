@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jaxtheory.theories.contextual_bigram import THEORY, Params, dynamics, noise, predictions, transfer
-from tests.reference import contextual_bigram as cb
-from tests.reference import contextual_bigram_training as tr
+from tests.reference import contextual_bigram_numpy as cb
+from tests.reference import contextual_bigram_training_numpy as tr
 from tests.reference.agree import agree
 from tests.reference.test_contextual_bigram import GIVEN, TIGHT, agree_both, make, matrices, problem, samples, task
 

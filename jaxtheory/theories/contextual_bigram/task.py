@@ -10,6 +10,7 @@ from jaxtheory.core.config import Size
 from jaxtheory.theories.contextual_bigram.model import Config, Problem
 
 CANDIDATES = 16  # transition matrices drawn, of which one is taken
+LEAST_SIGNAL = 0.01  # smallest K_P / |mu|^2 of a drawn P; rates are divided by K_P (assumption 2.1c)
 PROPOSALS = 8  # of the rejection sampler of gamma numbers
 
 
@@ -28,16 +29,18 @@ def problem(key: Array, config: Config) -> Problem:
 def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], Float[Array, " N"]]:
     """P with columns Dirichlet(alpha0, .., alpha0) and its stationary mu.
 
-    Of 16 candidates the first with min mu >= mu0, or where none has, the one with the largest min mu: a bounded rejection.
-    Source: the source draws P at random; the law and the floor are reconstructed.
+    Of 16 candidates the first with min mu >= mu0 and K_P >= |mu|^2 / 100, or where none has both, the one with the largest min mu among
+    those of enough K_P: a bounded rejection. Source: the source draws P at random; the law and the floors are reconstructed.
     """
     N = config.num_states
     rows = N.replace(cap=N.cap * CANDIDATES, value=None if N.value is None else N.value * CANDIDATES)
     P = dirichlet(key, rows, config).reshape(N.cap, CANDIDATES, N.cap).transpose(1, 2, 0)  # [candidate, y, x]
     mu = jax.vmap(stationary)(P)
     least = jnp.min(jnp.where(N.mask()[None, :], mu, jnp.inf), axis=1)
-    good = least >= config.stationary_floor
-    chosen = jnp.where(jnp.any(good), jnp.argmax(good), jnp.argmax(least))
+    signal = jnp.sum(mu[:, None, :] * jnp.where(N.mask()[None, None, :], P - mu[:, :, None], 0) ** 2, axis=(1, 2))  # K_P
+    varied = signal >= LEAST_SIGNAL * jnp.sum(mu**2, axis=1)
+    good = varied & (least >= config.stationary_floor)
+    chosen = jnp.where(jnp.any(good), jnp.argmax(good), jnp.argmax(jnp.where(varied, least, -1)))
     return P[chosen], mu[chosen]
 
 

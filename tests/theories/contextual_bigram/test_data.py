@@ -60,6 +60,13 @@ def test_a_drawn_transition_keeps_the_floor_where_it_can():
     assert np.std(several.transition[:, 0, 0]) > 0.1
 
 
+def test_a_drawn_transition_is_not_trivial():
+    several = jax.jit(jax.vmap(problem, in_axes=(0, None)))(jax.random.split(KEY, 200), Config(num_states=2, length=8))
+    P, mu = np.asarray(several.transition), np.asarray(several.stationary)
+    signal = np.sum(mu[:, None, :] * (P - mu[:, :, None]) ** 2, axis=(1, 2)) / np.sum(mu**2, axis=1)
+    assert np.min(signal) >= 0.01 and np.min(mu) >= 0.1
+
+
 def test_uniform_and_unequal_contexts():
     for weights in ("uniform", "unequal"):
         Q = np.asarray(draw(KEY, Config(length=20, sparsity=4, weights=weights)).context)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.reference.contextual_bigram import (
+from tests.reference.contextual_bigram_numpy import (
     Batch,
     Pair,
     Task,
