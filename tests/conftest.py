@@ -3,12 +3,26 @@
 import jaxtheory  # noqa: F401  (first, so that it can set the host devices and the compilation cache)
 
 # isort: split
+import gc
+from collections.abc import Iterator
+
 import jax
 import pytest
+
+from jaxtheory.engine import program
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_compiled_programs() -> Iterator[None]:
+    """Compiled programs hold memory maps, of which a process has 65530: too few for all tests."""
+    yield
+    program._programs.clear()
+    jax.clear_caches()
+    gc.collect()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

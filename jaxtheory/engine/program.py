@@ -6,6 +6,7 @@ whose length is not compiled in, so that one program serves any number of rows.
 """
 
 import functools
+import gc
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -239,7 +240,8 @@ class Program:
         return in_slots(batched(row, self.rows), self.layout.slots, used, problem, shared, own, values)
 
 
-_programs: dict[Any, Program] = {}  # compiled programs live as long as the process, as jit's own cache does
+LIVE = 32  # programs kept; each holds about 800 memory maps, of which Linux gives a process 65530 (beyond, jaxlib crashes)
+_programs: dict[Any, Program] = {}  # the last used last
 
 
 def program(theory: Theory, algorithm: str, template: Config, layout: Layout) -> Program:
@@ -255,6 +257,11 @@ def program(theory: Theory, algorithm: str, template: Config, layout: Layout) ->
         layout,
         jnp.result_type(float),
     )
-    if key not in _programs or _programs[key].theory is not theory:
-        _programs[key] = Program(theory, algorithm, template, layout)
-    return _programs[key]
+    found = _programs.pop(key, None)
+    if found is None or found.theory is not theory:
+        found = Program(theory, algorithm, template, layout)
+    _programs[key] = found
+    if len(_programs) > LIVE:
+        del _programs[next(iter(_programs))]
+        gc.collect()  # a program refers to itself
+    return found
