@@ -20,6 +20,7 @@ STEPS = 6
 DERIVED = {
     "attention_pruning": {"query", "key", "weights"},
     "contextual_bigram": {"transition", "stationary", "context", "pretrained"},
+    "group_sparse": {"truth", "downstream_truth"},
 }
 
 

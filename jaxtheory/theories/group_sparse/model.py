@@ -1,0 +1,255 @@
+"""One softmax layer that classifies by one group of features out of D: config, data, parameters, forward pass and loss.
+
+    x_j ~ N(0, sigma_x^2 I_d),  j = 1..D;   y = sign <x_{j*}, v*>,  |v*| = 1,  sign(0) = +1
+    h_j = [x_j; p_j],   p_j = (sin(i j pi / (D + 1)))_{i=1..D},   S = softmax(H^T W H), column by column
+    f = v^T H S 1_D, the sum over all queries,   L = mean log(1 + exp(-y f))
+
+Symbols, with their shapes:
+
+    d, D, n      features of a group, groups, samples               j*        the relevant group, counted from 1
+    X (d, D, n)  features, samples last                             P (D, D)  encodings, P^T P = rho I, rho = (D + 1) / 2
+    S (D, D, n)  S_kj: weight of token k for query j; columns sum to 1
+    v = [v1; v2], W = [[W11, W12], [W21, W22]]: blocks for features (d) and positions (D)
+
+The downstream task has the same j*, a direction of its own, and a margin: y <v~, x_{j*}> >= gamma.
+
+Source: "Transformer Learns Optimal Variable Selection in Group-Sparse Classification" (arXiv 2504.08638), by its talk. The encoding
+("orthogonal sines") is reconstructed: DST-I.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import attention, draws
+from jaxtheory.core import config as fields
+from jaxtheory.core.config import Size, size, static, traced
+
+TEST_SAMPLES = 1000
+
+
+class Config(fields.Config):
+    """Hyper-parameters of the data, the layer and its training."""
+
+    group_dim: Size | int = size(4, "d", "features of a group", "[2, inf)")
+    num_groups: Size | int = size(6, "D", "groups", "[2, inf)")
+    relevant_group: int = traced(2, "jstar", "the group that decides the label, counted from 1", "[1, inf)")
+    num_samples: Size | int = size(500, "n", "training samples")
+    learning_rate: float = traced(0.5, "eta", "learning rate of v and W", "(0, inf)")
+    noise_scale: float = traced(1.0, "sigma_x", "standard deviation of a feature", "(0, inf)")
+    margin: float = traced(0.2, "gamma", "margin of the downstream data along v~", "[0, inf)")
+    downstream_samples: Size | int = size(200, "m", "downstream samples, taken one after the other")
+    downstream_rate: float = traced(0.1, "eta2", "learning rate downstream", "(0, inf)")
+    pretraining_steps: int = traced(0, "tau", "steps of pre-training before the downstream ones; 0 with start=", "[0, inf)")
+    features: str = static("gaussian", "features", "law of the downstream features", ("gaussian", "uniform", "rademacher"))
+    attention: str = static("frozen", "attention", "W downstream: kept, trained on, or trained from 0", ("frozen", "trained", "scratch"))
+    partition: Any = static("contiguous", "partition", "'contiguous', or D tuples of d coordinates out of 0..dD-1", ())
+
+    def violations(self) -> list[str]:
+        """Conditions between fields; those on traced values are skipped while tracing."""
+        found = []
+        d, D = self.group_dim.n, self.num_groups.n
+        if _any(lambda j, groups: j > groups, self.relevant_group, D):
+            found.append(f"relevant_group (jstar) = {self.relevant_group} exceeds num_groups (D) = {D}: choose one of 1..{D}")
+        if self.partition != "contiguous" and not any(isinstance(n, jax.core.Tracer) for n in (d, D)):
+            groups = self.partition if isinstance(self.partition, tuple) else ()
+            right = len(groups) == D and all(isinstance(g, tuple) and len(g) == d for g in groups)
+            if not right or sorted(i for g in groups for i in g) != list(range(d * D)):
+                found.append(
+                    f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} tuples of group_dim (d) = {d} coordinates "
+                    f"that hold each of 0..{d * D - 1} once"
+                )
+        return found
+
+
+def _any(condition: Callable, *values: Any) -> bool:
+    """Whether a condition holds for some entry of concrete values; False for tracers."""
+    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
+
+
+class Batch(NamedTuple):
+    """Samples with the weights of their mean."""
+
+    x: Float[Array, "d D n"]
+    y: Float[Array, " n"]  # +-1, zero on padded samples
+    weight: Float[Array, " n"]  # 1/n, zero on padded samples
+
+
+class Problem(NamedTuple):
+    """The fixed sets of both tasks, and their directions of length 1."""
+
+    train: Batch
+    test: Batch
+    downstream: Batch  # before the margin, see `moved`
+    downstream_test: Batch
+    truth: Float[Array, " d"]  # v*
+    downstream_truth: Float[Array, " d"]  # v~
+
+
+class Params(NamedTuple):
+    """The layer, block by block: v = [v1; v2], W = [[W11, W12], [W21, W22]]."""
+
+    v1: Float[Array, " d"]
+    v2: Float[Array, " D"]
+    W11: Float[Array, "d d"]
+    W12: Float[Array, "d D"]
+    W21: Float[Array, "D d"]
+    W22: Float[Array, "D D"]
+
+
+class Linear(NamedTuple):
+    """The linear predictor on vec(X): f = sum_ij beta_ij X_ij."""
+
+    beta: Float[Array, "d D"]
+
+
+# Data
+
+
+def indices(n: int) -> Int[Array, " n"]:
+    """0..n-1 in int32, the type of traced sizes whatever the float type."""
+    return jnp.arange(n, dtype=jnp.int32)
+
+
+def relevant(config: Config) -> Float[Array, " D"]:
+    """The indicator of j*."""
+    return (indices(config.num_groups.cap) == jnp.asarray(config.relevant_group, jnp.int32) - 1).astype(float)
+
+
+def along(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."]:
+    """<v, x>, added feature by feature, so that padding does not change the order."""
+    return functools.reduce(jnp.add, [v[a] * x[a] for a in range(len(v))])
+
+
+def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
+    """g / |g|, zero for g = 0."""
+    norm = jnp.sqrt(along(g, g))
+    return g / jnp.where(norm > 0, norm, 1)
+
+
+def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
+    """Standard normal entries as features of variance 1: themselves, uniform on [-sqrt 3, sqrt 3], or signs. Zero stays zero."""
+    if law == "gaussian":
+        return z
+    return jnp.sqrt(jnp.asarray(3.0, z.dtype)) * jax.lax.erf(z / 2**0.5) if law == "uniform" else jnp.sign(z)
+
+
+def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
+    """Column j of the result holds the coordinates G_j of the feature vector, whose coordinate i stands at (i mod d, i div d)."""
+    if config.partition == "contiguous":
+        return x
+    G = np.array(config.partition).T
+    d, D = G.shape
+    return jnp.zeros_like(x).at[:d, :D].set(x[G % d, G // d])
+
+
+def relevant_part(x: Float[Array, "d D n"], v: Float[Array, " d"], config: Config) -> Float[Array, " n"]:
+    """<v, x_{j*}>."""
+    return along(v, jnp.take(x, jnp.asarray(config.relevant_group, jnp.int32) - 1, axis=1))
+
+
+def labelled(x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"], config: Config) -> Batch:
+    """A batch with y = sign <v, x_{j*}>, +1 at 0."""
+    count = Size.wrap(count)
+    y = draws.masked(jnp.where(relevant_part(x, v, config) >= 0, 1, -1).astype(x.dtype), count)
+    return Batch(x, y, jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0))
+
+
+def moved(batch: Batch, problem: Problem, config: Config) -> Batch:
+    """Downstream samples with their margin: where y <v~, x_{j*}> < gamma, x_{j*} goes along v~ up to gamma.
+
+    The rule is ours: the source asks for some sub-Gaussian law with that margin. Problem holds the samples before it.
+    """
+    v, gamma = problem.downstream_truth, config.margin
+    u = relevant_part(batch.x, v, config)
+    move = jnp.where((jnp.abs(u) < gamma) & (batch.y != 0), batch.y * gamma - u, 0)
+    return batch._replace(x=batch.x + v[:, None, None] * relevant(config)[None, :, None] * move[None, None, :])
+
+
+def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
+    """Both tasks from standard normal entries: directions g / |g|, and for each task its training and test features."""
+    n, m = config.num_samples, config.downstream_samples
+    v = direction(g[0]), direction(g[1])
+
+    def sets(z: tuple, law: str, count: Size | int, v: Float[Array, " d"]) -> tuple[Batch, Batch]:
+        x = [grouped(config.noise_scale * shaped(part, law), config) for part in z]
+        return labelled(x[0], count, v, config), labelled(x[1], x[1].shape[2], v, config)
+
+    return Problem(*sets(old, "gaussian", n, v[0]), *sets(new, config.features, m, v[1]), *v)
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """n training and 1000 test samples, m downstream and 1000 downstream test samples, and both directions."""
+    d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
+    for_v, for_train, for_new, for_test = jax.random.split(key, 4)
+    test, new_test = draws.normal(for_test, 2, d, D, TEST_SAMPLES)
+    new = draws.normal(for_new, d, D, m), new_test
+    return tasks(draws.normal(for_v, 2, d), (draws.normal(for_train, d, D, n), test), new, config)
+
+
+def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
+    """The fixed training set: full-batch gradient descent."""
+    return problem.train
+
+
+# The layer
+
+
+def encodings(config: Config) -> Float[Array, "D D"]:
+    """P_ij = sin(i j pi / (D + 1)), symmetric: P^T P = rho I with rho = (D + 1) / 2, for the true D; zero beyond."""
+    D = config.num_groups
+    i = 1 + indices(D.cap)
+    turns = (i[:, None] * i[None, :]) % (2 * (D.n + 1))
+    valid = D.mask()[:, None] & D.mask()[None, :]
+    return jnp.where(valid, jnp.sin(turns.astype(float) * (jnp.pi / (D.real + 1))), 0)
+
+
+def init(_key: Array, _problem: Problem, config: Config) -> Params:
+    """v = 0, W = 0."""
+    d, D = config.group_dim.cap, config.num_groups.cap
+    return Params(*(jnp.zeros(shape) for shape in ((d,), (D,), (d, d), (d, D), (D, d), (D, D))))
+
+
+def positional(params: Params, config: Config) -> tuple[Float[Array, " D"], Float[Array, "d D"], Float[Array, "D d"], Float[Array, "D D"]]:
+    """P^T v2, W12 P, P^T W21 and A = P^T W22 P: what of the layer does not depend on the sample, and need not be multiplied per sample."""
+    P = encodings(config)
+    return P.T @ params.v2, params.W12 @ P, P.T @ params.W21, P.T @ params.W22 @ P
+
+
+def scores(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
+    """h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j: (2 D + d) d D products a sample, not (d + 2 D)(d + D) D."""
+    _, query, key, A = positional(params, config)
+    Q = jnp.einsum("ab,bjn->ajn", params.W11, x) + query[:, :, None]
+    z = jnp.einsum("ka,ajn->kjn", key, x) + A[:, :, None]
+    for a in range(len(x)):  # samples run along the last axis, so that these short sums are vector operations
+        z = z + x[a][:, None, :] * Q[a][None, :, :]
+    return z
+
+
+def attend(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
+    """S: column j is the softmax of the scores of query j over the D keys; zero for padded keys and queries."""
+    D = config.num_groups
+    S = jnp.moveaxis(attention.softmax(jnp.moveaxis(scores(params, x, config), 0, -1), D.mask()[None, None, :]), -1, 0)
+    return S if D.value is None else jnp.where(D.mask()[None, :, None], S, 0)
+
+
+def token_values(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D n"]:
+    """a_k = v^T h_k."""
+    return jnp.einsum("a,akn->kn", params.v1, x) + (encodings(config).T @ params.v2)[:, None]
+
+
+def output(params: Params | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, " n"]:
+    """f = sum_jk a_k S_kj, or sum_ij beta_ij X_ij."""
+    if isinstance(params, Linear):
+        return jnp.sum(params.beta[:, :, None] * x, axis=(0, 1))
+    return jnp.sum(token_values(params, x, config) * jnp.sum(attend(params, x, config), axis=1), axis=0)
+
+
+def loss(params: Params | Linear, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
+    """L = mean over samples of log(1 + exp(-y f))."""
+    return jnp.sum(batch.weight * jax.nn.softplus(-batch.y * output(params, batch.x, config)))

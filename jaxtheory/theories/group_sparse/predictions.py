@@ -1,0 +1,124 @@
+"""What is measured along training, and what the theory says about it."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import linalg
+from jaxtheory.theories.group_sparse import model, population
+from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
+
+
+def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
+    """The weight of the samples with y = sign f, sign(0) = +1."""
+    return jnp.sum(batch.weight * (jnp.where(f >= 0, 1, -1).astype(batch.y.dtype) == batch.y))
+
+
+def ratio(part: Float[Array, ""], whole: Float[Array, ""]) -> Float[Array, ""]:
+    """part / whole, 0 where whole = 0."""
+    return jnp.where(whole > 0, part / jnp.where(whole > 0, whole, 1), 0)
+
+
+def selection(params: Params | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D n"]:
+    """S_{j* j} of every query and sample; NaN for padded queries. For a linear predictor the share of |beta|^2 in group j*, 1/D at 0."""
+    D = config.num_groups
+    if isinstance(params, Linear):
+        weight = jnp.sum(params.beta**2, axis=0)
+        total = jnp.sum(weight)
+        share = jnp.where(total > 0, ratio(weight @ model.relevant(config), total), 1 / D.real)
+        found = jnp.broadcast_to(share, (D.cap, x.shape[2]))
+    else:
+        found = jnp.sum(model.attend(params, x, config) * model.relevant(config)[:, None, None], axis=0)
+    return jnp.where(D.mask()[:, None], found, jnp.nan)
+
+
+def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], Float[Array, ""]]:
+    """The weights on features, v1 or beta_{j*}, and the squared norm of the rest, |v2|^2 or that of the other groups."""
+    if isinstance(params, Linear):
+        own = params.beta @ model.relevant(config)
+        return own, jnp.sum(params.beta**2) - jnp.sum(own**2)
+    return params.v1, jnp.sum(params.v2**2)
+
+
+def metrics(params: Params | Linear, problem: Problem, config: Config) -> dict:
+    """What training is judged by.
+
+    loss                    on the training set; test_loss and accuracy on test samples of the same task
+    value_norm              |v1|; value_cosine its cosine with v*; value_norm_ratio |v1|/|v|; the last two 0 at v = 0
+    relevant_attention      mean over test samples and queries j of S_{j* j}; ..._min mean over samples of the smallest over j;
+                            ..._worst the smallest over samples and j; fit_attention the mean on the training set
+    feature_attention       v*^T W11 v*, and feature_attention_rest the mean of W11 orthogonally to v*
+    off_structure           share of |W|^2 outside the six-number form, 0 at W = 0
+    downstream_accuracy, downstream_loss, downstream_cosine   on the downstream test set, and with v~
+
+    A linear predictor beta counts as v1 = beta_{j*} and the rest; its attention is the share of |beta|^2 in group j*, W = 0.
+    """
+    test, new = problem.test, model.moved(problem.downstream_test, problem, config)
+    f, f_new = model.output(params, test.x, config), model.output(params, new.x, config)
+    v1, rest = value(params, config)
+    norm = jnp.sqrt(jnp.sum(v1**2))
+    S = selection(params, test.x, config)
+    least = jnp.nanmin(S, axis=0)
+    found = {
+        "loss": model.loss(params, problem.train, problem, config),
+        "test_loss": model.loss(params, test, problem, config),
+        "accuracy": accuracy(f, test),
+        "value_norm": norm,
+        "value_cosine": linalg.unit(v1) @ problem.truth,
+        "value_norm_ratio": ratio(norm, jnp.sqrt(norm**2 + rest)),
+        "relevant_attention": jnp.nanmean(S),
+        "relevant_attention_min": jnp.mean(least),
+        "relevant_attention_worst": jnp.min(least),
+        "fit_attention": jnp.sum(jnp.nanmean(selection(params, problem.train.x, config), axis=0) * problem.train.weight),
+        "downstream_loss": model.loss(params, new, problem, config),
+        "downstream_accuracy": accuracy(f_new, new),
+        "downstream_cosine": linalg.unit(v1) @ problem.downstream_truth,
+    }
+    zero = jnp.zeros_like(norm)
+    a, b, off = (zero, zero, zero) if isinstance(params, Linear) else structure(params, problem, config)
+    return found | {"feature_attention": a, "feature_attention_rest": b, "off_structure": off}
+
+
+def structure(params: Params, problem: Problem, config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    """a, b and |W - W'|^2 / |W|^2, W' the nearest W of the population's form."""
+    reduced = population.project(params, problem, config)
+    near = population.embed(reduced, problem, config)
+    blocks = [getattr(params, name) for name in ("W11", "W12", "W21", "W22")]
+    squares = lambda arrays: jnp.sum(jnp.stack([jnp.sum(x**2) for x in arrays]))  # noqa: E731
+    off = squares([x - y for x, y in zip(blocks, near[2:], strict=True)])
+    return reduced.a, reduced.b, ratio(off, squares(blocks))
+
+
+def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
+    """The theory's curves for pre-training on the population, attention on j* alone.
+
+    loss, value_norm: rate       the power laws in t (NaN at t = 0), constants included
+    loss, value_norm: selected   descent on L(c) from 0
+    """
+    times = np.asarray(steps)
+    c, L = population.selected_run(config, int(times.max(initial=0)) + 1)
+    t = jnp.where(times > 0, jnp.asarray(times, float), jnp.nan)
+    return {
+        "loss:rate": population.decay(t, config),
+        "loss:selected": L[times],
+        "value_norm:rate": population.growth(t, config),
+        "value_norm:selected": c[times],
+    }
+
+
+def assumptions(_problem: Problem, config: Config) -> dict:
+    """The source's conditions, with constants 1 and epsilon = .1 where it gives none, and that of a loss without a spike.
+
+    At c = 0 with all attention on j* the loss has curvature (D sigma_x)^2 / 4, stable for eta < 8 / (D sigma_x)^2 (derived).
+    """
+    d, D = (jnp.asarray(size.real, float) for size in (config.group_dim, config.num_groups))
+    eta, sigma = config.learning_rate, config.noise_scale
+    margins = {
+        "D > log^2(1/epsilon), epsilon = .1": D - jnp.log(10.0) ** 2,
+        "d <= D^2": D**2 - d,
+        "sigma_x in [1/2, 2]": jnp.log(2.0) - jnp.abs(jnp.log(sigma)),
+        "eta in [.1, 10]": jnp.log(10.0) - jnp.abs(jnp.log(eta)),
+        "eta < 8 / (D sigma_x)^2 (no spike of the loss)": 8 / (D * sigma) ** 2 - eta,
+        "gamma > 0 (downstream)": jnp.asarray(config.margin, float),
+    }
+    return {name: (margin > 0, margin) for name, margin in margins.items()}

@@ -1,0 +1,110 @@
+"""Pre-training by full-batch gradient descent, its six-number reduction, and online SGD on a downstream task.
+
+Downstream runs take one sample a step: step t uses sample (t - tau) mod m. Steps before tau pre-train, so that one run does both; with
+tau = 0 they go on from `start=`. At t = tau the value starts again from 0, and W too for attention = "scratch".
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from jaxtheory.core.theory import Algorithm
+from jaxtheory.theories.group_sparse import calculus, model, population
+from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
+from jaxtheory.theories.group_sparse.population import Reduced
+
+Time = Int[Array, ""] | int
+
+
+def step(_key: Array, _t: Time, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+    """v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, together."""
+    slope = calculus.gradient(state, batch, problem, config)
+    return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
+
+
+def shown(state: Params | Linear, _problem: Problem, _config: Config) -> Params | Linear:
+    """The state is the layer."""
+    return state
+
+
+# The population
+
+
+def init_population(_key: Array, _problem: Problem, _config: Config) -> Reduced:
+    """All six numbers 0."""
+    return population.start()
+
+
+def population_step(_key: Array, _t: Time, state: Reduced, batch: Batch, problem: Problem, config: Config) -> Reduced:
+    """Gradient descent on the training set completed by all symmetries of the law."""
+    slope = population.velocity(state, batch, problem, config)
+    return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
+
+
+def embedded(state: Reduced, problem: Problem, config: Config) -> Params:
+    """The layer with the six numbers."""
+    return population.embed(state, problem, config)
+
+
+# Downstream
+
+
+def since(t: Time, config: Config) -> Int[Array, ""]:
+    """t - tau: the number of downstream samples seen."""
+    return jnp.asarray(t, jnp.int32) - jnp.asarray(config.pretraining_steps, jnp.int32)
+
+
+def next_sample(t: Time, problem: Problem, config: Config) -> Batch:
+    """The downstream sample of step t >= tau, as a batch of one."""
+    x, y, _ = problem.downstream
+    i = jnp.maximum(since(t, config), 0) % jnp.asarray(config.downstream_samples.n, jnp.int32)
+    return model.moved(Batch(jnp.take(x, i, axis=2)[:, :, None], jnp.take(y, i)[None], jnp.ones(1)), problem, config)
+
+
+def downstream_step(key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+    """t < tau: a step of pre-training. From tau on SGD at rate eta2 on one sample, v from 0.
+
+    attention: frozen keeps W; trained moves it at the same rate; scratch does so from W = 0.
+    Source: the talk's online SGD; its rate and the frozen W are ours.
+    """
+    now = since(t, config)
+    first = now == 0
+    again = lambda x: jnp.where(first, 0, x)  # noqa: E731
+    fresh = state._replace(v1=again(state.v1), v2=again(state.v2)) if config.attention != "scratch" else jax.tree.map(again, state)
+    slope = calculus.gradient(fresh, next_sample(t, problem, config), problem, config)
+    new = jax.tree.map(lambda x, g: x - config.downstream_rate * g, fresh, slope)
+    if config.attention == "frozen":
+        new = state._replace(v1=new.v1, v2=new.v2)
+    earlier = step(key, t, state, problem.train, problem, config)
+    return jax.tree.map(lambda a, b: jnp.where(now < 0, a, b), earlier, new)
+
+
+def init_logistic(_key: Array, _problem: Problem, config: Config) -> Linear:
+    """beta = 0."""
+    return Linear(jnp.zeros((config.group_dim.cap, config.num_groups.cap)))
+
+
+def logistic_step(_key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config) -> Linear:
+    """Logistic regression on vec(X) by the same SGD on the same samples; it waits until tau."""
+    slope = calculus.gradient(state, next_sample(t, problem, config), problem, config)
+    return Linear(jnp.where(since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta))
+
+
+def fit_step(_key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config) -> Linear:
+    """Logistic regression on vec(X) by gradient descent on all m downstream samples at once; it waits until tau."""
+    slope = calculus.gradient(state, model.moved(problem.downstream, problem, config), problem, config)
+    return Linear(jnp.where(since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta))
+
+
+def nothing(_key: Array, _problem: Problem, _config: Config) -> tuple:
+    """No batch."""
+    return ()
+
+
+ALGORITHMS = {
+    "gd": Algorithm(model.init, step, shown),
+    "population": Algorithm(init_population, population_step, embedded),
+    "downstream": Algorithm(model.init, downstream_step, shown, nothing),
+    "logistic": Algorithm(init_logistic, logistic_step, shown, nothing),
+    "logistic_fit": Algorithm(init_logistic, fit_step, shown, nothing),
+}
