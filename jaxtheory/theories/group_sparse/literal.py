@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
 from jaxtheory.core import draws
@@ -59,4 +60,6 @@ def case(key: Array, config: Config) -> tuple[Problem, Params]:
     g, train, test, new, new_test, *blocks = (
         draws.masked(part.reshape(shape), *group) for part, shape, group in zip(flat, shapes, axes, strict=True)
     )
+    if config.features == "uniform":
+        new, new_test = norm.cdf(new), norm.cdf(new_test)
     return model.tasks(g, (train, test), (new, new_test), config), Params(*(0.5 * block for block in blocks))

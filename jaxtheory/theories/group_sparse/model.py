@@ -26,8 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import attention, draws
 from jaxtheory.core import config as fields
+from jaxtheory.core import draws
 from jaxtheory.core.config import Size, size, static, traced
 
 TEST_SAMPLES = 1000
@@ -133,10 +133,10 @@ def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
 
 
 def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
-    """Standard normal entries as features of variance 1: themselves, uniform on [-sqrt 3, sqrt 3], or signs. Zero stays zero."""
+    """Draws as features of variance 1: standard normal ones themselves or their signs; uniform ones on [0, 1) as sqrt 3 (2 z - 1)."""
     if law == "gaussian":
         return z
-    return jnp.sqrt(jnp.asarray(3.0, z.dtype)) * jax.lax.erf(z / 2**0.5) if law == "uniform" else jnp.sign(z)
+    return jnp.sign(z) if law == "rademacher" else jnp.asarray(3**0.5 * (2 * z - 1), float)
 
 
 def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
@@ -172,13 +172,14 @@ def moved(batch: Batch, problem: Problem, config: Config) -> Batch:
 
 
 def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
-    """Both tasks from standard normal entries: directions g / |g|, and for each task its training and test features."""
-    n, m = config.num_samples, config.downstream_samples
+    """Both tasks from directions g / |g|, and for each task the draws of its training and test features."""
+    d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     v = direction(g[0]), direction(g[1])
 
     def sets(z: tuple, law: str, count: Size | int, v: Float[Array, " d"]) -> tuple[Batch, Batch]:
-        x = [grouped(config.noise_scale * shaped(part, law), config) for part in z]
-        return labelled(x[0], count, v, config), labelled(x[1], x[1].shape[2], v, config)
+        x = [draws.masked(config.noise_scale * shaped(part, law), d, D, size) for part, size in zip(z, (count, z[1].shape[2]), strict=True)]
+        train, test = (grouped(part, config) for part in x)
+        return labelled(train, count, v, config), labelled(test, test.shape[2], v, config)
 
     return Problem(*sets(old, "gaussian", n, v[0]), *sets(new, config.features, m, v[1]), *v)
 
@@ -189,6 +190,8 @@ def problem(key: Array, config: Config) -> Problem:
     for_v, for_train, for_new, for_test = jax.random.split(key, 4)
     test, new_test = draws.normal(for_test, 2, d, D, TEST_SAMPLES)
     new = draws.normal(for_new, d, D, m), new_test
+    if config.features == "uniform":
+        new = draws.uniform(for_new, d, D, m), draws.uniform(jax.random.fold_in(for_test, 2), d, D, TEST_SAMPLES)
     return tasks(draws.normal(for_v, 2, d), (draws.normal(for_train, d, D, n), test), new, config)
 
 
@@ -231,11 +234,23 @@ def scores(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Ar
     return z
 
 
-def attend(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
-    """S: column j is the softmax of the scores of query j over the D keys; zero for padded keys and queries."""
+def select(z: Float[Array, "D D n"], config: Config) -> Float[Array, "D D n"]:
+    """The softmax of each column over its D keys; zero for padded keys and queries.
+
+    As `core.attention.softmax`, down the first axis. The maximum has no derivative here, which cancels anyway: to compare scores that
+    XLA rounds twice with their maximum gives 0/0 under autodiff.
+    """
     D = config.num_groups
-    S = jnp.moveaxis(attention.softmax(jnp.moveaxis(scores(params, x, config), 0, -1), D.mask()[None, None, :]), -1, 0)
+    key = D.mask()[:, None, None]
+    top = jax.lax.stop_gradient(jnp.max(jnp.where(key, z, -jnp.inf), axis=0, keepdims=True))
+    weights = jnp.where(key, jnp.exp(jnp.where(key, z - top, 0)), 0)
+    S = weights / jnp.sum(weights, axis=0, keepdims=True)
     return S if D.value is None else jnp.where(D.mask()[None, :, None], S, 0)
+
+
+def attend(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
+    """S: column j holds what query j gives to the D keys."""
+    return select(scores(params, x, config), config)
 
 
 def token_values(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D n"]:

@@ -23,7 +23,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxtheory.core import attention
 from jaxtheory.theories.group_sparse import calculus, model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
@@ -106,17 +105,16 @@ def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -
     It is the full gradient on the sample completed by all symmetries, and the population's as n grows.
     A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.
     """
-    x, D = batch.x, config.num_groups
+    x = batch.x
     u = model.along(problem.truth, x)
     uu = u[:, None, :] * u[None, :, :]
     G = jnp.sum(x[:, :, None, :] * x[:, None, :, :], axis=0) - uu
     z = reduced.a * uu + reduced.b * G + positions(reduced, config)[:, :, None]
-    S = jnp.moveaxis(attention.softmax(jnp.moveaxis(z, 0, -1), D.mask()[None, None, :]), -1, 0)
-    S = jnp.where(D.mask()[None, :, None], S, 0)
+    S = model.select(z, config)
     read = jnp.sum(u[:, None, :] * S, axis=0)
     g = calculus.slope(reduced.c * jnp.sum(read, axis=0), batch)
     R = reduced.c * g[None, None, :] * S * (u[:, None, :] - read[None])
-    rho = (jnp.asarray(D.real, float) + 1) / 2
+    rho = (jnp.asarray(config.num_groups.real, float) + 1) / 2
     dA = jnp.sum(R, axis=2)
     of_A = (rho**2 * jnp.sum(dA * i) / jnp.sum(i) for i in classes(config))
     return Reduced(jnp.sum(g[None, :] * read), jnp.sum(R * uu), jnp.sum(R * G) / (config.group_dim.real - 1), *of_A)

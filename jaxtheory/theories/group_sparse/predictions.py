@@ -11,7 +11,7 @@ from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params,
 
 def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
     """The weight of the samples with y = sign f, sign(0) = +1."""
-    return jnp.sum(batch.weight * (jnp.where(f >= 0, 1, -1).astype(batch.y.dtype) == batch.y))
+    return jnp.sum(jnp.where((f >= 0) == (batch.y > 0), batch.weight, 0))
 
 
 def ratio(part: Float[Array, ""], whole: Float[Array, ""]) -> Float[Array, ""]:

@@ -1,0 +1,80 @@
+"""Runs: gradient descent and its reduction, both stages in one run or by start=, and what the planner does with D."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxtheory
+from jaxtheory.core.draws import run_key
+from jaxtheory.theories.group_sparse import THEORY, Config, Linear, init, metrics, problem
+
+KEY = run_key(0, 0)
+SMALL = Config(group_dim=2, num_groups=3, num_samples=60, downstream_samples=20)
+draw, measure = jax.jit(problem), jax.jit(metrics)
+
+
+def run(config, **options):
+    return jaxtheory.simulate(THEORY, config, KEY, dtype="float64", **options)
+
+
+def test_metrics_at_the_zero_start():
+    data = draw(KEY, SMALL)
+    for params in (init(KEY, data, SMALL), Linear(jnp.zeros((2, 3)))):
+        found = measure(params, data, SMALL)
+        assert all(np.isfinite(v) for v in found.values())
+        assert found["value_cosine"] == found["value_norm_ratio"] == found["off_structure"] == 0
+        np.testing.assert_allclose(
+            [found["loss"], found["relevant_attention"], found["relevant_attention_worst"]], [np.log(2), 1 / 3, 1 / 3]
+        )
+
+
+def test_a_perfect_layer_and_a_perfect_linear_predictor():
+    data = draw(KEY, SMALL)
+    beta = 50.0 * data.truth[:, None] * jnp.asarray([[0.0, 1.0, 0.0]])
+    found = measure(Linear(beta), data, SMALL)
+    np.testing.assert_allclose(
+        [found[n] for n in ("accuracy", "relevant_attention_worst", "value_cosine", "value_norm_ratio")], 1, rtol=1e-12
+    )
+    start = init(KEY, data, SMALL)
+    scores = jnp.zeros((3, 3)).at[1].set(40.0)  # all queries on group 2
+    P = jnp.sin(jnp.pi / 4 * jnp.outer(jnp.arange(1.0, 4), jnp.arange(1.0, 4)))
+    found = measure(start._replace(v1=50.0 * data.truth, W22=P @ scores @ P / 4), data, SMALL)
+    np.testing.assert_allclose([found[n] for n in ("accuracy", "relevant_attention_worst", "value_cosine")], 1, rtol=1e-12)
+
+
+def test_a_large_sample_follows_the_six_numbers_and_the_selected_run():
+    """At n = 2000 gradient descent is the reduction within a few per cent, and selects."""
+    config = SMALL.replace(num_samples=jaxtheory.Size(2000))
+    full, reduced = (run(config, steps=60, record=20, algorithm=a).metrics for a in ("gd", "population"))
+    np.testing.assert_allclose(full["loss"], reduced["loss"], rtol=0.05)
+    np.testing.assert_allclose(full["relevant_attention"], reduced["relevant_attention"], rtol=0.05)
+    assert full["relevant_attention"][-1] > 0.85 and full["accuracy"][-1] > 0.95
+    np.testing.assert_allclose(reduced["off_structure"], 0, atol=1e-20)
+    np.testing.assert_allclose(reduced["value_norm_ratio"][1:], 1)
+
+
+@pytest.mark.parametrize("attention", ["frozen", "trained", "scratch"])
+def test_both_stages_in_one_run_are_two_runs(attention):
+    config = SMALL.replace(attention=attention)
+    first = run(config, steps=30)
+    second = run(config, steps=20, algorithm="downstream", start=first)
+    whole = run(config.replace(pretraining_steps=30), steps=50, algorithm="downstream")
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-14), second.params, whole.params)
+    kept = [np.array_equal(a, b) for a, b in zip(first.params[2:], second.params[2:], strict=True)]
+    assert all(kept) == (attention == "frozen")
+
+
+def test_sgd_takes_each_downstream_sample_once():
+    """The mean of the first steps' moves of v at rate 0+ is the gradient of the mean loss at v = 0: every sample counts once."""
+    config = SMALL.replace(downstream_rate=1e-9)
+    once = run(config, steps=20, algorithm="logistic").params.beta
+    fit = run(config, steps=20, algorithm="logistic_fit").params.beta
+    np.testing.assert_allclose(once, fit, rtol=1e-6)
+
+
+def test_the_planner_takes_exact_buckets_for_groups():
+    """Padding D from 4 to 12 costs many times the work of the small ones; d and n that differ little are padded."""
+    grid = {"num_groups": [4, 6, 8, 12]}
+    assert len(jaxtheory.plan(THEORY, Config(), vary=grid, steps=10).buckets) == 4
+    assert len(jaxtheory.plan(THEORY, Config(), vary={"group_dim": [4, 5], "num_samples": [400, 500]}, steps=10).buckets) == 1
