@@ -70,12 +70,12 @@ def margin_kept(key: Array, config: Config) -> Compared:
 
 
 def moves_along(key: Array, config: Config) -> Compared:
-    """Labels and everything orthogonal to v~ in group j* stay; along it |u| becomes max(|u|, gamma)."""
+    """Labels and everything orthogonal to v~ in group j* stay; along it |u| becomes |u| + gamma."""
     problem, _ = case(key, config)
     v, star, batch = problem.downstream_truth, model.relevant(config), problem.downstream
     after = model.moved(batch, problem, config)
     u = jnp.einsum("a,ajn->jn", v, batch.x)
-    far = jnp.where(star[:, None] > 0, batch.y[None] * jnp.maximum(jnp.abs(u), config.margin), u)
+    far = jnp.where(star[:, None] > 0, batch.y[None] * (jnp.abs(u) + config.margin), u)
     want = batch.x + v[:, None, None] * (far - u)[None]
     return (after.x, after.y), (want, jnp.sign(jnp.einsum("a,ajn,j->n", v, after.x, star)))
 

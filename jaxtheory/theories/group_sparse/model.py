@@ -161,14 +161,12 @@ def labelled(x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"],
 
 
 def moved(batch: Batch, problem: Problem, config: Config) -> Batch:
-    """Downstream samples with their margin: where y <v~, x_{j*}> < gamma, x_{j*} goes along v~ up to gamma.
+    """Downstream samples with their margin: x_{j*} + gamma y v~, so that y <v~, x_{j*}> >= gamma.
 
     The rule is ours: the source asks for some sub-Gaussian law with that margin. Problem holds the samples before it.
     """
-    v, gamma = problem.downstream_truth, config.margin
-    u = relevant_part(batch.x, v, config)
-    move = jnp.where((jnp.abs(u) < gamma) & (batch.y != 0), batch.y * gamma - u, 0)
-    return batch._replace(x=batch.x + v[:, None, None] * relevant(config)[None, :, None] * move[None, None, :])
+    star, v = relevant(config), config.margin * problem.downstream_truth
+    return batch._replace(x=batch.x + v[:, None, None] * star[None, :, None] * batch.y[None, None, :])
 
 
 def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
