@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.theories.group_sparse import model
-from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
+from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
 
 
 def slope(f: Float[Array, " n"], batch: Batch) -> Float[Array, " n"]:
@@ -21,11 +21,18 @@ def slope(f: Float[Array, " n"], batch: Batch) -> Float[Array, " n"]:
     return -batch.weight * batch.y * jax.nn.sigmoid(-batch.y * f)
 
 
-def gradient(params: Params | Linear, batch: Batch, _problem: Problem, config: Config) -> Params | Linear:
+def gradient(params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config) -> Params | Tuned | Linear:
     """The gradient of `model.loss`: of the mean over samples. Source: derived."""
+    if isinstance(params, Params):
+        return layer_gradient(params, batch, config)
+    if isinstance(params, Tuned):
+        return Tuned(layer_gradient(params.layer, batch, config))
+    return Linear(jnp.einsum("ajn,n->aj", batch.x, slope(model.output(params, batch.x, config), batch)))
+
+
+def layer_gradient(params: Params, batch: Batch, config: Config) -> Params:
+    """The blocks of dv and dW."""
     x = batch.x
-    if isinstance(params, Linear):
-        return Linear(jnp.einsum("ajn,n->aj", x, slope(model.output(params, x, config), batch)))
     S = model.attend(params, x, config)
     a = model.token_values(params, x, config)
     m = jnp.sum(S * a[:, None, :], axis=0)

@@ -102,6 +102,12 @@ class Params(NamedTuple):
     W22: Float[Array, "D D"]
 
 
+class Tuned(NamedTuple):
+    """A layer in training on the downstream task: the same function of X, judged on that task."""
+
+    layer: Params
+
+
 class Linear(NamedTuple):
     """The linear predictor on vec(X): f = sum_ij beta_ij X_ij."""
 
@@ -256,13 +262,15 @@ def token_values(params: Params, x: Float[Array, "d D n"], config: Config) -> Fl
     return jnp.einsum("a,akn->kn", params.v1, x) + (encodings(config).T @ params.v2)[:, None]
 
 
-def output(params: Params | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, " n"]:
+def output(params: Params | Tuned | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, " n"]:
     """f = sum_jk a_k S_kj, or sum_ij beta_ij X_ij."""
+    if isinstance(params, Tuned):
+        return output(params.layer, x, config)
     if isinstance(params, Linear):
         return jnp.sum(params.beta[:, :, None] * x, axis=(0, 1))
     return jnp.sum(token_values(params, x, config) * jnp.sum(attend(params, x, config), axis=1), axis=0)
 
 
-def loss(params: Params | Linear, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
+def loss(params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
     """L = mean over samples of log(1 + exp(-y f))."""
     return jnp.sum(batch.weight * jax.nn.softplus(-batch.y * output(params, batch.x, config)))

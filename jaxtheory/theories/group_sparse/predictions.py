@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import linalg
 from jaxtheory.theories.group_sparse import model, population
-from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
+from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
 
 
 def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
@@ -40,43 +40,50 @@ def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], 
     return params.v1, jnp.sum(params.v2**2)
 
 
-def metrics(params: Params | Linear, problem: Problem, config: Config) -> dict:
-    """What training is judged by.
+def task(params: Params | Tuned | Linear, problem: Problem, config: Config) -> tuple[Batch, Batch, Float[Array, " d"]]:
+    """Training set, test set and direction of the task that parameters are for: v* of the pre-trained layer, v~ of the others."""
+    if isinstance(params, Params):
+        return problem.train, problem.test, problem.truth
+    train, test = (model.moved(batch, problem, config) for batch in (problem.downstream, problem.downstream_test))
+    return train, test, problem.downstream_truth
 
-    loss                    on the training set; test_loss and accuracy on test samples of the same task
-    value_norm              |v1|; value_cosine its cosine with v*; value_norm_ratio |v1|/|v|; the last two 0 at v = 0
+
+def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -> dict:
+    """What training is judged by, on the task it is for: `gd` and `population` on the pre-training task, the others downstream.
+
+    loss                    on the training set; test_loss and accuracy on 1000 test samples
+    value_norm              |v1|; value_cosine its cosine with the task's direction; value_norm_ratio |v1|/|v|; the last two 0 at v = 0
     relevant_attention      mean over test samples and queries j of S_{j* j}; ..._min mean over samples of the smallest over j;
                             ..._worst the smallest over samples and j; fit_attention the mean on the training set
     feature_attention       v*^T W11 v*, and feature_attention_rest the mean of W11 orthogonally to v*
     off_structure           share of |W|^2 outside the six-number form, 0 at W = 0
-    downstream_accuracy, downstream_loss, downstream_cosine   on the downstream test set, and with v~
 
     A linear predictor beta counts as v1 = beta_{j*} and the rest; its attention is the share of |beta|^2 in group j*, W = 0.
     """
-    test, new = problem.test, model.moved(problem.downstream_test, problem, config)
-    f, f_new = model.output(params, test.x, config), model.output(params, new.x, config)
-    v1, rest = value(params, config)
+    train, test, truth = task(params, problem, config)
+    own = params.layer if isinstance(params, Tuned) else params
+    f = model.output(own, test.x, config)
+    v1, rest = value(own, config)
     norm = jnp.sqrt(jnp.sum(v1**2))
-    S = selection(params, test.x, config)
+    S = selection(own, test.x, config)
     least = jnp.nanmin(S, axis=0)
-    found = {
-        "loss": model.loss(params, problem.train, problem, config),
-        "test_loss": model.loss(params, test, problem, config),
+    zero = jnp.zeros_like(norm)
+    a, b, off = (zero, zero, zero) if isinstance(own, Linear) else structure(own, problem, config)
+    return {
+        "loss": model.loss(own, train, problem, config),
+        "test_loss": model.loss(own, test, problem, config),
         "accuracy": accuracy(f, test),
         "value_norm": norm,
-        "value_cosine": linalg.unit(v1) @ problem.truth,
+        "value_cosine": linalg.unit(v1) @ truth,
         "value_norm_ratio": ratio(norm, jnp.sqrt(norm**2 + rest)),
         "relevant_attention": jnp.nanmean(S),
         "relevant_attention_min": jnp.mean(least),
         "relevant_attention_worst": jnp.min(least),
-        "fit_attention": jnp.sum(jnp.nanmean(selection(params, problem.train.x, config), axis=0) * problem.train.weight),
-        "downstream_loss": model.loss(params, new, problem, config),
-        "downstream_accuracy": accuracy(f_new, new),
-        "downstream_cosine": linalg.unit(v1) @ problem.downstream_truth,
+        "fit_attention": jnp.sum(jnp.nanmean(selection(own, train.x, config), axis=0) * train.weight),
+        "feature_attention": a,
+        "feature_attention_rest": b,
+        "off_structure": off,
     }
-    zero = jnp.zeros_like(norm)
-    a, b, off = (zero, zero, zero) if isinstance(params, Linear) else structure(params, problem, config)
-    return found | {"feature_attention": a, "feature_attention_rest": b, "off_structure": off}
 
 
 def structure(params: Params, problem: Problem, config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:

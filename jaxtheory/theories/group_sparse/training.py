@@ -10,7 +10,7 @@ from jaxtyping import Array, Int
 
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.group_sparse import calculus, model, population
-from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
+from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
 from jaxtheory.theories.group_sparse.population import Reduced
 
 Time = Int[Array, ""] | int
@@ -18,13 +18,18 @@ Time = Int[Array, ""] | int
 
 def step(_key: Array, _t: Time, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, together."""
-    slope = calculus.gradient(state, batch, problem, config)
+    slope = calculus.layer_gradient(state, batch, config)
     return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
 
 
 def shown(state: Params | Linear, _problem: Problem, _config: Config) -> Params | Linear:
     """The state is the layer."""
     return state
+
+
+def tuned(state: Params, _problem: Problem, _config: Config) -> Tuned:
+    """The layer, judged on the downstream task."""
+    return Tuned(state)
 
 
 # The population
@@ -71,7 +76,7 @@ def downstream_step(key: Array, t: Time, state: Params, _batch: tuple, problem: 
     first = now == 0
     again = lambda x: jnp.where(first, 0, x)  # noqa: E731
     fresh = state._replace(v1=again(state.v1), v2=again(state.v2)) if config.attention != "scratch" else jax.tree.map(again, state)
-    slope = calculus.gradient(fresh, next_sample(t, problem, config), problem, config)
+    slope = calculus.layer_gradient(fresh, next_sample(t, problem, config), config)
     new = jax.tree.map(lambda x, g: x - config.downstream_rate * g, fresh, slope)
     if config.attention == "frozen":
         new = state._replace(v1=new.v1, v2=new.v2)
@@ -104,7 +109,7 @@ def nothing(_key: Array, _problem: Problem, _config: Config) -> tuple:
 ALGORITHMS = {
     "gd": Algorithm(model.init, step, shown),
     "population": Algorithm(init_population, population_step, embedded),
-    "downstream": Algorithm(model.init, downstream_step, shown, nothing),
+    "downstream": Algorithm(model.init, downstream_step, tuned, nothing),
     "logistic": Algorithm(init_logistic, logistic_step, shown, nothing),
     "logistic_fit": Algorithm(init_logistic, fit_step, shown, nothing),
 }
