@@ -1,0 +1,159 @@
+"""The figures of group_sparse: valid in full and quick mode, few compilations, and claims that react to the data."""
+
+import functools
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+import jaxtheory
+from jaxtheory.core.files import load
+
+SWEEPS = Path(__file__).parents[2] / "sweeps"
+FIGURES = {f.name: f for file in sorted(SWEEPS.glob("group_sparse*.py")) for f in load(file).FIGURES}
+RATE = load(SWEEPS / "group_sparse_rate.py")
+D, N, ETA = "num_groups", "num_samples", "learning_rate"
+
+
+@functools.cache
+def plan(name, quick):
+    config, request = jaxtheory.claims.arguments(FIGURES[name], quick)
+    return jaxtheory.plan(FIGURES[name].theory, config, **request)
+
+
+def test_claims_and_figures_have_names_of_their_own():
+    ids = sorted(int(claim.id.removeprefix("GS-")) for figure in FIGURES.values() for claim in figure.claims)
+    assert len(FIGURES) == sum(len(load(file).FIGURES) for file in SWEEPS.glob("group_sparse*.py"))
+    assert ids == list(range(1, len(ids) + 1)) and all(name.startswith("groups_") for name in FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_full_figure_has_seeds_for_its_claims(name):
+    assert all(len(plan(name, False).seeds) >= max(claim.minimum, 8) for claim in FIGURES[name].claims)
+
+
+def test_quick_figures_share_compilations_and_test_a_claim():
+    programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for name in FIGURES for b in plan(name, True).buckets}
+    assert len(programs) <= 12
+    assert any(len(plan(name, True).seeds) >= c.minimum for name, figure in FIGURES.items() for c in figure.claims)
+
+
+# Claims on made-up results: which of them hold
+
+
+def table(name):
+    """A dataset with the axes, seeds and steps of a figure and no values: metrics are made from its coordinates."""
+    axes, sweep = plan(name, False).axes, FIGURES[name].sweep
+    coords = {a.name: list(a.labels) for a in axes} | {"seed": list(plan(name, False).seeds), "step": list(sweep["record"])}
+    coords |= {word: (a.name, list(v)) for a in axes for word, v in a.values.items() if word != a.name}
+    return xr.DataArray(1.0, coords, [*(a.name for a in axes), "seed", "step"]).to_dataset(name="one")
+
+
+def where(d, dim, **values):
+    """A value for the labels of a dimension that contain a word, 0 elsewhere."""
+    picked = [next((v for word, v in values.items() if word.replace("_", " ") in str(label)), 0.0) for label in d[dim].values]
+    return xr.DataArray(picked, {dim: d[dim].values}, [dim])
+
+
+def pretraining(loss, attention, fall, spike):
+    def values(d):
+        early = xr.where((d.step == 10) & (d[ETA] == 0.5), spike, loss * (100 / (d.step + 1)) ** 0.4)
+        return {
+            "loss": early.clip(max=max(spike, 0.69)),
+            "value_cosine": 1 - 1e-4 * fall / 0.1,
+            "value_norm_ratio": 1 - 1e-3 * fall / 0.1,
+            "relevant_attention": attention,
+            "relevant_attention_min": attention - fall * d.step / 1000,
+            "predicted_loss_selected": 0.02,
+            "test_loss": 0.05 if fall > 0 else 0.01,
+        }
+
+    return values
+
+
+def samples(exponent, end):
+    """Deficits and forms of W by power laws of n."""
+    return lambda d: {
+        "relevant_attention": xr.where(d.run == "population", end, 1 - 0.1 * (d[N] / 125) ** (exponent / 2)),
+        "off_structure": d[N] ** float(exponent),
+        "feature_attention": -0.3 if exponent else 0.0,
+        "feature_attention_rest": 0.02,
+    }
+
+
+def stability(edge, chance, accuracy):
+    selects = lambda d: (d[ETA] * d[D] ** 2).round() <= edge  # noqa: E731
+    return lambda d: {"relevant_attention": xr.where(selects(d), 0.9, chance), "accuracy": accuracy}
+
+
+def rate(in_groups, in_time, to_select, in_features, base=170):
+    """Losses and attention by power laws; to_select: the exponent of D in the time to select."""
+
+    def values(d):
+        law = 0.3 * 4.0 ** (-2 / 3) * (d.step + 1e-9) ** (-1 / 3)
+        loss = 0.3 * d[D] ** float(in_groups) * (d.step + 1e-9) ** in_time * (d.group_dim / 4) ** in_features
+        missing = (0.1 * (d.step / (base * (d[D] / 4) ** to_select) + 1e-9) ** -0.7).clip(max=0.75)
+        return {"loss": loss, "test_loss": loss, "predicted_loss_rate": law, "relevant_attention_min": 1 - missing}
+
+    return values
+
+
+def downstream(frozen, trained, scratch, logistic, fit):
+    return lambda d: {"downstream_accuracy": where(d, "run", frozen=frozen, trained=trained, scratch=scratch, logistic=logistic, fit=fit)}
+
+
+def complexity(logistic, margin, in_groups):
+    """Errors by powers of the margin and, with W frozen, of D; logistic regression's grow as D."""
+
+    def values(d):
+        error = 0.1 * (d.margin / 0.1) ** margin
+        return {"downstream_accuracy": 1 - error * xr.where(d.algorithm == "logistic", logistic * d[D] / 4, (d[D] / 4) ** in_groups)}
+
+    return values
+
+
+def features(frozen, scratch, logistic):
+    return lambda d: {"downstream_accuracy": where(d, "run", frozen=frozen, scratch=scratch, logistic=logistic)}
+
+
+CASES = {
+    "pre-training as measured": ("groups_pretraining", pretraining(0.03, 0.9, 0.1, 0.8), "1 2 3 4 6 7 8 9"),
+    "pre-training that selects fully, without a spike": ("groups_pretraining", pretraining(0.2, 0.99, 0.0, 0.69), "2 3 4 5 8"),
+    "pre-training that fails": ("groups_pretraining", lambda d: pretraining(0.2, 0.3, 3.0, 0.69)(d) | {"loss": 1 + 0.1 * d.step}, "6 7"),
+    "more samples, better selection": ("groups_samples", samples(-1.0, 0.97), "10 11 12 13"),
+    "more samples do not help": ("groups_samples", samples(0.0, 0.9), ""),
+    "selection up to an edge": ("groups_stability", stability(24, 0.15, 0.95), "14 16 17"),
+    "selection everywhere": ("groups_stability", stability(99, 0.9, 0.99), "14 15 17"),
+    "no selection": ("groups_stability", stability(9, 0.5, 0.8), ""),
+    "rates as derived": ("groups_rate", rate(-2 / 3, -1 / 3, 0.1, 0.0), "18 20 21 22 23 24"),
+    "rates of the source": ("groups_rate", rate(-1.0, -0.6, 3.0, 0.5, 15), "19 25"),
+    "selection exponential in D": ("groups_rate", rate(-2 / 3, -1 / 3, -2.0, 0.0), "18 20 21 22 23 26"),
+    "downstream as measured": ("groups_downstream", downstream(0.97, 0.85, 0.7, 0.93, 0.98), "27 28 29 31"),
+    "downstream far better": ("groups_downstream", downstream(0.94, 0.93, 0.85, 0.93, 0.8), "30"),
+    "complexity as in the theorem": ("groups_complexity", complexity(1.5, -0.5, 0), "32 33 34 35"),
+    "complexity without gain": ("groups_complexity", complexity(0.9, 1.5, 2), ""),
+    "features": ("groups_features", features(0.9, 0.7, 0.8), "36 37"),
+    "features that do not transfer": ("groups_features", features(0.7, 0.7, 0.7), ""),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_claims_react_to_the_data(case):
+    name, metrics, expected = CASES[case]
+    data = table(name)
+    data = data.assign({metric: data.one * value for metric, value in metrics(data).items()})
+    verdicts = {claim.id: claim.test(data) for claim in FIGURES[name].claims}
+    assert {i for i, v in verdicts.items() if v.holds} == {f"GS-{i}" for i in expected.split()}
+    assert all(v.n >= 8 and isinstance(v.holds, bool) and np.isfinite(v.measured) for v in verdicts.values())
+
+
+def test_every_claim_is_seen_to_hold_and_to_fail():
+    held, failed = set(), set()
+    for name, _, expected in CASES.values():
+        ids = {c.id.removeprefix("GS-") for c in FIGURES[name].claims}
+        held |= set(expected.split())
+        failed |= ids - set(expected.split())
+    every = {c.id.removeprefix("GS-") for figure in FIGURES.values() for c in figure.claims}
+    assert held == failed == every
