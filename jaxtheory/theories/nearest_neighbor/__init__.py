@@ -19,7 +19,7 @@ from jaxtheory.theories.nearest_neighbor.model import (
     relabelled,
     sample,
 )
-from jaxtheory.theories.nearest_neighbor.population import TIE, flow, gap_density, inner_products, power_laws
+from jaxtheory.theories.nearest_neighbor.population import TIE, flow, gap_density, inner_products, nearest_density, power_laws, valley
 from jaxtheory.theories.nearest_neighbor.population import gradient as population_gradient
 from jaxtheory.theories.nearest_neighbor.population import loss as population_loss
 from jaxtheory.theories.nearest_neighbor.predictions import assumptions, bound, early_bound, metrics, predict, shift_bound
@@ -71,6 +71,7 @@ __all__ = [
     "logits",
     "loss",
     "metrics",
+    "nearest_density",
     "population_gradient",
     "population_loss",
     "power_laws",
@@ -81,4 +82,5 @@ __all__ = [
     "relabelled",
     "sample",
     "shift_bound",
+    "valley",
 ]

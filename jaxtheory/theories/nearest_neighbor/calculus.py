@@ -17,10 +17,8 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Prob
 
 def logit_gradient(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, "B N+1"]:
     """g, the gradient of half a squared error in the logits, per prompt. Source: derived."""
-    if prompts.y is None:
-        e = s[:, :-1] - model.at_nearest(prompts)
-    else:
-        e = model.deviation(s, prompts)[:, None] * prompts.y
+    averaged = prompts.y is None
+    e = s[:, :-1] - model.at_nearest(prompts).astype(s.dtype) if averaged else model.deviation(s, prompts)[:, None] * prompts.y
     return attention.softmax_vjp(s, jnp.pad(e, ((0, 0), (0, 1))))
 
 

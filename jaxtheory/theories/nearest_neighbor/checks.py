@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from jaxtheory.core.theory import Check
 from jaxtheory.theories.nearest_neighbor import calculus, model, predictions, training
 from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Prompts, Reduced
-from jaxtheory.theories.nearest_neighbor.population_checks import POPULATION_CHECKS, Compared, setting
+from jaxtheory.theories.nearest_neighbor.population_checks import POPULATION_CHECKS, UNREAD, Compared, drawn, setting
 
 PAPER = "arXiv 2411.10830"
 MANY = 4000
@@ -26,7 +26,7 @@ def full(key: Array, config: Config) -> Full:
     """Any W, but for the rows that meet labels, which are 0 where labels are averaged; zero on padded rows and columns."""
     d = config.dimension
     inside = jnp.concatenate([d.mask(), jnp.ones(2, bool)])
-    meets_labels = jnp.arange(d.cap + 2) == d.cap
+    meets_labels = jnp.equal(jnp.arange(d.cap + 2), d.cap)
     W = jax.random.normal(key, (d.cap + 2, d.cap + 2))
     if config.labels == "averaged":
         W = jnp.where(meets_labels[:, None], 0, W)
@@ -61,7 +61,9 @@ def dense(config: Config) -> bool:
 
 
 def prompts_of(key: Array, config: Config) -> Prompts:
-    return model.problem(key, config).train
+    """Training prompts."""
+    prompts = drawn(key, config, config.num_prompts)
+    return prompts._replace(y=None) if config.labels == "averaged" else prompts
 
 
 # The layer
@@ -71,8 +73,9 @@ def loss_dense(key: Array, config: Config) -> Compared:
     """W and (xi1, xi2) against the source's form, labels enumerated."""
     if not dense(config):
         return None
-    prompts, params = prompts_of(key, config), (full(key, config), calculus.lift(setting(key, config), config))
-    got = [model.loss(p, prompts, None, config) for p in (params[0], setting(key, config))]
+    prompts, structured = prompts_of(key, config), setting(key, config)
+    params = full(key, config), calculus.lift(structured, config)
+    got = [model.loss(p, prompts, UNREAD, config) for p in (params[0], structured)]
     return jnp.stack(got), jnp.stack([whole_loss(p, prompts, config) for p in params])
 
 
@@ -81,14 +84,14 @@ def gradient_dense(key: Array, config: Config) -> Compared:
     if not dense(config):
         return None
     prompts, params = prompts_of(key, config), full(key, config)
-    return calculus.gradient(params, prompts, None, config), jax.grad(whole_loss)(params, prompts, config)
+    return calculus.gradient(params, prompts, UNREAD, config), jax.grad(whole_loss)(params, prompts, config)
 
 
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """In both parametrisations, padded ones too."""
     prompts, params = prompts_of(key, config), (full(key, config), setting(key, config))
-    got = [calculus.gradient(p, prompts, None, config) for p in params]
-    return got, [jax.grad(model.loss)(p, prompts, None, config) for p in params]
+    got = [calculus.gradient(p, prompts, UNREAD, config) for p in params]
+    return got, [jax.grad(model.loss)(p, prompts, UNREAD, config) for p in params]
 
 
 def logit_gradient_printed(key: Array, config: Config) -> Compared:
@@ -98,7 +101,7 @@ def logit_gradient_printed(key: Array, config: Config) -> Compared:
     prompts = prompts_of(key, config)
     s = model.attend(setting(key, config), prompts, config)
     Q, best = jnp.sum(s[:, :-1] ** 2, axis=1, keepdims=True), jnp.max(s[:, :-1], axis=1, keepdims=True)
-    g = s[:, :-1] * (s[:, :-1] - Q + best - model.at_nearest(prompts))
+    g = s[:, :-1] * (s[:, :-1] - Q + best - model.at_nearest(prompts).astype(s.dtype))
     got = calculus.logit_gradient(s, prompts)
     return (got, jnp.sum(got, axis=1)), (jnp.concatenate([g, s[:, -1:] * (best - Q)], axis=1), jnp.zeros(len(got)))
 
@@ -107,7 +110,7 @@ def mask_grows(key: Array, config: Config) -> Compared:
     """dL/dxi2 <= 0 for averaged labels."""
     if config.labels != "averaged":
         return None
-    return calculus.gradient(setting(key, config), prompts_of(key, config), None, config).xi2, jnp.zeros(())
+    return calculus.gradient(setting(key, config), prompts_of(key, config), UNREAD, config).xi2, jnp.zeros(())
 
 
 def logits_of_query(key: Array, config: Config) -> Compared:
@@ -133,8 +136,11 @@ def rates_of_descent(key: Array, config: Config) -> Compared:
     """reduce of a step in W is a step in (xi1, xi2), on any prompts."""
     prompts, params = prompts_of(key, config), setting(key, config)
     rates = calculus.rates(config)
-    slope = calculus.gradient(params, prompts, None, config)
-    moved = Full(calculus.lift(params, config).W - config.learning_rate * jax.grad(model.loss)(calculus.lift(params, config), prompts, None, config).W)
+    slope = calculus.gradient(params, prompts, UNREAD, config)
+    moved = Full(
+        calculus.lift(params, config).W
+        - config.learning_rate * jax.grad(model.loss)(calculus.lift(params, config), prompts, UNREAD, config).W
+    )
     return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, rates), calculus.reduce(moved, config)
 
 
@@ -155,23 +161,23 @@ def symmetric_run(key: Array, config: Config) -> Compared:
     prompts = symmetrised(prompts_of(key, config), config)
     W, params = calculus.lift(setting(key, config), config), setting(key, config)
     for t in range(3):
-        W = training.literal_step(key, t, W, prompts, None, config)
-        params = training.step(key, t, params, prompts, None, config)
+        W = training.literal_step(key, t, W, prompts, UNREAD, config)
+        params = training.step(key, t, params, prompts, UNREAD, config)
     return W, calculus.lift(params, config)
 
 
 def step_descends(key: Array, config: Config) -> Compared:
     """Both steps by autodiff of the loss: in W at rate eta; in (xi1, xi2) at eta/d and eta."""
     prompts, params = prompts_of(key, config), setting(key, config)
-    slope = jax.grad(model.loss)(params, prompts, None, config)
+    slope = jax.grad(model.loss)(params, prompts, UNREAD, config)
     eta, d = config.learning_rate, config.dimension.real
-    return training.step(key, 0, params, prompts, None, config), Reduced(params.xi1 - eta / d * slope.xi1, params.xi2 - eta * slope.xi2)
+    return training.step(key, 0, params, prompts, UNREAD, config), Reduced(params.xi1 - eta / d * slope.xi1, params.xi2 - eta * slope.xi2)
 
 
 def literal_step_descends(key: Array, config: Config) -> Compared:
     prompts, W = prompts_of(key, config), full(key, config)
-    want = W.W - config.learning_rate * jax.grad(model.loss)(W, prompts, None, config).W
-    return training.literal_step(key, 0, W, prompts, None, config).W, want
+    want = W.W - config.learning_rate * jax.grad(model.loss)(W, prompts, UNREAD, config).W
+    return training.literal_step(key, 0, W, prompts, UNREAD, config).W, want
 
 
 # Prompts
@@ -193,8 +199,7 @@ def prompts_valid(key: Array, config: Config) -> Compared:
 
 def prompts_moments(key: Array, config: Config) -> Compared:
     """Of many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)); labels of mean 0 and variance 1."""
-    config = config.replace(num_test=model.Size(MANY))
-    test = model.problem(key, config).test
+    test = model.draw_prompts(key, model.Size(MANY), config)
     d, x, t, y = config.dimension.real, test.x[:, 0], test.t[:, -1 if unpadded(config) else 0], test.y[:, 0]
     values = [jnp.mean(x[:, 0] * x[:, 1]), jnp.mean(x[:, 0] ** 2), jnp.mean(test.q[:, 1] ** 2), jnp.mean(t**2), jnp.mean(t**4), jnp.mean(y)]
     columns = [x[:, 0] * x[:, 1], x[:, 0] ** 2, test.q[:, 1] ** 2, t**2, t**4, y]
@@ -204,19 +209,19 @@ def prompts_moments(key: Array, config: Config) -> Compared:
 
 def flipped_separates(key: Array, config: Config) -> Compared:
     """Examples other than x_{i*} = q are min(delta, 4 - delta) away or more, and each is x_j or -x_j."""
-    shift, delta = model.problem(key, config).shift, config.separation
+    shift, delta = model.at_example(drawn(key, config)), config.separation
     moved = model.flipped(shift, delta, config)
     others = ~model.at_nearest(shift) & config.context.mask()[None, :] & (shift.weight > 0)[:, None]
     distance = jnp.sum((moved.x - moved.q[:, None, :]) ** 2, axis=2)
     least = jnp.min(jnp.where(others, distance, 4))
     kept = jnp.max(jnp.abs(jnp.abs(moved.x) - jnp.abs(shift.x))) + jnp.max(jnp.abs(moved.t - model.inner(moved.x, moved.q[:, None, :])))
-    far = jnp.max(jnp.where(others & (distance > 4 - delta), jnp.abs(moved.t - shift.t), 0) * (distance < 4 - delta))
+    far = jnp.max(jnp.where(others & (2 - 2 * shift.t <= delta), 0, jnp.abs(moved.t - shift.t)))  # the others and x_{i*} stay
     return jnp.stack([predictions.flipped_separation(config), kept, far]), jnp.stack([least, jnp.asarray(1e-12), jnp.zeros(())])
 
 
 def relabelled_separates(key: Array, config: Config) -> Compared:
     """Examples of another label are delta farther than the nearest; those that are farther keep theirs."""
-    test, delta = model.problem(key, config).test, jnp.asarray(config.separation)
+    test, delta = drawn(key, config), jnp.asarray(config.separation)
     moved = model.relabelled(test, delta)
     farther = 2 * (model.picked(test.t, test)[:, None] - test.t)
     valid = config.context.mask()[None, :] & (test.weight > 0)[:, None]
@@ -237,8 +242,9 @@ def deviations(params: Params, prompts: Prompts, config: Config) -> Float[Array,
 
 def bound_holds(key: Array, config: Config) -> Compared:
     """On separated test prompts and on flipped ones, for small and large parameters."""
-    problem, delta = model.problem(key, config), config.separation
-    sets = ((model.relabelled(problem.test, delta), delta), (model.flipped(problem.shift, delta, config), predictions.flipped_separation(config)))
+    test, delta = drawn(key, config), config.separation
+    flipped = model.flipped(model.at_example(test), delta, config)
+    sets = ((model.relabelled(test, delta), delta), (flipped, predictions.flipped_separation(config)))
     scaled = [jax.tree.map(lambda v, scale=scale: scale * v, setting(key, config)) for scale in (1.0, 5.0)]
     got = [deviations(p, prompts, config) for p in scaled for prompts, _ in sets]
     return jnp.stack(got), jnp.stack([predictions.bound(p, prompts, gap, config) + 1e-13 for p in scaled for prompts, gap in sets])
@@ -246,7 +252,7 @@ def bound_holds(key: Array, config: Config) -> Compared:
 
 def early_bound_at_example(key: Array, config: Config) -> Compared:
     """Where q = x_{i*} both forms are one."""
-    shift = model.problem(key, config).shift
+    shift = model.at_example(drawn(key, config))
     params, delta = setting(key, config), config.separation
     real = shift.weight > 0
     pair = [f(params, shift, delta, config) for f in (predictions.early_bound, predictions.bound)]
@@ -255,7 +261,7 @@ def early_bound_at_example(key: Array, config: Config) -> Compared:
 
 def shift_bound_holds(key: Array, config: Config) -> Compared:
     """On flipped prompts, for small and large parameters; the error of averaged labels by attention itself."""
-    flipped = model.flipped(model.problem(key, config).shift, config.separation, config)
+    flipped = model.flipped(model.at_example(drawn(key, config)), config.separation, config)
     got, want = [], []
     for scale in (1.0, 5.0):
         params = jax.tree.map(lambda v: scale * v, setting(key, config))  # noqa: B023
@@ -268,7 +274,7 @@ def shift_bound_holds(key: Array, config: Config) -> Compared:
 
 def errors_without_cancellation(key: Array, config: Config) -> Compared:
     """Q - 2 s* + 1 by its definition; with labels, (f - y_{i*})^2."""
-    test = model.problem(key, config).test
+    test = drawn(key, config)
     s = model.attend(setting(key, config), test, config)
     plain = jnp.sum(s[:, :-1] ** 2, axis=1) - 2 * model.picked(s[:, :-1], test) + 1
     got = model.squared_errors(s, test._replace(y=None)), model.squared_errors(s, test)
@@ -297,7 +303,7 @@ CHECKS = (
     Check("step: autodiff of the loss", PAPER, "equal", step_descends),
     Check("literal_step: autodiff of the loss", PAPER, "equal", literal_step_descends),
     Check("problem: unit vectors and their nearest", PAPER, "equal", prompts_valid),
-    Check("problem: moments", PAPER, "sample", prompts_moments),
+    Check("draw_prompts: moments", PAPER, "sample", prompts_moments),
     Check("flipped: separation", f"{PAPER}, appendix B", "bound", flipped_separates),
     Check("relabelled: separation", f"{PAPER}, theorem on shift", "bound", relabelled_separates),
     Check("bound: largest deviation", "derived", "bound", bound_holds),

@@ -12,14 +12,14 @@ Symbols, with their shapes:
 
 In this two-parameter form the logits are xi1 t_i and, for the query, xi1 - xi2: h_q^T W h_q = xi1 |q|^2 - xi2, not -xi2 as the talk has it.
 
-Only E y y^T = I matters to f - y_{i*}, so labels are averaged exactly: E (f - y_{i*})^2 = Q - 2 s* + 1. Prompts with labels take them as they
-are. Ties go to the example of smallest index. Padding: W keeps its last two rows and columns, beyond the capacity of d, for y and the 1.
+Only E y y^T = I matters to E (f - y_{i*})^2 = Q - 2 s* + 1, so labels are averaged exactly, unless the prompts bring theirs. Among equally
+near examples the one of smallest index counts. In padded arrays the last two rows and columns of W stay those of y and the 1.
 
 Source: arXiv 2411.10830 and the talk "Transformers Learn One-Nearest Neighbor In Context". Test sets under shift are at second hand (its
 appendix B).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -47,11 +47,11 @@ class Config(fields.Config):
 class Prompts(NamedTuple):
     """Prompts with the weights of their mean."""
 
-    x: Float[Array, "B N d"] | None  # None where only inner products are drawn
-    q: Float[Array, "B d"] | None
+    x: Any  # Float (B, N, d), None where only inner products are drawn
+    q: Any  # Float (B, d), or None
     t: Float[Array, "B N"]
     nearest: Int[Array, " B"]  # i*
-    y: Float[Array, "B N"] | None  # None: averaged
+    y: Any  # Float (B, N), None where labels are averaged
     weight: Float[Array, " B"]  # 1/B, zero on padded rows
 
 
@@ -98,36 +98,48 @@ def uniform_weights(count: Size | int) -> Float[Array, " B"]:
     return jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0)
 
 
-def on_sphere(key: Array, count: Size, config: Config) -> tuple[Float[Array, "B N d"], Float[Array, "B d"]]:
-    """Examples and queries, independent and uniform on the unit sphere."""
-    N = config.context
-    points = draws.normal(key, count, Size(N.cap + 1, None if N.value is None else N.value + 1), config.dimension)
+def larger(n: Size | int) -> Size:
+    """n + 1."""
+    n = Size.wrap(n)
+    return Size(n.cap + 1, None if n.value is None else n.value + 1)
+
+
+def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool = True) -> Prompts:
+    """Prompts with examples and query independent and uniform on the sphere; labels independent, +-1 for `rademacher`, else N(0, 1).
+
+    Point i = 0 is the query, a label comes before the d coordinates of its example.
+    """
+    d = config.dimension
+    points = draws.normal(key, count, larger(config.context), larger(d) if labelled else d)
+    y: Any = points[:, 1:, 0] if labelled else None
+    x = points[:, :, 1:] if labelled else points
+    return make_prompts(*_normalised(x), jnp.sign(y) if labelled and config.labels == "rademacher" else y, count, config)
+
+
+def _normalised(points: Float[Array, "B N+1 d"]) -> tuple[Float[Array, "B N d"], Float[Array, "B d"]]:
+    """Examples and query at unit length; zero stays."""
     length = jnp.sqrt(inner(points, points))[..., None]
     points = points / jnp.where(length > 0, length, 1)
     return points[:, 1:], points[:, 0]
 
 
-def draw_labels(key: Array, count: Size, config: Config) -> Float[Array, "B N"]:
-    """Independent labels, +-1 for `rademacher`, else N(0, 1)."""
-    y = draws.normal(key, count, config.context)
-    return jnp.sign(y) if config.labels == "rademacher" else y
-
-
-def make_prompts(x: Array, q: Array, y: Array | None, count: Size, config: Config) -> Prompts:
+def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) -> Prompts:
     """Prompts of given examples, queries and labels."""
     t = inner(x, q[:, None, :])
     return Prompts(x, q, t, closest(t, config), y, uniform_weights(count))
 
 
+def at_example(prompts: Prompts) -> Prompts:
+    """The same examples with x_1 as query: by exchangeability as good as any."""
+    t = inner(prompts.x, prompts.x[:, :1]).at[:, 0].set((prompts.weight > 0).astype(prompts.t.dtype))
+    return prompts._replace(q=prompts.x[:, 0], t=t, nearest=jnp.zeros_like(prompts.nearest))
+
+
 def problem(key: Array, config: Config) -> Problem:
-    """B training and M test prompts. For the tests under shift the query is x_1, by exchangeability as good as any example."""
-    B, M = config.num_prompts, config.num_test
-    train, labels, test, test_labels = (jax.random.fold_in(key, i) for i in range(4))
-    y = None if config.labels == "averaged" else draw_labels(labels, B, config)
-    shown = make_prompts(*on_sphere(test, M, config), draw_labels(test_labels, M, config), M, config)
-    t = inner(shown.x, shown.x[:, :1]).at[:, 0].set(M.mask().astype(shown.t.dtype))
-    shift = shown._replace(q=shown.x[:, 0], t=t, nearest=jnp.zeros_like(shown.nearest))
-    return Problem(make_prompts(*on_sphere(train, B, config), y, B, config), shown, shift)
+    """B training and M test prompts, and the test prompts at an example."""
+    train, test = jax.random.split(key)
+    shown = draw_prompts(test, config.num_test, config)
+    return Problem(draw_prompts(train, config.num_prompts, config, config.labels != "averaged"), shown, at_example(shown))
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:

@@ -1,7 +1,7 @@
 """The population: the loss of infinitely many prompts, for any d and N, by a Laplace integral; and the tie that decides how it falls.
 
 The loss sees a prompt through t_1..t_N alone, which are independent with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2). Write t = cos theta, of
-density sin^(d-2) theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z = w_1 + .. + w_N + c. From 1/Z = int e^(-uZ) du and 1/Z^2 = int u e^(-uZ) du:
+density sin^(d-2) theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z = w_1 + .. + w_N + c. As 1/Z = int e^(-uZ) du, 1/Z^2 = int u e^(-uZ) du:
 
     E s* = N int e^(-uc) E[w e^(-uw) G_u(t)^(N-1)] du,   G_u(t) = E[e^(-uw); below t]
     E Q  = N int u e^(-uc) E[w^2 e^(-uw)] (E e^(-uw))^(N-1) du,   L = 1/2 (E Q - 2 E s* + 1)
@@ -137,3 +137,35 @@ def power_laws(t: Int[Array, "*n"] | Float[Array, "*n"], config: Config) -> tupl
     xi1 = jnp.cbrt(jnp.asarray(config.initial_alignment, float) ** 3 + rate * jnp.asarray(t, float))
     said = (p > 0) & (p < jnp.inf)
     return jnp.where(said, xi1, jnp.nan), jnp.where(said & (xi1 > 0), TIE * p / jnp.where(xi1 > 0, xi1, 1), jnp.nan)
+
+
+def nearest_density(config: Config) -> tuple[Float[Array, " a"], Float[Array, " a"]]:
+    """h(t) = N f(t) F(t)^(N-1), the density of t* = max_i t_i, and t, at the nodes from t = 1 down."""
+    angle, density, _, below = grid(config)
+    F = jnp.sum(below, axis=1)
+    return config.context.real * density / jnp.sin(angle) * power(F, config.context.real - 1), jnp.cos(angle)
+
+
+def valley(t: Int[Array, "*n"] | Float[Array, "*n"], config: Config) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+    """xi1 = (3 C p(0) eta t / (d + r^2))^(1/3) and xi2 = r xi1, where xi2 keeps up with xi1 so that the query loses against most prompts.
+
+    The query ties with the nearest example at t* = 1 - r, which pulls xi2 by h(1 - r) / (2 xi1) and holds xi1 back by r times that. In
+    balance, d xi2 = r d xi1, it is h(1 - r) (d + r^2) xi1 = 2 r C p(0): xi1 as a function of r, and t with it. r then grows to 2, slowly.
+    NaN where p(0) is 0 or infinite, and before the balance. Source: derived.
+    """
+    h, at = nearest_density(config)
+    r, d = 1 - at, config.dimension.real
+    p = gap_density(config)
+    said = (p > 0) & (p < jnp.inf)
+    Cp = jnp.where(said, TIE * p, 1)
+    needed = jnp.log(2 * r * Cp) - jnp.log(d + r**2) - jnp.log(jnp.maximum(h, jnp.finfo(h.dtype).tiny))  # log xi1
+    when = 3 * needed + jnp.log((d + r**2) / (3 * Cp * config.learning_rate))  # log t
+    nodes = jnp.arange(len(r))
+    first = jnp.argmin(when)
+    increasing = jnp.where(nodes >= first, when, when[first] + (nodes - first).astype(when.dtype))
+    time = jnp.asarray(t, float)
+    log_time = jnp.log(jnp.where(time > 0, time, 1))
+    found = jnp.interp(log_time, increasing, r)
+    xi1 = jnp.cbrt(3 * Cp * config.learning_rate * time / (d + found**2))
+    said = said & (time > 0) & (log_time >= when[first])
+    return jnp.where(said, xi1, jnp.nan), jnp.where(said, found * xi1, jnp.nan)

@@ -17,6 +17,7 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
 MANY = 20000
 NESTED = 3  # contexts of at most this many examples are integrated example by example
 NODES = 30
+UNREAD: Any = None  # a problem that is not looked at
 Compared = tuple[Any, ...] | None  # (got, want) or (got, want, standard error); None where a check does not apply
 
 
@@ -24,6 +25,16 @@ def setting(key: Array, config: Config) -> Reduced:
     """Parameters away from special points."""
     xi = jax.random.uniform(jax.random.fold_in(key, 7), (2,), minval=0.3, maxval=3.0)
     return Reduced(xi[0], xi[1])
+
+
+def drawn(key: Array, config: Config, count: model.Size | int | None = None) -> Prompts:
+    """Prompts with labels as `model.draw_prompts` gives them, from one draw that compiles fast."""
+    B, N, d = model.Size.wrap(count or config.num_test), config.context, config.dimension
+    mask = B.mask()[:, None, None] & jnp.append(True, N.mask())[None, :, None] & jnp.append(True, d.mask())[None, None, :]
+    points = jnp.where(mask, jax.random.normal(key, (B.cap, N.cap + 1, d.cap + 1)), 0)
+    x = points[:, :, 1:] / jnp.where(mask[:, :, :1], jnp.linalg.norm(points[:, :, 1:], axis=2, keepdims=True), 1)
+    y = points[:, 1:, 0]
+    return model.make_prompts(x[:, 1:], x[:, 0], jnp.sign(y) if config.labels == "rademacher" else y, B, config)
 
 
 def law_seen(config: Config) -> bool:
@@ -56,13 +67,13 @@ def nested(config: Config) -> bool:
 
 
 def loss_nested(key: Array, config: Config) -> Compared:
-    """The loss, its gradient in both parameters, and one step, by integrating over every example."""
+    """Also the weights, of sum 1."""
     if not nested(config):
         return None
     prompts, law = ordered(config)
     params = setting(key, config)
     got = population.loss(params, config), jnp.ones(())
-    return got, (model.loss(params, prompts, None, config), jnp.sum(law))
+    return got, (model.loss(params, prompts, UNREAD, config), jnp.sum(law))
 
 
 def gradient_nested(key: Array, config: Config) -> Compared:
@@ -70,20 +81,20 @@ def gradient_nested(key: Array, config: Config) -> Compared:
     if not nested(config):
         return None
     params = setting(key, config)
-    return population.gradient(params, config), calculus.gradient(params, ordered(config)[0], None, config)
+    return population.gradient(params, config), calculus.gradient(params, ordered(config)[0], UNREAD, config)
 
 
 def step_nested(key: Array, config: Config) -> Compared:
     if not nested(config):
         return None
     params, prompts = setting(key, config), ordered(config)[0]
-    return training.population_step(key, 0, params, (), None, config), training.step(key, 0, params, prompts, None, config)
+    return training.population_step(key, 0, params, (), UNREAD, config), training.step(key, 0, params, prompts, UNREAD, config)
 
 
 def flow_is_a_step(key: Array, config: Config) -> Compared:
     """Flow is a population step over eta."""
     params = setting(key, config)
-    moved = training.population_step(key, 0, params, (), None, config)
+    moved = training.population_step(key, 0, params, (), UNREAD, config)
     return population.flow(params, config), jax.tree.map(lambda new, old: (new - old) / config.learning_rate, moved, params)
 
 
@@ -95,17 +106,23 @@ def sampled(params: Reduced, prompts: Prompts, config: Config) -> tuple[Array, A
     return jnp.mean(values, axis=1), jnp.std(values, axis=1) / math.sqrt(values.shape[1])
 
 
-def loss_sampled(key: Array, config: Config) -> Compared:
-    """Loss and gradient against prompts of examples on the sphere, and against Beta-distributed inner products: three routes."""
-    if not law_seen(config):
-        return None
+def against(key: Array, prompts: Prompts, config: Config) -> Compared:
+    """Sampled loss and gradient, and the population's."""
     params = setting(key, config)
-    many = config.replace(num_prompts=model.Size(MANY), num_test=model.Size(1))
     slope = population.gradient(params, config)
-    want = jnp.stack([population.loss(params, config), slope.xi1, slope.xi2])
-    drawn = [sampled(params, prompts, many) for prompts in (model.problem(key, many).train, population.fresh(key, None, many))]
-    found, errors = (jnp.stack(parts) for parts in zip(*drawn, strict=True))
-    return found, jnp.stack([want, want]), errors
+    found, error = sampled(params, prompts._replace(y=None), config)
+    return found, jnp.stack([population.loss(params, config), slope.xi1, slope.xi2]), error
+
+
+def loss_sampled(key: Array, config: Config) -> Compared:
+    """Loss and gradient on examples on the sphere."""
+    return against(key, drawn(key, config, model.Size(MANY)), config) if law_seen(config) else None
+
+
+def fresh_sampled(key: Array, config: Config) -> Compared:
+    """Loss and gradient on Beta-distributed inner products."""
+    many = config.replace(num_prompts=model.Size(MANY))
+    return against(key, population.fresh(key, UNREAD, many), config) if law_seen(config) else None
 
 
 def inner_products_law(key: Array, config: Config) -> Compared:
@@ -176,16 +193,47 @@ def ties_decide(key: Array, config: Config) -> Compared:
     return jnp.abs(jnp.stack([ratio(c) for c in cases]) - 1), jnp.full(4, 0.1)
 
 
+def nearest_density_beta(_key: Array, config: Config) -> Compared:
+    """h from the incomplete beta function."""
+    if not law_seen(config):
+        return None
+    d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
+    h, t = population.nearest_density(config)
+    a = (d - 1) / 2
+    f = (1 - t**2) ** (a - 1) * jnp.exp(gammaln(d / 2) - gammaln(a) - gammaln(0.5))
+    return h, N * f * betainc(a, a, (1 + t) / 2) ** (N - 1)
+
+
+def valley_balance(_key: Array, config: Config) -> Compared:
+    """Where xi1 is about 20: t is that of (d + r^2) xi1^3, and the population's own flow has the speed of xi1 and the pull on xi2 to leading order."""
+    if not law_seen(config) or config.context.cap != 1:
+        return None  # once is enough
+    got = []
+    for case in (Config(dimension=3, context=8), Config(dimension=4, context=4), Config(dimension=8, context=16, learning_rate=3.0)):
+        p, eta, d = population.gap_density(case), case.learning_rate, case.dimension.real
+        t = 20.0**3 * (d + 1.2**2) / (3 * population.TIE * p * eta)
+        xi1, xi2 = population.valley(t, case)
+        r = xi2 / xi1
+        exact = xi1**3 * (d + r**2) / (3 * population.TIE * p * eta * t)
+        h, at = population.nearest_density(case)
+        balance = jnp.exp(jnp.interp(r, 1 - at, jnp.log(h))) * (d + r**2) * xi1 / (2 * r * population.TIE * p)
+        speed = eta * population.flow(Reduced(xi1, xi2), case).xi1 * 3 * t / xi1
+        got.append(jnp.stack([exact, balance, speed]))
+    return jnp.abs(jnp.stack(got) - 1), jnp.broadcast_to(jnp.array([1e-12, 0.01, 0.4]), (3, 3))
+
+
 POPULATION_CHECKS = (
     Check("loss: the population's, example by example", "derived", "equal", loss_nested),
-    Check("loss: the population's, on drawn examples and inner products", "derived", "sample", loss_sampled),
+    Check("loss: the population's, on drawn examples", "derived", "sample", loss_sampled),
     Check("gradient: the population's, example by example", "derived", "equal", gradient_nested),
     Check("population_step: example by example", "derived", "equal", step_nested),
     Check("flow: a step over eta", "derived", "equal", flow_is_a_step),
     Check("inner_products: Beta law", "derived", "sample", inner_products_law),
-    Check("fresh: loss and gradient of the population", "derived", "sample", loss_sampled),
+    Check("fresh: loss and gradient of the population", "derived", "sample", fresh_sampled),
     Check("gap_density: closed forms", "derived", "equal", gap_density_closed),
     Check("gap_density: with the incomplete beta function", "derived", "equal", gap_density_incomplete),
     Check("power_laws: the flow of near ties", "derived", "equal", power_laws_flow),
+    Check("nearest_density: with the incomplete beta function", "derived", "equal", nearest_density_beta),
+    Check("valley: balance, and the population's flow", "derived", "bound", valley_balance),
     Check("power_laws: the loss of large xi1", "derived", "bound", ties_decide),
 )

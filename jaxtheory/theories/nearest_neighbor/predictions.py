@@ -114,13 +114,18 @@ def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array
 
 
 def predict(_problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
-    """The power laws of `population.power_laws` at the given steps, for large t: xi1 ~ t^(1/3), loss ~ t^(-1/3), with their constants."""
+    """Curves at the given steps, for large t:
+
+    xi1, loss, test_loss: law    t^(1/3) and t^(-1/3) with their constants (`population.power_laws`)
+    xi1, xi2: valley             the same with the query's tie (`population.valley`)
+    """
     xi1, loss = population.power_laws(jnp.asarray(steps), config)
-    return {"xi1:law": xi1, "loss:law": loss, "test_loss:law": loss}
+    both = population.valley(jnp.asarray(steps), config)
+    return {"xi1:law": xi1, "loss:law": loss, "test_loss:law": loss, "xi1:valley": both[0], "xi2:valley": both[1]}
 
 
 def assumptions(_problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """The theorem's conditions with constant 1 (the source's are lost; d stands for poly(d)), each with its margin, negative where it fails."""
+    """The theorem's conditions with constant 1 (the source's are lost) and their margins, negative where they fail."""
     d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
     sigma, xi0 = jnp.asarray(config.mask, float), jnp.asarray(config.initial_alignment, float)
     margins = {

@@ -1,9 +1,9 @@
 """Gradient descent on the two parameters or on W: W <- W - eta dL/dW (the talk prints a plus), which moves xi1 by eta/d and xi2 by eta.
 
-    reduced      (xi1, xi2) on the fixed prompts
-    literal      the full W on the same prompts: the reduced run up to how far finitely many prompts are from symmetric
-    population   (xi1, xi2) on infinitely many prompts
-    online       (xi1, xi2) on fresh prompts per step, drawn as inner products
+reduced      (xi1, xi2) on the fixed prompts
+literal      the full W on the same prompts: the reduced run up to how far finitely many prompts are from symmetric
+population   (xi1, xi2) on infinitely many prompts
+online       (xi1, xi2) on fresh prompts per step, drawn as inner products
 """
 
 import jax
@@ -14,7 +14,7 @@ from jaxtheory.theories.nearest_neighbor import calculus, model, population
 from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
 
 
-def descended(params: Reduced, slope: Reduced, config: Config) -> Reduced:
+def descended(params: Reduced, slope: Params, config: Config) -> Reduced:
     """(xi1 - eta/d dL/dxi1, xi2 - eta dL/dxi2)."""
     return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, calculus.rates(config))
 
