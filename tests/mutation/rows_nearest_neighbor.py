@@ -134,6 +134,8 @@ _TABLE = {
         "fresh": (changed(t=lambda t: t / 2), in_another_dimension),
         "gap_density": (halved, doubled),
         "power_laws": (halved, cube_of_half),
+        "nearest_density": (halved, in_another_dimension),
+        "valley": (halved, cube_of_half),
     },
     "predictions": {
         "bound": (halved, bound_of_half_delta),

@@ -205,7 +205,7 @@ def nearest_density_beta(_key: Array, config: Config) -> Compared:
 
 
 def valley_balance(_key: Array, config: Config) -> Compared:
-    """Where xi1 is about 20: t is that of (d + r^2) xi1^3, and the population's own flow has the speed of xi1 and the pull on xi2 to leading order."""
+    """Where xi1 is about 20: t is that of (d + r^2) xi1^3, h balances, and the population's flow has the speed of xi1 to leading order."""
     if not law_seen(config) or config.context.cap != 1:
         return None  # once is enough
     got = []
