@@ -287,7 +287,7 @@ STRUCTURE = Figure(
             "derived",
             "The distance falls as B^(-1/2), with averaged and with drawn labels: exponent.",
             "holds",
-            lambda d: each_between(exponent_in_prompts(d), -0.6, -0.4),
+            lambda d: each_between(exponent_in_prompts(d), -0.65, -0.35),
         ),
         Claim(
             "NN-32",

@@ -24,6 +24,7 @@ from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
 
 ANGLES, SCALES = 96, 80  # nodes in theta and in u: the loss is exact to 1e-12 for xi1 <= 7, 1e-6 at 20, 1e-3 at 40
+RESOLVED = 40.0
 TIE = math.log(2) - 0.5  # int_0^inf (1 + e^x)^-2 dx
 
 
@@ -64,9 +65,12 @@ def power(base: Float[Array, "*n"], exponent: Array | int) -> Float[Array, "*n"]
 
 
 def loss(params: Reduced, config: Config) -> Float[Array, ""]:
-    """L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1), for xi1 >= 0. u = exp(v - e^-v) / N decays fast at both ends of the v-grid."""
+    """L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1), for 0 <= xi1 <= 40; NaN beyond, where the nodes do not resolve it.
+
+    u = exp(v - e^-v) / N, so that the integrands decay fast at both ends of the v-grid.
+    """
     N, (angle, _, law, below) = config.context.real, grid(config)
-    xi1, xi2 = params
+    xi1, xi2 = jnp.where(params.xi1 <= RESOLVED, params.xi1, jnp.nan), params.xi2
     w, c = jnp.exp(xi1 * (jnp.cos(angle) - 1)), jnp.exp(-xi2)
     v, dv = jnp.linspace(-4.0, jax.lax.stop_gradient(jnp.maximum(jnp.minimum(2 * xi1, xi2), 0)) + 4, SCALES, retstep=True)
     u = jnp.exp(v - jnp.exp(-v)) / N
@@ -74,7 +78,7 @@ def loss(params: Reduced, config: Config) -> Float[Array, ""]:
     E = jnp.exp(-u[:, None] * w[None, :])
     best = jnp.sum((law * w)[None, :] * E * power(E @ below.T, N - 1), axis=1)
     Q = (E @ (law * w**2)) * power(E @ law, N - 1)
-    return (N * jnp.sum(u * du * Q) - 2 * N * jnp.sum(du * best) + 1) / 2
+    return (N * jnp.sum(du * (u * Q)) - 2 * N * jnp.sum(du * best) + 1) / 2
 
 
 def gradient(params: Reduced, config: Config) -> Reduced:

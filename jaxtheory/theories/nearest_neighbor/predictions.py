@@ -64,7 +64,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     """What training is judged by. Errors are of averaged labels where training averages them.
 
     loss, test_loss      1/2 mean (f - y_{i*})^2 on the training and the test prompts
-    population_loss      L(xi1, xi2) of infinitely many prompts, off-structure left out; exact to 1e-3 or better for xi1 <= 40
+    population_loss      L(xi1, xi2) of infinitely many prompts, without what is off the structure; NaN for xi1 > 40
     xi1, xi2             tr W_11 / d and -W_33
     off_structure        |W - diag(xi1 I, 0, -xi2)|_F; off_diagonal, diagonal_spread: its largest entry, and max - min of diag W_11
     nearest_attention    mean s* on the test prompts; query_attention mean s_q, query_logit mean h_q^T W h_q
