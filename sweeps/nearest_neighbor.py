@@ -326,7 +326,7 @@ CONTEXT = Figure(
         "dtype": "float64",
         "buckets": "pad",
     },
-    {"steps": 50, "record": [0, 1, 2, 5, 10, 20, 30, 40, 50], "vary": {N: [4, 8]}, "zip": {"dim": [3, 8], D: [3, 8], ETA: [3.0, 8.0]}},
+    {"vary": {N: [4, 8]}, "zip": {"dim": [3, 8], D: [3, 8], ETA: [3.0, 8.0]}},
     (
         Claim(
             "NN-15",
