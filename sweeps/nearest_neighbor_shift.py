@@ -20,7 +20,9 @@ DELTA, SIGMA, XI0, B = "separation", "mask", "initial_alignment", "num_prompts"
 
 def draw_shift(data: xr.Dataset) -> plot.Drawing:
     """Error in t for every delta with its bound, a panel per setting; the largest error over both bounds."""
-    figure, axes = plot.panels(data.sizes["setting"] + 1, title="Tests under shift by δ", width=3.9, height=3.4)
+    figure, axes = plot.panels(
+        data.sizes["setting"] + 1, title="Tests under shift by δ: flipped examples are min(δ, 4 − δ) away", width=4.1, height=3.4
+    )
     late = data.isel(step=data.step.values >= 1)
     for ax, setting in zip(axes[0], data.setting.values, strict=False):
         for i, delta in enumerate(data[DELTA].values):
@@ -37,7 +39,7 @@ def draw_shift(data: xr.Dataset) -> plot.Drawing:
             worst = data[name].sel(setting=setting).max(["step", "seed"])
             ax.plot(data[DELTA].values, worst, line, color=plot.COLOURS[i], label=label)
     ax.axhline(1, color="#333333", linewidth=0.8)
-    plot.finish(ax, "separation δ", r"largest $|f - y_{i^*}|$ / bound", "any query; solid: bound, dashed: with t* = 1", yscale="log")
+    plot.finish(ax, "separation δ", r"largest $|f - y_{i^*}|$ / bound", "any query; solid: bound, dashed: at t* = 1", yscale="log")
     ax.set_ylim(1e-2, 1e15)
     return figure
 
@@ -142,8 +144,8 @@ def draw_plane(data: xr.Dataset) -> plot.Drawing:
     ax = axes[0, 0]
     levels = ax.contourf(x, y, loss, levels=np.linspace(0, 1, 21), cmap="cividis")
     ax.figure.colorbar(levels, ax=ax, label="2 L")
-    ax.quiver(x, y, u / length, v / length, color="white", width=0.004)
-    ax.set(xlim=(-0.5, x[-1] + 0.5), ylim=(-0.5, y[-1] + 0.8))
+    inner = (slice(None, -1), slice(None, -1))
+    ax.quiver(x[:-1], y[:-1], (u / length)[inner], (v / length)[inner], color="white", width=0.004)
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", "direction of the flow", legend=False)
     ax = axes[0, 1]
     for sigma in y:
@@ -236,10 +238,9 @@ def draw_structure(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, 1], end.xi1.sel(route=route), B, str(route), colour=i, markers=True)
     plot.finish(axes[0, 1], "prompts B", r"$\xi_1 = $ tr $W_{11}$ / d", xscale="log")
     runs = data.sel(route="W").isel({B: -1})
-    for i, (values, text) in enumerate(
-        ((runs.query_logit, r"$h_q^\top W h_q$"), (runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's"))
-    ):
-        plot.series(axes[0, 2], values, "step", text, colour=i, markers=False)
+    plot.series(axes[0, 2], runs.query_logit, "step", r"$h_q^\top W h_q$", markers=False)
+    for colour, (values, text) in enumerate(((runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's")), start=1):
+        plot.theory(axes[0, 2], data.step.values, values.mean("seed").values, text, colour=colour)
     plot.finish(axes[0, 2], "step t", "logit of the query", f"B = {int(data[B][-1])}")
     for ax in axes[0, :2]:
         ax.set_xticks(data[B].values, [str(v) for v in data[B].values])
