@@ -161,6 +161,8 @@ def test_metrics(config):
     got = jax.jit(THEORY.metrics)(Full(jnp.asarray(W)), drawn, config)
     xi1, xi2 = np.trace(W[:d, :d]) / d, -W[-1, -1]
     test = prompts(drawn.test)
+    if not labelled:
+        test = [(x, q, np.sign(y)) for x, q, y in test]
     outputs = np.array([nn.output(W, nn.matrix(*p)) for p in test])
     targets = np.array([y[nn.nearest(x, q)] for x, q, y in test])
     want = {

@@ -68,7 +68,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     xi1, xi2             tr W_11 / d and -W_33
     off_structure        |W - diag(xi1 I, 0, -xi2)|_F; off_diagonal, diagonal_spread: its largest entry, and max - min of diag W_11
     nearest_attention    mean s* on the test prompts; query_attention mean s_q, query_logit mean h_q^T W h_q
-    agreement            share of test prompts with labels +-1 on which f has the sign of exact one-nearest-neighbour prediction
+    agreement            share of test prompts on which f has the sign of exact one-nearest-neighbour prediction; labels +-1 where averaged
     shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped; shift_bound its bound
     separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta (`model.relabelled`)
     bound_ratio          largest |f - y_{i*}| / bound on both of these; early_bound_ratio against the printed bound, on the second
@@ -81,7 +81,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     mean = lambda values: jnp.sum(test.weight * values)  # noqa: E731
     error = jnp.abs(model.deviation(at_separated, separated))
     flipped_error = jnp.abs(model.deviation(at_flipped, flipped))
-    signs = jnp.sign(test.y)
+    labels = jnp.sign(test.y) if config.labels == "averaged" else test.y
+    same_sign = jnp.sign(jnp.sum(s[:, :-1] * labels, axis=1)) == jnp.sign(model.picked(labels, test))
     structure = off_structure(params, config)
     return {
         "loss": model.loss(params, problem.train, problem, config),
@@ -95,7 +96,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
         "nearest_attention": mean(model.picked(s[:, :-1], test)),
         "query_attention": mean(s[:, -1]),
         "query_logit": mean(model.logits(params, blind(test))[:, -1]),
-        "agreement": mean((jnp.sign(jnp.sum(s[:, :-1] * signs, axis=1)) == model.picked(signs, test)).astype(s.dtype)),
+        "agreement": mean(same_sign.astype(s.dtype)),
         "shift_error": mean(model.squared_errors(at_flipped, blind(flipped))),
         "shift_bound": shift_bound(params, flipped_separation(config), config),
         "separated_error": mean(error**2),
