@@ -194,8 +194,8 @@ def ties_decide(key: Array, config: Config) -> Compared:
 
 
 def nearest_density_beta(_key: Array, config: Config) -> Compared:
-    """h from the incomplete beta function."""
-    if not law_seen(config):
+    """h from the incomplete beta function; not for d = 2, where 1 - t^2 cancels at the ends."""
+    if not law_seen(config) or config.dimension.cap < 3:
         return None
     d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
     h, t = population.nearest_density(config)
