@@ -306,7 +306,7 @@ def draw_context(data: xr.Dataset) -> plot.Drawing:
         (axes[0, 2], late_slope(data.population_loss), "exponent of t"),
     ):
         plot.heat(ax, values, N, "dim", label=label)
-        plot.finish(ax, "examples in a prompt, N", "dimension d", "below the steps: N < √d log d")
+        plot.finish(ax, "examples in a prompt, N", "dimension d", "left of the line: N < √d log d")
         edge = np.array([sum(float(condition(data).sel({N: n}).isel(dim=k)) < 1 for n in data[N].values) for k in range(data.sizes["dim"])])
         ax.step(np.repeat(edge, 2), np.repeat(np.arange(len(edge) + 1), 2)[1:-1], color="#D55E00", linewidth=2)
     return figure

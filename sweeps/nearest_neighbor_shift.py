@@ -39,7 +39,7 @@ def draw_shift(data: xr.Dataset) -> plot.Drawing:
             worst = data[name].sel(setting=setting).max(["step", "seed"])
             ax.plot(data[DELTA].values, worst, line, color=plot.COLOURS[i], label=label)
     ax.axhline(1, color="#333333", linewidth=0.8)
-    plot.finish(ax, "separation δ", r"largest $|f - y_{i^*}|$ / bound", "any query; solid: bound, dashed: at t* = 1", yscale="log")
+    plot.finish(ax, "separation δ", r"largest $|f - y_{i^*}|$ / bound", "solid: bound; dashed: at t* = 1", yscale="log")
     ax.set_ylim(1e-2, 1e15)
     return figure
 
