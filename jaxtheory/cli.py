@@ -47,14 +47,17 @@ def _figures(name: str) -> "list[Figure]":
     return found
 
 
-def _store(folder: Path, name: str, source: str, config: "Config", request: dict[str, Any]) -> Path:
-    """FOLDER/<name>-<hash of all that determines the numbers>; a user's file counts with its text."""
+def _store(folder: Path, name: str, theory: "Theory", config: "Config", request: dict[str, Any]) -> Path:
+    """FOLDER/<name>-<hash of all that determines the numbers>; the theory counts with its text, so an edited one starts anew."""
     from jaxtheory.core.config import fields
     from jaxtheory.engine.store import fingerprint
 
     values = {word: getattr(config, word) for word in fields(type(config))}
-    text = Path(source).read_text() if source.endswith(".py") else source
-    return folder / f"{name}-{fingerprint({**request, 'source': text, 'config': values, 'version': jaxtheory.__version__})}"
+    file = Path(str(sys.modules[theory.Config.__module__].__file__))
+    room = file.parent.parent == Path(jaxtheory.theories.__file__).parent
+    text = [source.read_text() for source in (sorted(file.parent.glob("*.py")) if room else [file])]
+    asked = {**request, "theory": theory.name, "text": text, "config": values, "version": jaxtheory.__version__}
+    return folder / f"{name}-{fingerprint(asked)}"
 
 
 # -------------------------------------------------------------------------------------------------------------- printing
@@ -190,7 +193,7 @@ class Run:
         summary, failed = [], False
         for figure in figures:
             config, request = jaxtheory.claims.arguments(figure, self.quick)
-            store = _store(self.store, figure.name, figure.theory.name, config, {**request, "key": self.key})
+            store = _store(self.store, figure.name, figure.theory, config, {**request, "key": self.key})
             with _progress(figure.name) as progress:
                 result = jaxtheory.claims.run_figure(figure, key=self.key, quick=self.quick, store=store, progress=progress)
             image = self.store / f"{figure.name}{'-quick' if self.quick else ''}{f'-key{self.key}' if self.key else ''}.png"
@@ -237,7 +240,7 @@ class Sweep(Request):
     def __call__(self) -> int:
         request = self.request()
         theory, config = request.pop("theory"), request.pop("config")
-        store = self.store or _store(RESULTS, theory.name, self.theory, config, request)
+        store = self.store or _store(RESULTS, theory.name, theory, config, request)
         with _progress(theory.name) as progress:
             data = jaxtheory.sweep(theory, config, **request, store=store, progress=progress)
         print(f"store     {store}")

@@ -16,7 +16,7 @@ from jaxtheory.theories.group_sparse import Config
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("group_sparse.py"))
 THEORY, PAPER = MAIN.THEORY, MAIN.PAPER
 TAU, SAMPLES = 200, 200
-ACCURACY = "downstream_accuracy"
+ACCURACY = "accuracy"
 COUNTS = [10, 20, 40, 60, 100, 150, 200]
 RECORD = [TAU, *(TAU + m for m in COUNTS)]
 FITTED = (20, 60, 100, 200)  # downstream samples of the fitted logistic regressions, 1000 steps each

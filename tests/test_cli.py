@@ -230,7 +230,7 @@ def test_sweep_writes_a_labelled_dataset_and_resumes(here: Path, capsys: pytest.
     assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()} == before
 
 
-def test_the_default_store_is_named_by_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_store_is_named_by_the_request_and_the_theory(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stores = []
 
     def remember(*args: object, store: Path, **options: object) -> xr.Dataset:
@@ -242,6 +242,11 @@ def test_the_default_store_is_named_by_the_request(monkeypatch: pytest.MonkeyPat
         assert main(["sweep", REGRESSION, "--steps", "2", *words.split()]) == 0
     assert stores[0] == stores[1]
     assert len(set(stores)) == 4
+    edited = here / "edited.py"
+    for text in ("", "# another law\n"):
+        edited.write_text(Path(REGRESSION).read_text() + text)
+        assert main(["sweep", str(edited), "--steps", "2"]) == 0
+    assert len(set(stores)) == 6
     assert all(store.parent == Path("results") and store.name.startswith("linear_regression-") for store in stores)
 
 

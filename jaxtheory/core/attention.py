@@ -1,22 +1,23 @@
-"""Masked softmax attention and its closed-form derivatives, row by row along the last axis."""
+"""Masked softmax attention and its closed-form derivatives."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 
-def softmax(logits: Float[Array, "*rows n"], mask: Bool[Array, "..."] | None = None) -> Float[Array, "*rows n"]:
-    """s_j = exp(z_j - max z) / sum_i exp(z_i - max z) over the unmasked entries of each row; masked entries are exactly 0.
+def softmax(logits: Float[Array, "*shape"], mask: Bool[Array, "..."] | None = None, axis: int = -1) -> Float[Array, "*shape"]:
+    """s_j = exp(z_j - max z) / sum_i exp(z_i - max z) over the unmasked entries along an axis; masked entries are exactly 0.
 
-    A row without unmasked entries is all zeros, and its derivative is zero.
+    Without unmasked entries s is zero, and so is its derivative. The maximum cancels, so autodiff does not see it: where XLA computes
+    logits twice and rounds them differently, the derivative of a maximum is 0/0.
     """
     if mask is None:
         mask = jnp.ones((), bool)
-    shown = jnp.where(mask, logits, -jnp.inf)
-    top = jnp.max(shown, axis=-1, keepdims=True)
+    top = jax.lax.stop_gradient(jnp.max(jnp.where(mask, logits, -jnp.inf), axis=axis, keepdims=True))
     top = jnp.where(jnp.isfinite(top), top, 0)
     # double where: the exponent of a masked entry is replaced before exp, so that neither value nor gradient sees an overflow
     weights = jnp.where(mask, jnp.exp(jnp.where(mask, logits - top, 0)), 0)
-    total = jnp.sum(weights, axis=-1, keepdims=True)
+    total = jnp.sum(weights, axis=axis, keepdims=True)
     return weights / jnp.where(total > 0, total, 1)
 
 

@@ -70,19 +70,20 @@ def embed(start: Any, state: Any) -> Any:
     return jax.tree.map(lay, start, state)
 
 
-def begin(state: Any, params: Any, start: Any, seeds: np.ndarray, n_seeds: int, name: str) -> Any:
+def begin(state: Any, start: Any, seeds: np.ndarray, n_seeds: int, name: str) -> Any:
     """The initial state replaced by `start`: a Run (its state where the structures agree, else its parameters) or a pytree of parameters.
 
-    A pytree of parameters has the leading axis seed, a Run does not. `seeds` [slot, row] are places on that axis.
+    What is given has the structure of the state or of its field `params`. A pytree of parameters has the leading axis seed, a Run does
+    not. `seeds` [slot, row] are places on that axis.
     """
     if isinstance(start, Run):
         whole = same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [x.ndim - 3 for x in jax.tree.leaves(state)]
         given = jax.tree.map(lambda x: np.broadcast_to(x, (n_seeds, *np.shape(x))), start.state if whole else start.params)
     else:
-        whole, given = False, start
+        given = start
     if any(np.ndim(x) == 0 or np.shape(x)[0] != n_seeds for x in jax.tree.leaves(given)):
         raise InputError(f"start: parameters need the leading axis seed, here of length {n_seeds}")
-    direct = whole or same(state, params)
+    direct = same(state, given)
     target = state if direct else getattr(state, "params", None)
     if target is None or not same(target, given):
         raise InputError(
@@ -129,13 +130,8 @@ def run_lanes(
     fields_flat = {**lanes.own, **{n: v[:, :, :, 0] for n, v in lanes.values.items()}}
     state = fold(program.init(keys, drawn, flat(lanes.shared), flat(fields_flat), flat(lanes.limit), rows_used))
     if start is not None:
-        template = {**lanes.shared, **{n: v[:, :, 0] for n, v in fields_flat.items()}}
-        one = jax.tree.map(lambda x: x[0, 0], template)
-        config = program.config(one)
-        pick = jax.tree.map(lambda x: x[0, 0], problem)
-        params = program.algorithm.params(jax.tree.map(lambda x: x[0, 0, 0], state), pick, config)
         places = np.zeros((layout.slots, layout.rows), int) if seed_places is None else seed_places
-        state = begin(state, params, start, places, n_seeds, name)
+        state = begin(state, start, places, n_seeds, name)
 
     data = program.place((fold(keys), problem, lanes.shared, lanes.own, lanes.values))
     keys_, problem_, shared_, own_, values_ = data

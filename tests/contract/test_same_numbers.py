@@ -20,6 +20,7 @@ STEPS = 6
 DERIVED = {
     "attention_pruning": {"query", "key", "weights"},
     "contextual_bigram": {"transition", "stationary", "context", "pretrained"},
+    "nearest_neighbor": {"x", "q", "t"},
     "group_sparse": {"truth", "downstream_truth"},
 }
 

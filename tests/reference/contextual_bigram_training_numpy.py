@@ -236,13 +236,26 @@ def one_step(task: Task, pretrained: np.ndarray, theta: float, B: float, k: int)
     return math.sqrt(np.trace(V0 @ C @ V0.T @ C) / (B * task.mu[k])) * eta
 
 
-def recovery(task: Task, pretrained: np.ndarray, theta: float, B: float, threshold: float) -> list[float]:
-    """Chance that column k is thresholded at `threshold` (absolute) into its exact support, uniform weights."""
-    out = []
-    for k in range(task.N):
-        sd, kept = one_step(task, pretrained, theta, B, k), int(np.count_nonzero(task.Q[:, k]))
-        out.append(Phi(threshold / sd) ** (task.T - kept) * Phi((1 / kept - threshold) / sd) ** kept)
-    return out
+def recovered(q: np.ndarray, sd: float, T: int, share: float, nodes: int = 4001) -> float:
+    """Chance that, of T independent Gaussians with means q and otherwise 0, just the attended ones reach `share` times the largest.
+
+    Simpson's rule over the largest attended entry m > 0.
+    """
+    grid, total = np.linspace(max(q.min() - 9 * sd, 0), q.max() + 9 * sd, nodes), 0.0
+    weight = np.where(np.arange(nodes) % 2 == 1, 4.0, 2.0) * (grid[1] - grid[0]) / 3
+    weight[[0, -1]] /= 2
+    for m, w in zip(grid, weight, strict=True):
+        others = Phi(share * m / sd) ** (T - len(q))
+        for j in range(len(q)):
+            density = math.exp(-(((m - q[j]) / sd) ** 2) / 2) / (sd * math.sqrt(2 * math.pi))
+            total += w * density * others * math.prod(Phi((m - r) / sd) - Phi((share * m - r) / sd) for i, r in enumerate(q) if i != j)
+    return total
+
+
+def recovery(task: Task, pretrained: np.ndarray, theta: float, B: float, share: float) -> list[float]:
+    """Chance that column k is thresholded at `share` of its largest entry into its exact support."""
+    columns = [task.Q[task.Q[:, k] > 0, k] for k in range(task.N)]
+    return [recovered(q, one_step(task, pretrained, theta, B, k), task.T, share) for k, q in enumerate(columns)]
 
 
 def large_batch_noise(params: Pair, task: Task) -> tuple[np.ndarray, np.ndarray]:

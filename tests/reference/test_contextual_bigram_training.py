@@ -129,9 +129,9 @@ def test_transfer_start_and_one_step(config):
     rate = 1 / (theta * cb.inner(pretrained - reference.trivial, reference.P - reference.trivial, reference.mu))
     sd = np.sqrt(tr.large_batch_noise(start, reference)[0] / B) * rate
     agree(transfer.step_spread(drawn, config), sd, TIGHT, 0)
-    limit, Q = config.stage_threshold / config.sparsity.n, config.sparsity.n
-    chance = [tr.Phi(limit / s) ** (reference.T - Q) * tr.Phi((1 / Q - limit) / s) ** Q for s in sd]
-    agree(transfer.step_recovery(drawn, config), chance, 1e-11, 0)
+    Q = [column[column > 0] for column in np.asarray(drawn.context).T]
+    chance = [tr.recovered(q, s, reference.T, config.stage_threshold) for q, s in zip(Q, sd, strict=True)]
+    agree(transfer.step_recovery(drawn, config), chance, 1e-8, 0)
 
 
 def test_transfer_spread_is_the_quoted_one_for_a_small_weight():
@@ -140,7 +140,7 @@ def test_transfer_spread_is_the_quoted_one_for_a_small_weight():
     drawn, reference = problem(config), task(config)
     want = [tr.one_step(reference, np.asarray(drawn.pretrained), 1e-4, 40, k) for k in range(3)]
     agree(transfer.step_spread(drawn, config), want, 1e-3)
-    want = tr.recovery(reference, np.asarray(drawn.pretrained), 1e-4, 40, config.stage_threshold / 2)
+    want = tr.recovery(reference, np.asarray(drawn.pretrained), 1e-4, 40, config.stage_threshold)
     agree(transfer.step_recovery(drawn, config), want, 0.05)
 
 

@@ -101,7 +101,7 @@ def rate(in_groups, in_time, to_select, in_features, base=170):
 
 
 def downstream(frozen, trained, scratch, logistic, fit):
-    return lambda d: {"downstream_accuracy": where(d, "run", frozen=frozen, trained=trained, scratch=scratch, logistic=logistic, fit=fit)}
+    return lambda d: {"accuracy": where(d, "run", frozen=frozen, trained=trained, scratch=scratch, logistic=logistic, fit=fit)}
 
 
 def complexity(logistic, margin, in_groups):
@@ -109,13 +109,13 @@ def complexity(logistic, margin, in_groups):
 
     def values(d):
         error = 0.1 * (d.margin / 0.1) ** margin
-        return {"downstream_accuracy": 1 - error * xr.where(d.algorithm == "logistic", logistic * d[D] / 4, (d[D] / 4) ** in_groups)}
+        return {"accuracy": 1 - error * xr.where(d.algorithm == "logistic", logistic * d[D] / 4, (d[D] / 4) ** in_groups)}
 
     return values
 
 
 def features(frozen, scratch, logistic):
-    return lambda d: {"downstream_accuracy": where(d, "run", frozen=frozen, scratch=scratch, logistic=logistic)}
+    return lambda d: {"accuracy": where(d, "run", frozen=frozen, scratch=scratch, logistic=logistic)}
 
 
 CASES = {

@@ -149,12 +149,12 @@ def step_spread_by_trace(key: Array, config: Config) -> Compared:
 
 
 def step_recovery_sampled(key: Array, config: Config) -> Compared:
-    """Gaussian entries around Q, thresholded."""
+    """Gaussian entries around Q, thresholded at half of their largest."""
     problem, _ = every.setting(key, config)
     config = config.replace(switch_step=40, stage_threshold=0.5)
     sd, Q = transfer.step_spread(problem, config), problem.context
     A = Q[None] + sd[None, None, :] * jax.random.normal(key, (DRAWS, *Q.shape))
-    exact = jnp.all((0.5 * jnp.max(Q, axis=0)[None, None, :] <= A) == (Q > 0)[None], axis=1)
+    exact = jnp.all((0.5 * jnp.max(A, axis=1, keepdims=True) <= A) == (Q > 0)[None], axis=1)
     p = transfer.step_recovery(problem, config)
     return p, jnp.mean(exact.astype(float), axis=0), jnp.sqrt(p * (1 - p) / DRAWS) + 1 / DRAWS
 

@@ -6,12 +6,15 @@ deviations fit between 0 and the attended entries: the samples needed grow with 
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
-from jaxtheory.theories.contextual_bigram import model, noise, population
+from jaxtheory.theories.contextual_bigram import model, noise, population, sampling
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 from jaxtheory.theories.contextual_bigram.population import Alignment
+
+REACH, NODES = 8.0, 128  # of the integral over the largest entry: standard deviations on either side, nodes
 
 
 def pretrained_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
@@ -61,12 +64,26 @@ def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
 
 
 def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """Probability, per column, that the threshold theta0 max q keeps the support exactly, entries taken as independent and Gaussian:
+    """Probability, per column, that thresholding at theta0 max A keeps the support exactly, entries independent N(q_t, sd^2):
 
-    Phi(thr / sd)^(T - Q) prod_{q_t > 0} Phi((q_t - thr) / sd).   Source: derived. 1 for padded tokens.
+    sum_j E_{m ~ N(q_j, sd^2)} 1[m > 0] Phi(theta0 m / sd)^(T - Q) prod_{i != j} [Phi((m - q_i) / sd) - Phi((theta0 m - q_i) / sd)]
+
+    over which attended entry j is the largest, m. The expectation is Gauss-Legendre over m > 0, |m - q_j| <= 8 sd.
+    1 without noise and for padded tokens. Source: derived.
     """
-    Q, sd = problem.context, step_spread(problem, config)
-    limit = config.stage_threshold * jnp.max(Q, axis=0)
-    margin = jnp.where(Q > 0, Q - limit[None, :], limit[None, :]) / jnp.where(sd > 0, sd, 1)[None, :]
-    valid = config.length.mask()[:, None] & config.num_states.mask()[None, :]
-    return jnp.exp(jnp.sum(jnp.where(valid, norm.logcdf(margin), 0), axis=0))
+    _, weights = sampling.support(problem, config)
+    q, theta0 = weights.T, jnp.asarray(config.stage_threshold, float)  # (Q, N), zero beyond the attended entries
+    spread = step_spread(problem, config)
+    sd = jnp.where(spread > 0, spread, jnp.ones_like(spread))
+    others = config.length.real - jnp.sum(q > 0, axis=0).astype(sd.dtype)
+    low = jnp.maximum(-REACH, -q / sd[None, :])  # m = q + sd z > 0
+    nodes, weight = (jnp.asarray(x, sd.dtype)[:, None, None] for x in np.polynomial.legendre.leggauss(NODES))
+    z = low[None] + (REACH - low)[None] * (nodes + 1) / 2
+    m = q[None] + sd[None, None, :] * z  # (nodes, j, N)
+    inside = jnp.exp(others[None, None, :] * norm.logcdf(theta0 * m / sd[None, None, :]))
+    below = lambda cut: norm.cdf((cut[:, :, None] - q[None, None]) / sd[None, None, None, :])  # (nodes, j, i, N)  # noqa: E731
+    rival = (q > 0)[None, None] & ~jnp.eye(len(q), dtype=bool)[None, :, :, None]
+    kept = jnp.prod(jnp.where(rival, jnp.maximum(below(m) - below(theta0 * m), 0), 1), axis=2)
+    density = weight * (REACH - low)[None] / 2 * norm.pdf(z)
+    total = jnp.sum(jnp.where((q > 0)[None], density * inside * kept, 0), axis=(0, 1))
+    return jnp.where(spread > 0, total, 1)

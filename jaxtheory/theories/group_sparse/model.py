@@ -26,8 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxtheory.core import attention, draws
 from jaxtheory.core import config as fields
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size, size, static, traced
 
 TEST_SAMPLES = 1000
@@ -239,16 +239,9 @@ def scores(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Ar
 
 
 def select(z: Float[Array, "D D n"], config: Config) -> Float[Array, "D D n"]:
-    """The softmax of each column over its D keys; zero for padded keys and queries.
-
-    As `core.attention.softmax`, down the first axis. The maximum has no derivative here, which cancels anyway: to compare scores that
-    XLA rounds twice with their maximum gives 0/0 under autodiff.
-    """
+    """The softmax of each column over its D keys; zero for padded keys and queries."""
     D = config.num_groups
-    key = D.mask()[:, None, None]
-    top = jax.lax.stop_gradient(jnp.max(jnp.where(key, z, -jnp.inf), axis=0, keepdims=True))
-    weights = jnp.where(key, jnp.exp(jnp.where(key, z - top, 0)), 0)
-    S = weights / jnp.sum(weights, axis=0, keepdims=True)
+    S = attention.softmax(z, D.mask()[:, None, None], axis=0)
     return S if D.value is None else jnp.where(D.mask()[None, :, None], S, 0)
 
 

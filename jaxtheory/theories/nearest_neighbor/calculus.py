@@ -1,0 +1,62 @@
+"""Closed-form gradients of the layer and its exact reduction to two parameters.
+
+With e = dl/ds, that is s_k - 1[k = i*] for averaged labels, (f - y_{i*}) y_k for drawn ones, and 0 for the query:
+
+    g = dl/dz = (diag s - s s^T) e,   dW = E sum_k g_k h_k h_q^T,   dxi1 = E [sum_k g_k t_k + g_q],   dxi2 = -E g_q
+
+For averaged labels g_k = s_k (s_k - Q + s* - 1[k = i*]) and g_q = s_q (s* - Q) >= 0, so xi2 never falls.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxtheory.core import attention
+from jaxtheory.theories.nearest_neighbor import model
+from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
+
+
+def logit_gradient(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, "B N+1"]:
+    """g, the gradient of half a squared error in the logits, per prompt. Source: derived."""
+    averaged = prompts.y is None
+    e = s[:, :-1] - model.at_nearest(prompts).astype(s.dtype) if averaged else model.deviation(s, prompts)[:, None] * prompts.y
+    return attention.softmax_vjp(s, jnp.pad(e, ((0, 0), (0, 1))))
+
+
+def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Params:
+    """The gradient of `model.loss` in (xi1, xi2), or in W: the mean over batch.
+
+    The column of W that meets the query's y, which is 0, has gradient 0 on every prompt. Source: derived.
+    """
+    g = batch.weight[:, None] * logit_gradient(model.attend(params, batch, config), batch)
+    own = g[:, -1]
+    if isinstance(params, Reduced):
+        return Reduced(jnp.sum(g[:, :-1] * batch.t) + jnp.sum(own), -jnp.sum(own))
+    q, y = batch.q, jnp.zeros_like(batch.t) if batch.y is None else batch.y
+    at_x = jnp.sum(g[:, :-1, None] * batch.x, axis=1) + own[:, None] * q
+    keys = jnp.concatenate([at_x, jnp.sum(g[:, :-1] * y, axis=1)[:, None], own[:, None]], axis=1)
+    query = jnp.concatenate([q, jnp.zeros_like(own)[:, None], jnp.ones_like(own)[:, None]], axis=1)
+    return Full(keys.T @ query)
+
+
+def reduce(params: Params, config: Config) -> Reduced:
+    """(tr W_11 / d, -W_33), the structured matrix closest to W."""
+    if isinstance(params, Reduced):
+        return params
+    d = params.W.shape[0] - 2
+    inside = jnp.where(config.dimension.mask(), jnp.diag(params.W)[:d], 0)
+    return Reduced(jnp.sum(inside) / config.dimension.real, -params.W[-1, -1])
+
+
+def lift(params: Reduced, config: Config) -> Full:
+    """W = diag(xi1 I_d, 0, -xi2): the same function of a prompt."""
+    inside = jnp.where(config.dimension.mask(), params.xi1, 0)
+    return Full(jnp.diag(jnp.concatenate([inside, jnp.stack([jnp.zeros_like(params.xi2), -params.xi2])])))
+
+
+def rates(config: Config) -> Reduced:
+    """How fast xi1 and xi2 move when W moves at rate eta: eta / d and eta, as dL/dxi1 = tr dL/dW_11 while xi1 = tr W_11 / d.
+
+    Source: derived; the source leaves the 1/d out.
+    """
+    eta = jnp.asarray(config.learning_rate, float)
+    return Reduced(eta / config.dimension.real, eta)

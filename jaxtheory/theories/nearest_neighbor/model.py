@@ -1,0 +1,224 @@
+"""One softmax layer that answers with the label of the nearest neighbour in its prompt: config, prompts, parameters, forward pass and loss.
+
+    H = [h_1 .. h_N h_q] = [[x_1 .. x_N q], [y_1 .. y_N 0], [0 .. 0 1]],   x_i, q ~ U(S^(d-1)),   E y_i y_j = 1[i = j] given x, q
+    f_W(H) = [H softmax(H^T W h_q)]_(d+1) = sum_i s_i y_i,   i* = argmin_i |x_i - q|,   L = 1/2 E (f_W - y_{i*})^2
+
+Symbols, with their shapes:
+
+    d, N, B   dimension, examples in a prompt, prompts                       W (d+2, d+2)   attention matrix, W_0 = diag(xi0 I, 0, -sigma)
+    x (B, N, d), q (B, d), y (B, N)   examples, query, labels                t (B, N)       inner products <x_i, q>
+    s (B, N+1)   attention, the query's own weight s_q last                  s*, Q          s_{i*} and sum_{i <= N} s_i^2
+    xi1, xi2     W = diag(xi1 I_d, 0, -xi2), which gradient descent on the population keeps
+
+In this two-parameter form the logits are xi1 t_i and, for the query, xi1 - xi2: h_q^T W h_q = xi1 |q|^2 - xi2, not -xi2 as the talk has it.
+
+Only E y y^T = I matters to E (f - y_{i*})^2 = Q - 2 s* + 1, so labels are averaged exactly, unless the prompts bring theirs. Among equally
+near examples the one of smallest index counts. In padded arrays the last two rows and columns of W stay those of y and the 1.
+
+Source: arXiv 2411.10830 and the talk "Transformers Learn One-Nearest Neighbor In Context". Test sets under shift are at second hand (its
+appendix B).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxtheory.core import attention, draws
+from jaxtheory.core import config as fields
+from jaxtheory.core.config import Size, evaluation, size, static, traced
+
+
+class Config(fields.Config):
+    """Hyper-parameters of the prompts, the layer and its training."""
+
+    dimension: Size | int = size(4, "d", "dimension of examples and query", "[2, inf)")
+    context: Size | int = size(4, "N", "labelled examples in a prompt")
+    learning_rate: float = traced(1.0, "eta", "learning rate of W", "(0, inf)")
+    mask: float = traced(5.0, "sigma", "initial xi2, which keeps the query from attending to itself", "[0, inf)")
+    initial_alignment: float = traced(0.0, "xi0", "initial xi1; 0 in the source", "[0, inf)")
+    num_prompts: Size | int = size(4000, "B", "training prompts; fresh ones per step for the algorithm online")
+    num_test: Size | int = size(2000, "M", "test prompts")
+    separation: float = evaluation(0.1, "delta", "squared distance by which test sets under shift separate the nearest example", "[0, 4]")
+    labels: str = static("averaged", "labels", "training labels: averaged exactly, or drawn", ("averaged", "gaussian", "rademacher"))
+
+
+class Prompts(NamedTuple):
+    """Prompts with the weights of their mean."""
+
+    x: Any  # Float (B, N, d), None where only inner products are drawn
+    q: Any  # Float (B, d), or None
+    t: Float[Array, "B N"]
+    nearest: Int[Array, " B"]  # i*
+    y: Any  # Float (B, N), None where labels are averaged
+    weight: Float[Array, " B"]  # 1/B, zero on padded rows
+
+
+class Problem(NamedTuple):
+    """Training prompts; test prompts of the same law with drawn labels; and those examples with x_1 as query, before any shift."""
+
+    train: Prompts
+    test: Prompts
+    shift: Prompts
+
+
+class Reduced(NamedTuple):
+    """W = diag(xi1 I_d, 0, -xi2)."""
+
+    xi1: Float[Array, ""]
+    xi2: Float[Array, ""]
+
+
+class Full(NamedTuple):
+    """W as the source writes it."""
+
+    W: Float[Array, "d+2 d+2"]
+
+
+Params = Reduced | Full
+
+
+# Prompts
+
+
+def inner(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:
+    """<a, b> along the last axis."""
+    return jnp.sum(a * b, axis=-1)
+
+
+def closest(t: Float[Array, "B N"], config: Config) -> Int[Array, " B"]:
+    """i* = argmax_i t_i, the smallest index where there are several."""
+    return jnp.argmax(jnp.where(config.context.mask()[None, :], t, -jnp.inf), axis=1).astype(jnp.int32)
+
+
+def uniform_weights(count: Size | int) -> Float[Array, " B"]:
+    """1/B, zero on padded rows."""
+    count = Size.wrap(count)
+    return jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0)
+
+
+def larger(n: Size | int) -> Size:
+    """n + 1."""
+    n = Size.wrap(n)
+    return Size(n.cap + 1, None if n.value is None else n.value + 1)
+
+
+def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool = True) -> Prompts:
+    """Prompts with examples and query independent and uniform on the sphere; labels independent, +-1 for `rademacher`, else N(0, 1).
+
+    Point i = 0 is the query, a label comes before the d coordinates of its example.
+    """
+    d = config.dimension
+    points = draws.normal(key, count, larger(config.context), larger(d) if labelled else d)
+    y: Any = points[:, 1:, 0] if labelled else None
+    x = points[:, :, 1:] if labelled else points
+    return make_prompts(*_normalised(x), jnp.sign(y) if labelled and config.labels == "rademacher" else y, count, config)
+
+
+def _normalised(points: Float[Array, "B N+1 d"]) -> tuple[Float[Array, "B N d"], Float[Array, "B d"]]:
+    """Examples and query at unit length; zero stays."""
+    length = jnp.sqrt(inner(points, points))[..., None]
+    points = points / jnp.where(length > 0, length, 1)
+    return points[:, 1:], points[:, 0]
+
+
+def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) -> Prompts:
+    """Prompts of given examples, queries and labels."""
+    t = inner(x, q[:, None, :])
+    return Prompts(x, q, t, closest(t, config), y, uniform_weights(count))
+
+
+def at_example(prompts: Prompts) -> Prompts:
+    """The same examples with x_1 as query: by exchangeability as good as any."""
+    t = inner(prompts.x, prompts.x[:, :1]).at[:, 0].set((prompts.weight > 0).astype(prompts.t.dtype))
+    return prompts._replace(q=prompts.x[:, 0], t=t, nearest=jnp.zeros_like(prompts.nearest))
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """B training and M test prompts, and the test prompts at an example."""
+    train, test = jax.random.split(key)
+    shown = draw_prompts(test, config.num_test, config)
+    return Problem(draw_prompts(train, config.num_prompts, config, config.labels != "averaged"), shown, at_example(shown))
+
+
+def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
+    """The fixed training prompts: full-batch gradient descent."""
+    return problem.train
+
+
+def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Prompts:
+    """Every x_j, j != i*, with |x_j - q|^2 <= delta replaced by -x_j. Source: appendix B, at second hand.
+
+    With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a flipped example may lie nearer than delta.
+    """
+    near = (2 - 2 * prompts.t <= delta) & ~at_nearest(prompts) & config.context.mask()[None, :]
+    x = None if prompts.x is None else jnp.where(near[:, :, None], -prompts.x, prompts.x)
+    return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
+
+
+def relabelled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
+    """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are delta farther than the nearest, or more.
+
+    Source: the condition of the theorem on distribution shift; this way to meet it is ours.
+    """
+    best = picked(prompts.t, prompts)[:, None]
+    return prompts._replace(y=jnp.where(2 * (best - prompts.t) < delta, picked(prompts.y, prompts)[:, None], prompts.y))
+
+
+def at_nearest(prompts: Prompts) -> Bool[Array, "B N"]:
+    """Whether i = i*."""
+    return jnp.arange(prompts.t.shape[1], dtype=jnp.int32)[None, :] == prompts.nearest[:, None]
+
+
+def picked(values: Float[Array, "B N"], prompts: Prompts) -> Float[Array, " B"]:
+    """The value at i*: with `values` the labels, exact one-nearest-neighbour prediction."""
+    return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=1)
+
+
+# The layer
+
+
+def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
+    """xi1 = xi0, xi2 = sigma."""
+    return Reduced(jnp.asarray(config.initial_alignment, float), jnp.asarray(config.mask, float))
+
+
+def logits(params: Params, prompts: Prompts) -> Float[Array, "B N+1"]:
+    """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W stays 0.
+
+    xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
+    """
+    if isinstance(params, Reduced):
+        own = jnp.broadcast_to(params.xi1 - params.xi2, prompts.t.shape[:1])
+        return jnp.concatenate([params.xi1 * prompts.t, own[:, None]], axis=1)
+    d, W = prompts.q.shape[1], params.W
+    m = prompts.q @ W[:, :d].T + W[None, :, d + 1]
+    z = inner(prompts.x, m[:, None, :d])
+    if prompts.y is not None:
+        z = z + prompts.y * m[:, d : d + 1]
+    return jnp.concatenate([z, (inner(prompts.q, m[:, :d]) + m[:, d + 1])[:, None]], axis=1)
+
+
+def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B N+1"]:
+    """s = softmax of the logits, the query last."""
+    return attention.softmax(logits(params, prompts), jnp.append(config.context.mask(), True)[None, :])
+
+
+def deviation(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, " B"]:
+    """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where s* is near 1."""
+    best = picked(prompts.y, prompts)
+    return jnp.sum(s[:, :-1] * (prompts.y - best[:, None]), axis=1) - s[:, -1] * best
+
+
+def squared_errors(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, " B"]:
+    """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*} s_i + s_q)^2."""
+    if prompts.y is not None:
+        return deviation(s, prompts) ** 2
+    others = jnp.where(at_nearest(prompts), 0, s[:, :-1])
+    return jnp.sum(others**2, axis=1) + (jnp.sum(others, axis=1) + s[:, -1]) ** 2
+
+
+def loss(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Float[Array, ""]:
+    """L = 1/2 mean over prompts of (f - y_{i*})^2; in [0, 1] where labels are averaged."""
+    return jnp.sum(batch.weight * squared_errors(attend(params, batch, config), batch)) / 2
