@@ -95,7 +95,10 @@ def rate(in_groups, in_time, to_select, in_features, base=170):
         law = 0.3 * 4.0 ** (-2 / 3) * (d.step + 1e-9) ** (-1 / 3)
         loss = 0.3 * d[D] ** float(in_groups) * (d.step + 1e-9) ** in_time * (d.group_dim / 4) ** in_features
         missing = (0.1 * (d.step / (base * (d[D] / 4) ** to_select) + 1e-9) ** -0.7).clip(max=0.75)
-        return {"loss": loss, "test_loss": loss, "predicted_loss_rate": law, "relevant_attention_min": 1 - missing}
+        return {"loss": loss, "test_loss": loss, "predicted_loss_rate": law, "relevant_attention_min": 1 - missing} | {
+            "value_norm": d.step**-in_time,
+            "predicted_value_norm_rate": d.step ** (1 / 3),
+        }
 
     return values
 
