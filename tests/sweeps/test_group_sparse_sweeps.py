@@ -36,7 +36,7 @@ def test_full_figure_has_seeds_for_its_claims(name):
 
 def test_quick_figures_share_compilations_and_test_a_claim():
     programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for name in FIGURES for b in plan(name, True).buckets}
-    assert len(programs) <= 12
+    assert len(programs) <= 8
     assert any(len(plan(name, True).seeds) >= c.minimum for name, figure in FIGURES.items() for c in figure.claims)
 
 
@@ -134,7 +134,7 @@ CASES = {
     "rates of the source": ("groups_rate", rate(-1.0, -0.6, 3.0, 0.5, 15), "19 25"),
     "selection exponential in D": ("groups_rate", rate(-2 / 3, -1 / 3, -2.0, 0.0), "18 20 21 22 23 26"),
     "downstream as measured": ("groups_downstream", downstream(0.97, 0.85, 0.7, 0.93, 0.98), "27 28 29 31"),
-    "downstream far better": ("groups_downstream", downstream(0.94, 0.93, 0.85, 0.93, 0.8), "30"),
+    "downstream far better": ("groups_downstream", downstream(0.94, 0.95, 0.85, 0.93, 0.8), "30"),
     "complexity as in the theorem": ("groups_complexity", complexity(1.5, -0.5, 0), "32 33 34 35"),
     "complexity without gain": ("groups_complexity", complexity(0.9, 1.5, 2), ""),
     "features": ("groups_features", features(0.9, 0.7, 0.8), "36 37"),
