@@ -89,7 +89,7 @@ PRETRAINING = Figure(
         "buckets": "exact",
         "dtype": "float32",
     },
-    {"vary": {ETA: [0.5]}, "seeds": 2, "steps": 100, "record": [0, 1, 3, 10, 30, 100]},
+    {"vary": {ETA: [0.5]}, "seeds": 2, "steps": 100, "record": [0, 1, 3, 10, 30, 100], "buckets": "pad"},
     (
         Claim(
             "GS-1",
@@ -242,6 +242,7 @@ SAMPLES = Figure(
         "seeds": 2,
         "steps": 100,
         "record": [0, 10, 30, 100],
+        "buckets": "pad",
     },
     (
         Claim("GS-10", "measured", "What is missing from 1 falls with each fourfold n, by 5 % or more.", "holds", falls),

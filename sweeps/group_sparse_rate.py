@@ -86,8 +86,10 @@ def growth(data: xr.Dataset) -> xr.DataArray:
 
 def draw_rate(data: xr.Dataset) -> plot.Drawing:
     """Loss and attention in t, the loss at t = 500 and the time to select against D; dashed: the power laws with their constants."""
-    figure, axes = plot.panels(4, width=3.5, height=3.1, title=f"η = .25, d = 4, population by six numbers, {data.sizes['seed']} seeds")
     shown = [name for name in GROUPS if name in data.run]
+    whole = shown == GROUPS
+    title = f"η = .25, d = 4, population by six numbers, {data.sizes['seed']} seeds"
+    figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     for colour, name in enumerate(shown):
         values = data.sel(run=name).isel(step=slice(1, None)).dropna("step", how="all", subset=["loss"])
         plot.series(axes[0, 0], values.test_loss, "step", name, colour=colour, markers=False)
@@ -96,17 +98,18 @@ def draw_rate(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, 1], 1 - values.relevant_attention_min, "step", name, colour=colour, markers=False)
     plot.finish(axes[0, 0], "step t", "test loss", xscale="log", yscale="log")
     plot.finish(axes[0, 1], "step t", r"1 − least $S_{j^*j}$ over queries j", xscale="log", yscale="log")
-    if shown == GROUPS:
-        end = against_groups(data.test_loss).sel(step=T)
-        at = end.run.values
-        plot.series(axes[0, 2], end, "run", "six numbers")
-        gd = data.test_loss.sel(run=["gd, D = 4", "gd, D = 8"], step=T)
-        plot.series(axes[0, 2], gd.drop_vars("run").assign_coords(run=gd[D].values), "run", "gradient descent", colour=1)
-        plot.theory(axes[0, 2], at, against_groups(data.predicted_loss_rate).sel(step=T).isel(seed=0), r"$D^{-2/3}$, derived")
-        plot.theory(axes[0, 2], at, float(end.isel(run=0).mean()) * at[0] / at, r"$D^{-1}$, source", colour=3)
-        times = time_to_select(data)
-        plot.series(axes[0, 3], times, "run", "six numbers")
-        plot.theory(axes[0, 3], at, float(times.isel(run=0).mean()) * (at / at[0]) ** 3.0, r"$D^3$, source", colour=3)
+    if not whole:
+        return figure
+    end = against_groups(data.test_loss).sel(step=T)
+    at = end.run.values
+    plot.series(axes[0, 2], end, "run", "six numbers")
+    gd = data.test_loss.sel(run=["gd, D = 4", "gd, D = 8"], step=T)
+    plot.series(axes[0, 2], gd.drop_vars("run").assign_coords(run=gd[D].values), "run", "gradient descent", colour=1)
+    plot.theory(axes[0, 2], at, against_groups(data.predicted_loss_rate).sel(step=T).isel(seed=0), r"$D^{-2/3}$, derived")
+    plot.theory(axes[0, 2], at, float(end.isel(run=0).mean()) * at[0] / at, r"$D^{-1}$, source", colour=3)
+    times = time_to_select(data)
+    plot.series(axes[0, 3], times, "run", "six numbers")
+    plot.theory(axes[0, 3], at, float(times.isel(run=0).mean()) * (at / at[0]) ** 3.0, r"$D^3$, source", colour=3)
     for ax, label in ((axes[0, 2], f"test loss at t = {T}"), (axes[0, 3], f"steps to a least attention of {REACHED:g}")):
         plot.finish(ax, "groups D", label, xscale="log", yscale="log")
         ax.set_xticks([4, 6, 8, 12], ["4", "6", "8", "12"])
@@ -134,6 +137,7 @@ RATE = Figure(
         "seeds": 2,
         "steps": 200,
         "record": [0, 5, 10, 20, 30, 50, 80, 100, 140, 200],
+        "buckets": "pad",
     },
     (
         Claim(

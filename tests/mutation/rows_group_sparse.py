@@ -66,6 +66,11 @@ def one_more_group(original):
     return lambda *args: original(*args[:-1], args[-1].replace(num_groups=type(args[-1].num_groups)(args[-1].num_groups.cap + 1)))
 
 
+def tilted(original):
+    """Encodings that are not orthogonal."""
+    return lambda config: (lambda P: P + 0.1 * jnp.eye(len(P)))(original(config))
+
+
 def shifted_labels(batch):
     return batch._replace(y=-batch.y)
 
@@ -87,24 +92,20 @@ def also_other_groups(original):
 ROWS = [
     ("group_sparse", f"{ROOM}.{module}", name, build)
     for module, name, build in [
-        ("calculus", "gradient", scaled(-1)),
         ("calculus", "gradient", mean_over_queries),
         ("calculus", "gradient", changed(W12=jnp.negative, beta=jnp.negative)),
         ("calculus", "gradient", changed(W22=jnp.transpose)),
         ("calculus", "gradient", changed(beta=lambda beta: beta / 2)),
         ("model", "attend", rows_for_columns),
         ("model", "encodings", scaled(0.5)),
-        ("model", "encodings", one_more_group),
+        ("model", "encodings", tilted),
         ("model", "problem", changed(train=shifted_labels)),
-        ("model", "problem", changed(train=doubled_features)),
         ("model", "problem", changed(downstream=doubled_features)),
         ("model", "problem", with_config(relevant_group=next_group)),
         ("model", "moved", with_config(margin=lambda gamma: 0.9 * gamma)),
         ("model", "moved", with_config(relevant_group=next_group)),
         ("model", "moved", also_other_groups),
-        ("training", "step", overshoot),
         ("training", "step", with_config(learning_rate=lambda eta: 2 * eta)),
-        ("training", "downstream_step", overshoot),
         ("training", "downstream_step", one_late),
         ("training", "downstream_step", with_config(attention=lambda kind: "trained" if kind == "frozen" else "frozen")),
         ("training", "downstream_step", with_config(downstream_rate=lambda eta: 2 * eta)),
@@ -112,7 +113,6 @@ ROWS = [
         ("training", "logistic_step", one_late),
         ("training", "fit_step", overshoot),
         ("training", "fit_step", one_late),
-        ("population", "velocity", scaled(-1)),
         ("population", "velocity", changed(b=lambda b: 2 * b)),
         ("population", "velocity", changed(own=lambda own: 0 * own)),
         ("population", "velocity", changed(selected=lambda x: x / 2, pull=lambda x: x / 2, own=lambda x: x / 2)),
@@ -120,7 +120,6 @@ ROWS = [
         ("population", "embed", changed(W11=jnp.negative)),
         ("population", "project", changed(b=lambda b: b / 2)),
         ("population", "project", changed(pull=jnp.negative)),
-        ("training", "population_step", overshoot),
         ("training", "population_step", with_config(learning_rate=lambda eta: 2 * eta)),
         ("population", "first_step", scaled(-1)),
         ("population", "first_step", scaled(2)),
