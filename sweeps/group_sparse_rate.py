@@ -71,7 +71,7 @@ def in_features(data: xr.Dataset) -> Verdict:
     """|log| of the ratio of mean losses at d = 8 and d = 2."""
     loss = data.test_loss.sel(step=T).mean("seed")
     found = abs(float(np.log(loss.sel(run="d = 8, D = 6") / loss.sel(run="d = 2, D = 6"))))
-    return Verdict(found <= 0.15, found, 0.15, data.sizes["seed"])
+    return Verdict(found <= 0.2, found, 0.2, data.sizes["seed"])
 
 
 def late(data: xr.Dataset) -> xr.DataArray:
@@ -175,7 +175,7 @@ RATE = Figure(
             "holds",
             lambda d: verdicts.mean_between(growth(d), 0.97, 1.03),
         ),
-        Claim("GS-23", "derived", "The loss does not depend on d: within 15 % from d = 2 to 8.", "holds", in_features),
+        Claim("GS-23", "derived", "The loss does not depend on d: within 20 % from d = 2 to 8.", "holds", in_features),
         Claim(
             "GS-24",
             "measured",
