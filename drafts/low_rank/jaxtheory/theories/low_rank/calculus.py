@@ -1,0 +1,68 @@
+"""Closed gradients. With g = dL/dF (n, K), all sums over samples, p_l the attention row of query l and X the layer's input:
+
+    G_l = (1[l in S]/|S|) sum_k g_k a_(l),k o 1[h_l > 0],   D_l = W_O^T G_l = dL/dv_l
+    dW_O = sum_l G_l v_l^T,   dW_V^h = sum_l D_l (X p_l^h)^T,   e_l^h = (diag p_l - p_l p_l^T) X^T W_V^hT D_l
+    dW_Q^h = sum_l W_K^h X e_l x_l^T,   dW_K^h = sum_l W_Q^h x_l (X e_l)^T
+
+Earlier layers see D + their share of the later layer's gradient in its input. Kinks: strict h > 0 and margin < 1.
+Source: derived from equations (1)-(3).
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxtheory.core.attention import softmax_vjp
+from jaxtheory.theories.low_rank import model
+from jaxtheory.theories.low_rank.model import Batch, Config, Forward, Params, Problem
+
+
+def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, "n K"]:
+    """dL/dF: -y weight where margin < 1; for several classes -weight at y and +weight at the rival."""
+    active = jnp.where(model.margin(F, batch.label, config) < 1, batch.weight, 0)
+    if config.task == "binary":
+        return -(active * model.sign_of(batch.label, F.dtype))[:, None]
+    hot = lambda k: jax.nn.one_hot(k, F.shape[1], dtype=F.dtype)  # noqa: E731
+    return active[:, None] * (hot(model.rival(F, batch.label, config)) - hot(batch.label))
+
+
+def neuron_gradient(g: Float[Array, "n K"], hidden: Float[Array, "n L m"], problem: Problem, config: Config) -> Float[Array, "n L m"]:
+    """G: the gradient in h, zero where h <= 0."""
+    A, weight = model.output_weights(problem, config), model.query_weights(config)
+    if config.output == "shared":
+        each = (g @ A[:, :, 0])[:, None, :] * weight[None, :, None]
+    else:
+        each = jnp.einsum("bk,kml->blm", g, A * weight[None, None, :])
+    return jnp.where(hidden > 0, each, 0)
+
+
+def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+    """The gradient of `model.loss` in W_Q, W_K, W_V, W_O (top of this file)."""
+    seen = model.forward(params, batch.tokens, problem, config)
+    return pull_back(slope(seen.F, batch, config), seen, params, problem, config)
+
+
+def pull_back(g: Float[Array, "n K"], seen: Forward, params: Params, problem: Problem, config: Config) -> Params:
+    """The gradient of sum_n <g_n, F(X_n)> in the parameters."""
+    G = neuron_gradient(g, seen.hidden, problem, config)
+    dO = jnp.einsum("blm,bla->ma", G, seen.values)
+    D = G @ params.output
+    dQ, dK, dV = [], [], []
+    for layer in reversed(range(config.num_layers)):
+        X, q, k, p = seen.inputs[layer], seen.queries[layer], seen.keys[layer], seen.attention[layer]
+        C = jnp.einsum("bhlj,bje->bhle", p, X)
+        dV.append(jnp.einsum("bla,bhle->hae", D, C))
+        dC = jnp.einsum("bla,hae->bhle", D, params.value[layer])
+        e = softmax_vjp(p, jnp.einsum("bhle,bje->bhlj", dC, X))
+        dq, dk = jnp.einsum("bhlj,bhjq->bhlq", e, k), jnp.einsum("bhlj,bhlq->bhjq", e, q)
+        dQ.append(jnp.einsum("bhlq,bld->hqd", dq, X))
+        dK.append(jnp.einsum("bhlq,bld->hqd", dk, X))
+        if layer > 0:  # X = X_before + v_before: both get the gradient in X
+            D = (
+                jnp.einsum("bhlj,bhle->bje", p, dC)
+                + jnp.einsum("bhlq,hqd->bld", dq, params.query[layer])
+                + jnp.einsum("bhlq,hqd->bld", dk, params.key[layer])
+                + (D if layer + 1 < config.num_layers else 0)
+            )
+    stacked = lambda several: jnp.stack(several[::-1])  # noqa: E731
+    return Params(stacked(dQ), stacked(dK), stacked(dV), dO)

@@ -1,0 +1,62 @@
+"""The layer as the source writes it, token by token and neuron by neuron: slow second routes for the checks."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
+
+
+def queries(config: Config, L: int) -> Float[Array, " L"]:
+    """1 on the positions that are read out."""
+    S = jnp.asarray(config.num_queries, jnp.int32)
+    return ((jnp.arange(L, dtype=jnp.int32) < S) | (S == 0)).astype(float)
+
+
+def attention(params: Params, X: Float[Array, "L d"], config: Config) -> tuple[Float[Array, "ma L"], Float[Array, "H L L"]]:
+    """W_V X softmax(..) of the last layer for one sample, columns v_l, and its attention, [head, query, key]."""
+    Z = X.T
+    for layer in range(config.num_layers):
+        rows = []
+        out = jnp.zeros((params.value.shape[2], Z.shape[1]))
+        for h in range(config.num_heads):
+            scores = Z.T @ params.key[layer, h].T @ params.query[layer, h] @ Z  # column l: query l
+            weights = jnp.exp(scores) / jnp.sum(jnp.exp(scores), axis=0, keepdims=True)
+            rows.append(weights.T)
+            out = out + params.value[layer, h] @ Z @ weights
+        Z = Z + out if layer + 1 < config.num_layers else out
+    return Z, jnp.stack(rows)
+
+
+def neurons(params: Params, X: Float[Array, "L d"], problem: Problem, config: Config) -> Float[Array, "K m"]:
+    """f_ki, the part of neuron i in F_k, for one sample."""
+    v, _ = attention(params, X, config)
+    read = queries(config, len(X))
+    active = jnp.maximum(params.output @ v, 0) * read[None, :]
+    A = jnp.broadcast_to(problem.signs, (*problem.signs.shape[:2], len(X))) / jnp.sqrt(jnp.asarray(len(params.output), float))
+    return jnp.sum(A * active[None], axis=2) / jnp.sum(read)
+
+
+def outputs(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, "n K"]:
+    """F of each sample."""
+    return jax.vmap(lambda X: jnp.sum(neurons(params, X, problem, config), axis=1))(batch.tokens)
+
+
+def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, ""]:
+    """max(0, 1 - y F), or max(0, 1 + F_k - F_y) for the worst k, averaged over the samples."""
+    if config.task == "binary":
+        y = jnp.where(batch.label == 0, 1.0, -1.0)
+        return jnp.mean(jnp.maximum(0, 1 - y * F[:, 0]))
+    total = jnp.zeros(())
+    for n in range(len(F)):
+        total = total + sum(
+            jax.nn.one_hot(batch.label[n], F.shape[1])[y]
+            * jnp.max(jnp.stack([jnp.zeros(()), *(1 + F[n, k] - F[n, y] for k in range(F.shape[1]) if k != y)]))
+            for y in range(F.shape[1])
+        )
+    return total / len(F)
+
+
+def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
+    """The mean hinge loss."""
+    return hinge(outputs(params, batch, problem, config), batch, config)

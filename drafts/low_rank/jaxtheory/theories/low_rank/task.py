@@ -1,0 +1,141 @@
+"""What a run is given: patterns, samples whose label is the majority of two kinds of tokens, output signs, and the start.
+
+    exact counts    nrel tokens of a pattern of class y, nconf of another class, per of each irrelevant pattern, in random order
+    random counts   each of the nrel + nconf tokens is of the first class with probability nrel / (nrel + nconf), the label is the majority
+                    (ties: the first class); each irrelevant token is any irrelevant pattern
+
+One of a class's patterns, uniform, serves all its tokens of a sample; where they occur together, the tokens take them in turn.
+Source: sections III-A and IV; "the fraction of different patterns the same among all data" is read as exact counts.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import draws
+from jaxtheory.core.config import Size
+from jaxtheory.theories.low_rank.model import Batch, Config, Problem, indices, length
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """Draw training and test set, signs of A, W_O(0) / xi, directions of the start and an order of the neurons."""
+    for_data, for_model = jax.random.split(key)
+    U = patterns(config)
+    train, test = datasets(for_data, U, config)
+    return Problem(train, test, U, *start(for_model, config))
+
+
+def start(key: Array, config: Config) -> tuple[Float[Array, "K m T"], Float[Array, "m ma"], Float[Array, "d d"], Float[Array, " m"]]:
+    """Signs of A, W_O(0) / xi, basis of W_Q(0) and W_K(0), order of the neurons."""
+    m, d = config.num_neurons, config.dimension
+    outputs = config.num_classes if config.task == "multiclass" else Size(1)
+    positions = length(config) if config.output == "per_token" else Size(1)
+    for_signs, for_normal, for_basis, for_order = jax.random.split(key, 4)
+    signs = draws.masked(jnp.where(draws.uniform(for_signs, outputs, m, positions) < 0.5, -1, 1), outputs, m, positions)
+    return (
+        signs.astype(float),
+        draws.normal(for_normal, m, config.value_dim),
+        rotation(for_basis, config) if config.num_heads > 1 else draws.masked(jnp.eye(d.cap), d, d),
+        draws.uniform(for_order, m).astype(float),
+    )
+
+
+def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
+    """A random rotation, rows orthonormal: Gram-Schmidt, twice, on Gaussian rows; zero beyond d."""
+    d = config.dimension
+
+    def row(i: Array, Q: Float[Array, "d d"]) -> Float[Array, "d d"]:
+        v = G[i]
+        for _ in range(2):
+            v = v - (Q @ v) @ Q
+        size = jnp.sqrt(jnp.sum(v**2))
+        return Q.at[i].set(v / jnp.where(size > 0, size, 1))
+
+    G = draws.normal(key, d, d)
+    return jax.lax.fori_loop(0, d.n, row, jnp.zeros_like(G))
+
+
+def patterns(config: Config) -> Float[Array, "M d"]:
+    """U: e_1..e_M or the given ones, with mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2."""
+    M, d = config.num_patterns, config.dimension
+    if config.given is None:
+        U = draws.masked(jnp.eye(M.cap, d.cap), M, d)
+    else:
+        rows = jnp.asarray(config.given, float)
+        U = jnp.zeros((M.cap, d.cap)).at[: rows.shape[0], : rows.shape[1]].set(rows)
+    c = jnp.asarray(config.coherence, float)
+    return U.at[1].set(c * U[0] + jnp.sqrt(1 - c**2) * U[1])
+
+
+def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch, Batch]:
+    """Training and test set; one draw, a key per sample."""
+    sizes = (config.num_samples, config.num_test)
+    keys = jnp.concatenate([jax.random.split(k, n.cap) for k, n in zip(jax.random.split(key), sizes, strict=True)])
+    place = jnp.concatenate([indices(n.cap) for n in sizes])
+    kept = jnp.concatenate([n.mask() for n in sizes])
+    tokens, label, pattern = jax.vmap(lambda k, i: one_sample(k, i, U, config))(keys, place)
+    tokens, label, pattern = (jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern))
+    cut = sizes[0].cap
+    return tuple(  # type: ignore[return-value]
+        Batch(tokens[part], label[part], pattern[part], weights(n)) for part, n in zip((slice(cut), slice(cut, None)), sizes, strict=True)
+    )
+
+
+def weights(n: Size | int) -> Float[Array, " n"]:
+    """1/n, zero beyond."""
+    n = Size.wrap(n)
+    return jnp.where(n.mask(), 1 / jnp.asarray(n.real, float), 0)
+
+
+def one_sample(
+    key: Array, index: Int[Array, ""], U: Float[Array, "M d"], config: Config
+) -> tuple[Float[Array, "L d"], Int[Array, ""], Int[Array, " L"]]:
+    """Tokens (L, d), class and patterns (L,) of one sample; `index` sets the class where labels are balanced."""
+    L, C, R = length(config), config.num_classes, config.num_relevant_patterns
+    relevant, both = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
+    for_choice, for_place, for_noise = jax.random.split(key, 3)
+    u = draws.uniform(for_choice, 4)
+    v = draws.uniform(for_place, L, 1 if config.counts == "exact" else 2)
+    below = lambda share, n: jnp.minimum((share * jnp.asarray(n, jnp.float32)).astype(jnp.int32), jnp.asarray(n, jnp.int32) - 1)  # noqa: E731
+    first = index % C.n if config.labels == "balanced" else below(u[0], C.n)
+    second = (first + 1 + below(u[1], C.n - 1)) % C.n
+    slot, label = indices(L.cap), first
+    if config.counts == "exact":
+        is_first, turn = slot < relevant, jnp.where(slot < relevant, slot, slot - relevant)
+        other = R.n + (slot - both) % jnp.maximum(config.num_patterns.n - R.n, 1)
+    else:
+        is_first, turn = v[:, 1] < jnp.asarray(relevant, jnp.float32) / jnp.asarray(both, jnp.float32), slot
+        other = R.n + below(v[:, 1], config.num_patterns.n - R.n)
+        votes = jnp.sum(is_first & (slot < both)).astype(jnp.int32)
+        label = jnp.where(2 * votes >= both, first, second)
+
+    def of_class(c: Array, share: Array) -> Array:
+        """The pattern of class c in each slot."""
+        n = (R.n - 1 - c) // C.n + 1
+        return c + C.n * (turn % n if config.occurrence == "together" else below(share, n))
+
+    voting = jnp.where(is_first, of_class(first, u[2]), of_class(second, u[3]))
+    order = jnp.argsort(jnp.where(L.mask(), v[:, 0], jnp.inf))
+    pattern = draws.masked(jnp.where(slot < both, voting, other)[order], L)
+    return tokens_of(pattern, draws.normal(for_noise, L, config.dimension), U, config), label, pattern
+
+
+def tokens_of(pattern: Int[Array, " L"], z: Float[Array, "L d"], U: Float[Array, "M d"], config: Config) -> Float[Array, "L d"]:
+    """mu + sigma z; or the same over its norm; or mu + sigma z / |z|."""
+    sigma = jnp.asarray(config.noise, z.dtype)
+    x = U[pattern] + sigma * (_unit(z) if config.noise_law == "bounded" else z)
+    return draws.masked(_unit(x) if config.noise_law == "unit" else x, length(config))
+
+
+def _unit(x: Float[Array, "L d"]) -> Float[Array, "L d"]:
+    """Rows over their norms, zero for zero."""
+    norm = jnp.sqrt(jnp.sum(x**2, axis=1, keepdims=True))
+    return x / jnp.where(norm > 0, norm, 1)
+
+
+def sample(key: Array, problem: Problem, config: Config) -> Batch:
+    """B distinct training samples, drawn afresh in every step."""
+    B, train = config.batch_size, problem.train
+    chosen = draws.distinct(key, config.num_samples, B.cap)
+    tokens, label, pattern = (draws.masked(x[chosen], B) for x in (train.tokens, train.label, train.pattern))
+    return Batch(tokens, label, pattern, weights(B))

@@ -1,0 +1,105 @@
+"""Real data for the same layer: windows of bytes from two kinds of text, a random vector for each byte.
+
+A source is a pair of folders, or a file with lines label<TAB>text of two labels; without one, the packages asyncio and email of the running
+Python. Windows start anywhere in the first four fifths of a class's bytes for training, in the last fifth for testing.
+"""
+
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxtheory.core import draws
+from jaxtheory.core.config import InputError, Size
+from jaxtheory.theories.low_rank import model, task
+from jaxtheory.theories.low_rank.model import Batch, Config, Problem
+
+Corpus = tuple[np.ndarray, np.ndarray]  # bytes of each class
+PACKAGES = ("asyncio", "email")
+TRAIN = 0.8
+
+
+def read(source: Any = None) -> Corpus:
+    """The bytes of both classes: a pair of folders (class 0, class 1), one label<TAB>text file (labels sorted), or None.
+
+    Raises InputError where nothing can be read.
+    """
+    if source is None:
+        library = Path(sysconfig.get_paths()["stdlib"])
+        source = tuple(library / name for name in PACKAGES)
+    if isinstance(source, tuple | list):
+        if len(source) != 2:
+            raise InputError(f"source has {len(source)} folders: give two, one for each class")
+        first, second = (_folder(Path(folder)) for folder in source)
+    else:
+        first, second = _labelled(Path(source))
+    return first, second
+
+
+def _folder(folder: Path) -> np.ndarray:
+    """All files below a folder that are UTF-8 text, in order of their paths."""
+    texts = []
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if path.is_file() and "__pycache__" not in path.parts:
+            raw = path.read_bytes()
+            try:
+                raw.decode()
+            except UnicodeDecodeError:
+                continue
+            texts.append(raw)
+    if not texts:
+        raise InputError(f"{folder}: no folder with text files")
+    return np.frombuffer(b"\n".join(texts), np.uint8)
+
+
+def _labelled(file: Path) -> Corpus:
+    """The texts of each label in one file."""
+    if not file.is_file():
+        raise InputError(f"{file}: no such file; give two folders, or a file with lines label<TAB>text")
+    texts: dict[str, list[str]] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        label, tab, text = line.partition("\t")
+        if not tab:
+            raise InputError(f"{file}, line {number}: no tab between label and text")
+        texts.setdefault(label, []).append(text)
+    if len(texts) != 2:
+        raise InputError(f"{file}: {len(texts)} labels ({', '.join(sorted(texts))}), expected two")
+    return tuple(np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts))  # type: ignore[return-value]
+
+
+def problem_of(corpus: Corpus) -> Callable[[Array, Config], Problem]:
+    """The function `problem` of a corpus: the rest of the room does not change. No token counts as relevant; L is as configured."""
+
+    def problem(key: Array, config: Config) -> Problem:
+        """Windows of both classes in turn, each byte a vector of N(0, 1/d) entries, the same all over a run."""
+        for_vectors, for_train, for_test, for_model = jax.random.split(key, 4)
+        L, d = model.length(config), config.dimension
+        if min(len(part) for part in corpus) * (1 - TRAIN) < 2 * L.cap:
+            raise InputError(f"the smaller class has {min(map(len, corpus))} bytes: windows of L = {L.cap} need at least {10 * L.cap}")
+        vectors = draws.normal(for_vectors, 256, d) / jnp.sqrt(jnp.asarray(d.real, float))
+
+        def windows(key: Array, n: Size | int, low: float, high: float) -> Batch:
+            n = Size.wrap(n)
+            label = model.indices(n.cap) % 2
+            share = draws.uniform(key, n)
+            at = jnp.arange(L.cap)[None, :]
+            found = []
+            for text in corpus:
+                cut = text[int(low * len(text)) : int(high * len(text))]
+                begin = (share * (len(cut) - L.cap)).astype(int)
+                found.append(jnp.asarray(cut)[begin[:, None] + at])
+            chosen = jnp.where(label[:, None] == 0, found[0], found[1])
+            tokens = draws.masked(vectors[chosen.astype(jnp.int32)], n, L)
+            pattern = jnp.full((n.cap, L.cap), config.num_patterns.cap, jnp.int32)
+            return Batch(tokens, label, pattern, task.weights(n))
+
+        train = windows(for_train, config.num_samples, 0.0, TRAIN)
+        test = windows(for_test, config.num_test, TRAIN, 1.0)
+        return Problem(train, test, task.patterns(config), *task.start(for_model, config))
+
+    return problem

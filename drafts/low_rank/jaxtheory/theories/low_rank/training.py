@@ -1,0 +1,70 @@
+"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), and LoRA: W = W(0) + B A with B, A trained by the same steps."""
+
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core import draws
+from jaxtheory.core.theory import Algorithm
+from jaxtheory.theories.low_rank import calculus, model
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
+
+State = TypeVar("State")
+
+
+class Factors(NamedTuple):
+    """B (.., rows, r) and A (.., r, columns) of each matrix, in two Params."""
+
+    up: Params
+    down: Params
+
+
+def step(_key: Array, _t: Array, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+    """W <- W - eta dL/dW for all four. Source: equation (5)."""
+    return descended(state, calculus.gradient(state, batch, problem, config), config)
+
+
+def descended(state: State, gradient: State, config: Config) -> State:
+    """state - eta gradient."""
+    return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, gradient)
+
+
+def shown(state: Params, _problem: Problem, _config: Config) -> Params:
+    """The state is the parameters."""
+    return state
+
+
+# LoRA
+
+
+def init_lora(key: Array, problem: Problem, config: Config) -> Factors:
+    """A ~ N(0, 1 / columns), B = 0. The scale alpha / r of B A is 1."""
+    r, d, m_a = config.lora_rank, config.dimension, config.value_dim
+    start, columns = model.initial(problem, config), (d, d, d, m_a)
+
+    def down(k: Array, W: Array, n: Any) -> Array:
+        return draws.normal(k, *W.shape[:-2], r, n) / jnp.sqrt(jnp.asarray(n.real, W.dtype))
+
+    up = jax.tree.map(lambda W: jnp.zeros((*W.shape[:-1], r.cap), W.dtype), start)
+    return Factors(up, Params(*map(down, jax.random.split(key, 4), start, columns)))
+
+
+def merged(state: Factors, problem: Problem, config: Config) -> Params:
+    """W(0) + B A."""
+    return jax.tree.map(lambda W, B, A: W + B @ A, model.initial(problem, config), *state)
+
+
+def factor_gradient(state: Factors, batch: Batch, problem: Problem, config: Config) -> Factors:
+    """dL/dB = dL/dW A^T and dL/dA = B^T dL/dW."""
+    slope = calculus.gradient(merged(state, problem, config), batch, problem, config)
+    return Factors(jax.tree.map(lambda g, A: g @ A.mT, slope, state.down), jax.tree.map(lambda g, B: B.mT @ g, slope, state.up))
+
+
+def lora_step(_key: Array, _t: Array, state: Factors, batch: Batch, problem: Problem, config: Config) -> Factors:
+    """B <- B - eta dL/dB, A <- A - eta dL/dA."""
+    return descended(state, factor_gradient(state, batch, problem, config), config)
+
+
+ALGORITHMS = {"sgd": Algorithm(model.init, step, shown), "lora": Algorithm(init_lora, lora_step, merged)}

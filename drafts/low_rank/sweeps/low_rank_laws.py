@@ -1,0 +1,295 @@
+"""arXiv 2406.17167 beyond two patterns: the rank law, coherent patterns, strong noise, few dimensions."""
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+import jaxtheory
+from jaxtheory import Figure, plot, verdicts
+from jaxtheory.theories.low_rank import Config, truncation
+
+MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
+THEORY, PAPER, claim = MAIN.THEORY, MAIN.PAPER, MAIN.claim
+TRUNCATED = THEORY._replace(analyses=truncation)
+
+
+def last(values: xr.DataArray) -> xr.DataArray:
+    """The values at the last recorded step."""
+    return values.isel(step=-1, drop=True)
+
+
+# The rank law: R relevant patterns, C classes, independent or together
+
+TASKS: dict[str, Any] = {
+    "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4"],
+    "num_relevant_patterns": [2, 4, 6, 4, 3, 6, 4],
+    "num_classes": [2, 2, 2, 2, 3, 6, 2],
+    "task": ["binary"] * 4 + ["multiclass"] * 3,
+    "occurrence": ["independent"] * 3 + ["together"] + ["independent"] * 3,
+    "num_relevant": [9, 9, 9, 8, 9, 9, 9],
+    "num_confusion": [3, 3, 3, 2, 3, 3, 3],
+}
+MORE = ["R=4", "R=6", "K=2 R=4"]  # more patterns than classes, independent
+
+
+def law(data: xr.Dataset, matrices: list[str]) -> xr.DataArray:
+    """The ranks that the law gives."""
+    return data.predicted_gap_rank_law.isel(step=0, seed=0, drop=True).sel(matrix=matrices)
+
+
+def relative(data: xr.Dataset, matrices: list[str], beyond: int) -> xr.DataArray:
+    """s_(r + beyond) / s_1 at the rank r of the law."""
+    s = last(data.singular_values).sel(matrix=matrices)
+    return s.sel(index=law(data, matrices).astype(int) + beyond).drop_vars("index") / s.sel(index=1, drop=True)
+
+
+def cost(data: xr.Dataset, less: int = 0) -> xr.DataArray:
+    """What truncation to the number of classes, less some, costs."""
+    return data.truncated_loss.sel(rank=data.num_classes - less).drop_vars("rank") - data.truncated_loss.isel(rank=-1, drop=True)
+
+
+def draw_ranks(data: xr.Dataset) -> plot.Drawing:
+    """Singular values over the largest, and the loss by rank, for some tasks."""
+    cases = [str(c) for c in data.case.values]
+    figure, axes = plot.panels(
+        4, 2, title=f"R relevant patterns, K outputs: singular values and truncation, {data.sizes['seed']} seeds", width=3.3
+    )
+    s = last(data.singular_values) / last(data.singular_values).sel(index=1)
+    for ax, matrix in zip(axes[0], data.matrix.values, strict=True):
+        for colour, case in enumerate(cases):
+            plot.series(ax, s.sel(case=case, matrix=matrix).isel(index=slice(0, 8)), "index", case, colour=colour)
+        ax.set_ylim(1e-4, 1.5)
+        plot.finish(ax, "index", f"singular value / largest, {matrix}", yscale="log", legend=False)
+    for colour, case in enumerate(cases):
+        values = data.truncated_loss.sel(case=case).isel(rank=slice(0, 8))
+        plot.series(axes[1, 0], values, "rank", case, colour=colour)
+    plot.finish(axes[1, 0], "all changes cut to rank r", "test hinge loss", legend=False)
+    axes[1, 3].legend(*axes[1, 0].get_legend_handles_labels(), frameon=False, loc="center")
+    axes[1, 3].set_axis_off()
+    for ax, values, label in (
+        (axes[1, 1], last(data.gap_rank), "largest-gap rank"),
+        (axes[1, 2], data.predicted_gap_rank_law.isel(step=0), "rank of the law"),
+    ):
+        plot.heat(ax, values.mean("seed"), "matrix", "case", label=label, digits=1)
+        plot.finish(ax, "", "", legend=False)
+    return figure
+
+
+RANK_LAW = Figure(
+    "rank_law",
+    f"{PAPER}, remark 1, beyond R = 2",
+    TRUNCATED,
+    Config(num_test=100),
+    {"zip": TASKS, "seeds": 8, "steps": 180, "record": [0, 180], "dtype": "float32"},
+    {"zip": {name: values[:3] for name, values in TASKS.items()}, "seeds": 2, "steps": 120, "record": [0, 120]},
+    (
+        claim(
+            48,
+            "corrected: independently occurring patterns",
+            "W_Q, W_K: s_R is at least .15 of s_1, R the number of relevant patterns that occur independently.",
+            "holds",
+            lambda d: verdicts.at_least(relative(d, ["WQ", "WK"], 0), 0.15),
+        ),
+        claim(
+            49,
+            "corrected: independently occurring patterns",
+            "W_Q, W_K: the next one is at most .05 of s_1.",
+            "holds",
+            lambda d: verdicts.at_most(relative(d, ["WQ", "WK"], 1), 0.05),
+        ),
+        claim(
+            50,
+            "corrected: classes",
+            "W_V, W_O: s_C is at least .15 of s_1, the next at most .15, C the number of classes.",
+            "holds",
+            lambda d: verdicts.at_most(xr.concat([0.15 - relative(d, ["WV", "WO"], 0), relative(d, ["WV", "WO"], 1) - 0.15], "which"), 0.0),
+        ),
+        claim(
+            51,
+            f"{PAPER}, remark 1",
+            "With more relevant patterns than classes W_V and W_O have the rank of the patterns: s_R is at least .15 of s_1.",
+            "refuted",
+            lambda d: verdicts.at_least(
+                (
+                    last(d.singular_values).sel(matrix=["WV", "WO"]).sel(index=d.num_relevant_patterns)
+                    / last(d.singular_values).sel(matrix=["WV", "WO"], index=1)
+                ).sel(case=MORE),
+                0.15,
+            ),
+        ),
+        claim(
+            52,
+            "corrected: classes",
+            "Rank C suffices: it costs at most .02.",
+            "holds",
+            lambda d: verdicts.at_most(cost(d), 0.02),
+        ),
+        claim(
+            53,
+            f"{PAPER}, remark 1",
+            "With more relevant patterns than classes rank R - 1 costs .02 or more.",
+            "refuted",
+            lambda d: verdicts.at_least(
+                (d.truncated_loss.sel(rank=d.num_relevant_patterns - 1).drop_vars("rank") - d.truncated_loss.isel(rank=-1, drop=True)).sel(
+                    case=MORE
+                ),
+                0.02,
+            ),
+        ),
+        claim(
+            54,
+            f"{PAPER}, remark 1",
+            "Patterns that always occur together count as one: R = 4 together gives W_Q and W_K rank 2, s_3 at most .05 of s_1.",
+            "holds",
+            lambda d: verdicts.at_most(relative(d, ["WQ", "WK"], 1).sel(case="R=4 together"), 0.05),
+        ),
+    ),
+    draw_ranks,
+)
+
+# Failure signatures
+
+
+def drop_two(data: xr.Dataset) -> xr.DataArray:
+    """What truncation to rank 2 costs."""
+    return data.truncated_loss.sel(rank=2) - data.truncated_loss.isel(rank=-1)
+
+
+def key_gap(data: xr.Dataset) -> xr.DataArray:
+    """s_2 / s_3 of the change of W_K."""
+    s = last(data.singular_values).sel(matrix="WK")
+    return s.sel(index=2, drop=True) / s.sel(index=3, drop=True)
+
+
+def draw_failures(data: xr.Dataset) -> plot.Drawing:
+    """Phase diagrams over coherence and noise."""
+    figure, axes = plot.panels(4, title=f"Coherent patterns and noise (S1), {data.sizes['seed']} seeds", width=3.4)
+    s = last(data.singular_values).sel(matrix="WV")
+    for ax, values, label, digits in (
+        (axes[0, 0], last(data.loss), "test hinge loss", 2),
+        (axes[0, 1], data.truncated_loss.sel(rank=1) - data.truncated_loss.isel(rank=-1), "cost of rank 1", 2),
+        (axes[0, 2], key_gap(data), r"$s_2 / s_3$ of $\Delta W_K$", 1),
+        (axes[0, 3], s.sel(index=2) / s.sel(index=1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
+    ):
+        plot.heat(ax, values.mean("seed"), "coherence", "noise", label=label, digits=digits)
+        plot.finish(ax, "cosine of $\\mu_1$ and $\\mu_2$", "noise σ", legend=False)
+    return figure
+
+
+FAILURES = Figure(
+    "rank_failures",
+    "summary of arXiv 2406.17167, failure signatures",
+    TRUNCATED,
+    Config(num_test=100),
+    {
+        "vary": {"coherence": [0.0, 0.3, 0.6, 0.9], "noise": [0.0, 0.1, 0.2, 0.4]},
+        "seeds": 8,
+        "steps": 120,
+        "record": [0, 120],
+        "dtype": "float32",
+    },
+    {"vary": {"coherence": [0.0, 0.9], "noise": [0.1]}, "seeds": 2},
+    (
+        claim(
+            62,
+            "summary, failure signatures",
+            "Coherence breaks learning: at cosine .9 and sigma = .1 the loss after 120 steps is at least .3.",
+            "refuted",
+            lambda d: verdicts.at_least(last(d.loss).sel(coherence=0.9, noise=0.1), 0.3),
+        ),
+        claim(
+            63,
+            "summary, failure signatures",
+            "Rank 2 still suffices everywhere: it costs at most .02.",
+            "holds",
+            lambda d: verdicts.at_most(drop_two(d), 0.02),
+        ),
+        claim(
+            640,
+            "summary, failure signatures",
+            "Both together do: at cosine .9 and sigma = .4 it is at least .4.",
+            "holds",
+            lambda d: verdicts.at_least(last(d.loss).sel(coherence=0.9, noise=0.4), 0.4),
+        ),
+        claim(
+            641,
+            "summary, failure signatures",
+            "Coherence takes the second direction from W_K: at cosine .9 and sigma = .1 s_2 is at most .1 of s_1.",
+            "holds",
+            lambda d: verdicts.at_most(
+                (last(d.singular_values).sel(matrix="WK", index=2) / last(d.singular_values).sel(matrix="WK", index=1)).sel(
+                    coherence=0.9, noise=0.1
+                ),
+                0.1,
+            ),
+        ),
+        claim(
+            64,
+            "summary, failure signatures",
+            "Noise closes the gap of W_K: at sigma = .4, orthogonal patterns, s_2 / s_3 is at most 10.",
+            "holds",
+            lambda d: verdicts.at_most(key_gap(d).sel(coherence=0.0, noise=0.4), 10.0),
+        ),
+    ),
+    draw_failures,
+)
+
+SHAPES: dict[str, Any] = {
+    "shape": ["20, 20", "mb=1", "mb=2", "mb=4", "ma=1", "ma=2", "ma=4"],
+    "query_dim": [20, 1, 2, 4, 20, 20, 20],
+    "value_dim": [20, 20, 20, 20, 1, 2, 4],
+}
+
+
+def draw_capacity(data: xr.Dataset) -> plot.Drawing:
+    """Loss and error over the width of queries and values, against the number of relevant patterns."""
+    figure, axes = plot.panels(2, title=f"Query and value dimensions against R relevant patterns, {data.sizes['seed']} seeds", width=4.2)
+    for ax, name, label in ((axes[0, 0], "loss", "test hinge loss"), (axes[0, 1], "error", "test error")):
+        plot.heat(ax, last(data[name]).mean("seed"), "shape", "num_relevant_patterns", label=label)
+        plot.finish(ax, "", "relevant patterns R", legend=False)
+        ax.tick_params(axis="x", rotation=45)
+    return figure
+
+
+CAPACITY = Figure(
+    "rank_capacity",
+    "summary of arXiv 2406.17167, failure signatures",
+    THEORY._replace(analyses=lambda params, problem, config: {}),
+    Config(truncation_rank=1),
+    {
+        "zip": SHAPES,
+        "vary": {"num_relevant_patterns": [2, 6]},
+        "seeds": 8,
+        "steps": 160,
+        "record": {"loss": [0, 160], "error": [0, 160]},
+        "dtype": "float32",
+    },
+    {"zip": {name: values[:2] for name, values in SHAPES.items()}, "vary": {"num_relevant_patterns": [2]}, "seeds": 2},
+    (
+        claim(
+            65,
+            "summary, failure signatures",
+            "Fewer query dimensions than relevant patterns break learning: at mb = 1 the error is at least .1 for every R.",
+            "refuted",
+            lambda d: verdicts.at_least(last(d.error).sel(shape="mb=1"), 0.1),
+        ),
+        claim(
+            66,
+            "summary, failure signatures",
+            "Fewer value dimensions than classes do: at ma = 1 the loss is at least .2 for every R.",
+            "refuted",
+            lambda d: verdicts.at_least(last(d.loss).sel(shape="ma=1"), 0.2),
+        ),
+        claim(
+            67,
+            "measured: a sign needs one dimension",
+            "Every shape learns: the test error is at most .02, for every R.",
+            "holds",
+            lambda d: verdicts.at_most(last(d.error), 0.02),
+        ),
+    ),
+    draw_capacity,
+)
+
+FIGURES: Any = (RANK_LAW, FAILURES, CAPACITY)
