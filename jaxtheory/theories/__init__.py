@@ -6,7 +6,7 @@ from jaxtheory.core.config import InputError, suggest
 from jaxtheory.core.files import load as load
 from jaxtheory.core.theory import Theory
 
-_ROOMS = ("random_walk", "attention_pruning", "contextual_bigram", "nearest_neighbor", "group_sparse")
+_ROOMS = ("random_walk", "attention_pruning", "contextual_bigram", "nearest_neighbor", "group_sparse", "low_rank")
 
 
 def names() -> tuple[str, ...]:

@@ -12,7 +12,14 @@ from jaxtheory.core.config import canonical, fields
 from jaxtheory.theories import get, names
 
 # float32: allowed |closed - autodiff| over the largest entry; both are float32, so this is rounding of sums over batches and tokens
-FLOAT32 = {"random_walk": 2e-5, "attention_pruning": 2e-4, "contextual_bigram": 2e-5, "nearest_neighbor": 2e-5, "group_sparse": 2e-5}
+FLOAT32 = {
+    "random_walk": 2e-5,
+    "attention_pruning": 2e-4,
+    "contextual_bigram": 2e-5,
+    "nearest_neighbor": 2e-5,
+    "group_sparse": 2e-5,
+    "low_rank": 2e-5,
+}
 
 
 @pytest.mark.parametrize("name", names())

@@ -22,6 +22,7 @@ DERIVED = {
     "contextual_bigram": {"transition", "stationary", "context", "pretrained"},
     "nearest_neighbor": {"x", "q", "t"},
     "group_sparse": {"truth", "downstream_truth"},
+    "low_rank": {"tokens", "basis"},  # tokens over norms, and Gram-Schmidt; Gaussian tokens are bit for bit (tests/theories/low_rank)
 }
 
 

@@ -18,8 +18,9 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Forward, Params, Pr
 
 
 def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, "n K"]:
-    """dL/dF: -y weight where margin < 1; for several classes -weight at y and +weight at the rival."""
-    active = jnp.where(model.margin(F, batch.label, config) < 1, batch.weight, 0)
+    """dL/dF: -y weight where margin < 1; for several classes -weight at y and +weight at the rival. NaN where F is: divergence shows."""
+    margin = model.margin(F, batch.label, config)
+    active = jnp.where(jnp.isnan(margin), jnp.nan, jnp.where(margin < 1, batch.weight, 0))
     if config.task == "binary":
         return -(active * model.sign_of(batch.label, F.dtype))[:, None]
     hot = lambda k: jax.nn.one_hot(k, F.shape[1], dtype=F.dtype)  # noqa: E731
@@ -27,13 +28,13 @@ def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
 
 
 def neuron_gradient(g: Float[Array, "n K"], hidden: Float[Array, "n L m"], problem: Problem, config: Config) -> Float[Array, "n L m"]:
-    """G: the gradient in h, zero where h <= 0."""
+    """G: the gradient in h, zero where h <= 0; h may be NaN."""
     A, weight = model.output_weights(problem, config), model.query_weights(config)
     if config.output == "shared":
         each = (g @ A[:, :, 0])[:, None, :] * weight[None, :, None]
     else:
         each = jnp.einsum("bk,kml->blm", g, A * weight[None, None, :])
-    return jnp.where(hidden > 0, each, 0)
+    return jnp.where(hidden <= 0, 0, each)
 
 
 def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import draws
 from jaxtheory.core.config import Size
-from jaxtheory.theories.low_rank.model import Batch, Config, Problem, indices, length
+from jaxtheory.theories.low_rank.model import Batch, Config, Problem, indices, length, rounded
 
 
 def problem(key: Array, config: Config) -> Problem:
@@ -123,7 +123,7 @@ def one_sample(
 def tokens_of(pattern: Int[Array, " L"], z: Float[Array, "L d"], U: Float[Array, "M d"], config: Config) -> Float[Array, "L d"]:
     """mu + sigma z; or the same over its norm; or mu + sigma z / |z|."""
     sigma = jnp.asarray(config.noise, z.dtype)
-    x = U[pattern] + sigma * (_unit(z) if config.noise_law == "bounded" else z)
+    x = U[pattern] + rounded(sigma * (_unit(z) if config.noise_law == "bounded" else rounded(z)))
     return draws.masked(_unit(x) if config.noise_law == "unit" else x, length(config))
 
 
