@@ -37,6 +37,11 @@ def final(values: xr.DataArray) -> xr.DataArray:
     return values.sel(step=values.steps).drop_vars("step")
 
 
+def last(values: xr.DataArray) -> xr.DataArray:
+    """The values at the last recorded step."""
+    return values.isel(step=-1, drop=True)
+
+
 def of(values: Any, names: Any) -> Any:
     """Some settings."""
     return values.sel(setting=names)

@@ -10,7 +10,7 @@ from jaxtheory import Figure, plot, verdicts
 from jaxtheory.theories.low_rank import Config, head_loss, truncation
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
-THEORY, claim = MAIN.THEORY, MAIN.claim
+THEORY, claim, last = MAIN.THEORY, MAIN.claim, MAIN.last
 SHAPES: dict[str, Any] = {
     "shape": ["1 head", "2 heads", "4 heads", "2 layers", "2 layers of 2 heads"],
     "num_heads": [1, 2, 4, 1, 2],
@@ -21,11 +21,6 @@ SHAPES: dict[str, Any] = {
 def looked_at(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     """Truncation and head pruning."""
     return {"head_pruned_loss": head_loss(params, problem, config), **truncation(params, problem, config)}
-
-
-def last(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last recorded step."""
-    return values.isel(step=-1, drop=True)
 
 
 def third(data: xr.Dataset) -> xr.DataArray:
@@ -51,20 +46,18 @@ def without(data: xr.Dataset, heads: int) -> xr.DataArray:
 
 
 def draw_heads(data: xr.Dataset) -> plot.Drawing:
-    """Singular values of all matrices over the largest (each its own line), loss by rank, loss by heads removed, attention in t."""
+    """The largest singular values of any change over its first, loss by rank, loss by heads removed, attention in t."""
     figure, axes = plot.panels(4, title=f"Heads and layers (P1), {data.sizes['seed']} seeds", width=3.4)
     s = last(data.singular_values) / last(data.singular_values).isel(index=0)
     for colour, shape in enumerate(data["shape"].values):
-        for k in range(data.sizes["matrix"]):
-            values = s.sel(shape=shape).isel(matrix=k, index=slice(0, 5)).assign_coords(index=range(1, 6))
-            if bool(values.notnull().all()):
-                plot.series(axes[0, 0], values, "index", str(shape) if k == 0 else "", colour=colour)
+        values = s.sel(shape=shape).isel(index=slice(0, 5)).assign_coords(index=range(1, 6)).max("matrix")
+        plot.series(axes[0, 0], values, "index", str(shape), colour=colour)
         rank = data.truncated_loss.sel(shape=shape).isel(rank=slice(0, 5)).assign_coords(rank=range(1, 6))
         plot.series(axes[0, 1], rank, "rank", str(shape), colour=colour)
         heads = data.head_pruned_loss.sel(shape=shape).assign_coords(removed_heads=range(data.sizes["removed_heads"]))
         plot.series(axes[0, 2], heads.dropna("removed_heads", how="all"), "removed_heads", str(shape), colour=colour)
         plot.series(axes[0, 3], data.relevant_query_attention.sel(shape=shape), "step", str(shape), colour=colour)
-    plot.finish(axes[0, 0], "index", "singular value / largest, all changes", yscale="log")
+    plot.finish(axes[0, 0], "index", "singular value / first, worst change", yscale="log")
     plot.finish(axes[0, 1], "all changes cut to rank r", "test hinge loss", legend=False)
     plot.finish(axes[0, 2], "heads removed, in all layers", "test hinge loss", legend=False)
     plot.finish(axes[0, 3], "step t", "attention of relevant queries", legend=False)
@@ -96,9 +89,9 @@ HEADS = Figure(
         claim(
             83,
             "summary, next check 1",
-            "Truncation to rank 1 costs at least .05.",
+            "Truncation to rank 1 costs at least .03.",
             "holds",
-            lambda d: verdicts.at_least(cost(d, 1), 0.05),
+            lambda d: verdicts.at_least(cost(d, 1), 0.03),
         ),
         claim(
             84,

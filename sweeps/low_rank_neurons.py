@@ -11,7 +11,7 @@ from jaxtheory import Figure, Verdict, plot, verdicts
 from jaxtheory.theories.low_rank import Config, analyses, curves
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
-THEORY, PAPER, claim, final, of = MAIN.THEORY, MAIN.PAPER, MAIN.claim, MAIN.final, MAIN.of
+THEORY, PAPER, claim, final, of, last = MAIN.THEORY, MAIN.PAPER, MAIN.claim, MAIN.final, MAIN.of, MAIN.last
 SHARED = ["S1", "S1p", "G"]
 NEURONAL = THEORY._replace(
     analyses=lambda params, problem, config: {
@@ -19,11 +19,6 @@ NEURONAL = THEORY._replace(
     }
 )
 PRUNED = THEORY._replace(analyses=lambda params, problem, config: {"pruned_loss": curves(params, problem, config)})
-
-
-def last(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last recorded step."""
-    return values.isel(step=-1, drop=True)
 
 
 # Figure 3 and corollary 1
@@ -246,7 +241,7 @@ def draw_small(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, 1], share_small(data.sel(at), False), "noise", f"inactive, nconf = {count}", colour=colour + 3)
     plot.finish(axes[0, 0], "noise σ", "share of small neurons")
     plot.finish(axes[0, 1], "noise σ", "share that stays small", "own class mean at t = 0")
-    plot.finish(axes[0, 2], "noise σ", "dead on both means, t = 0", r"dashed: $1/2 - \theta/2\pi$")
+    plot.finish(axes[0, 2], "noise σ", "dead on both means, t = 0", r"dashed: $1/2 - \theta/2\pi$", legend=False)
     axes[0, 2].set_ylim(0.25, 0.5)
     return figure
 

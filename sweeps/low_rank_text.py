@@ -11,7 +11,7 @@ from jaxtheory.theories.low_rank import TEXT, text_theory
 
 def draw_text(data: xr.Dataset) -> plot.Drawing:
     """Loss in t, singular values of the changes, loss by rank, loss by the share of neurons pruned."""
-    figure, axes = plot.panels(4, title=f"Windows of 48 bytes, asyncio against email, {data.sizes['seed']} seeds", width=3.3)
+    figure, axes = plot.panels(4, title=f"Windows of 96 bytes, asyncio against email, {data.sizes['seed']} seeds", width=3.3)
     for colour, name in enumerate(("loss", "error")):
         plot.series(axes[0, 0], data[name], "step", f"test {name}", colour=colour)
     plot.finish(axes[0, 0], "step t", "on the last fifth of the texts")
@@ -36,7 +36,7 @@ FIGURE = Figure(
     "summary of arXiv 2406.17167, next check 2",
     text_theory(),
     TEXT,
-    {"seeds": 8, "steps": 400, "record": [0, 50, 100, 200, 300, 400], "dtype": "float32"},
+    {"seeds": 8, "steps": 600, "record": [0, 75, 150, 300, 450, 600], "dtype": "float32"},
     {"seeds": 2, "steps": 20, "record": [0, 20]},
     (),
     draw_text,

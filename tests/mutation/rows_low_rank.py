@@ -54,8 +54,9 @@ def overshoot(original):
 
 
 next_class = given(Batch, lambda batch: batch._replace(label=(batch.label + 1) % 2))
+next_test_class = given(Problem, lambda made: made._replace(test=made.test._replace(label=(made.test.label + 1) % 2)))
 shared_signs = given(Problem, lambda made: made._replace(signs=jnp.roll(made.signs, 1, axis=1)))
-other_start = given(Problem, lambda made: made._replace(normal=made.normal[::-1]))
+other_start = given(Problem, lambda made: made._replace(normal=2 * made.normal))
 turned = given(Problem, lambda made: made._replace(patterns=made.patterns[::-1]))
 all_queries = with_config(num_queries=0)
 more_queries = with_config(num_queries=2)
@@ -147,13 +148,13 @@ _TABLE = {
     },
     "pruning": {
         "contributions": (negated, halved, shared_signs, all_queries),
-        "curves": (flipped, other_start, next_class, result(lambda x: x[:, ::-1]), result(lambda x: jnp.roll(x, 40, axis=0))),
+        "curves": (flipped, other_start, next_test_class, result(lambda x: x[:, ::-1]), result(lambda x: jnp.roll(x, 40, axis=0))),
         "removed": (one_more,),
     },
     "analyses": {
         "class_means": (halved, turned, with_config(num_irrelevant_each=0)),
         "activity": (negated, turned),
-        "singular_values": (doubled, other_start, last_column_first),
+        "singular_values": (doubled, last_column_first),
         "gap_rank": (one_more,),
         "truncation": (
             entry("truncated_loss", lambda x: x[::-1]),
@@ -163,7 +164,7 @@ _TABLE = {
             other_start,
         ),
         "attention_mass": (halved, first_field(lambda x: 2 * x), last_field(lambda x: 2 * x)),
-        "projections": (negated, turned, other_start, result(lambda x: x.mT)),
+        "projections": (negated, turned, result(lambda x: x.mT)),
         "head_loss": (flipped, doubled),
     },
     "predictions": {

@@ -19,7 +19,9 @@ S1P = Config(init_diagonal=0.01)  # the paper prints delta^2 I with delta = 0.1
 P1 = Config(output="per_token", learning_rate=3.0)
 P1P = Config(output="per_token", learning_rate=3.0, init_diagonal=0.01)
 G = Config(init_diagonal=0.2, output_scale=0.01)
-TEXT = Config(dimension=32, query_dim=32, value_dim=32, num_relevant=48, num_confusion=0, num_irrelevant_each=0)
+TEXT = Config(
+    dimension=32, query_dim=32, value_dim=32, num_relevant=96, num_confusion=0, num_irrelevant_each=0, num_samples=2000, learning_rate=3.0
+)
 
 THEORY = Theory(
     name="low_rank",

@@ -209,7 +209,7 @@ def _attention_mass(attention: Array, batch: Batch, config: Config) -> tuple[Arr
     for n in range(len(batch.label)):
         per_query = sum(attention[n, h] @ own[n].astype(float) for h in range(config.num_heads)) / config.num_heads
         every.append(jnp.mean(per_query))
-        mine.append(jnp.sum(per_query * own[n]) / jnp.maximum(jnp.sum(own[n]), 1))
+        mine.append(jnp.sum(jnp.where(own[n], per_query, 0)) / jnp.maximum(jnp.sum(own[n].astype(float)), 1))
     return jnp.mean(jnp.stack(every)), jnp.mean(jnp.stack(mine))
 
 

@@ -102,8 +102,8 @@ def test_text_from_labelled_lines_and_bad_sources(tmp_path):
     lines.write_text("no tab\n")
     with pytest.raises(InputError, match="line 1: no tab"):
         text.read(lines)
-    with pytest.raises(InputError, match="at least 480"):
-        text.problem_of((np.zeros(400, np.uint8), np.zeros(900, np.uint8)))(KEY, TEXT)
+    with pytest.raises(InputError, match="at least 960"):
+        text.problem_of((np.zeros(900, np.uint8), np.zeros(1900, np.uint8)))(KEY, TEXT)
 
 
 def test_the_default_text_is_there():

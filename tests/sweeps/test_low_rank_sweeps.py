@@ -1,0 +1,379 @@
+"""The figures of low_rank: valid in full and quick mode, few compilations, and claims that react to the data."""
+
+import functools
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+import jaxtheory
+from jaxtheory.core.files import load
+from jaxtheory.engine.request import schedule
+
+SWEEPS = Path(__file__).parents[2] / "sweeps"
+FIGURES = {f.name: f for file in sorted(SWEEPS.glob("low_rank*.py")) for f in load(file).FIGURES}
+ROOM = jaxtheory.theories.get("low_rank")
+R = 2  # relevant patterns, the first ones
+
+
+@functools.cache
+def plan(name, quick):
+    config, request = jaxtheory.claims.arguments(FIGURES[name], quick)
+    return jaxtheory.plan(FIGURES[name].theory, config, **request)
+
+
+def test_claims_and_figures_have_names_of_their_own():
+    ids = sorted(int(claim.id.removeprefix("LR-")) for figure in FIGURES.values() for claim in figure.claims)
+    assert len(FIGURES) == sum(len(load(file).FIGURES) for file in SWEEPS.glob("low_rank*.py"))
+    assert ids == list(range(1, len(ids) + 1)) and [name for name, f in FIGURES.items() if not f.claims] == ["rank_text"]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_full_figure_has_seeds_for_its_claims(name):
+    assert len(plan(name, False).seeds) >= max([8, *(claim.minimum for claim in FIGURES[name].claims)])
+
+
+def test_quick_figures_share_compilations_and_test_a_claim():
+    programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for name in FIGURES for b in plan(name, True).buckets}
+    assert len(programs) <= 13
+    assert any(len(plan(name, True).seeds) >= c.minimum for name, figure in FIGURES.items() for c in figure.claims)
+
+
+# Claims on made-up results: which of them hold
+
+
+@functools.cache
+def entries(name):
+    """The inner dimensions of all that a figure's dataset holds, step first for metrics and predictions, and their lengths in one run."""
+    theory, config = FIGURES[name].theory, FIGURES[name].config
+
+    def run(key):
+        problem = theory.problem(key, config)
+        params = theory.init(key, problem, config)
+        predicted = theory.predict(problem, config, np.zeros(1, np.int32))
+        return theory.metrics(params, problem, config), predicted, theory.analyses(params, problem, config)
+
+    metrics, predicted, analyses = jax.eval_shape(run, jax.random.key(0))
+    dims = {n: ("step", *ROOM.dims.get(n, ())) for n in metrics} | {n: ROOM.dims.get(n, ()) for n in analyses}
+    dims |= {f"predicted_{n.replace(':', '_')}": ("step", *ROOM.dims.get(n.partition(":")[0], ())) for n in predicted}
+    shapes = {n: (1, *v.shape) for n, v in metrics.items()} | {n: v.shape for n, v in analyses.items()}
+    return dims, {dim: n for word, shape in shapes.items() for dim, n in zip(dims[word], shape, strict=True)}
+
+
+@functools.cache
+def table(name):
+    """The coordinates of a figure's dataset; a dimension without labels has its places in `at_DIM`."""
+    axes, sweep, config = plan(name, False).axes, FIGURES[name].sweep, FIGURES[name].config
+    coords = {"seed": list(plan(name, False).seeds), "step": schedule(sweep["record"], [sweep["steps"]])[0].astype(int)}
+    coords |= {a.name: list(a.labels) for a in axes}
+    coords |= {word: (a.name, list(v)) for a in axes for word, v in a.values.items() if word != a.name}
+    fields = [{word: v[i] for word, v in a.values.items() if hasattr(config, word)} for a in axes for i in range(len(a.labels))]
+    for labels in (ROOM.coords(config.replace(**values)) for values in fields):
+        coords |= {dim: list(v) for dim, v in labels.items() if len(v) > len(coords.get(dim, ()))}
+    places = {f"at_{dim}": (dim, np.arange(n)) for dim, n in entries(name)[1].items() if dim not in coords}
+    return xr.Dataset(coords=coords).assign(places)
+
+
+def made_up(name, values):
+    """The dataset of values: NaN at steps that the figure does not record and beyond a run's own."""
+    d, data = table(name), table(name)
+    which = schedule(FIGURES[name].sweep["record"], [FIGURES[name].sweep["steps"]])[1]
+    for word, value in values(d).items():
+        dims = (*(a.name for a in plan(name, False).axes), "seed", *entries(name)[0][word])
+        whole = xr.DataArray(np.zeros([d.sizes[dim] for dim in dims]), dims=dims) + value
+        assert whole.dims == dims, word
+        if "step" in dims and not word.startswith("predicted_"):
+            recorded = d.step if which is None else sorted(which[word])
+            whole = whole.where(d.step.isin(recorded) & (d.step <= d.coords.get("steps", np.inf)))
+        data[word] = whole
+    return data.drop_vars([v for v in data.data_vars if v.startswith("at_")])
+
+
+def by(d, dim, values, other=0.0):
+    """A value for some labels of a dimension, another elsewhere."""
+    return xr.DataArray([values.get(label, other) for label in d[dim].values.tolist()], {dim: d[dim].values}, [dim])
+
+
+def shared(d, inside, outside):
+    """A value for the settings with one vector a, another for P1 and P1p."""
+    return xr.where(d.setting.isin(["P1", "P1p"]), outside, inside)
+
+
+def at_end(d, end, before):
+    return xr.where(d.step == d.steps, end, before)
+
+
+def spectrum(d, first, second, third):
+    """The largest singular value, the second, and all others."""
+    return xr.where(d["index"] == 1, first, xr.where(d["index"] == 2, second, third))
+
+
+def truncations(d, one, two, error, shared_end, own_end, value, key):
+    """Costs of the ranks 1 and 2 and of rank 1 of W_V, W_O and of W_K alone; G is the other way round."""
+    printed = d.setting != "G"
+    costs = xr.where(printed, by(d, "rank", {1: one, 2: two}), by(d, "rank", {1: 0.5 - one, 2: 0.5 - two}))
+    return {
+        "truncated_loss": 0.01 + costs,
+        "truncated_error": error * printed,
+        "alone_truncated_loss": 0.01 + xr.where(printed, by(d, "cut", {"WK": key}, value), 0.2 - value),
+        "relevant_attention": at_end(d, shared(d, shared_end, own_end), 0.3),
+        "truncated_attention": 0.5 - 0.3 * costs,
+        "truncated_query_attention": 0.6 - costs,
+    }
+
+
+def keys(d, gap, growth=1.0):
+    """W_K with s_2 / s_3 = gap and a largest value that grows or shrinks; the others flat."""
+    return {"singular_values": xr.where(d.matrix == "WK", spectrum(d, 200 + growth * d.step, 0.01 * gap, 0.01), 1.0)}
+
+
+def neurons(d, small, large, random, cut, ratio, share, changes):
+    """Losses in three orders and after truncation; norms jump by ratio in G and, second, elsewhere; changes of S1, S1p and of P1, P1p."""
+    return {
+        "pruned_loss": xr.where(d.order == "small", small, xr.where(d.order == "random", random, large)),
+        "pruned_truncated_loss": cut,
+        "small_ratio": at_end(d, by(d, "setting", {"G": ratio[0]}, ratio[1]), 1.5),
+        "small_fraction": at_end(d, by(d, "setting", {"G": share}), 0.9),
+        "small_changes": at_end(d, shared(d, *changes), 0.0),
+    }
+
+
+def knee(d, at):
+    """Loss .01 up to a share, in the mean over seeds, and steep from there."""
+    return 0.01 + 4 * (d.rate - at - 0.1 * (d.seed % 2) + 0.05).clip(min=0)
+
+
+def theorem(d, cross, rows, columns, rest, cosine, norm):
+    """Blocks of P with relevant diagonal 1; the cosine of large neurons with their pattern; sqrt(m) times the norm of the small half."""
+    i, j = d.at_left, d.at_pattern
+    relevant = xr.where(i == j, 1.0, cross)
+    large = d.at_neuron >= d.sizes["neuron"] / 2
+    norms = xr.where(large, 0.5, norm / d.sizes["neuron"] ** 0.5)
+    return {
+        "projections": xr.where(j < R, xr.where(i < R, relevant, rows), xr.where(i < R, columns, rest)),
+        "neuron_class": d.at_neuron % R,
+        "neuron_norms": norms,
+        "neuron_projections": cosine * norms * (large & (d.at_pattern == d.at_neuron % R)),
+    }
+
+
+def diagonal(d, exponent):
+    return {"projections": (d.at_left == d.at_pattern) * d.steps**exponent}
+
+
+def noiseless(d, row, values, scores):
+    """A row's entries are powers of a sign; s_3 of the first step in S1's W_V, W_O and in P1's W_Q, W_K."""
+    first = xr.where(d.setting == "S1", by(d, "matrix", {"WQ": 0.2, "WK": 0.2}, values), by(d, "matrix", {"WV": 0.2, "WO": 0.2}, scores))
+    return {
+        "projections": xr.where(d.projection == "WK", row ** d.at_pattern.astype(float), 1.0),
+        "singular_values": spectrum(d, 1.0, 1.0, xr.where(d.step == 1, first, 0.2)),
+    }
+
+
+def predicted_ranks(d):
+    several = xr.where(d.occurrence == "independent", d.num_relevant_patterns, d.num_classes)
+    return xr.where(d.matrix.isin(["WQ", "WK"]), several, d.num_classes)
+
+
+def ranks(d, found, needed):
+    """Singular values .6 of the largest up to a rank, losses that need another rank."""
+    return {
+        "predicted_gap_rank_law": predicted_ranks(d),
+        "singular_values": xr.where(d.step > 0, spectrum(d, 1.0, 0.6, 0.6).where(d["index"] <= found, 0.01), 1.0),
+        "truncated_loss": xr.where(d["rank"] >= needed, 0.01, 0.5),
+    }
+
+
+def small_set(d, sign, quiet, noisy, dead):
+    """Two fifths of the neurons are small without noise; active on the mean of their class are the large ones (+) or the small ones (-)."""
+    large, own = d.at_neuron >= 0.4 * d.sizes["neuron"], d.at_class_mean == d.at_neuron % 2
+    return {
+        "neuron_class": d.at_neuron % 2,
+        "neuron_norms": xr.where(large, 1.0, 0.01) + 1e-5 * d.at_neuron,
+        "neuron_start": sign * xr.where(large == own, 1.0, -1.0),
+        "small_fraction": xr.where(d.step > 0, xr.where(d.noise == 0, quiet, noisy), 0.7),
+        "dead_neurons": xr.where(d.step == 0, dead, 0.9),
+        "predicted_dead_neurons_angle": xr.where(d.step == 0, 0.41, np.nan),
+        "predicted_small_fraction_angle": 0.41,
+        "predicted_small_fraction_own_mean": xr.where(d.noise == 0, 0.41, 0.21),
+    }
+
+
+def failures(d, coherent, both, two, second, gap):
+    """Losses at cosine .9 and sigma = .1 and .4, the cost of rank 2, s_2 / s_1 and s_2 / s_3 where the claims look."""
+    top, mild, loud = d.coherence == 0.9, d.noise == 0.1, d.noise == 0.4
+    ratio = xr.where(top & mild, second, 0.3)
+    s = spectrum(d, 1.0, ratio, ratio / xr.where(loud & (d.coherence == 0), gap, 30.0))
+    return {
+        "loss": xr.where(top & mild, coherent, xr.where(top & loud, both, 0.2)),
+        "truncated_loss": 0.2 + by(d, "rank", {1: 0.5, 2: two}),
+        "singular_values": xr.where((d.matrix == "WK") & (d.step > 0), s, 1.0),
+    }
+
+
+def narrow(d, error, loss):
+    """The error of one query dimension and the loss of one value dimension."""
+    return {"error": by(d, "shape", {"mb=1": error}), "loss": by(d, "shape", {"ma=1": loss})}
+
+
+def gains(d, gain):
+    return {"relevant_query_attention": 0.3 + gain * (d.step > 0)}
+
+
+def starts(d, one, per):
+    """What attention gains at xi = .1, by delta, with one vector and with one per position."""
+    gain = xr.where(d.output == "shared", by(d, "init_diagonal", one), by(d, "init_diagonal", per))
+    return gains(d, gain * (d.output_scale == 0.1))
+
+
+def falling(d, time):
+    """A loss that falls exponentially at a time scale."""
+    return {"loss": np.exp(-d.step / time)}
+
+
+def alpha(d):
+    return d.num_relevant / (d.num_relevant + d.num_confusion + 18)
+
+
+def lora(d, first, full):
+    """The loss of rank 1, and of full training cut to rank 1."""
+    return {
+        "loss": xr.where(d.step == d.step[-1], by(d, "run", {"LoRA 1": first}, 0.005), 0.5),
+        "truncated_loss": 0.005 + (d.run == "all weights") * by(d, "rank", {1: full}),
+    }
+
+
+def drifts(d, **exponents):
+    return {"balance_drift": at_end(d, 0.1 * d.learning_rate ** by(d, "law", exponents), 0.5)}
+
+
+def heads(d, third, one, two, of_two, of_four):
+    """s_3 in one matrix, costs of the ranks 1 and 2, and of heads removed from two and from four; NaN where a shape has no such matrix."""
+    place = xr.DataArray(np.arange(d.sizes["matrix"]), dims="matrix")
+    s = spectrum(d, 1.0, 0.5, xr.where(place == 1, third, 0.0)).where(place <= 3 * d.num_heads * d.num_layers)
+    two_heads, four_heads = (by(d, "removed_heads", cost, 1.0) for cost in (of_two, of_four))
+    cost = xr.where(d.num_heads == 4, four_heads, xr.where(d.num_heads == 2, two_heads, 1.0))
+    return {
+        "loss": xr.where(d.step == d.step[-1], 0.01, 0.9),
+        "singular_values": xr.where(d.step > 0, s, 1.0),
+        "truncated_loss": 0.01 + by(d, "rank", {1: one, 2: two}),
+        "head_pruned_loss": (0.01 + cost).where(d.removed_heads <= d.num_heads),
+    }
+
+
+CASES = {
+    "rank 2 suffices": ("rank_truncation", lambda d: truncations(d, 0.5, 0.0, 0.0, 0.31, 0.55, 0.3, 0.001), "1 2 4 5 6 8 9"),
+    "rank 1 suffices": ("rank_truncation", lambda d: truncations(d, 0.0, 0.1, 0.3, 0.5, 0.35, 0.001, 0.3), "3 7"),
+    "training makes the gap": (
+        "rank_singular_values",
+        lambda d: keys(d, xr.where(d.step < 20, shared(d, 8.0, 1.5), 40.0)),
+        "10 11 12 13",
+    ),
+    "no gap": ("rank_singular_values", lambda d: keys(d, 1.5, growth=-1.0), "13 14"),
+    "a gap that closes": ("rank_singular_values", lambda d: keys(d, xr.where(d.step < 60, 40.0, 2.0)), "10 11"),
+    "a small set": (
+        "neurons_pruning",
+        lambda d: neurons(d, knee(d, shared(d, 0.5, 0.8)), 3.5 * d.rate**2, d.rate, 0.01, (4.0, 1.1), 0.39, (0.4, 0.8)),
+        "15 16 18 20 21 22 23 25 26 27 29 30",
+    ),
+    "all neurons alike": (
+        "neurons_pruning",
+        lambda d: neurons(d, d.rate, 0.18 * (d.rate > 0), d.rate, 0.5, (1.1, 4.0), 0.6, (0.8, 0.4)),
+        "17 19 21 22 28",
+    ),
+    "neurons to spare": (
+        "neurons_pruning",
+        lambda d: neurons(d, shared(d, 0.01, knee(d, 0.5)), 0.01 * d.rate, 0.01, 0.01, (1.0, 1.0), 0.1, (0.1, 0.4)),
+        "19 20 24 25 30",
+    ),
+    "projections as measured": (
+        "rank_projections",
+        lambda d: theorem(
+            d,
+            shared(d, 0.01, 0.5),
+            xr.where((d.setting == "S1") & (d.projection == "WV"), 0.5, 0.01),
+            by(d, "projection", {"WQ": 0.2, "WK": -0.2}),
+            xr.where(d.at_left == d.at_pattern, shared(d, 0.02, 0.9), 0.3),
+            by(d, "setting", {"G": 0.95}, 0.3),
+            0.2,
+        ),
+        "31 35 38 39 40 43",
+    ),
+    "projections as in the theorem": (
+        "rank_projections",
+        lambda d: theorem(d, by(d, "setting", {"P1p": -0.05}), 0.01, 2.0, 0.02, 0.95, 2.0),
+        "31 32 33 34 35 36 37 38 39 40 41 42",
+    ),
+    "projections without structure": ("rank_projections", lambda d: theorem(d, 1.0, 1.0, -1.0, 1.0, 0.3, 2.0), "42"),
+    "a diagonal that grows": ("rank_growth", lambda d: diagonal(d, 0.5), "44"),
+    "a diagonal that grows in S1 only": ("rank_growth", lambda d: diagonal(d, by(d, "setting", {"S1": 0.5})), ""),
+    "rank 2 in the first step of the values": ("rank_noiseless", lambda d: noiseless(d, -1.0, 1e-6, 0.4), "45 46"),
+    "rank 2 in the first step of the scores": ("rank_noiseless", lambda d: noiseless(d, 1.0, 0.1, 1e-6), "47"),
+    "ranks of the law": ("rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52 54"),
+    "as many ranks as patterns": (
+        "rank_law",
+        lambda d: ranks(d, d.num_relevant_patterns, d.num_relevant_patterns),
+        "48 51 53",
+    ),
+    "rank 1": ("rank_law", lambda d: ranks(d, 1, 1), "49 52 54"),
+    "those inactive on their own mean stay small": ("neurons_small_set", lambda d: small_set(d, 1.0, 0.4, 0.2, 0.4), "55 57 58 59"),
+    "those active on their own mean stay small": ("neurons_small_set", lambda d: small_set(d, -1.0, 0.4, 0.4, 0.1), "56"),
+    "losses below 1/M": (
+        "neurons_dictionary",
+        lambda d: {"pruned_loss": xr.where(d.order == "small", 0.3 / d.num_patterns, 0.6)},
+        "60 61",
+    ),
+    "losses that ignore M": ("neurons_dictionary", lambda d: {"pruned_loss": xr.where(d.order == "small", 0.07, 0.05)}, ""),
+    "coherence and noise together break learning": ("rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 86 87"),
+    "coherence alone breaks learning": ("rank_failures", lambda d: failures(d, 0.8, 0.1, 0.3, 0.5, 100.0), "62"),
+    "one dimension is enough": ("rank_capacity", lambda d: narrow(d, 0.0, 0.0), "67"),
+    "one dimension is too few": ("rank_capacity", lambda d: narrow(d, 0.3, 0.6), "65 66"),
+    "attention learns per position": ("attention_start", lambda d: starts(d, {0.2: 0.15}, {0.1: 0.45, 0.2: 0.6}), "68 69 70"),
+    "attention learns from any start": ("attention_start", lambda d: gains(d, 0.5), ""),
+    "more positions, more attention": (
+        "attention_queries",
+        lambda d: gains(d, xr.where((d.num_queries == 1) | (d.num_relevant == 5), 0.02, 0.4)),
+        "71 72",
+    ),
+    "one position is enough": ("attention_queries", lambda d: gains(d, 0.4), ""),
+    "times as 1 / eta": ("times_rate", lambda d: falling(d, 10 / d.learning_rate), "74"),
+    "times as printed": ("times_rate", lambda d: falling(d, 25 / d.learning_rate**0.6), "73"),
+    "times that ignore eta": ("times_rate", lambda d: falling(d, 50.0), ""),
+    "times as 1 / alpha*": (
+        "times_share",
+        lambda d: falling(d, 4 / alpha(d) ** 1.1) | {"predicted_relevant_attention_uniform": alpha(d)},
+        "75",
+    ),
+    "times that ignore alpha*": (
+        "times_share",
+        lambda d: falling(d, 20.0) | {"predicted_relevant_attention_uniform": alpha(d)},
+        "",
+    ),
+    "LoRA of rank 1 learns": ("lora_ranks", lambda d: lora(d, 0.005, 0.5), "77 78"),
+    "LoRA of rank 1 fails": ("lora_ranks", lambda d: lora(d, 0.5, 0.05), "76"),
+    "drifts as eta": ("balance_drift", lambda d: drifts(d, VO=1.0, QK=1.0), "79 80"),
+    "drifts by other powers": ("balance_drift", lambda d: drifts(d, VO=0.0, QK=2.0), ""),
+    "every head of rank 2": ("rank_heads_layers", lambda d: heads(d, 0.01, 0.4, 0.0, {1: 0.5}, {1: 0.01, 2: 0.5}), "81 82 83 84 85"),
+    "heads of full rank that can go": ("rank_heads_layers", lambda d: heads(d, 0.5, 0.0, 0.2, {1: 0.0}, {1: 0.0, 2: 0.0}), ""),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_claims_react_to_the_data(case):
+    name, values, expected = CASES[case]
+    data = made_up(name, values)
+    verdicts = {claim.id: claim.test(data) for claim in FIGURES[name].claims}
+    assert {i for i, v in verdicts.items() if v.holds} == {f"LR-{i}" for i in expected.split()}
+    assert all(v.n >= 8 and isinstance(v.holds, bool) and np.isfinite(v.measured) for v in verdicts.values())
+
+
+def test_every_claim_is_seen_to_hold_and_to_fail():
+    held, failed = set(), set()
+    for name, _, expected in CASES.values():
+        ids = {c.id.removeprefix("LR-") for c in FIGURES[name].claims}
+        held |= set(expected.split())
+        failed |= ids - set(expected.split())
+    every = {c.id.removeprefix("LR-") for figure in FIGURES.values() for c in figure.claims}
+    assert held == failed == every
