@@ -87,9 +87,9 @@ NEURONS = Figure(
         claim(
             16,
             f"{PAPER}, figure 3A",
-            "G: a share of .4 lies below the jump, .34 to .44 on average.",
+            "G: a share of .4 lies below the jump, .32 to .46 on average.",
             "holds",
-            lambda d: verdicts.mean_between(gap_share(d), 0.34, 0.44),
+            lambda d: verdicts.mean_between(gap_share(d), 0.32, 0.46),
         ),
         claim(
             17,
@@ -136,16 +136,16 @@ NEURONS = Figure(
         claim(
             23,
             f"{PAPER}, figure 3B",
-            "S1, S1p, G: the last tenth that costs at most .01 is .4 or .5, mean .38 to .52.",
+            "S1, S1p, G: the last tenth that costs at most .01 is .4 or .5, mean .36 to .56.",
             "holds",
-            lambda d: MAIN.each_mean(knee(of(d, SHARED)), 0.38, 0.52, d.sizes["seed"]),
+            lambda d: MAIN.each_mean(knee(of(d, SHARED)), 0.36, 0.56, d.sizes["seed"]),
         ),
         claim(
             24,
             f"{PAPER}, figure 3B",
             "P1, P1p: likewise.",
             "refuted",
-            lambda d: MAIN.each_mean(knee(of(d, ["P1", "P1p"])), 0.38, 0.52, d.sizes["seed"]),
+            lambda d: MAIN.each_mean(knee(of(d, ["P1", "P1p"])), 0.36, 0.56, d.sizes["seed"]),
         ),
         claim(
             25,
@@ -274,16 +274,16 @@ SMALL_SET = Figure(
         claim(
             56,
             "first guess, derived",
-            "That share stays small: the one below the gap is 1/2 - theta / 2 pi within .075, in every cell.",
+            "That share stays small: the one below the gap is 1/2 - theta / 2 pi within .1, in every cell.",
             "refuted",
-            lambda d: cells_at_most(off_law(d, "angle"), 0.075, d.sizes["seed"]),
+            lambda d: cells_at_most(off_law(d, "angle"), 0.1, d.sizes["seed"]),
         ),
         claim(
             57,
             "reconstructed",
-            "It is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), m the own class mean, within .075 in every cell.",
+            "It is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), m the own class mean, within .1 in every cell.",
             "holds",
-            lambda d: cells_at_most(off_law(d, "own_mean"), 0.075, d.sizes["seed"]),
+            lambda d: cells_at_most(off_law(d, "own_mean"), 0.1, d.sizes["seed"]),
         ),
         claim(
             58,
