@@ -231,7 +231,7 @@ FAILURES = Figure(
 )
 
 SHAPES: dict[str, Any] = {
-    "shape": ["20, 20", "mb=1", "mb=2", "mb=4", "ma=1", "ma=2", "ma=4"],
+    "shape": ["20, 20", "m_b=1", "m_b=2", "m_b=4", "m_a=1", "m_a=2", "m_a=4"],
     "query_dim": [20, 1, 2, 4, 20, 20, 20],
     "value_dim": [20, 20, 20, 20, 1, 2, 4],
 }
@@ -251,7 +251,7 @@ CAPACITY = Figure(
     "rank_capacity",
     "summary of arXiv 2406.17167, failure signatures",
     THEORY._replace(analyses=lambda params, problem, config: {}),
-    Config(truncation_rank=1),
+    Config(),
     {
         "zip": SHAPES,
         "vary": {"num_relevant_patterns": [2, 4, 6]},
@@ -265,16 +265,16 @@ CAPACITY = Figure(
         claim(
             65,
             "summary, failure signatures",
-            "Fewer query dimensions than relevant patterns break learning: at mb = 1 the error is at least .1 for every R.",
+            "Fewer query dimensions than relevant patterns break learning: at m_b = 1 the error is at least .1 for every R.",
             "refuted",
-            lambda d: verdicts.at_least(last(d.error).sel(shape="mb=1"), 0.1),
+            lambda d: verdicts.at_least(last(d.error).sel(shape="m_b=1"), 0.1),
         ),
         claim(
             66,
             "summary, failure signatures",
-            "Fewer value dimensions than classes do: at ma = 1 the loss is at least .2 for every R.",
+            "Fewer value dimensions than classes do: at m_a = 1 the loss is at least .2 for every R.",
             "refuted",
-            lambda d: verdicts.at_least(last(d.loss).sel(shape="ma=1"), 0.2),
+            lambda d: verdicts.at_least(last(d.loss).sel(shape="m_a=1"), 0.2),
         ),
         claim(
             67,

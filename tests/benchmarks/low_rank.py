@@ -22,9 +22,8 @@ LEAST = 30
 
 def trained():
     """Parameters after 120 steps, and their problem."""
-    run = jaxtheory.simulate(
-        THEORY._replace(analyses=lambda p, m, c: {}), S1, jaxtheory.run_key(0, 0), steps=120, record=[120], dtype="float32"
-    )
+    theory = THEORY._replace(analyses=lambda params, problem, config: {})
+    run = jaxtheory.simulate(theory, S1, jaxtheory.run_key(0, 0), steps=120, record=[120], dtype="float32")
     return jax.tree.map(jnp.asarray, (run.params, run.problem))
 
 

@@ -96,9 +96,8 @@ def by(d, dim, values, other=0.0):
     return xr.DataArray([values.get(label, other) for label in d[dim].values.tolist()], {dim: d[dim].values}, [dim])
 
 
-def shared(d, inside, outside):
-    """A value for the settings with one vector a, another for P1 and P1p."""
-    return xr.where(d.setting.isin(["P1", "P1p"]), outside, inside)
+def at(d, setting, matrix):
+    return (d.setting == setting) & (d.projection == matrix)
 
 
 def at_end(d, end, before):
@@ -110,17 +109,17 @@ def spectrum(d, first, second, third):
     return xr.where(d["index"] == 1, first, xr.where(d["index"] == 2, second, third))
 
 
-def truncations(d, one, two, error, shared_end, own_end, value, key):
-    """Costs of the ranks 1 and 2 and of rank 1 of W_V, W_O and of W_K alone; G is the other way round."""
-    printed = d.setting != "G"
-    costs = xr.where(printed, by(d, "rank", {1: one, 2: two}), by(d, "rank", {1: 0.5 - one, 2: 0.5 - two}))
+def truncations(d, one, two, error, ends, alone):
+    """Costs of the ranks 1 and 2, the other way round in G, in attention for P1 only; attention at the end; costs of one matrix alone."""
+    cost = by(d, "rank", {1: one, 2: two})
+    lost = cost * (d.setting == "P1")
     return {
-        "truncated_loss": 0.01 + costs,
-        "truncated_error": error * printed,
-        "alone_truncated_loss": 0.01 + xr.where(printed, by(d, "cut", {"WK": key}, value), 0.2 - value),
-        "relevant_attention": at_end(d, shared(d, shared_end, own_end), 0.3),
-        "truncated_attention": 0.5 - 0.3 * costs,
-        "truncated_query_attention": 0.6 - costs,
+        "truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "rank", {1: 0.5 - one, 2: 0.5 - two}), cost),
+        "truncated_error": by(d, "rank", {1: error}) * (d.setting != "G"),
+        "alone_truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "cut", {"WK": 0.3}, 0.01), by(d, "cut", alone)),
+        "relevant_attention": at_end(d, by(d, "setting", ends, 0.31), 0.3),
+        "truncated_attention": 0.5 - 0.3 * lost,
+        "truncated_query_attention": 0.6 - lost,
     }
 
 
@@ -129,24 +128,29 @@ def keys(d, gap, growth=1.0):
     return {"singular_values": xr.where(d.matrix == "WK", spectrum(d, 200 + growth * d.step, 0.01 * gap, 0.01), 1.0)}
 
 
-def neurons(d, small, large, random, cut, ratio, share, changes):
-    """Losses in three orders and after truncation; norms jump by ratio in G and, second, elsewhere; changes of S1, S1p and of P1, P1p."""
-    return {
-        "pruned_loss": xr.where(d.order == "small", small, xr.where(d.order == "random", random, large)),
-        "pruned_truncated_loss": cut,
-        "small_ratio": at_end(d, by(d, "setting", {"G": ratio[0]}, ratio[1]), 1.5),
-        "small_fraction": at_end(d, by(d, "setting", {"G": share}), 0.9),
-        "small_changes": at_end(d, shared(d, *changes), 0.0),
-    }
-
-
 def knee(d, at):
     """Loss .01 up to a share, in the mean over seeds, and steep from there."""
     return 0.01 + 4 * (d.rate - at - 0.1 * (d.seed % 2) + 0.05).clip(min=0)
 
 
+def orders(d, **losses):
+    """Losses in some orders, none in the others."""
+    return xr.concat([losses.get(order, np.nan) * xr.ones_like(d.rate) for order in d.order.values], d.order)
+
+
+def neurons(d, small, large, random, cut, ratios, share, changes):
+    """Losses in three orders and after truncation; by setting, the jump of the norms and the share of small changes; G's share below."""
+    return {
+        "pruned_loss": orders(d, small=small, large=large, random=random),
+        "pruned_truncated_loss": cut,
+        "small_ratio": at_end(d, by(d, "setting", ratios, 1.0), 1.5),
+        "small_fraction": at_end(d, by(d, "setting", {"G": share}), 0.9),
+        "small_changes": at_end(d, by(d, "setting", changes, 0.4), 0.0),
+    }
+
+
 def theorem(d, cross, rows, columns, rest, cosine, norm):
-    """Blocks of P with relevant diagonal 1; the cosine of large neurons with their pattern; sqrt(m) times the norm of the small half."""
+    """Blocks of P with relevant diagonal 1; the cosine of large neurons with their pattern; sqrt(m) times the norm of the small ones."""
     i, j = d.at_left, d.at_pattern
     relevant = xr.where(i == j, 1.0, cross)
     large = d.at_neuron >= d.sizes["neuron"] / 2
@@ -163,12 +167,12 @@ def diagonal(d, exponent):
     return {"projections": (d.at_left == d.at_pattern) * d.steps**exponent}
 
 
-def noiseless(d, row, values, scores):
-    """A row's entries are powers of a sign; s_3 of the first step in S1's W_V, W_O and in P1's W_Q, W_K."""
-    first = xr.where(d.setting == "S1", by(d, "matrix", {"WQ": 0.2, "WK": 0.2}, values), by(d, "matrix", {"WV": 0.2, "WO": 0.2}, scores))
+def noiseless(d, row, **third):
+    """A row's entries are powers of a sign; s_3 of the first step by matrix, W_V, W_O of S1 and W_Q, W_K of P1."""
+    claimed = xr.where(d.setting == "S1", d.matrix.isin(["WV", "WO"]), d.matrix.isin(["WQ", "WK"]))
     return {
         "projections": xr.where(d.projection == "WK", row ** d.at_pattern.astype(float), 1.0),
-        "singular_values": spectrum(d, 1.0, 1.0, xr.where(d.step == 1, first, 0.2)),
+        "singular_values": spectrum(d, 1.0, 1.0, by(d, "matrix", third).where(claimed & (d.step == 1), 0.01)),
     }
 
 
@@ -254,7 +258,7 @@ def heads(d, third, one, two, of_two, of_four):
     place = xr.DataArray(np.arange(d.sizes["matrix"]), dims="matrix")
     s = spectrum(d, 1.0, 0.5, xr.where(place == 1, third, 0.0)).where(place <= 3 * d.num_heads * d.num_layers)
     two_heads, four_heads = (by(d, "removed_heads", cost, 1.0) for cost in (of_two, of_four))
-    cost = xr.where(d.num_heads == 4, four_heads, xr.where(d.num_heads == 2, two_heads, 1.0))
+    cost = xr.where(d["shape"] == "4 heads", four_heads, xr.where(d["shape"] == "2 heads", two_heads, 1.0))
     return {
         "loss": xr.where(d.step == d.step[-1], 0.01, 0.9),
         "singular_values": xr.where(d.step > 0, s, 1.0),
@@ -264,68 +268,105 @@ def heads(d, third, one, two, of_two, of_four):
 
 
 CASES = {
-    "rank 2 suffices": ("rank_truncation", lambda d: truncations(d, 0.5, 0.0, 0.0, 0.31, 0.55, 0.3, 0.001), "1 2 4 5 6 8 9"),
-    "rank 1 suffices": ("rank_truncation", lambda d: truncations(d, 0.0, 0.1, 0.3, 0.5, 0.35, 0.001, 0.3), "3 7"),
+    "rank 2 suffices": (
+        "rank_truncation",
+        lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7, "S1p": 0.5}, {"WV": 0.3, "WO": 0.3}),
+        "1 2 4 5 6 8 9",
+    ),
+    "rank 1 suffices": (
+        "rank_truncation",
+        lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1": 0.5, "S1p": 0.5, "P1p": 0.7}, {"WK": 0.3, "WO": 0.3}),
+        "3 7",
+    ),
     "training makes the gap": (
         "rank_singular_values",
-        lambda d: keys(d, xr.where(d.step < 20, shared(d, 8.0, 1.5), 40.0)),
+        lambda d: keys(d, xr.where(d.step < 20, by(d, "setting", {"S1": 8.0}, 1.5), 40.0)),
         "10 11 12 13",
     ),
     "no gap": ("rank_singular_values", lambda d: keys(d, 1.5, growth=-1.0), "13 14"),
-    "a gap that closes": ("rank_singular_values", lambda d: keys(d, xr.where(d.step < 60, 40.0, 2.0)), "10 11"),
+    "a gap that closes": (
+        "rank_singular_values",
+        lambda d: keys(d, xr.where((d.step == 20) | (d.step == 30), 40.0, by(d, "setting", {"S1p": 8.0, "P1p": 8.0}, 1.5))),
+        "10 11",
+    ),
     "a small set": (
         "neurons_pruning",
-        lambda d: neurons(d, knee(d, shared(d, 0.5, 0.8)), 3.5 * d.rate**2, d.rate, 0.01, (4.0, 1.1), 0.39, (0.4, 0.8)),
+        lambda d: neurons(
+            d,
+            knee(d, by(d, "setting", {"P1p": 0.8}, 0.5)),
+            3.5 * d.rate**2,
+            d.rate,
+            knee(d, 0.5),
+            {"G": 4.0, "S1p": 4.0},
+            0.39,
+            {"P1": 0.8},
+        ),
         "15 16 18 20 21 22 23 25 26 27 29 30",
     ),
     "all neurons alike": (
         "neurons_pruning",
-        lambda d: neurons(d, d.rate, 0.18 * (d.rate > 0), d.rate, 0.5, (1.1, 4.0), 0.6, (0.8, 0.4)),
+        lambda d: neurons(d, d.rate, 0.18 * (d.rate > 0), d.rate, d.rate, {"S1": 4.0, "S1p": 4.0}, 0.6, {"S1": 0.8}),
         "17 19 21 22 28",
     ),
     "neurons to spare": (
         "neurons_pruning",
-        lambda d: neurons(d, shared(d, 0.01, knee(d, 0.5)), 0.01 * d.rate, 0.01, 0.01, (1.0, 1.0), 0.1, (0.1, 0.4)),
+        lambda d: neurons(d, knee(d, by(d, "setting", {"P1": 0.5, "P1p": 0.5}, 2.0)), 0.01, 0.01, 0.01, {"S1": 4.0}, 0.1, {"S1p": 0.8}),
         "19 20 24 25 30",
     ),
     "projections as measured": (
         "rank_projections",
         lambda d: theorem(
             d,
-            shared(d, 0.01, 0.5),
-            xr.where((d.setting == "S1") & (d.projection == "WV"), 0.5, 0.01),
+            0.01 + 0.5 * (at(d, "P1", "WK") | at(d, "P1p", "WQ")),
+            0.01 + 0.5 * at(d, "S1", "WV"),
             by(d, "projection", {"WQ": 0.2, "WK": -0.2}),
-            xr.where(d.at_left == d.at_pattern, shared(d, 0.02, 0.9), 0.3),
-            by(d, "setting", {"G": 0.95}, 0.3),
-            0.2,
+            xr.where(d.at_left == d.at_pattern, by(d, "setting", {"P1": 0.9, "P1p": 0.9}, 0.02), 0.3),
+            by(d, "setting", {"G": 0.95, "S1p": 0.95}, 0.3),
+            by(d, "setting", {"G": 0.2}, 2.0),
         ),
         "31 35 38 39 40 43",
     ),
     "projections as in the theorem": (
         "rank_projections",
-        lambda d: theorem(d, by(d, "setting", {"P1p": -0.05}), 0.01, 2.0, 0.02, 0.95, 2.0),
+        lambda d: theorem(
+            d,
+            0.01 - 0.05 * at(d, "P1p", "WQ"),
+            0.01,
+            xr.where(d.projection == "WQ", 2.0, by(d, "setting", {"G": 0.5}, -0.5)),
+            0.02,
+            0.95,
+            by(d, "setting", {"G": 2.0}, 0.2),
+        ),
         "31 32 33 34 35 36 37 38 39 40 41 42",
     ),
     "projections without structure": ("rank_projections", lambda d: theorem(d, 1.0, 1.0, -1.0, 1.0, 0.3, 2.0), "42"),
-    "a diagonal that grows": ("rank_growth", lambda d: diagonal(d, 0.5), "44"),
-    "a diagonal that grows in S1 only": ("rank_growth", lambda d: diagonal(d, by(d, "setting", {"S1": 0.5})), ""),
-    "rank 2 in the first step of the values": ("rank_noiseless", lambda d: noiseless(d, -1.0, 1e-6, 0.4), "45 46"),
-    "rank 2 in the first step of the scores": ("rank_noiseless", lambda d: noiseless(d, 1.0, 0.1, 1e-6), "47"),
+    "a diagonal that grows in P1": (
+        "rank_growth",
+        lambda d: diagonal(d, 0.5 * ((d.setting == "P1") | at(d, "S1", "WK"))),
+        "44",
+    ),
+    "a diagonal that grows in S1": (
+        "rank_growth",
+        lambda d: diagonal(d, 0.5 * ((d.setting == "S1") | at(d, "P1", "WQ"))),
+        "88",
+    ),
+    "rank 2 in the first step of the values": ("rank_noiseless", lambda d: noiseless(d, -1.0, WK=0.4), "45 46"),
+    "rank 2 in the first step of the scores": ("rank_noiseless", lambda d: noiseless(d, 1.0, WO=0.4), "47"),
     "ranks of the law": ("rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52 54"),
     "as many ranks as patterns": (
         "rank_law",
-        lambda d: ranks(d, d.num_relevant_patterns, d.num_relevant_patterns),
+        lambda d: ranks(d, xr.where(d.matrix == "WQ", predicted_ranks(d), d.num_relevant_patterns), d.num_relevant_patterns),
         "48 51 53",
     ),
-    "rank 1": ("rank_law", lambda d: ranks(d, 1, 1), "49 52 54"),
+    "rank 1 but for W_K": ("rank_law", lambda d: ranks(d, xr.where(d.matrix == "WK", predicted_ranks(d), 1), 1), "49 52 54"),
     "those inactive on their own mean stay small": ("neurons_small_set", lambda d: small_set(d, 1.0, 0.4, 0.2, 0.4), "55 57 58 59"),
     "those active on their own mean stay small": ("neurons_small_set", lambda d: small_set(d, -1.0, 0.4, 0.4, 0.1), "56"),
     "losses below 1/M": (
         "neurons_dictionary",
-        lambda d: {"pruned_loss": xr.where(d.order == "small", 0.3 / d.num_patterns, 0.6)},
+        lambda d: {"pruned_loss": orders(d, small=d.rate / (0.6 * d.num_patterns), large=2 * d.rate)},
         "60 61",
     ),
-    "losses that ignore M": ("neurons_dictionary", lambda d: {"pruned_loss": xr.where(d.order == "small", 0.07, 0.05)}, ""),
+    "losses that ignore M": ("neurons_dictionary", lambda d: {"pruned_loss": orders(d, small=0.07, large=0.05)}, ""),
     "coherence and noise together break learning": ("rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 86 87"),
     "coherence alone breaks learning": ("rank_failures", lambda d: failures(d, 0.8, 0.1, 0.3, 0.5, 100.0), "62"),
     "one dimension is enough": ("rank_capacity", lambda d: narrow(d, 0.0, 0.0), "67"),
@@ -334,7 +375,7 @@ CASES = {
     "attention learns from any start": ("attention_start", lambda d: gains(d, 0.5), ""),
     "more positions, more attention": (
         "attention_queries",
-        lambda d: gains(d, xr.where((d.num_queries == 1) | (d.num_relevant == 5), 0.02, 0.4)),
+        lambda d: gains(d, by(d, "num_queries", {1: 0.02}, 0.5)),
         "71 72",
     ),
     "one position is enough": ("attention_queries", lambda d: gains(d, 0.4), ""),
@@ -353,8 +394,8 @@ CASES = {
     ),
     "LoRA of rank 1 learns": ("lora_ranks", lambda d: lora(d, 0.005, 0.5), "77 78"),
     "LoRA of rank 1 fails": ("lora_ranks", lambda d: lora(d, 0.5, 0.05), "76"),
-    "drifts as eta": ("balance_drift", lambda d: drifts(d, VO=1.0, QK=1.0), "79 80"),
-    "drifts by other powers": ("balance_drift", lambda d: drifts(d, VO=0.0, QK=2.0), ""),
+    "drifts as eta in the values": ("balance_drift", lambda d: drifts(d, VO=1.0, QK=2.0), "79"),
+    "drifts as eta in the scores": ("balance_drift", lambda d: drifts(d, VO=0.0, QK=1.0), "80"),
     "every head of rank 2": ("rank_heads_layers", lambda d: heads(d, 0.01, 0.4, 0.0, {1: 0.5}, {1: 0.01, 2: 0.5}), "81 82 83 84 85"),
     "heads of full rank that can go": ("rank_heads_layers", lambda d: heads(d, 0.5, 0.0, 0.2, {1: 0.0}, {1: 0.0, 2: 0.0}), ""),
 }

@@ -34,8 +34,8 @@ class Config(fields.Config):
     num_relevant_patterns: Size | int = size(2, "R", "label-relevant patterns", "[2, inf)")
     num_classes: Size | int = size(2, "C", "classes", "[2, inf)")
     dimension: Size | int = size(20, "d", "dimension of a token", "[2, inf)")
-    query_dim: Size | int = size(20, "mb", "rows of W_Q and W_K over all heads")
-    value_dim: Size | int = size(20, "ma", "rows of W_V")
+    query_dim: Size | int = size(20, "m_b", "rows of W_Q and W_K over all heads")
+    value_dim: Size | int = size(20, "m_a", "rows of W_V")
     num_neurons: Size | int = size(200, "m", "neurons, rows of W_O")
     num_relevant: Size | int = size(9, "nrel", "tokens of the label's pattern")
     num_confusion: Size | int = size(3, "nconf", "tokens of another class's pattern, fewer than nrel", "[0, inf)")
@@ -70,17 +70,17 @@ class Config(fields.Config):
             return []
         M, R, C, d, L = n["num_patterns"], n["num_relevant_patterns"], n["num_classes"], n["dimension"], length(self).n
         m_a, m_b, B, N = n["value_dim"], n["query_dim"], n["batch_size"], n["num_samples"]
-        low = min(m_a, m_b, d)
+        full = max(min(m_b // n["num_heads"], d), min(m_a, d), min(n["num_neurons"], m_a))
         rules = (
             (n["num_confusion"] < n["num_relevant"], "num_confusion", f"below num_relevant (nrel) = {n['num_relevant']}, as in a majority"),
             (d >= M, "num_patterns", f"in [3, dimension (d)] = [3, {d}] to be orthonormal; raise d"),
             (R <= M, "num_relevant_patterns", f"in [2, num_patterns (M)] = [2, {M}]; raise M"),
             (R >= C, "num_relevant_patterns", f"at least num_classes (C) = {C}, a pattern for each class; raise R"),
             (B <= N, "batch_size", f"in [1, num_samples (N)] = [1, {N}], as samples of a batch are distinct; lower B"),
-            (n["num_queries"] <= L, "num_queries", f"in [0, L] = [0, {L}], L = nrel + nconf + per (M - R); 0 reads out all positions"),
-            (n["truncation_rank"] <= low, "truncation_rank", f"in [1, min(mb, ma, d)] = [1, {low}]"),
-            (m_b % n["num_heads"] == 0, "num_heads", f"a divisor of query_dim (mb) = {m_b}"),
-            (n["num_layers"] == 1 or m_a == d, "num_layers", f"1 unless value_dim (ma) = {m_a} is dimension (d) = {d}: layers add up"),
+            (R > M or n["num_queries"] <= L, "num_queries", f"in [0, L] = [0, {L}], L = nrel + nconf + per (M - R); 0 reads out all positions"),
+            (n["truncation_rank"] <= full, "truncation_rank", f"in [1, {full}], the largest rank of W_Q, W_K, W_V, W_O"),
+            (m_b % n["num_heads"] == 0, "num_heads", f"a divisor of query_dim (m_b) = {m_b}"),
+            (n["num_layers"] == 1 or m_a == d, "num_layers", f"1 unless value_dim (m_a) = {m_a} is dimension (d) = {d}: layers add up"),
             (n["task"] == "multiclass" or C == 2, "num_classes", "2 for task=binary; set task=multiclass"),
         )
         found = [f"{name} ({table[name].symbol}) = {n[name]}: must be {valid}" for holds, name, valid in rules if not holds]
