@@ -17,15 +17,17 @@ TRUNCATED = THEORY._replace(analyses=truncation)
 # The rank law: R relevant patterns, C classes, independent or together
 
 TASKS: dict[str, Any] = {
-    "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4"],
-    "num_relevant_patterns": [2, 4, 6, 4, 3, 6, 4],
-    "num_classes": [2, 2, 2, 2, 3, 6, 2],
-    "task": ["binary"] * 4 + ["multiclass"] * 3,
-    "occurrence": ["independent"] * 3 + ["together"] + ["independent"] * 3,
-    "num_relevant": [9, 9, 9, 8, 9, 9, 9],
-    "num_confusion": [3, 3, 3, 2, 3, 3, 3],
+    "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4", "R=4 P", "K=3 P"],
+    "num_relevant_patterns": [2, 4, 6, 4, 3, 6, 4, 4, 3],
+    "num_classes": [2, 2, 2, 2, 3, 6, 2, 2, 3],
+    "task": ["binary"] * 4 + ["multiclass"] * 3 + ["binary", "multiclass"],
+    "occurrence": ["independent"] * 3 + ["together"] + ["independent"] * 5,
+    "num_relevant": [9, 9, 9, 8, 9, 9, 9, 9, 9],
+    "num_confusion": [3, 3, 3, 2, 3, 3, 3, 3, 3],
+    "output": ["shared"] * 7 + ["per_token"] * 2,  # P: one a per position
+    "learning_rate": [1.0] * 7 + [3.0] * 2,
 }
-MORE = ["R=4", "R=6", "K=2 R=4"]  # more patterns than classes, independent
+MORE = ["R=4", "R=6", "K=2 R=4", "R=4 P"]  # more patterns than classes, independent
 
 
 def law(data: xr.Dataset, matrices: list[str]) -> xr.DataArray:
@@ -45,8 +47,8 @@ def cost(data: xr.Dataset, less: int = 0) -> xr.DataArray:
 
 
 def draw_ranks(data: xr.Dataset) -> plot.Drawing:
-    """Singular values over the largest, and the loss by rank, for some tasks."""
-    cases = [str(c) for c in data.case.values]
+    """Singular values over the largest and the loss by rank with one a for all positions; ranks of all tasks, P: one a per position."""
+    cases = [str(c) for c in data.case.values if not str(c).endswith("P")]
     figure, axes = plot.panels(
         4, 2, title=f"R relevant patterns, K outputs: singular values and truncation, {data.sizes['seed']} seeds", width=3.3
     )

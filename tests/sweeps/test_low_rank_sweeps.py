@@ -110,27 +110,28 @@ def spectrum(d, first, second, third):
 
 
 def truncations(d, one, two, error, ends, alone):
-    """Costs of the ranks 1 and 2, the other way round in G, in attention for P1 only; attention at the end; costs of one matrix alone."""
+    """Costs of the ranks 1 and 2, the other way round in G, in attention for P1 only; attention at the end; which matrices cost alone."""
     cost = by(d, "rank", {1: one, 2: two})
     lost = cost * (d.setting == "P1")
     return {
         "truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "rank", {1: 0.5 - one, 2: 0.5 - two}), cost),
         "truncated_error": by(d, "rank", {1: error}) * (d.setting != "G"),
-        "alone_truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "cut", {"WK": 0.3}, 0.01), by(d, "cut", alone)),
+        "alone_truncated_loss": 0.1 + 0.3 * (d.cut.isin(alone) ^ (d.setting == "G")),
         "relevant_attention": at_end(d, by(d, "setting", ends, 0.31), 0.3),
         "truncated_attention": 0.5 - 0.3 * lost,
         "truncated_query_attention": 0.6 - lost,
     }
 
 
-def keys(d, gap, growth=1.0):
-    """W_K with s_2 / s_3 = gap and a largest value that grows or shrinks; the others flat."""
-    return {"singular_values": xr.where(d.matrix == "WK", spectrum(d, 200 + growth * d.step, 0.01 * gap, 0.01), 1.0)}
+def keys(d, gap, growth=1.0, **other):
+    """W_K with s_2 / s_3 = 40 where there is a gap, else 1.5 or as given by setting, and a largest value that grows; the others flat."""
+    second = xr.where(gap, 0.4, 0.01 * by(d, "setting", other, 1.5))
+    return {"singular_values": xr.where(d.matrix == "WK", spectrum(d, 200 + growth * d.step, second, 0.01), 1.0)}
 
 
-def knee(d, at):
-    """Loss .01 up to a share, in the mean over seeds, and steep from there."""
-    return 0.01 + 4 * (d.rate - at - 0.1 * (d.seed % 2) + 0.05).clip(min=0)
+def knee(d, **at):
+    """Loss .01 up to a share, .5 in most settings, in the mean over seeds, and steep from there."""
+    return 0.01 + 4 * (d.rate - by(d, "setting", at, 0.5) - 0.1 * (d.seed % 2) + 0.05).clip(min=0)
 
 
 def orders(d, **losses):
@@ -163,8 +164,8 @@ def theorem(d, cross, rows, columns, rest, cosine, norm):
     }
 
 
-def diagonal(d, exponent):
-    return {"projections": (d.at_left == d.at_pattern) * d.steps**exponent}
+def diagonal(d, grows):
+    return {"projections": (d.at_left == d.at_pattern) * xr.where(grows, d.steps**0.5, 1.0)}
 
 
 def noiseless(d, row, **third):
@@ -219,7 +220,7 @@ def failures(d, coherent, both, two, second, gap):
 
 def narrow(d, error, loss):
     """The error of one query dimension and the loss of one value dimension."""
-    return {"error": by(d, "shape", {"mb=1": error}), "loss": by(d, "shape", {"ma=1": loss})}
+    return {"error": error * (d.query_dim == 1), "loss": loss * (d.value_dim == 1)}
 
 
 def gains(d, gain):
@@ -232,9 +233,9 @@ def starts(d, one, per):
     return gains(d, gain * (d.output_scale == 0.1))
 
 
-def falling(d, time):
+def falling(d, time, share=0.3):
     """A loss that falls exponentially at a time scale."""
-    return {"loss": np.exp(-d.step / time)}
+    return {"loss": np.exp(-d.step / time), "predicted_relevant_attention_uniform": share}
 
 
 def alpha(d):
@@ -244,8 +245,8 @@ def alpha(d):
 def lora(d, first, full):
     """The loss of rank 1, and of full training cut to rank 1."""
     return {
-        "loss": xr.where(d.step == d.step[-1], by(d, "run", {"LoRA 1": first}, 0.005), 0.5),
-        "truncated_loss": 0.005 + (d.run == "all weights") * by(d, "rank", {1: full}),
+        "loss": xr.where(d.step == d.step[-1], xr.where(d.lora_rank == 1, first, 0.005), 0.5),
+        "truncated_loss": 0.005 + (d.algorithm == "sgd") * by(d, "rank", {1: full}),
     }
 
 
@@ -258,7 +259,7 @@ def heads(d, third, one, two, of_two, of_four):
     place = xr.DataArray(np.arange(d.sizes["matrix"]), dims="matrix")
     s = spectrum(d, 1.0, 0.5, xr.where(place == 1, third, 0.0)).where(place <= 3 * d.num_heads * d.num_layers)
     two_heads, four_heads = (by(d, "removed_heads", cost, 1.0) for cost in (of_two, of_four))
-    cost = xr.where(d["shape"] == "4 heads", four_heads, xr.where(d["shape"] == "2 heads", two_heads, 1.0))
+    cost = xr.where(d.num_heads == 4, four_heads, xr.where((d.num_heads == 2) & (d.num_layers == 1), two_heads, 1.0))
     return {
         "loss": xr.where(d.step == d.step[-1], 0.01, 0.9),
         "singular_values": xr.where(d.step > 0, s, 1.0),
@@ -268,39 +269,14 @@ def heads(d, third, one, two, of_two, of_four):
 
 
 CASES = {
-    "rank 2 suffices": (
-        "rank_truncation",
-        lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7, "S1p": 0.5}, {"WV": 0.3, "WO": 0.3}),
-        "1 2 4 5 6 8 9",
-    ),
-    "rank 1 suffices": (
-        "rank_truncation",
-        lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1": 0.5, "S1p": 0.5, "P1p": 0.7}, {"WK": 0.3, "WO": 0.3}),
-        "3 7",
-    ),
-    "training makes the gap": (
-        "rank_singular_values",
-        lambda d: keys(d, xr.where(d.step < 20, by(d, "setting", {"S1": 8.0}, 1.5), 40.0)),
-        "10 11 12 13",
-    ),
-    "no gap": ("rank_singular_values", lambda d: keys(d, 1.5, growth=-1.0), "13 14"),
-    "a gap that closes": (
-        "rank_singular_values",
-        lambda d: keys(d, xr.where((d.step == 20) | (d.step == 30), 40.0, by(d, "setting", {"S1p": 8.0, "P1p": 8.0}, 1.5))),
-        "10 11",
-    ),
+    "rank 2 suffices": ("rank_truncation", lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7, "S1": 0.5}, ["WV", "WO"]), "1 2 4 5 6 8 9"),
+    "rank 1 suffices": ("rank_truncation", lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1": 0.5, "S1p": 0.5}, ["WK", "WO"]), "3 7"),
+    "training makes the gap": ("rank_singular_values", lambda d: keys(d, d.step >= 20, S1=8.0), "10 11 12 13"),
+    "a gap that closes": ("rank_singular_values", lambda d: keys(d, d.step.isin([20, 30]), S1p=8.0, P1p=8.0), "10 11"),
+    "no gap": ("rank_singular_values", lambda d: keys(d, False, growth=-1.0), "13 14"),
     "a small set": (
         "neurons_pruning",
-        lambda d: neurons(
-            d,
-            knee(d, by(d, "setting", {"P1p": 0.8}, 0.5)),
-            3.5 * d.rate**2,
-            d.rate,
-            knee(d, 0.5),
-            {"G": 4.0, "S1p": 4.0},
-            0.39,
-            {"P1": 0.8},
-        ),
+        lambda d: neurons(d, knee(d, P1p=0.8), 3.5 * d.rate**2, d.rate, knee(d), {"G": 4.0, "S1p": 4.0}, 0.39, {"P1": 0.8}),
         "15 16 18 20 21 22 23 25 26 27 29 30",
     ),
     "all neurons alike": (
@@ -310,7 +286,7 @@ CASES = {
     ),
     "neurons to spare": (
         "neurons_pruning",
-        lambda d: neurons(d, knee(d, by(d, "setting", {"P1": 0.5, "P1p": 0.5}, 2.0)), 0.01, 0.01, 0.01, {"S1": 4.0}, 0.1, {"S1p": 0.8}),
+        lambda d: neurons(d, knee(d, S1=2.0, S1p=2.0, G=2.0), 0.01, 0.01, 0.01, {"S1": 4.0}, 0.1, {"S1p": 0.8}),
         "19 20 24 25 30",
     ),
     "projections as measured": (
@@ -340,16 +316,8 @@ CASES = {
         "31 32 33 34 35 36 37 38 39 40 41 42",
     ),
     "projections without structure": ("rank_projections", lambda d: theorem(d, 1.0, 1.0, -1.0, 1.0, 0.3, 2.0), "42"),
-    "a diagonal that grows in P1": (
-        "rank_growth",
-        lambda d: diagonal(d, 0.5 * ((d.setting == "P1") | at(d, "S1", "WK"))),
-        "44",
-    ),
-    "a diagonal that grows in S1": (
-        "rank_growth",
-        lambda d: diagonal(d, 0.5 * ((d.setting == "S1") | at(d, "P1", "WQ"))),
-        "88",
-    ),
+    "a diagonal that grows in P1": ("rank_growth", lambda d: diagonal(d, (d.setting == "P1") | at(d, "S1", "WK")), "44"),
+    "a diagonal that grows in S1": ("rank_growth", lambda d: diagonal(d, (d.setting == "S1") | at(d, "P1", "WQ")), "88"),
     "rank 2 in the first step of the values": ("rank_noiseless", lambda d: noiseless(d, -1.0, WK=0.4), "45 46"),
     "rank 2 in the first step of the scores": ("rank_noiseless", lambda d: noiseless(d, 1.0, WO=0.4), "47"),
     "ranks of the law": ("rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52 54"),
@@ -373,25 +341,13 @@ CASES = {
     "one dimension is too few": ("rank_capacity", lambda d: narrow(d, 0.3, 0.6), "65 66"),
     "attention learns per position": ("attention_start", lambda d: starts(d, {0.2: 0.15}, {0.1: 0.45, 0.2: 0.6}), "68 69 70"),
     "attention learns from any start": ("attention_start", lambda d: gains(d, 0.5), ""),
-    "more positions, more attention": (
-        "attention_queries",
-        lambda d: gains(d, by(d, "num_queries", {1: 0.02}, 0.5)),
-        "71 72",
-    ),
+    "more positions, more attention": ("attention_queries", lambda d: gains(d, by(d, "num_queries", {1: 0.02}, 0.5)), "71 72"),
     "one position is enough": ("attention_queries", lambda d: gains(d, 0.4), ""),
     "times as 1 / eta": ("times_rate", lambda d: falling(d, 10 / d.learning_rate), "74"),
     "times as printed": ("times_rate", lambda d: falling(d, 25 / d.learning_rate**0.6), "73"),
     "times that ignore eta": ("times_rate", lambda d: falling(d, 50.0), ""),
-    "times as 1 / alpha*": (
-        "times_share",
-        lambda d: falling(d, 4 / alpha(d) ** 1.1) | {"predicted_relevant_attention_uniform": alpha(d)},
-        "75",
-    ),
-    "times that ignore alpha*": (
-        "times_share",
-        lambda d: falling(d, 20.0) | {"predicted_relevant_attention_uniform": alpha(d)},
-        "",
-    ),
+    "times as 1 / alpha*": ("times_share", lambda d: falling(d, 4 / alpha(d) ** 1.1, alpha(d)), "75"),
+    "times that ignore alpha*": ("times_share", lambda d: falling(d, 20.0, alpha(d)), ""),
     "LoRA of rank 1 learns": ("lora_ranks", lambda d: lora(d, 0.005, 0.5), "77 78"),
     "LoRA of rank 1 fails": ("lora_ranks", lambda d: lora(d, 0.5, 0.05), "76"),
     "drifts as eta in the values": ("balance_drift", lambda d: drifts(d, VO=1.0, QK=2.0), "79"),
