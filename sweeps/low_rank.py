@@ -57,11 +57,18 @@ def changes_above(data: xr.Dataset, low: int) -> xr.DataArray:
     return abs(data.truncated_loss - data.truncated_loss.isel(rank=-1)).sel(rank=slice(low, None)).max("rank")
 
 
-def each_mean(values: xr.DataArray, low: float, high: float, n: int) -> Verdict:
-    """Every mean over seeds lies in [low, high]; measured is the worst of them."""
-    means = values.mean("seed")
-    worst = float(means.max()) if float(means.max()) - high > low - float(means.min()) else float(means.min())
-    return Verdict(bool(((means >= low) & (means <= high)).all()), worst, f"[{low:g}, {high:g}]", n)
+def each_mean(values: xr.DataArray, low: float, high: float, *, some: bool = False) -> Verdict:
+    """Every mean over seeds lies in [low, high], or some does; measured is the worst of them, or the best."""
+    means = values.mean("seed").values.ravel()
+    outside = np.maximum(low - means, means - high)
+    at = np.argmin(outside) if some else np.argmax(outside)
+    return Verdict(bool(outside[at] <= 0), float(means[at]), f"[{low:g}, {high:g}]", values.sizes["seed"])
+
+
+def some_at_least(values: xr.DataArray, threshold: float) -> Verdict:
+    """The mean over seeds is at least the threshold somewhere; measured is the largest."""
+    measured = float(values.mean("seed").max())
+    return Verdict(measured >= threshold, measured, threshold, values.sizes["seed"])
 
 
 def claim(number: int, source: str, statement: str, expected: str, test: Any, minimum: int = 8) -> Claim:
@@ -124,9 +131,9 @@ TRUNCATION = Figure(
         claim(
             3,
             f"{PAPER}, figure 1A",
-            "Rank 1 costs accuracy, too: 5 % of the test samples or more are wrong.",
+            "Rank 1 costs accuracy, too: in some of them 5 % more of the test samples are wrong.",
             "refuted",
-            lambda d: verdicts.at_least(of(d, PRINTED).truncated_error.sel(rank=1), 0.05),
+            lambda d: some_at_least(drop_at("truncated_error", 1, of(d, PRINTED)), 0.05),
         ),
         claim(
             4,
@@ -161,14 +168,14 @@ TRUNCATION = Figure(
         claim(
             7,
             f"{PAPER}, figure 1B",
-            "With one a for all positions attention learns as well: S1, S1p gain at least .05.",
+            "With one a for all positions attention learns as well: S1 or S1p gains at least .05.",
             "refuted",
-            lambda d: verdicts.at_least(final(of(d, ["S1", "S1p"]).relevant_attention) - 0.3, 0.05),
+            lambda d: some_at_least(final(of(d, ["S1", "S1p"]).relevant_attention) - 0.3, 0.05),
         ),
         claim(
             8,
             "measured",
-            "It is W_V and W_O that cannot be cut to rank 1: each alone costs at least .05 in S1, S1p, P1, P1p.",
+            "Neither W_V nor W_O can be cut to rank 1: each alone costs at least .05 in S1, S1p, P1, P1p.",
             "holds",
             lambda d: verdicts.at_least(
                 (of(d, PRINTED).alone_truncated_loss - of(d, PRINTED).truncated_loss.isel(rank=-1)).sel(cut=["WV", "WO"]), 0.05
@@ -253,16 +260,16 @@ SINGULAR = Figure(
         claim(
             13,
             f"{PAPER}, section IV",
-            "P1, P1p: there is no such gap at t = 1, s_2 / s_3 is at most 3 on average; training makes it.",
+            "P1, P1p: there is no such gap at t = 1, s_2 / s_3 is at most 3 on average.",
             "holds",
             lambda d: verdicts.at_most(gap(d).sel(setting=["P1", "P1p"], step=1), 3.0),
         ),
         claim(
             14,
             f"{PAPER}, section IV",
-            "S1, S1p: nor is there one, s_2 / s_3 at t = 1 is at most 3 on average.",
+            "S1 or S1p: nor is there one, s_2 / s_3 at t = 1 is at most 3 on average.",
             "refuted",
-            lambda d: verdicts.at_most(gap(d).sel(setting=["S1", "S1p"], step=1), 3.0),
+            lambda d: each_mean(gap(d).sel(setting=["S1", "S1p"], step=1), 0.0, 3.0, some=True),
         ),
     ),
     draw_singular,

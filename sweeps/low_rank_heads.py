@@ -75,9 +75,9 @@ HEADS = Figure(
         claim(
             81,
             "summary, next check 1",
-            "Every change of every head and layer has rank 2: s_3 is at most .1 of s_1 on average, the worst of a run.",
+            "Every change of every head and layer has rank 2: s_2 is at least .1 of s_1, s_3 at most .05, the worst of a run on average.",
             "holds",
-            lambda d: verdicts.at_most(third(d), 0.1),
+            lambda d: verdicts.at_most(xr.concat([0.1 - second(d), third(d) - 0.05], "which"), 0.0),
         ),
         claim(
             82,
@@ -89,7 +89,7 @@ HEADS = Figure(
         claim(
             83,
             "summary, next check 1",
-            "Truncation to rank 1 costs at least .05 (less with two layers of two heads).",
+            "Truncation to rank 1 costs at least .05; not claimed for two layers of two heads.",
             "holds",
             lambda d: verdicts.at_least(cost(d, 1).drop_sel(shape="2 layers of 2 heads"), 0.05),
         ),

@@ -41,9 +41,15 @@ def relative(data: xr.Dataset, matrices: list[str], beyond: int) -> xr.DataArray
     return s.sel(index=law(data, matrices).astype(int) + beyond).drop_vars("index") / s.sel(index=1, drop=True)
 
 
-def cost(data: xr.Dataset, less: int = 0) -> xr.DataArray:
-    """What truncation to the number of classes, less some, costs."""
-    return data.truncated_loss.sel(rank=data.num_classes - less).drop_vars("rank") - data.truncated_loss.isel(rank=-1, drop=True)
+def cost(data: xr.Dataset, rank: xr.DataArray) -> xr.DataArray:
+    """What truncation to a rank costs, one for each task."""
+    return data.truncated_loss.sel(rank=rank).drop_vars("rank") - data.truncated_loss.isel(rank=-1, drop=True)
+
+
+def share_of_first(data: xr.Dataset, rank: xr.DataArray) -> xr.DataArray:
+    """s_r / s_1 of W_V and W_O."""
+    s = last(data.singular_values).sel(matrix=["WV", "WO"])
+    return s.sel(index=rank).drop_vars("index") / s.sel(index=1, drop=True)
 
 
 def draw_ranks(data: xr.Dataset) -> plot.Drawing:
@@ -105,41 +111,30 @@ RANK_LAW = Figure(
         claim(
             51,
             f"{PAPER}, remark 1",
-            "With more relevant patterns than classes W_V and W_O have the rank of the patterns: s_R is at least .15 of s_1.",
+            "With more relevant patterns than classes W_V or W_O has the rank of the patterns in some task: s_R is at least .15 of s_1.",
             "refuted",
-            lambda d: verdicts.at_least(
-                (
-                    last(d.singular_values).sel(matrix=["WV", "WO"]).sel(index=d.num_relevant_patterns)
-                    / last(d.singular_values).sel(matrix=["WV", "WO"], index=1)
-                ).sel(case=MORE),
-                0.15,
-            ),
+            lambda d: MAIN.some_at_least(share_of_first(d, d.num_relevant_patterns).sel(case=MORE), 0.15),
         ),
         claim(
             52,
             "corrected: classes",
             "Rank C suffices: it costs at most .02.",
             "holds",
-            lambda d: verdicts.at_most(cost(d), 0.02),
+            lambda d: verdicts.at_most(cost(d, d.num_classes), 0.02),
         ),
         claim(
             53,
             f"{PAPER}, remark 1",
-            "With more relevant patterns than classes rank R - 1 costs .02 or more.",
+            "With more relevant patterns than classes rank R - 1 costs .02 or more in some task.",
             "refuted",
-            lambda d: verdicts.at_least(
-                (d.truncated_loss.sel(rank=d.num_relevant_patterns - 1).drop_vars("rank") - d.truncated_loss.isel(rank=-1, drop=True)).sel(
-                    case=MORE
-                ),
-                0.02,
-            ),
+            lambda d: MAIN.some_at_least(cost(d, d.num_relevant_patterns - 1).sel(case=MORE), 0.02),
         ),
         claim(
             54,
             f"{PAPER}, remark 1",
-            "Patterns that always occur together count as one: R = 4 together gives W_Q and W_K rank 2, s_3 at most .05 of s_1.",
-            "holds",
-            lambda d: verdicts.at_most(relative(d, ["WQ", "WK"], 1).sel(case="R=4 together"), 0.05),
+            "Patterns that always occur together count on their own: R = 4 together gives W_Q and W_K rank 4, s_3 at least .15 of s_1.",
+            "refuted",
+            lambda d: verdicts.at_least(relative(d, ["WQ", "WK"], 1).sel(case="R=4 together"), 0.15),
         ),
     ),
     draw_ranks,
@@ -157,6 +152,19 @@ def key_gap(data: xr.Dataset) -> xr.DataArray:
     """s_2 / s_3 of the change of W_K."""
     s = last(data.singular_values).sel(matrix="WK")
     return s.sel(index=2, drop=True) / s.sel(index=3, drop=True)
+
+
+def second_of_keys(data: xr.Dataset) -> xr.DataArray:
+    """s_2 / s_1 of the change of W_K."""
+    s = last(data.singular_values).sel(matrix="WK")
+    return s.sel(index=2, drop=True) / s.sel(index=1, drop=True)
+
+
+def alone(data: xr.Dataset) -> xr.DataArray:
+    """The larger loss of cosine .9 without noise and of sigma = .4 with orthogonal patterns."""
+    loss = last(data.loss)
+    pair = [loss.sel(coherence=0.9, noise=0.0, drop=True), loss.sel(coherence=0.0, noise=0.4, drop=True)]
+    return xr.concat(pair, "which").max("which")
 
 
 def draw_failures(data: xr.Dataset) -> plot.Drawing:
@@ -205,28 +213,23 @@ FAILURES = Figure(
         claim(
             86,
             "summary, failure signatures",
-            "Both together do: at cosine .9 and sigma = .4 it is at least .4.",
+            "Both together do: at cosine .9 and sigma = .4 it is larger by .3 or more than with one of them alone.",
             "holds",
-            lambda d: verdicts.at_least(last(d.loss).sel(coherence=0.9, noise=0.4), 0.4),
+            lambda d: verdicts.at_least(last(d.loss).sel(coherence=0.9, noise=0.4) - alone(d), 0.3),
         ),
         claim(
             87,
             "summary, failure signatures",
-            "Coherence takes the second direction from W_K: at cosine .9 and sigma = .1 s_2 is at most .1 of s_1.",
+            "Coherence takes the second direction from W_K: at sigma = .1 and cosine .9 s_2 / s_1 is at most a tenth of that at 0.",
             "holds",
-            lambda d: verdicts.at_most(
-                (last(d.singular_values).sel(matrix="WK", index=2) / last(d.singular_values).sel(matrix="WK", index=1)).sel(
-                    coherence=0.9, noise=0.1
-                ),
-                0.1,
-            ),
+            lambda d: verdicts.at_most((second_of_keys(d).sel(coherence=0.9) / second_of_keys(d).sel(coherence=0.0)).sel(noise=0.1), 0.1),
         ),
         claim(
             64,
             "summary, failure signatures",
-            "Noise closes the gap of W_K: at sigma = .4, orthogonal patterns, s_2 / s_3 is at most 10.",
+            "Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = .4 is at most a tenth of that at .1.",
             "holds",
-            lambda d: verdicts.at_most(key_gap(d).sel(coherence=0.0, noise=0.4), 10.0),
+            lambda d: verdicts.at_most((key_gap(d).sel(noise=0.4) / key_gap(d).sel(noise=0.1)).sel(coherence=0.0), 0.1),
         ),
     ),
     draw_failures,
@@ -267,9 +270,9 @@ CAPACITY = Figure(
         claim(
             65,
             "summary, failure signatures",
-            "Fewer query dimensions than relevant patterns break learning: at m_b = 1 the error is at least .1 for every R.",
+            "Fewer query dimensions than relevant patterns break learning: for some m_b < R the error is at least .1.",
             "refuted",
-            lambda d: verdicts.at_least(last(d.error).sel(shape="m_b=1"), 0.1),
+            lambda d: MAIN.some_at_least(last(d.error).where(d.query_dim < d.num_relevant_patterns, 0).where(d.value_dim > 4, 0), 0.1),
         ),
         claim(
             66,

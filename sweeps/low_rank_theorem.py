@@ -20,7 +20,10 @@ PROJECTED = THEORY._replace(analyses=lambda params, problem, config: {"projectio
 
 
 def parts(data: xr.Dataset) -> xr.Dataset:
-    """Means over blocks of P: relevant diagonal and cross terms, irrelevant rows on relevant columns and the other way round, the rest."""
+    """Means over blocks of P: relevant diagonal and cross terms, irrelevant rows on relevant columns and the other way round, the rest.
+
+    cross_size and rows_size are means of sizes.
+    """
     P = data.projections
     n = P.sizes["pattern"]
     i, j = xr.DataArray(np.arange(n), dims="left"), xr.DataArray(np.arange(n), dims="pattern")
@@ -29,6 +32,7 @@ def parts(data: xr.Dataset) -> xr.Dataset:
         {
             "diagonal": block((i == j) & (i < RELEVANT)),
             "cross": block((i != j) & (i < RELEVANT) & (j < RELEVANT)),
+            "cross_size": abs(P).where((i != j) & (i < RELEVANT) & (j < RELEVANT)).mean(["left", "pattern"]),
             "irrelevant_rows": block((i >= RELEVANT) & (j < RELEVANT)),
             "rows_size": abs(P).where((i >= RELEVANT) & (j < RELEVANT)).mean(["left", "pattern"]),
             "irrelevant_columns": block((i < RELEVANT) & (j >= RELEVANT)),
@@ -49,17 +53,17 @@ def mean_ratio(a: xr.DataArray, b: xr.DataArray, most: float) -> Verdict:
 
 
 def largest_off(data: xr.Dataset, setting: str, matrices: list[str]) -> Verdict:
-    """(7): means of cross terms and irrelevant rows at most a tenth of the diagonal, the worst of the matrices."""
+    """(7): mean sizes of cross terms and irrelevant rows at most a tenth of the diagonal, a positive one, the worst of the matrices."""
     P = parts(data).sel(setting=setting, projection=matrices).mean("seed")
-    off = abs(xr.concat([P.cross, P.irrelevant_rows], "term")).max("term") / P.diagonal
-    return Verdict(float(off.max()) <= 0.1, float(off.max()), 0.1, data.sizes["seed"])
+    off = float((np.maximum(P.cross_size, P.rows_size) / P.diagonal.where(P.diagonal > 0, 0)).max())
+    return Verdict(off <= 0.1, off, 0.1, data.sizes["seed"])
 
 
 def own_cosine(data: xr.Dataset, setting: str) -> xr.DataArray:
-    """cos(o_i, mu of its class), mean over the neurons with |o_i| > .2."""
+    """cos(o_i, mu of its class), mean over the neurons with |o_i| > .2; 0 without such."""
     d = data.sel(setting=setting)
     own = xr.where(d.neuron_class == 0, d.neuron_projections.isel(pattern=0), d.neuron_projections.isel(pattern=1))
-    return (own / d.neuron_norms).where(d.neuron_norms > 0.2).mean("neuron")
+    return (own / d.neuron_norms).where(d.neuron_norms > 0.2).mean("neuron").fillna(0)
 
 
 def small_norm(data: xr.Dataset) -> xr.DataArray:
@@ -107,7 +111,7 @@ PROJECTIONS = Figure(
         claim(
             31,
             f"{PAPER}, (7)",
-            "S1: on relevant columns the diagonal of W_Q, W_K is at least 10 times all else.",
+            "S1: on relevant columns the diagonal of W_Q, W_K is at least 10 times the mean size of all else.",
             "holds",
             lambda d: largest_off(d, "S1", ["WQ", "WK"]),
         ),
@@ -122,9 +126,9 @@ PROJECTIONS = Figure(
         claim(
             34,
             f"{PAPER}, (8)",
-            "Irrelevant columns point to relevant rows with at least 1, in W_Q in every setting.",
+            "Irrelevant columns point to relevant rows with at least 1, in W_Q of some setting.",
             "refuted",
-            lambda d: verdicts.at_least(parts(d).irrelevant_columns.sel(projection="WQ"), 1.0),
+            lambda d: MAIN.some_at_least(parts(d).irrelevant_columns.sel(projection="WQ"), 1.0),
         ),
         claim(
             35,
@@ -138,7 +142,7 @@ PROJECTIONS = Figure(
             f"{PAPER}, (8), its sign only",
             "In W_K as well, in some setting.",
             "refuted",
-            lambda d: verdicts.at_least(parts(d).irrelevant_columns.sel(projection="WK").max("setting"), 0.0),
+            lambda d: MAIN.some_at_least(parts(d).irrelevant_columns.sel(projection="WK"), 0.0),
         ),
         claim(
             37,
@@ -178,14 +182,14 @@ PROJECTIONS = Figure(
         claim(
             42,
             f"{PAPER}, (13) as printed",
-            "G: small neurons have a norm of at least 1 / sqrt(m).",
+            "G: small neurons, the smallest third, have a mean norm of at least 1 / sqrt(m).",
             "refuted",
             lambda d: verdicts.at_least(small_norm(d), 1.0),
         ),
         claim(
             43,
             f"{PAPER}, (13) read as an upper bound",
-            "G: at most .8 / sqrt(m), mean over the smallest third.",
+            "G: they have one of at most .8 / sqrt(m).",
             "holds",
             lambda d: verdicts.at_most(small_norm(d), 0.8),
         ),
@@ -306,7 +310,7 @@ NOISELESS = Figure(
             "derived",
             "Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay for the relevant ones, against (8).",
             "holds",
-            lambda d: verdicts.all_at_most(column_sums(d), 1e-10),
+            lambda d: verdicts.all_at_most(column_sums(d).fillna(np.inf), 1e-10),
             2,
         ),
         claim(
@@ -314,7 +318,7 @@ NOISELESS = Figure(
             "derived",
             "S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most .001 of s_1.",
             "holds",
-            lambda d: verdicts.all_at_most(xr.concat([third(d.sel(setting="S1"), m) for m in ("WV", "WO")], "which"), 1e-3),
+            lambda d: verdicts.all_at_most(xr.concat([third(d.sel(setting="S1"), m) for m in ("WV", "WO")], "which").fillna(np.inf), 1e-3),
             2,
         ),
         claim(

@@ -114,7 +114,7 @@ QUERIES = Figure(
     (
         claim(
             71,
-            "measured: the value path slows down as sqrt(|S|)",
+            "measured",
             "More positions, more attention: from |S| = 1 to all the gain of relevant queries rises by at least .2 for every alpha*.",
             "holds",
             lambda d: verdicts.at_least(gain(d).sel(num_queries=0) - gain(d).sel(num_queries=1), 0.2),
@@ -150,8 +150,8 @@ def fitted(data: xr.Dataset, level: float = 0.1) -> xr.DataArray:
 
 
 def exponent(times: xr.DataArray, x: xr.DataArray, low: float, high: float) -> Verdict:
-    """The slope of log(mean time) against log x lies in a range."""
-    mean = times.mean("seed")
+    """The slope of log(mean time) against log x lies in a range; it does not where a run never gets there."""
+    mean = times.mean("seed", skipna=False)
     slope = float(np.polyfit(np.log(x.values), np.log(mean.values), 1)[0])
     return Verdict(low <= slope <= high, slope, f"[{low:g}, {high:g}]", times.sizes["seed"])
 
@@ -262,16 +262,16 @@ LORA = Figure(
         claim(
             77,
             "measured",
-            "At every rank 80 % of the runs or more reach a test loss below .02 within 400 steps.",
+            "At every rank, and with all weights, 80 % of the runs or more have a test loss below .02 after 400 steps.",
             "holds",
             lambda d: verdicts.at_least((last(d.loss) < 0.02).astype(float), 0.8),
         ),
         claim(
             78,
             "measured",
-            "Yet the changes of full training, cut to rank 1, lose at least .2.",
+            "Yet cutting the changes of full training to rank 1 costs at least .2.",
             "holds",
-            lambda d: verdicts.at_least(d.truncated_loss.sel(run="all weights", rank=1), 0.2),
+            lambda d: verdicts.at_least((d.truncated_loss.sel(rank=1) - last(d.loss)).sel(run="all weights"), 0.2),
         ),
     ),
     draw_lora,

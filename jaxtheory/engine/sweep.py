@@ -290,9 +290,13 @@ def assemble(
         tuple(int(v.n) if isinstance(v, Size) else repr(v) for v in (getattr(p.config, f.name) for f in dataclasses.fields(p.config))): p
         for p in points
     }
+    labels: dict[str, list[list]] = {}
     for point in distinct.values():
-        for dim, labels in theory.coords(point.config).items():
-            if dim in lengths and len(labels) == lengths[dim] and dim not in coords:
-                coords[dim] = list(labels)
+        for dim, names in theory.coords(point.config).items():
+            labels.setdefault(dim, []).append(list(names))
+    for dim, several in labels.items():  # labels of the longest, where every point's are the first of them
+        longest = max(several, key=len)
+        if len(longest) == lengths.get(dim) and all(names == longest[: len(names)] for names in several):
+            coords.setdefault(dim, longest)
     attrs = {"theory": theory.name, "key": int(key), "algorithm": points[0].algorithm, "matmul_precision": "highest"}
     return xr.Dataset(variables, coords, attrs)

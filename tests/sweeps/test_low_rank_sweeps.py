@@ -269,14 +269,14 @@ def heads(d, third, one, two, of_two, of_four):
 
 
 CASES = {
-    "rank 2 suffices": ("rank_truncation", lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7, "S1": 0.5}, ["WV", "WO"]), "1 2 4 5 6 8 9"),
-    "rank 1 suffices": ("rank_truncation", lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1": 0.5, "S1p": 0.5}, ["WK", "WO"]), "3 7"),
-    "training makes the gap": ("rank_singular_values", lambda d: keys(d, d.step >= 20, S1=8.0), "10 11 12 13"),
-    "a gap that closes": ("rank_singular_values", lambda d: keys(d, d.step.isin([20, 30]), S1p=8.0, P1p=8.0), "10 11"),
+    "rank 2 suffices": ("rank_truncation", lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7}, ["WV", "WO"]), "1 2 4 5 6 8 9"),
+    "rank 1 suffices": ("rank_truncation", lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1p": 0.5}, ["WK", "WO"]), "3 7"),
+    "training makes the gap": ("rank_singular_values", lambda d: keys(d, d.step >= 20, S1=8.0, S1p=8.0), "10 11 12 13"),
+    "a gap that closes": ("rank_singular_values", lambda d: keys(d, d.step.isin([20, 30]), S1p=8.0, P1p=8.0), "10 11 14"),
     "no gap": ("rank_singular_values", lambda d: keys(d, False, growth=-1.0), "13 14"),
     "a small set": (
         "neurons_pruning",
-        lambda d: neurons(d, knee(d, P1p=0.8), 3.5 * d.rate**2, d.rate, knee(d), {"G": 4.0, "S1p": 4.0}, 0.39, {"P1": 0.8}),
+        lambda d: neurons(d, knee(d, P1=0.8, P1p=0.8), 3.5 * d.rate**2, d.rate, knee(d), {"G": 4.0}, 0.39, {"P1": 0.8, "P1p": 0.8}),
         "15 16 18 20 21 22 23 25 26 27 29 30",
     ),
     "all neurons alike": (
@@ -287,16 +287,16 @@ CASES = {
     "neurons to spare": (
         "neurons_pruning",
         lambda d: neurons(d, knee(d, S1=2.0, S1p=2.0, G=2.0), 0.01, 0.01, 0.01, {"S1": 4.0}, 0.1, {"S1p": 0.8}),
-        "19 20 24 25 30",
+        "17 19 20 24 25 30",
     ),
     "projections as measured": (
         "rank_projections",
         lambda d: theorem(
             d,
-            0.01 + 0.5 * (at(d, "P1", "WK") | at(d, "P1p", "WQ")),
+            0.01 + 0.5 * (at(d, "P1", "WK") | at(d, "P1p", "WQ") | (d.setting == "S1p")),
             0.01 + 0.5 * at(d, "S1", "WV"),
             by(d, "projection", {"WQ": 0.2, "WK": -0.2}),
-            xr.where(d.at_left == d.at_pattern, by(d, "setting", {"P1": 0.9, "P1p": 0.9}, 0.02), 0.3),
+            xr.where(d.at_left == d.at_pattern, by(d, "setting", {"G": 0.03}, 0.9), 0.3),
             by(d, "setting", {"G": 0.95, "S1p": 0.95}, 0.3),
             by(d, "setting", {"G": 0.2}, 2.0),
         ),
@@ -309,7 +309,7 @@ CASES = {
             0.01 - 0.05 * at(d, "P1p", "WQ"),
             0.01,
             xr.where(d.projection == "WQ", 2.0, by(d, "setting", {"G": 0.5}, -0.5)),
-            0.02,
+            0.03,
             0.95,
             by(d, "setting", {"G": 2.0}, 0.2),
         ),
@@ -320,13 +320,9 @@ CASES = {
     "a diagonal that grows in S1": ("rank_growth", lambda d: diagonal(d, (d.setting == "S1") | at(d, "P1", "WQ")), "88"),
     "rank 2 in the first step of the values": ("rank_noiseless", lambda d: noiseless(d, -1.0, WK=0.4), "45 46"),
     "rank 2 in the first step of the scores": ("rank_noiseless", lambda d: noiseless(d, 1.0, WO=0.4), "47"),
-    "ranks of the law": ("rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52 54"),
-    "as many ranks as patterns": (
-        "rank_law",
-        lambda d: ranks(d, xr.where(d.matrix == "WQ", predicted_ranks(d), d.num_relevant_patterns), d.num_relevant_patterns),
-        "48 51 53",
-    ),
-    "rank 1 but for W_K": ("rank_law", lambda d: ranks(d, xr.where(d.matrix == "WK", predicted_ranks(d), 1), 1), "49 52 54"),
+    "ranks of the law": ("rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52"),
+    "as many ranks as patterns": ("rank_law", lambda d: ranks(d, d.num_relevant_patterns, d.num_relevant_patterns), "48 51 53 54"),
+    "rank 1 but for W_K": ("rank_law", lambda d: ranks(d, xr.where(d.matrix == "WK", predicted_ranks(d), 1), 1), "49 52"),
     "those inactive on their own mean stay small": ("neurons_small_set", lambda d: small_set(d, 1.0, 0.4, 0.2, 0.4), "55 57 58 59"),
     "those active on their own mean stay small": ("neurons_small_set", lambda d: small_set(d, -1.0, 0.4, 0.4, 0.1), "56"),
     "losses below 1/M": (

@@ -77,7 +77,7 @@ class Config(fields.Config):
             (R <= M, "num_relevant_patterns", f"in [2, num_patterns (M)] = [2, {M}]; raise M"),
             (R >= C, "num_relevant_patterns", f"at least num_classes (C) = {C}, a pattern for each class; raise R"),
             (B <= N, "batch_size", f"in [1, num_samples (N)] = [1, {N}], as samples of a batch are distinct; lower B"),
-            (R > M or n["num_queries"] <= L, "num_queries", f"in [0, L] = [0, {L}], L = nrel + nconf + per (M - R); 0 reads out all positions"),
+            (R > M or n["num_queries"] <= L, "num_queries", f"in [0, L] = [0, {L}], L = nrel + nconf + per (M - R); 0: all positions"),
             (n["truncation_rank"] <= full, "truncation_rank", f"in [1, {full}], the largest rank of W_Q, W_K, W_V, W_O"),
             (m_b % n["num_heads"] == 0, "num_heads", f"a divisor of query_dim (m_b) = {m_b}"),
             (n["num_layers"] == 1 or m_a == d, "num_layers", f"1 unless value_dim (m_a) = {m_a} is dimension (d) = {d}: layers add up"),
