@@ -277,7 +277,7 @@ PROXIMAL = Figure(
         Claim(
             "CB-15",
             f"{PAPER}, equation (6), which has no case for a' < -lambda",
-            "In stage two hardly any entry of A (at most 1 in 100) is below -lambda.",
+            "In stage two hardly any entry of A (at most 1 in 100) is below -lambda after a step.",
             "refuted",
             lambda d: median_at_most(end("below_lambda", PROX)(d), 0.01),
         ),

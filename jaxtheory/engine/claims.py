@@ -3,6 +3,7 @@
 A figure is a sweep with its claims and its drawing. Statements that do not hold as printed stand as claims expected "refuted".
 """
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +30,8 @@ class Verdict(NamedTuple):
 class Claim(NamedTuple):
     """A statement of a source. expected: "holds", "refuted" or "open" (reported with its number, never fails).
 
-    test(dataset) -> Verdict speaks of a share of seeds or a mean with its interval. With fewer than `minimum` seeds it is not tested.
+    test(dataset) -> Verdict speaks of a share of seeds or a mean with its interval. With fewer than `minimum` seeds, or fewer of them
+    left for the verdict, it is not tested. A verdict whose number is NaN is never as expected.
     """
 
     id: str
@@ -66,8 +68,10 @@ class Judged(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """False only for a verdict that contradicts what is expected."""
-        return self.verdict is None or self.claim.expected == "open" or self.verdict.holds == (self.claim.expected == "holds")
+        """False for a verdict that contradicts what is expected, or has no number."""
+        if self.verdict is None or self.claim.expected == "open":
+            return True
+        return self.verdict.holds == (self.claim.expected == "holds") and not math.isnan(self.verdict.measured)
 
 
 class FigureResult(NamedTuple):
@@ -86,10 +90,10 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
     for claim in claims:
         if claim.expected not in EXPECTED:
             raise InputError(f"claim {claim.id}: expected is {claim.expected!r}, choose one of {', '.join(EXPECTED)}")
-        if n < claim.minimum:
-            judged.append(Judged(claim, None, f"not tested (n={n} < {claim.minimum})"))
-        else:
-            judged.append(Judged(claim, claim.test(dataset), ""))
+        verdict = claim.test(dataset) if n >= claim.minimum else None
+        seen = n if verdict is None else verdict.n
+        few = seen < claim.minimum
+        judged.append(Judged(claim, None, f"not tested (n={seen} < {claim.minimum})") if few else Judged(claim, verdict, ""))
     return judged
 
 

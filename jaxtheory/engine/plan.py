@@ -25,8 +25,8 @@ from jaxtheory.engine.program import Layout, leaf_names, program
 from jaxtheory.engine.request import (
     Axis,
     Point,
-    check_config,
     check_record,
+    check_type,
     checked_algorithm,
     checked_steps,
     numerics,
@@ -341,7 +341,7 @@ def prepare(
 ) -> tuple[Plan, list[Point]]:
     """Validate a sweep's arguments and plan it."""
     conform(theory)
-    check_config(theory, config)
+    check_type(theory, config)  # values that axes replace need not fit together; read_points validates every point
     axes = read_axes(theory, vary, zipped)
     words = {w for axis in axes for w in axis.values}
     name = checked_algorithm(theory, algorithm)
@@ -351,7 +351,7 @@ def prepare(
     points = read_points(theory, config, axes, name, checked_steps(steps))
     _, which = schedule(record, [p.steps for p in points])
     with numerics(dtype) as float_dtype:
-        check_record(theory, name, canonical(config, float_dtype), which)
+        check_record(theory, name, canonical(points[0].config, float_dtype), which)
         buckets = make_buckets(theory, points, places, mode, float_dtype, stop is not None, devices or jax.local_device_count())
         programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for b in buckets}
     problems = sum(len({(r.seed, r.shared) for r in b.rows}) for b in buckets)

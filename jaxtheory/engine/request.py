@@ -40,13 +40,12 @@ def numerics(dtype: Any = None) -> Iterator[np.dtype]:
         yield np.dtype("float64" if wide else "float32")
 
 
-def check_config(theory: Theory, config: Config) -> None:
-    """A valid config of this theory, or InputError."""
+def check_type(theory: Theory, config: Config) -> None:
+    """A config of this theory, or InputError."""
     if type(config) is not theory.Config:
         raise InputError(
             f"config is a {type(config).__name__} of {type(config).__module__}, expected {theory.name}'s {theory.Config.__qualname__}"
         )
-    validate(config)
 
 
 def checked_steps(steps: Any) -> int:
@@ -182,6 +181,7 @@ def read_points(theory: Theory, config: Config, axes: Sequence[Axis], algorithm:
         try:
             validate(point)
         except InputError as error:
-            raise InputError(f"at {', '.join(f'{w}={v}' for w, v in at.items())}:\n{error}" if at else str(error)) from None
+            gap = "\n" if "\n" in str(error) else " "
+            raise InputError(f"at {', '.join(f'{w}={v}' for w, v in at.items())}:{gap}{error}" if at else str(error)) from None
         points.append(Point(place, point, name, length))
     return points

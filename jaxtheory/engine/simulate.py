@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, InputError, Size, canonical, fields
+from jaxtheory.core.config import Config, InputError, Size, canonical, fields, validate
 from jaxtheory.core.theory import Theory, conform
 from jaxtheory.engine.lanes import Lanes, Run, run_lanes
 from jaxtheory.engine.program import NEVER, Layout, leaf_names, program
-from jaxtheory.engine.request import check_config, check_record, checked_algorithm, checked_steps, numerics, schedule
+from jaxtheory.engine.request import check_record, check_type, checked_algorithm, checked_steps, numerics, schedule
 
 
 def simulate(
@@ -35,7 +35,8 @@ def simulate(
     conform(theory)
     name = checked_algorithm(theory, algorithm)
     steps = checked_steps(steps)
-    check_config(theory, config)
+    check_type(theory, config)
+    validate(config)
     if not (hasattr(key, "dtype") and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
     records, which = schedule(record, [steps])

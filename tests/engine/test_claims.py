@@ -35,6 +35,18 @@ def test_too_few_seeds_are_no_verdict():
     assert judged.verdict is None and judged.reason == "not tested (n=2 < 3)" and judged.as_expected
 
 
+def test_too_few_runs_left_for_a_verdict_are_none():
+    claim = Claim("x", "s", "s", "refuted", lambda data: Verdict(False, 1.0, 0.5, 2), 3)
+    (judged,) = judge((claim,), xr.Dataset(coords={"seed": range(4)}))
+    assert judged.verdict is None and judged.reason == "not tested (n=2 < 3)" and judged.as_expected
+
+
+@pytest.mark.parametrize(("expected", "as_expected"), [("holds", False), ("refuted", False), ("open", True)])
+def test_nan_confirms_nothing(expected, as_expected):
+    claim = Claim("x", "s", "s", expected, lambda data: Verdict(False, np.nan, 0.5, 4), 3)
+    assert judge((claim,), xr.Dataset(coords={"seed": range(4)}))[0].as_expected is as_expected
+
+
 def test_verdicts_do_not_depend_on_the_key():
     assert all(run_figure(figure("holds", 0.3), key=key).verdicts[0].verdict.holds for key in (1, 2))
 

@@ -1,11 +1,13 @@
 import jax
 import numpy as np
+import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan
-from jaxtheory.core.config import canonical
+from jaxtheory.core.config import InputError, canonical
 from jaxtheory.engine.cost import reads
 from jaxtheory.engine.program import leaf_names
+from jaxtheory.theories import get
 
 
 def test_problems_runs_and_points():
@@ -24,7 +26,6 @@ def test_auto_pads_unless_padding_more_than_doubles_the_work():
 
 
 def test_a_static_axis_makes_a_bucket_each():
-    from jaxtheory.theories import get
 
     theory = get("random_walk")
     small = theory.Config(num_states=3, length=4, num_sequences=5, encoding_dim=4)
@@ -44,3 +45,11 @@ def test_reads_finds_exactly_what_matters():
 def test_compile_measures():
     made = plan(THEORY, Config(), vary={"eta": [0.1, 0.2]}, steps=50, compile=True)
     assert made.measured and made.seconds > 0 and made.rows()[0]["seconds"] > 0
+
+
+def test_values_that_axes_replace_need_not_fit_together():
+    low_rank = get("low_rank")
+    config = low_rank.Config(dimension=6)  # fewer than the default M = 20 patterns
+    assert plan(low_rank, config, vary={"num_patterns": [3, 5]}, steps=2).points == 2
+    with pytest.raises(InputError, match=r"^at num_patterns=7: num_patterns \(M\) = 7: .*$"):
+        plan(low_rank, config, vary={"num_patterns": [3, 7]}, steps=2)

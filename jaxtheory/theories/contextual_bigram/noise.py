@@ -72,9 +72,9 @@ def attention_variance(params: Params, problem: Problem, config: Config) -> Floa
 def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Lower triangular L with L L^T = R for positive semi-definite R: Cholesky, a column of zeros where the pivot is zero to rounding.
 
-    R is always singular here: r and centred noise have no part along 1.
+    R is always singular here: r and centred noise have no part along 1. What is left of its last pivot is a few eps of its largest one.
     """
-    least = len(R) * jnp.finfo(R.dtype).eps * jnp.max(jnp.diagonal(R))
+    least = 64 * len(R) * jnp.finfo(R.dtype).eps * jnp.max(jnp.diagonal(R))
 
     def column(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         rest, L = carry

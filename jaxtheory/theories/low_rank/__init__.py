@@ -45,7 +45,14 @@ THEORY = Theory(
 
 def text_theory(source: Any = None) -> Theory:
     """The same layer on windows of bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`text.read`)."""
-    return THEORY._replace(name="low_rank_text", problem=text.problem_of(text.read(source)), checks=(), examples=(TEXT,))
+    return THEORY._replace(
+        name="low_rank_text",
+        problem=text.problem_of(text.read(source)),
+        predict=lambda problem, config, steps: {},
+        assumptions=lambda problem, config: {},
+        checks=(),
+        examples=(TEXT,),
+    )
 
 
 __all__ = [

@@ -69,9 +69,10 @@ def rank_limit(config: Config) -> Int[Array, " matrix"]:
 
 
 def gap_rank(s: Float[Array, "matrix index"], limit: Int[Array, " matrix"]) -> Int[Array, " matrix"]:
-    """The r < limit with the largest s_r / s_(r+1), s_(r+1) taken as at least .03 s_1; 0 for a zero matrix."""
+    """The r < limit with the largest s_r / s_(r+1), s_(r+1) taken as at least .03 s_1; 0 for a zero matrix, 1 for limit 1."""
     floor = jnp.maximum(0.03 * s[:, :1], jnp.finfo(s.dtype).tiny)
-    ratio = jnp.where(indices(s.shape[1] - 1)[None, :] + 1 < limit[:, None], s[:, :-1] / jnp.maximum(s[:, 1:], floor), 0)
+    following = jnp.pad(s[:, 1:], ((0, 0), (0, 1)))
+    ratio = jnp.where(indices(s.shape[1])[None, :] + 1 < limit[:, None], s / jnp.maximum(following, floor), 0)
     return jnp.where(s[:, 0] > 0, 1 + jnp.argmax(ratio, axis=1), 0)
 
 

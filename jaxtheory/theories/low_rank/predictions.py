@@ -56,10 +56,10 @@ def small_set(norms: Float[Array, " m"], config: Config) -> tuple[Float[Array, "
     """Where the largest ratio of consecutive sorted norms lies, as a share of neurons, and that ratio; inside ranks 10 % to 90 %."""
     m = config.num_neurons
     s = jnp.sort(jnp.where(m.mask(), norms, jnp.inf))
-    place = 1 + model.indices(m.cap - 1)
+    place = 1 + model.indices(m.cap)
     inside = (10 * place >= m.n) & (10 * place <= 9 * m.n)
-    tiny = jnp.finfo(s.dtype).tiny
-    ratio = jnp.where(inside, jnp.where(s[:-1] > 0, s[1:] / jnp.maximum(s[:-1], tiny), 1), 0)
+    following = jnp.append(s[1:], jnp.inf)
+    ratio = jnp.where(inside, jnp.where(s > 0, following / jnp.maximum(s, jnp.finfo(s.dtype).tiny), 1), 0)
     best = jnp.argmax(ratio)
     return jnp.where(ratio[best] > 0, place[best].astype(s.dtype) / m.real, 0), ratio[best]
 

@@ -1,7 +1,8 @@
 """Real data for the same layer: windows of bytes from two kinds of text, a random vector for each byte.
 
 A source is a pair of folders, or a file with lines label<TAB>text of two labels; without one, the packages asyncio and email of the running
-Python. Windows start anywhere in the first four fifths of a class's bytes for training, in the last fifth for testing.
+Python. Windows start anywhere in the first four fifths of a class's bytes for training, in the last fifth for testing. Of the fields of the
+data law only the sizes count: L, N and Nt. Nothing of the pattern theory is predicted.
 """
 
 import sysconfig
@@ -32,13 +33,14 @@ def read(source: Any = None) -> Corpus:
     if source is None:
         library = Path(sysconfig.get_paths()["stdlib"])
         source = tuple(library / name for name in PACKAGES)
-    if isinstance(source, tuple | list):
-        if len(source) != 2:
-            raise InputError(f"source has {len(source)} folders: give two, one for each class")
-        first, second = (_folder(Path(folder)) for folder in source)
-    else:
-        first, second = _labelled(Path(source))
-    return first, second
+    places = source if isinstance(source, tuple | list) else (source,)
+    if not all(isinstance(place, str | Path) for place in places):
+        raise InputError(f"source = {source!r}: give two folders, or a file with lines label<TAB>text")
+    if not isinstance(source, tuple | list):
+        return _labelled(Path(source))
+    if len(source) != 2:
+        raise InputError(f"source has {len(source)} folders: give two, one for each class")
+    return _folder(Path(source[0])), _folder(Path(source[1]))
 
 
 def _folder(folder: Path) -> np.ndarray:
@@ -60,10 +62,18 @@ def _folder(folder: Path) -> np.ndarray:
 def _labelled(file: Path) -> Corpus:
     """The texts of each label in one file."""
     if not file.is_file():
-        raise InputError(f"{file}: no such file; give two folders, or a file with lines label<TAB>text")
+        raise InputError(
+            f"{file}: {'a folder' if file.is_dir() else 'no such file'}; give two folders, or a file with lines label<TAB>text"
+        )
     texts: dict[str, list[str]] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")  # universal newlines
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8 ({error.reason} at byte {error.start})") from None
+    for number, line in enumerate(lines, start=1):
         label, tab, text = line.partition("\t")
+        if not line:
+            continue
         if not tab:
             raise InputError(f"{file}, line {number}: no tab between label and text")
         texts.setdefault(label, []).append(text)
@@ -79,6 +89,10 @@ def problem_of(corpus: Corpus) -> Callable[[Array, Config], Problem]:
         """Windows of both classes in turn, each byte a vector of N(0, 1/d) entries, the same all over a run."""
         for_vectors, for_train, for_test, for_model = jax.random.split(key, 4)
         L, d = model.length(config), config.dimension
+        if config.task != "binary" or config.num_classes.cap != 2:
+            raise InputError(
+                f"task (task) = {config.task}, num_classes (C) = {config.num_classes.cap}: two texts make two classes, task=binary"
+            )
         if min(len(part) for part in corpus) * (1 - TRAIN) < 2 * L.cap:
             raise InputError(f"the smaller class has {min(map(len, corpus))} bytes: windows of L = {L.cap} need at least {10 * L.cap}")
         vectors = draws.normal(for_vectors, 256, d) / jnp.sqrt(jnp.asarray(d.real, float))

@@ -23,13 +23,14 @@ from jaxtheory.core.config import Size
 from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
 
-ANGLES, SCALES = 96, 80  # nodes in theta and in u: the loss is exact to 1e-12 for xi1 <= 7, 1e-6 at 20, 1e-3 at 40
+ANGLES, SCALES = 112, 80  # nodes in theta and in u: the loss is exact to 1e-12 for xi1 <= 7, 1e-6 at 20, 1e-3 at 40
 RESOLVED = 40.0
+WIDTH = 9.0  # nodes in theta reach 9 / sqrt(d - 2) to both sides of pi/2, where its density is 1e-18 of the largest
 TIE = math.log(2) - 0.5  # int_0^inf (1 + e^x)^-2 dx
 
 
 class Grid(NamedTuple):
-    """Nodes theta in (0, pi), the weights of their law, and the sums that give E[f; below t] from f at the nodes."""
+    """Nodes theta, the weights of their law, and the sums that give E[f; below t] from f at the nodes."""
 
     angle: Float[Array, " a"]
     density: Float[Array, " a"]  # of theta
@@ -53,10 +54,12 @@ def legendre(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def grid(config: Config) -> Grid:
     """The law of one inner product on the nodes."""
     x, omega, upper = (jnp.asarray(array, float) for array in legendre(ANGLES))
-    angle = jnp.pi * (1 + x) / 2
-    density = jnp.exp((config.dimension.real - 2) * jnp.log(jnp.sin(angle)))
+    rest = jnp.asarray(config.dimension.real, float) - 2
+    half = jnp.minimum(WIDTH / jnp.sqrt(jnp.maximum(rest, 1)), jnp.pi / 2)
+    angle = jnp.pi / 2 + half * x
+    density = jnp.exp(rest * jnp.log(jnp.sin(angle)))
     total = jnp.sum(density * omega)
-    return Grid(angle, density / (total * jnp.pi / 2), density * omega / total, upper * (density / total)[None, :])
+    return Grid(angle, density / (total * half), density * omega / total, upper * (density / total)[None, :])
 
 
 def power(base: Float[Array, "*n"], exponent: Array | int) -> Float[Array, "*n"]:
@@ -72,7 +75,8 @@ def loss(params: Reduced, config: Config) -> Float[Array, ""]:
     N, (angle, _, law, below) = config.context.real, grid(config)
     xi1, xi2 = jnp.where(params.xi1 <= RESOLVED, params.xi1, jnp.nan), params.xi2
     w, c = jnp.exp(xi1 * (jnp.cos(angle) - 1)), jnp.exp(-xi2)
-    v, dv = jnp.linspace(-4.0, jax.lax.stop_gradient(jnp.maximum(jnp.minimum(2 * xi1, xi2), 0)) + 4, SCALES, retstep=True)
+    last = jnp.maximum(jnp.minimum(2 * xi1, xi2 + jnp.log(jnp.asarray(N, xi1.dtype))), 0) + 4
+    v, dv = jnp.linspace(-4.0, jax.lax.stop_gradient(last), SCALES, retstep=True)
     u = jnp.exp(v - jnp.exp(-v)) / N
     du = u * (1 + jnp.exp(-v)) * dv * jnp.exp(-u * c)
     E = jnp.exp(-u[:, None] * w[None, :])

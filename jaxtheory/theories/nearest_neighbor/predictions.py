@@ -119,12 +119,14 @@ def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array
 def predict(_problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
     """Curves at the given steps, for large t:
 
-    xi1, loss, test_loss: law    t^(1/3) and t^(-1/3) with their constants (`population.power_laws`)
-    xi1, xi2: valley             the same with the query's tie (`population.valley`)
+    xi1, loss, test_loss: law           t^(1/3) and t^(-1/3) with their constants (`population.power_laws`)
+    xi1, xi2, loss, test_loss: valley   the same with the query's tie (`population.valley`), for which small d matters; L = C p(0) / xi1
     """
     xi1, loss = population.power_laws(jnp.asarray(steps), config)
     both = population.valley(jnp.asarray(steps), config)
-    return {"xi1:law": xi1, "loss:law": loss, "test_loss:law": loss, "xi1:valley": both[0], "xi2:valley": both[1]}
+    slower = population.TIE * population.gap_density(config) / both[0]
+    laws = {"xi1:law": xi1, "loss:law": loss, "test_loss:law": loss}
+    return laws | {"xi1:valley": both[0], "xi2:valley": both[1], "loss:valley": slower, "test_loss:valley": slower}
 
 
 def assumptions(_problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:

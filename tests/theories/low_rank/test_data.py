@@ -96,14 +96,24 @@ def test_text_from_labelled_lines_and_bad_sources(tmp_path):
         (tmp_path / "none", "no such file"),
         ((tmp_path, tmp_path / "none"), "no folder with text files"),
         ((tmp_path,), "give two"),
+        (tmp_path, "a folder; give two"),
+        (5, "give two folders"),
+        ((None, tmp_path), "give two folders"),
     ):
         with pytest.raises(InputError, match=words):
             text.read(source)
     lines.write_text("no tab\n")
     with pytest.raises(InputError, match="line 1: no tab"):
         text.read(lines)
+    lines.write_bytes("\ufeffa\tone\x0ctwo\r\nb\tthree\r\n\r\n".encode())
+    assert [part.tobytes() for part in text.read(lines)] == [b"one\x0ctwo", b"three"]
+    lines.write_bytes(b"a\thi\xe9\nb\thi\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        text.read(lines)
     with pytest.raises(InputError, match="at least 960"):
         text.problem_of((np.zeros(900, np.uint8), np.zeros(1900, np.uint8)))(KEY, TEXT)
+    with pytest.raises(InputError, match="task=binary"):
+        text.problem_of(text.read())(KEY, TEXT.replace(task="multiclass"))
 
 
 def test_the_default_text_is_there():

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import jaxtheory
 from jaxtheory.theories.low_rank import THEORY, Config, curves, gap_rank, problem, singular_values
@@ -53,6 +54,12 @@ def test_a_large_step_is_flagged_as_diverged():
     bad = jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), THEORY.init(KEY, problem(KEY, SMALL), SMALL))
     s = singular_values(bad, SMALL)
     assert np.isnan(s).all() and gap_rank(s, jnp.full(4, 6, jnp.int32)).shape == (4,)
+
+
+@pytest.mark.parametrize("change", [{"num_neurons": 1}, {"query_dim": 1, "value_dim": 1, "truncation_rank": 1}])
+def test_one_neuron_and_one_dimension_are_sizes_as_others(change):
+    found = run("sgd", SMALL.replace(**change), steps=2, record=[0, 2])
+    assert found.metrics["gap_rank"][-1][3] == 1 and 0 <= found.metrics["small_fraction"][-1] < 1
 
 
 def test_a_pruned_neuron_stays_pruned():
