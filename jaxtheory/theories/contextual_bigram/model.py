@@ -93,7 +93,7 @@ def _given_violations(given: Any, N: Any) -> list[str]:
         return [f"{label} has columns with sums {P.sum(axis=0).tolist()}: entries must be in [0, 1] and columns sum to 1; transpose P?"]
     steps = np.linalg.matrix_power((P > 0) | np.eye(len(P), dtype=bool), len(P))
     if not np.all(steps):
-        return [f"{label} is reducible, its stationary law is not unique: every token must be reachable from every other; add entries"]
+        return [f"{label} is reducible: a token has weight 0, or the stationary law is not unique; every token must lead to every other"]
     mu = np.linalg.solve(np.eye(len(P)) - P + 1, np.ones(len(P)))
     if np.min(mu) < LEAST_MU:
         return [f"{label} has min mu = {np.min(mu):g}: must be in [{LEAST_MU:g}, 1], as gradients are divided by mu; make it less rare"]
