@@ -47,7 +47,7 @@ def text_theory(source: Any = None) -> Theory:
     """The same layer on windows of bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`text.read`)."""
     return THEORY._replace(
         name="low_rank_text",
-        problem=text.problem_of(text.read(source)),
+        problem=text.problem_of(None if source is None else text.read(source)),
         predict=lambda problem, config, steps: {},
         assumptions=lambda problem, config: {},
         checks=(),

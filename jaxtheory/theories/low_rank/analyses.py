@@ -81,8 +81,8 @@ def gap_rank(s: Float[Array, "matrix index"], limit: Int[Array, " matrix"]) -> I
 
 def factorised(delta: Params) -> tuple[Params, Params, Params]:
     """U, s, V^T of every matrix: one decomposition each."""
-    parts = [safe(lambda W: jnp.linalg.svd(W, full_matrices=False), W) for W in delta]
-    return tuple(Params(*(part[i] for part in parts)) for i in range(3))  # type: ignore[return-value]
+    u, s, vt = zip(*(safe(lambda W: jnp.linalg.svd(W, full_matrices=False), W) for W in delta), strict=True)
+    return Params(*u), Params(*s), Params(*vt)
 
 
 def truncated(start: Params, factors: tuple[Params, Params, Params], rank: Params) -> Params:

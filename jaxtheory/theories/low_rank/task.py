@@ -75,10 +75,8 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
     kept = jnp.concatenate([n.mask() for n in sizes])
     tokens, label, pattern = jax.vmap(lambda k, i: one_sample(k, i, U, config))(keys, place)
     tokens, label, pattern = (jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern))
-    cut = sizes[0].cap
-    return tuple(  # type: ignore[return-value]
-        Batch(tokens[part], label[part], pattern[part], weights(n)) for part, n in zip((slice(cut), slice(cut, None)), sizes, strict=True)
-    )
+    part = lambda at, n: Batch(tokens[at], label[at], pattern[at], weights(n))  # noqa: E731
+    return part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
 
 
 def weights(n: Size | int) -> Float[Array, " n"]:

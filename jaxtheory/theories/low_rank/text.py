@@ -5,6 +5,7 @@ Python. Windows start anywhere in the first four fifths of a class's bytes for t
 data law only the sizes count: L, N and Nt. Nothing of the pattern theory is predicted.
 """
 
+import functools
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,12 @@ def read(source: Any = None) -> Corpus:
     return _folder(Path(source[0])), _folder(Path(source[1]))
 
 
+@functools.cache
+def default() -> Corpus:
+    """The bytes of the two packages of the running Python."""
+    return read(None)
+
+
 def _folder(folder: Path) -> np.ndarray:
     """All files below a folder that are UTF-8 text, in order of their paths."""
     texts = []
@@ -79,22 +86,24 @@ def _labelled(file: Path) -> Corpus:
         texts.setdefault(label, []).append(text)
     if len(texts) != 2:
         raise InputError(f"{file}: {len(texts)} labels ({', '.join(sorted(texts))}), expected two")
-    return tuple(np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts))  # type: ignore[return-value]
+    first, second = (np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts))
+    return first, second
 
 
-def problem_of(corpus: Corpus) -> Callable[[Array, Config], Problem]:
-    """The function `problem` of a corpus: the rest of the room does not change. No token counts as relevant; L is as configured."""
+def problem_of(corpus: Corpus | None = None) -> Callable[[Array, Config], Problem]:
+    """The function `problem` of a corpus (None: the default one, read at the first use). No token is relevant; L is as configured."""
 
     def problem(key: Array, config: Config) -> Problem:
         """Windows of both classes in turn, each byte a vector of N(0, 1/d) entries, the same all over a run."""
+        texts = default() if corpus is None else corpus
         for_vectors, for_train, for_test, for_model = jax.random.split(key, 4)
         L, d = model.length(config), config.dimension
         if config.task != "binary" or config.num_classes.cap != 2:
             raise InputError(
                 f"task (task) = {config.task}, num_classes (C) = {config.num_classes.cap}: two texts make two classes, task=binary"
             )
-        if min(len(part) for part in corpus) * (1 - TRAIN) < 2 * L.cap:
-            raise InputError(f"the smaller class has {min(map(len, corpus))} bytes: windows of L = {L.cap} need at least {10 * L.cap}")
+        if min(len(part) for part in texts) * (1 - TRAIN) < 2 * L.cap:
+            raise InputError(f"the smaller class has {min(map(len, texts))} bytes: windows of L = {L.cap} need at least {10 * L.cap}")
         vectors = draws.normal(for_vectors, 256, d) / jnp.sqrt(jnp.asarray(d.real, float))
 
         def windows(key: Array, n: Size | int, low: float, high: float) -> Batch:
@@ -103,7 +112,7 @@ def problem_of(corpus: Corpus) -> Callable[[Array, Config], Problem]:
             share = draws.uniform(key, n)
             at = jnp.arange(L.cap)[None, :]
             found = []
-            for text in corpus:
+            for text in texts:
                 cut = text[int(low * len(text)) : int(high * len(text))]
                 begin = (share * (len(cut) - L.cap)).astype(int)
                 found.append(jnp.asarray(cut)[begin[:, None] + at])

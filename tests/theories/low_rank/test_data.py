@@ -116,6 +116,17 @@ def test_text_from_labelled_lines_and_bad_sources(tmp_path):
         text.problem_of(text.read())(KEY, TEXT.replace(task="multiclass"))
 
 
+def test_the_default_text_is_read_when_a_problem_is_drawn(monkeypatch):
+    def unread(source):
+        raise AssertionError("read")
+
+    monkeypatch.setattr(text, "read", unread)
+    text.default.cache_clear()
+    theory = text_theory()
+    with pytest.raises(AssertionError, match="read"):
+        theory.problem(KEY, TEXT)
+
+
 def test_the_default_text_is_there():
     assert min(map(len, text.read())) > 100_000
     assert text_theory().name == "low_rank_text"
