@@ -255,7 +255,7 @@ def draw_capacity(data: xr.Dataset) -> plot.Drawing:
 CAPACITY = Figure(
     "rank_capacity",
     "summary of arXiv 2406.17167, failure signatures",
-    THEORY._replace(analyses=lambda params, problem, config: {}),
+    MAIN.only(),
     Config(),
     {
         "zip": SHAPES,

@@ -8,17 +8,11 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Figure, Verdict, plot, verdicts
-from jaxtheory.theories.low_rank import Config, analyses, curves
+from jaxtheory.theories.low_rank import Config
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
-THEORY, PAPER, claim, final, of, last = MAIN.THEORY, MAIN.PAPER, MAIN.claim, MAIN.final, MAIN.of, MAIN.last
+PAPER, claim, final, of, last = MAIN.PAPER, MAIN.claim, MAIN.final, MAIN.of, MAIN.last
 SHARED = ["S1", "S1p", "G"]
-NEURONAL = THEORY._replace(
-    analyses=lambda params, problem, config: {
-        name: value for name, value in analyses(params, problem, config).items() if name in ("neuron_norms", "neuron_class", "neuron_start")
-    }
-)
-PRUNED = THEORY._replace(analyses=lambda params, problem, config: {"pruned_loss": curves(params, problem, config)})
 
 
 # Figure 3 and corollary 1
@@ -72,7 +66,7 @@ def gap_share(data: xr.Dataset) -> xr.DataArray:
 NEURONS = Figure(
     "neurons_pruning",
     f"{PAPER}, figure 3 and corollary 1",
-    THEORY,
+    MAIN.only("pruned_loss", "pruned_truncated_loss", "neuron_norms", "neuron_changes"),
     Config(),
     MAIN.FULL,
     MAIN.QUICK,
@@ -249,7 +243,7 @@ def draw_small(data: xr.Dataset) -> plot.Drawing:
 SMALL_SET = Figure(
     "neurons_small_set",
     f"{PAPER}, figure 3A: what decides",
-    NEURONAL,
+    MAIN.only("neuron_norms", "neuron_class", "neuron_start"),
     Config(init_diagonal=0.2, output_scale=0.01),
     {
         "vary": {"noise": [0.0, 0.05, 0.1, 0.2], "num_confusion": [1, 3, 6]},
@@ -332,7 +326,7 @@ def draw_dictionary(data: xr.Dataset) -> plot.Drawing:
 DICTIONARY = Figure(
     "neurons_dictionary",
     f"{PAPER}, corollary 1 over M",
-    PRUNED,
+    MAIN.only("pruned_loss"),
     Config(),
     {"zip": DICTIONARIES, "seeds": 8, "steps": 120, "record": [0, 120], "dtype": "float32", "buckets": "exact"},
     {"zip": {name: values[:1] for name, values in DICTIONARIES.items()}, "seeds": 2},

@@ -11,12 +11,11 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Figure, Verdict, plot, verdicts
-from jaxtheory.theories.low_rank import Config, projections
+from jaxtheory.theories.low_rank import Config
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
-THEORY, PAPER, claim = MAIN.THEORY, MAIN.PAPER, MAIN.claim
+PAPER, claim = MAIN.PAPER, MAIN.claim
 RELEVANT = 2
-PROJECTED = THEORY._replace(analyses=lambda params, problem, config: {"projections": projections(params, problem, config)})
 
 
 def parts(data: xr.Dataset) -> xr.Dataset:
@@ -103,7 +102,7 @@ def draw_projections(data: xr.Dataset) -> plot.Drawing:
 PROJECTIONS = Figure(
     "rank_projections",
     f"{PAPER}, theorem 1",
-    THEORY,
+    MAIN.only("projections", "neuron_norms", "neuron_class", "neuron_projections"),
     Config(),
     MAIN.FULL,
     MAIN.QUICK,
@@ -229,7 +228,7 @@ BOTH = {name: [values[0], values[2]] for name, values in MAIN.SETTINGS.items() i
 GROWTH = Figure(
     "rank_growth",
     f"{PAPER}, (7) along training",
-    PROJECTED,
+    MAIN.only("projections"),
     Config(),
     {
         "zip": BOTH,
@@ -300,7 +299,7 @@ def draw_noiseless(data: xr.Dataset) -> plot.Drawing:
 NOISELESS = Figure(
     "rank_noiseless",
     "derived: column sums, first step",
-    PROJECTED,
+    MAIN.only("projections"),
     Config(noise=0.0),
     {"zip": BOTH, "seeds": 8, "steps": 60, "record": [0, 1, 60], "dtype": "float64"},
     {"zip": {name: values[:1] for name, values in BOTH.items()}, "seeds": 2, "steps": 20, "record": [0, 1, 20]},

@@ -12,7 +12,7 @@ from jaxtheory.theories.low_rank import Config, truncation
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
 THEORY, PAPER, claim, last = MAIN.THEORY, MAIN.PAPER, MAIN.claim, MAIN.last
-LEAN = THEORY._replace(analyses=lambda params, problem, config: {})
+LEAN = MAIN.only()
 NAMES = ("loss", "relevant_attention", "relevant_query_attention")
 
 

@@ -9,7 +9,8 @@ Symbols, with their shapes:
     n, L, S          samples, tokens, query positions                          X (n, L, d)  tokens (the paper's X^T)
     m, m_a, m_b      neurons, value and query dimension                        H, n_l       heads and layers, 1 and 1 in the paper
     W_Q, W_K         (n_l, H, m_b/H, d)   query and key weights                W_V (n_l, H, m_a, d)   value weights
-    W_O (m, m_a)     neurons o_i, rows                                         A (K, m, L) or (K, m, 1)   frozen output weights +-1/sqrt(m)
+    W_O (m, m_a)     neurons o_i, rows                                         A (K, m, L) or (K, m, 1)   frozen output weights +-1/sqrt(m);
+                                                                                K = 1 outputs for task=binary, C for multiclass
 
 Pattern r < R belongs to class r mod C. Earlier layers add their input (X + sum_h ...), the last does not; W(0) and A are the problem's.
 Scores carry no 1/sqrt(d). Arrays count from 0. Source: arXiv 2406.17167, sections II and III-A; K > 1 outputs, heads, layers are ours.
