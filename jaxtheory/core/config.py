@@ -13,6 +13,7 @@ Each field carries its paper symbol, its meaning and its valid range, written as
 import dataclasses
 import difflib
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self, TypeVar
 
 import jax
@@ -110,6 +111,10 @@ class Size(struct.PyTreeNode):
         """n for arithmetic with floats: a Python int, or a traced number of the default float dtype."""
         return self.cap if self.value is None else jnp.asarray(self.value, float)
 
+    def weights(self) -> jax.Array:
+        """(cap,) weights of a mean over the valid entries: 1/n, zero beyond."""
+        return jnp.where(self.mask(), 1 / jnp.asarray(self.real, float), 0)
+
     @classmethod
     def wrap(cls, length: "Size | int") -> "Size":
         return length if isinstance(length, Size) else cls(int(length))
@@ -173,6 +178,11 @@ def resolve(config_type: type, name: str) -> str:
     if name in by_symbol:
         return by_symbol[name]
     raise InputError(f"unknown field {name!r}; {suggest(name, [*table, *by_symbol])}")
+
+
+def concretely(condition: Callable, *values: Any) -> bool:
+    """Whether a condition holds for some entry of concrete values; False for tracers, so that `violations` may be called on any config."""
+    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
 
 
 def _hashable(value: Any) -> bool:

@@ -13,6 +13,11 @@ def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[A
     return (u * jnp.where(jnp.arange(s.size) < jnp.asarray(rank, int), s, 0)[None, :]) @ vt
 
 
+def quotient(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """a / b where b > 0, else 0; value and gradient stay finite."""
+    return jnp.where(b > 0, a / jnp.where(b > 0, b, 1), 0)
+
+
 def direction_error(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, ""]:
     """|| a/||a|| - b/||b|| || in the Frobenius norm, in [0, 2]; a zero array has direction zero, which gives 1 against a nonzero one."""
     return jnp.linalg.norm(jnp.ravel(unit(a) - unit(b)))

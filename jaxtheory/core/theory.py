@@ -7,20 +7,33 @@ from typing import Any, NamedTuple
 from jaxtheory.core.config import Config, InputError, fields
 
 
+Compared = tuple[Any, ...] | None  # what a check returns: (got, want), or (got, want, standard error); None where it does not apply
+
+
+def shown(state: Any, problem: Any, config: Any) -> Any:
+    """`params` of an algorithm whose state is the parameters."""
+    return state
+
+
+def nothing(key: Any, problem: Any, config: Any) -> tuple:
+    """`sample` of an algorithm that needs no batch."""
+    return ()
+
+
 class Algorithm(NamedTuple):
     """A training algorithm, in the parametrisation that suits it.
 
     init(key, problem, config) -> State
     step(key, t, state, batch, problem, config) -> State, with t counted from 0
-    params(state, problem, config) -> the theory's Params, what loss, metrics and analyses see
-    sample(key, problem, config) -> Batch, or None for the theory's own sample; return () when there are no batches
+    params(state, problem, config) -> the theory's Params, what loss, metrics and analyses see; by default the state
+    sample(key, problem, config) -> Batch, or None for the theory's own sample; `nothing` where there are no batches
 
     A run can start from given parameters when State is Params itself or a NamedTuple with a field `params`.
     """
 
     init: Callable
     step: Callable
-    params: Callable
+    params: Callable = shown
     sample: Callable | None = None
 
 
