@@ -93,7 +93,7 @@ def _set_host_devices() -> None:
 def _set_compilation_cache() -> None:
     """Keep compiled programs between processes, unless the user has chosen a place."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    place, shortest = os.path.join(base, "jaxtheory"), "0.2"
+    place, shortest = os.path.join(base, "jaxtheory"), "0"
     if "jax" not in sys.modules:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", place)
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", shortest)

@@ -1,5 +1,14 @@
-"""Every test runs in float64, with strict dtype promotion and rank promotion an error."""
+"""Every test runs in float64, with strict dtype promotion and rank promotion an error.
 
+Programs are compiled without optimisation, which halves the time of compiling and with it that of the tests; they run slower and round
+differently. `tests/contract/test_same_numbers.py` has a subprocess that compiles as a user's would.
+"""
+
+import os
+
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
+# isort: split
 import jaxtheory  # noqa: F401  (first, so that it can set the host devices and the compilation cache)
 
 # isort: split
