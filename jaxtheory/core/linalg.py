@@ -1,7 +1,35 @@
-"""Linear algebra shared by the theories."""
+"""Linear algebra shared by the theories. Factorisations go through `alone`, see there why."""
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+
+
+def alone(factorisation: Callable) -> Callable:
+    """A function of matrices that calls LAPACK, for one matrix at a time on CPU however it is vmapped; the numbers stay the same.
+
+    jaxlib hands the matrices of a batched LAPACK call to the thread pool on which the call itself may run, and waits for them: as many
+    such calls at a time as the pool has threads wait for each other for ever. A call on one matrix waits for nobody.
+    """
+    one_by_one = jax.custom_batching.sequential_vmap(factorisation)
+
+    @functools.wraps(factorisation)
+    def call(*matrices: Array) -> Any:
+        return one_by_one(*matrices) if jax.default_backend() == "cpu" else factorisation(*matrices)
+
+    return call
+
+
+svd = alone(functools.partial(jnp.linalg.svd, full_matrices=False))  # A = U diag(s) V^T, s descending
+singular_values = alone(functools.partial(jnp.linalg.svd, compute_uv=False))
+eigvalsh = alone(jnp.linalg.eigvalsh)  # ascending
+cholesky = alone(jnp.linalg.cholesky)  # A = R R^T, R lower triangular
+inv = alone(jnp.linalg.inv)
+solve = alone(jnp.linalg.solve)
 
 
 def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[Array, "m n"]:
@@ -9,7 +37,7 @@ def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[A
 
     Not unique where s_rank = s_(rank+1); compare products, never singular vectors.
     """
-    u, s, vt = jnp.linalg.svd(matrix, full_matrices=False)
+    u, s, vt = svd(matrix)
     return (u * jnp.where(jnp.arange(s.size) < jnp.asarray(rank, int), s, 0)[None, :]) @ vt
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from jaxtheory.core.config import Config, InputError, fields
 
-
 Compared = tuple[Any, ...] | None  # what a check returns: (got, want), or (got, want, standard error); None where it does not apply
 
 
