@@ -5,10 +5,9 @@
     run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(0, 0), steps=50)
     data = jaxtheory.sweep(theory, theory.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=50)
 
-Importing jaxtheory asks JAX for one CPU device per core, where JAX has not started; `JAXTHEORY_DEVICES=1` opts out.
+A sweep computes as many chunks side by side as the processor has cores, or there are accelerators; `JAXTHEORY_DEVICES=1` opts out.
 """
 
-import contextlib
 import importlib
 import os
 import sys
@@ -68,26 +67,9 @@ _MODULES = {
 __all__ = [*_PUBLIC, *_MODULES]
 
 
-def _set_host_devices() -> None:
-    """One CPU device per core, unless JAX has started, the user has chosen, or JAXTHEORY_DEVICES says otherwise."""
-    wanted = os.environ.get("JAXTHEORY_DEVICES", "")
-    cores = (
-        int(wanted)
-        if wanted.isdigit() and int(wanted) > 0
-        else len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
-    chosen = "JAX_NUM_CPU_DEVICES" in os.environ or "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if cores > 1 and not chosen:
-        os.environ.setdefault(
-            "NPROC", str(2 * cores)
-        )  # a larger host thread pool: LAPACK calls on every device can otherwise wait for each other
-        if "jax" not in sys.modules:
-            os.environ["JAX_NUM_CPU_DEVICES"] = str(cores)
-            return
-        with contextlib.suppress(RuntimeError):  # the backend has started: use what is there
-            importlib.import_module("jax").config.update("jax_num_cpu_devices", cores)
+def _set_thread_pool() -> None:
+    """A host thread pool of twice the cores, unless JAX has started: batched LAPACK calls of a theory can otherwise wait for each other."""
+    os.environ.setdefault("NPROC", str(2 * (os.cpu_count() or 1)))
 
 
 def _set_compilation_cache() -> None:
@@ -104,7 +86,7 @@ def _set_compilation_cache() -> None:
         config.update("jax_persistent_cache_min_compile_time_secs", float(shortest))
 
 
-_set_host_devices()
+_set_thread_pool()
 _set_compilation_cache()
 
 

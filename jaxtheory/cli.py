@@ -47,17 +47,12 @@ def _figures(name: str) -> "list[Figure]":
     return found
 
 
-def _store(folder: Path, name: str, theory: "Theory", config: "Config", request: dict[str, Any]) -> Path:
-    """FOLDER/<name>-<hash of all that determines the numbers>; the theory counts with its text, so an edited one starts anew."""
-    from jaxtheory.core.config import fields
-    from jaxtheory.engine.store import fingerprint
+def _store(folder: Path, name: str, theory: "Theory", config: "Config", asked: dict[str, Any]) -> Path:
+    """FOLDER/<name>-<hash of all that determines the numbers>; an edited theory starts anew."""
+    from jaxtheory.engine.identity import fingerprint, identity
+    from jaxtheory.engine.request import read
 
-    values = {word: getattr(config, word) for word in fields(type(config))}
-    file = Path(str(sys.modules[theory.Config.__module__].__file__))
-    room = file.parent.parent == Path(jaxtheory.theories.__file__).parent
-    text = [source.read_text() for source in (sorted(file.parent.glob("*.py")) if room else [file])]
-    asked = {**request, "theory": theory.name, "text": text, "config": values, "version": jaxtheory.__version__}
-    return folder / f"{name}-{fingerprint(asked)}"
+    return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
 # -------------------------------------------------------------------------------------------------------------- printing
@@ -269,7 +264,7 @@ class Plan(Request):
         print(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
         print(f"compilations {plan.compilations}")
         print(f"devices      {plan.devices}")
-        print(f"chunks       {plan.chunks}")
+        print(f"chunks       {len(plan.chunks)}")
         print(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
         print(f"time         {plan.seconds:.1f} s ({'measured' if plan.measured else 'a rough estimate'})")
         return 0
@@ -322,10 +317,11 @@ class Doctor:
     def __call__(self) -> int:
         import jax
 
+        from jaxtheory.engine.execute import workers
+
         packages = ("jax", "jaxlib", "flax", "optax", "numpy", "xarray", "zarr", "matplotlib")
         devices = jax.devices()
         cache = getattr(jax.config, "jax_compilation_cache_dir", None)
-        wanted = os.environ.get("JAX_NUM_CPU_DEVICES")
         _table(
             "doctor",
             ("", ""),
@@ -334,7 +330,7 @@ class Doctor:
                 ("jaxtheory", jaxtheory.__version__),
                 *((name, version(name)) for name in packages),
                 ("devices", f"{len(devices)} x {devices[0].platform} ({devices[0].device_kind})"),
-                ("host devices", f"{jax.local_device_count('cpu')} of {wanted} wanted" if wanted else "not set"),
+                ("side by side", f"{workers()} chunks of a sweep (JAXTHEORY_DEVICES changes it)"),
                 ("dtype", f"{jax.numpy.zeros(()).dtype} (--dtype changes it for one command)"),
                 ("compilation cache", cache or "off"),
                 ("results", f"{RESULTS.absolute()}, {_writable(RESULTS)}"),

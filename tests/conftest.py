@@ -29,7 +29,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 def forget_compiled_programs() -> Iterator[None]:
     """Compiled programs hold memory maps, of which a process has 65530: too few for all tests."""
     yield
-    program._programs.clear()
+    program._compiled.clear()
     jax.clear_caches()
     gc.collect()
 

@@ -11,9 +11,9 @@ Each field carries its paper symbol, its meaning and its valid range, written as
 """
 
 import dataclasses
-import difflib
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
 import jax
@@ -21,11 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
+from jaxtheory.core.errors import InputError as InputError
+from jaxtheory.core.errors import suggest as suggest
+
 ConfigType = TypeVar("ConfigType", bound="Config")
-
-
-class InputError(ValueError):
-    """A user's mistake: says what is wrong, which range is valid and what to do. The command line prints it without a traceback."""
 
 
 class Interval(NamedTuple):
@@ -152,6 +151,11 @@ class Config(struct.PyTreeNode):
 
 def fields(config_type: type) -> dict[str, Field]:
     """The table of a Config's fields, by word."""
+    return _table(config_type)
+
+
+@functools.cache
+def _table(config_type: Any) -> dict[str, Field]:
     table = {}
     for f in dataclasses.fields(config_type):
         meta = f.metadata
@@ -160,13 +164,6 @@ def fields(config_type: type) -> dict[str, Field]:
         integer = meta["kind"] == "size" or (isinstance(f.default, int) and not isinstance(f.default, bool))
         table[f.name] = Field(f.name, meta["symbol"], meta["kind"], f.default, meta["valid"], meta["meaning"], meta["unit"], integer)
     return table
-
-
-def suggest(name: str, known: Any) -> str:
-    """A hint for an unknown name: the closest known one, or all of them."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
 
 
 def resolve(config_type: type, name: str) -> str:
@@ -245,4 +242,18 @@ def canonical(config: ConfigType, dtype: Any) -> ConfigType:
             new[name] = np.asarray(value, np.int32 if field.integer else dtype)
         elif field.kind == "size" and value.value is not None:
             new[name] = Size(value.cap, np.asarray(value.value, np.int32))
+    return config.replace(**new)
+
+
+def leaf_names(config: Config) -> list[str]:
+    """The fields that are leaves: traced and evaluation fields, and sizes that carry a value."""
+    kinds = {name: field.kind for name, field in fields(type(config)).items()}
+    return [n for n, kind in kinds.items() if kind in ("traced", "evaluation") or (kind == "size" and getattr(config, n).value is not None)]
+
+
+def with_leaves(config: ConfigType, leaves: Mapping[str, Any]) -> ConfigType:
+    """The config with some traced leaves replaced; for size fields the leaf is the value."""
+    new = {
+        name: Size(getattr(config, name).cap, leaf) if isinstance(getattr(config, name), Size) else leaf for name, leaf in leaves.items()
+    }
     return config.replace(**new)

@@ -8,9 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Literal
 
-from jaxtheory.core.config import Config, Size
+from jaxtheory.core.config import Config, Size, with_leaves
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.program import with_leaves
 
 BYTES_PER_SECOND, FLOPS_PER_SECOND = 2e9, 2e10  # of one core of a small machine; for estimates only
 
@@ -65,7 +64,7 @@ def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int
         batch = (alg.sample or theory.sample)(key, problem, config)
         return alg.step(key, jnp.int32(0), state, batch, problem, config)
 
-    size = lambda tree: sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in jax.tree.leaves(tree))  # noqa: E731
+    size = lambda tree: sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in jax.tree.leaves(tree))
     return work(jax.make_jaxpr(step)(key, state, problem, config).jaxpr), size(problem), size(state)
 
 

@@ -7,8 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, InputError
-from jaxtheory.engine.program import NEVER, Program
+from jaxtheory.core.config import Config
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine.layout import Chunk, Lanes
+from jaxtheory.engine.program import NEVER, PerRow, PerRun, Program, Trained
+from jaxtheory.engine.request import Request, Schedule
 
 
 class Run(NamedTuple):
@@ -24,23 +27,6 @@ class Run(NamedTuple):
     diverged_at: int | None
 
 
-class Lanes(NamedTuple):
-    """The inputs of one chunk: NumPy arrays, leading axes as in `Layout`. `used` counts the slots that hold rows.
-
-    seed, shared: [slot, row]; own: [slot, row, run]; values: [slot, row, run, value]; limit: [slot, row, run] steps of each run
-    (0 for filling). problem: the row's place among the chunk's distinct problems, whose seeds and fields are `distinct`.
-    """
-
-    used: int
-    seed: np.ndarray
-    shared: dict[str, np.ndarray]
-    own: dict[str, np.ndarray]
-    values: dict[str, np.ndarray]
-    limit: np.ndarray
-    problem: np.ndarray
-    distinct: tuple[np.ndarray, dict[str, np.ndarray]]
-
-
 class Outcome(NamedTuple):
     """What a chunk of lanes gave: arrays of leading axes [slot, row, run, value] (metrics and predictions: then record)."""
 
@@ -50,6 +36,86 @@ class Outcome(NamedTuple):
     diverged_at: np.ndarray
     state: Any
     problem: Any
+
+
+class Seen:
+    """Metrics as they were looked at, record by record."""
+
+    def __init__(self, schedule: Schedule):
+        self.schedule = schedule
+        self.values: dict[str, np.ndarray] = {}
+
+    def put(self, record: int, values: dict[str, np.ndarray]) -> None:
+        """Keep the values [slot, row, run, value, ...] of one record; a metric is NaN at the records where it was not looked at."""
+        for name, value in values.items():
+            if name not in self.values:
+                missing = self.schedule.which is not None
+                dtype = np.result_type(value.dtype, np.float32) if missing or value.dtype.kind != "f" else value.dtype
+                self.values[name] = np.full((*value.shape[:4], len(self.schedule.records), *value.shape[4:]), np.nan, dtype)
+            self.values[name][:, :, :, :, record] = value
+
+
+def train_chunk(request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[int], None], curves: bool = True) -> Outcome:
+    """Train the lanes of a chunk, look at them at the recorded steps, and at the end; tell(step) is called after each record."""
+    bucket, used, records = chunk.bucket, inputs.used, request.schedule.records
+    program = Program(request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout)
+    row = PerRow(*draw(request, program, inputs))
+    run = PerRun(inputs.own, inputs.values, inputs.limit)
+    state = program.begin(row, run, used)
+    if request.start is not None:
+        state = start_from(request.start, state, inputs.place, len(request.seeds), bucket.algorithm)
+    if any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(state)) and request.dtype == "float32":
+        raise InputError("start holds float64 arrays, but the run is float32; pass dtype='float64'")
+    trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
+    fixed = {n: np.asarray(v) for n, v in program.baselines(row, run, used).items()}
+
+    seen, limit, t = Seen(request.schedule), inputs.limit.copy(), 0
+    done = limit == 0
+    for k, end in enumerate(records.tolist()):
+        if end > t and not np.all(done):
+            trained = program.train(row, run._replace(limit=limit), trained, used, t, end)
+            done = (limit <= end) | (np.asarray(trained.diverged_at) != NEVER)
+        t = end
+        diverged = np.asarray(trained.diverged_at)
+        late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
+        values = jax.device_get(program.look("metrics", row, run, trained.state, used, request.schedule.metrics_at(t)))
+        values = {n: blank(with_baselines(v, fixed.get(n)), late) for n, v in values.items()}
+        seen.put(k, values)
+        if request.stop is not None:
+            for lane in zip(*np.nonzero(~done & ~late), strict=True):
+                if request.stop({n: v[lane][0] for n, v in values.items()}):
+                    limit[lane], done[lane] = t, True
+        tell(t)
+    if t < limit.max():  # steps after the last record
+        trained = program.train(row, run._replace(limit=limit), trained, used, t, int(limit.max()))
+    diverged = np.asarray(trained.diverged_at)
+    analyses = jax.device_get(program.look("analyses", row, run, trained.state, used))
+    analyses = {n: blank(with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()}
+    predictions = jax.device_get(program.predict(row, run, used, tuple(records.tolist()))) if curves else {}
+    return Outcome(seen.values, analyses, predictions, diverged, trained.state, row.problem)
+
+
+def draw(request: Request, program: Program, inputs: Lanes) -> tuple[Any, dict[str, np.ndarray], Any]:
+    """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is drawn once."""
+    layout = program.layout
+    count = layout.slots * layout.rows
+    seeds, shared = inputs.distinct
+    fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])
+    drawn = program.draw(run_keys(request, fill(seeds)), jax.tree.map(fill, shared), len(seeds))
+    place = inputs.problem.reshape(-1)
+    if not np.array_equal(place, np.arange(count)):
+        drawn = jax.tree.map(lambda x: x[place], drawn)
+    fold = lambda tree: jax.tree.map(lambda x: jnp.reshape(x, (layout.slots, layout.rows, *x.shape[1:])), tree)
+    return fold(run_keys(request, inputs.seed.reshape(-1))), inputs.shared, fold(drawn)
+
+
+def run_keys(request: Request, seeds: np.ndarray) -> jax.Array:
+    """fold_in(key(k), seed) for each seed; where the request has one run's key, that key."""
+    key = request.key
+    if isinstance(key, int):
+        base = jax.random.key(key, impl="threefry2x32")
+        return jax.vmap(lambda seed: jax.random.fold_in(base, seed))(seeds)
+    return jax.vmap(lambda _: key)(seeds)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -70,11 +136,11 @@ def embed(start: Any, state: Any) -> Any:
     return jax.tree.map(lay, start, state)
 
 
-def begin(state: Any, start: Any, seeds: np.ndarray, n_seeds: int, name: str) -> Any:
+def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: str) -> Any:
     """The initial state replaced by `start`: a Run (its state where the structures agree, else its parameters) or a pytree of parameters.
 
     What is given has the structure of the state or of its field `params`. A pytree of parameters has the leading axis seed, a Run does
-    not. `seeds` [slot, row] are places on that axis.
+    not. `places` [slot, row] are places on that axis.
     """
     if isinstance(start, Run):
         whole = same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [x.ndim - 3 for x in jax.tree.leaves(state)]
@@ -90,87 +156,9 @@ def begin(state: Any, start: Any, seeds: np.ndarray, n_seeds: int, name: str) ->
             f"start: algorithm {name!r} trains {type(target if target is not None else state).__name__}, got {type(given).__name__}"
         )
     runs = jax.tree.leaves(state)[0].shape[2]
-    lanes = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[seeds][:, :, None], runs, axis=2), given)
+    lanes = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[places][:, :, None], runs, axis=2), given)
     laid = embed(lanes, target)
     return laid if direct else state._replace(params=laid)
-
-
-def run_lanes(
-    program: Program,
-    lanes: Lanes,
-    key: jax.Array | int,
-    records: np.ndarray,
-    which: dict[str, set[int]] | None = None,
-    *,
-    start: Any = None,
-    seed_places: np.ndarray | None = None,
-    n_seeds: int = 1,
-    stop: Callable | None = None,
-    progress: Callable[[int], None] = lambda step: None,
-    predictions: bool = True,
-    name: str = "",
-) -> Outcome:
-    """Train one chunk of lanes and look at it at the recorded steps. `key`: the base key number, or the run key itself (one lane)."""
-    layout, used = program.layout, np.int32(lanes.used)
-    make_keys = jax.vmap(lambda s: jax.random.fold_in(jax.random.key(key, impl="threefry2x32"), s) if isinstance(key, int) else key)
-    count = layout.slots * layout.rows
-    distinct_seeds, distinct_shared = lanes.distinct
-    n_distinct = len(distinct_seeds)
-    fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - n_distinct, axis=0)])  # noqa: E731
-    flat = lambda tree: jax.tree.map(lambda x: jnp.reshape(x, (count, *x.shape[2:])), tree)  # noqa: E731
-    fold = lambda tree: jax.tree.map(lambda x: jnp.reshape(x, (layout.slots, layout.rows, *x.shape[1:])), tree)  # noqa: E731
-
-    drawn = program.problem(make_keys(fill(distinct_seeds)), jax.tree.map(fill, distinct_shared), np.int32(n_distinct))
-    place = lanes.problem.reshape(-1)
-    if not np.array_equal(place, np.arange(count)):
-        drawn = jax.tree.map(lambda x: x[place], drawn)
-    problem = fold(drawn)
-    keys = make_keys(lanes.seed.reshape(-1))
-    rows_used = np.int32(lanes.used * layout.rows)
-    fields_flat = {**lanes.own, **{n: v[:, :, :, 0] for n, v in lanes.values.items()}}
-    state = fold(program.init(keys, drawn, flat(lanes.shared), flat(fields_flat), flat(lanes.limit), rows_used))
-    if start is not None:
-        places = np.zeros((layout.slots, layout.rows), int) if seed_places is None else seed_places
-        state = begin(state, start, places, n_seeds, name)
-
-    data = program.place((fold(keys), problem, lanes.shared, lanes.own, lanes.values))
-    keys_, problem_, shared_, own_, values_ = data
-    limit = lanes.limit.astype(np.int32)
-    state, diverged = program.place((state, np.full(limit.shape, NEVER, np.int32)))
-    if any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(state)) and jnp.result_type(float) != jnp.float64:
-        raise InputError("start holds float64 arrays, but the run is float32; pass dtype='float64'")
-
-    fixed = {n: np.asarray(v) for n, v in program.baselines(problem_, shared_, values_, used).items()}
-    seen: dict[str, list] = {}
-    done, t = limit == 0, 0
-    for end in records:
-        if end > t and not np.all(done):
-            state, diverged = program.train_block(
-                keys_, problem_, shared_, own_, values_, program.place(limit), state, diverged, used, np.int32(t), np.int32(end)
-            )
-            done = (limit <= end) | (np.asarray(diverged) != NEVER)
-        t = int(end)
-        names = None if which is None else frozenset(name for name, steps in which.items() if t in steps)
-        late = (limit < t) | ((np.asarray(diverged) != NEVER) & (np.asarray(diverged) <= t))
-        values = jax.device_get(program.metrics(names)(problem_, shared_, own_, values_, state, used))
-        values = {n: blank(with_baselines(v, fixed.get(n)), late) for n, v in values.items()}
-        for n, v in values.items():
-            seen.setdefault(n, []).append((t, v))
-        if stop is not None:
-            for lane in zip(*np.nonzero(~done & ~late), strict=True):
-                if stop({n: v[lane][0] for n, v in values.items()}):
-                    limit[lane], done[lane] = t, True
-        progress(t)
-    if t < limit.max():  # steps after the last record
-        state, diverged = program.train_block(
-            keys_, problem_, shared_, own_, values_, program.place(limit), state, diverged, used, np.int32(t), np.int32(limit.max())
-        )
-    diverged = np.asarray(diverged)
-    bad = diverged != NEVER
-    analyses = jax.device_get(program.analyses(problem_, shared_, own_, values_, state, used))
-    analyses = {n: blank(with_baselines(v, fixed.get(n)), bad) for n, v in analyses.items()}
-    curves = jax.device_get(program.predict(tuple(records.tolist()))(problem_, shared_, own_, values_, used)) if predictions else {}
-    return Outcome({n: stack(v, records) for n, v in seen.items()}, analyses, curves, diverged, state, problem)
 
 
 def with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
@@ -187,11 +175,3 @@ def blank(value: np.ndarray, lanes: np.ndarray) -> np.ndarray:
     value = np.array(value, dtype=np.result_type(value.dtype, np.float32))
     value[lanes] = np.nan
     return value
-
-
-def stack(seen: list[tuple[int, np.ndarray]], records: np.ndarray) -> np.ndarray:
-    """[slot, row, run, value, record, ...] from the records a metric was taken at; NaN at the others."""
-    at = dict(seen)
-    first = seen[0][1]
-    missing = np.full(first.shape, np.nan, np.result_type(first.dtype, np.float32)) if len(at) < len(records) else first
-    return np.stack([at.get(int(t), missing) for t in records], axis=4)

@@ -1,58 +1,50 @@
-"""What is compiled for one bucket of a sweep: problem, init, blocks of training steps, metrics, analyses, baselines, predictions.
+"""What is compiled for a bucket: problem, init, blocks of training steps, metrics, analyses, baselines, predictions.
 
-Arrays have the leading axes [slot, row, run, value]: a *row* is one problem with the *runs* that share it and its batches; each run is
-looked at with several evaluation *values*. Rows lie side by side (vmapped, spread over devices); *slots* follow each other in a loop
-whose length is not compiled in, so that one program serves any number of rows.
+Arrays have the leading axes [slot, row, run, value], see `layout`. Slots follow each other in a loop whose length is not compiled in, so
+that one program serves any number of rows. What the runs of a row share is a `PerRow`, what each run has a `PerRun`.
+
+Each compiled function is kept under the slots of the theory that it uses, and no more: theories that differ in a metric share training.
 """
 
 import functools
-import gc
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding
-from jax.sharding import PartitionSpec as Spec
 
 from jaxtheory.core import draws
-from jaxtheory.core.config import Config, Size, fields
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.config import Config, with_leaves
+from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.engine.layout import Layout
 
 NEVER = -1  # diverged_at of a run that stayed finite
+LIVE = 200  # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530 (beyond, jaxlib crashes)
 
 
-class Layout(NamedTuple):
-    """Shape of a compiled program: slots in sequence, rows side by side over `devices`, runs per row, values per run.
+class PerRow(NamedTuple):
+    """What the runs of a row share: the run key, the fields that its problem reads, the problem. Leading axes [slot, row]."""
 
-    `width` runs are vmapped at once (the rest by lax.map); `common` says that all runs of a row share their evaluation values.
-    """
-
-    slots: int = 1
-    rows: int = 1
-    runs: int = 1
-    values: int = 1
-    width: int = 1
-    devices: int = 1
-    common: bool = True
+    key: Any
+    fields: Any
+    problem: Any
 
 
-def with_leaves(template: Config, leaves: Mapping[str, Any]) -> Config:
-    """The config with some traced leaves replaced; for size fields the leaf is the value."""
-    new = {
-        name: Size(getattr(template, name).cap, leaf) if isinstance(getattr(template, name), Size) else leaf
-        for name, leaf in leaves.items()
-    }
-    return template.replace(**new)
+class PerRun(NamedTuple):
+    """What each run has: its fields, its evaluation values [.., value], its number of steps. Leading axes [slot, row, run]."""
+
+    fields: Any
+    values: Any
+    limit: Any
 
 
-def leaf_names(template: Config) -> list[str]:
-    """The fields that are leaves: traced and evaluation fields, and sizes that carry a value."""
-    kinds = {name: field.kind for name, field in fields(type(template)).items()}
-    return [
-        n for n, kind in kinds.items() if kind in ("traced", "evaluation") or (kind == "size" and getattr(template, n).value is not None)
-    ]
+class Trained(NamedTuple):
+    """Where each run stands: its state, and the step after which it was not finite, or NEVER. Leading axes [slot, row, run]."""
+
+    state: Any
+    diverged_at: Any
 
 
 def batched(function: Callable, n: int, width: int | None = None) -> Callable:
@@ -72,7 +64,7 @@ def in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
     """function over the first `used` (traced) entries of the leading axis, one after the other; the rest of the result is zero."""
     if slots == 1:
         return batched(function, 1)(*xs)
-    at = lambda i: jax.tree.map(lambda x: jax.lax.dynamic_index_in_dim(x, i, keepdims=False), xs)  # noqa: E731
+    at = lambda i: jax.tree.map(lambda x: jax.lax.dynamic_index_in_dim(x, i, keepdims=False), xs)
     shapes = jax.eval_shape(lambda: function(*at(0)))
     out = jax.tree.map(lambda s: jnp.zeros((slots, *s.shape), s.dtype), shapes)
 
@@ -95,173 +87,171 @@ def finite(tree: Any) -> jax.Array:
     return functools.reduce(jnp.logical_and, [jnp.all(jnp.isfinite(leaf)) for leaf in leaves], jnp.ones((), bool))
 
 
-class Program:
-    """The compiled functions of one (theory, algorithm, static fields and capacities, dtype, layout)."""
+class Compiled:
+    """A jitted function that only one thread compiles; the others wait for it."""
 
-    def __init__(self, theory: Theory, algorithm: str, template: Config, layout: Layout):
-        self.theory, self.algorithm, self.template, self.layout = theory, theory.algorithms[algorithm], template, layout
-        self.sample = self.algorithm.sample or theory.sample
-        self.devices = layout.devices if layout.devices <= jax.local_device_count() else 1
-        self.mesh = Mesh(np.array(jax.local_devices()[: self.devices]), ("lanes",)) if self.devices > 1 else None
-        self.problem = jax.jit(self._problem)
-        self.init = jax.jit(self._init)
-        self.train_block = jax.jit(self._spread(self._train_block, 8, 3))
-        self.baselines = jax.jit(self._spread(self._baselines, 3, 1))
-        self.analyses = jax.jit(self._spread(functools.partial(self._measure, "analyses", None), 5, 1))
-        self._metrics: dict[frozenset[str] | None, Callable] = {}
-        self._curves: dict[tuple[int, ...], Callable] = {}
+    def __init__(self, function: Callable):
+        self.function = jax.jit(function)
+        self.lock = threading.Lock()
+        self.ready = False
 
-    def metrics(self, names: frozenset[str] | None) -> Callable:
-        """The metrics program of some names (None: all)."""
-        if names not in self._metrics:
-            self._metrics[names] = jax.jit(self._spread(functools.partial(self._measure, "metrics", names), 5, 1))
-        return self._metrics[names]
+    def __call__(self, *args: Any) -> Any:
+        if self.ready:
+            return self.function(*args)
+        with self.lock:
+            out = jax.block_until_ready(self.function(*args))
+            self.ready = True
+        return out
 
-    def predict(self, steps: tuple[int, ...]) -> Callable:
-        """The program of the theory's curves at some steps."""
-        if steps not in self._curves:
-            self._curves[steps] = jax.jit(self._spread(functools.partial(self._predict, np.array(steps, np.int32)), 4, 1))
-        return self._curves[steps]
 
-    def _spread(self, function: Callable, arrays: int, scalars: int) -> Callable:
-        """Give each device its rows: the first `arrays` arguments are split along the row axis, the others are common."""
-        if self.mesh is None:
-            return function
-        rows = Spec(None, "lanes")
-        specs = (rows,) * arrays + (Spec(),) * scalars
-        return jax.shard_map(function, mesh=self.mesh, in_specs=specs, out_specs=rows, check_vma=False)
+_compiled: dict[Any, Compiled] = {}  # the last used last
+_lock = threading.Lock()
 
-    def place(self, tree: Any) -> Any:
-        """Put [slot, row, ...] arrays on their devices."""
-        if self.mesh is None:
-            return jax.tree.map(jnp.asarray, tree)
-        return jax.device_put(tree, NamedSharding(self.mesh, Spec(None, "lanes")))
 
-    @property
-    def rows(self) -> int:
-        """Rows side by side on one device."""
-        return self.layout.rows // self.devices
+def compiled(key: Any, function: Callable) -> Compiled:
+    """The compiled function of a key, made from `function` at first use."""
+    with _lock:
+        found = _compiled.pop(key, None) or Compiled(function)
+        _compiled[key] = found
+        if len(_compiled) > LIVE:
+            _compiled.pop(next(iter(_compiled))).function.clear_cache()  # type: ignore[attr-defined]
+    return found
+
+
+class Program(NamedTuple):
+    """The compiled functions of an algorithm of a theory, for the static fields and capacities of a template, in a layout."""
+
+    theory: Theory
+    algorithm: Algorithm
+    template: Config
+    layout: Layout
+
+    def kept(self, method: Callable, slots: tuple, *options: Any) -> Compiled:
+        """A method as a compiled function, kept under the slots it uses."""
+        key = (method.__func__, slots, options, jax.tree.structure(self.template), self.layout, jnp.result_type(float))  # type: ignore[attr-defined]
+        return compiled(key, functools.partial(method, *options))
 
     def config(self, *leaves: Mapping[str, Any]) -> Config:
         return with_leaves(self.template, functools.reduce(lambda a, b: {**a, **b}, leaves, {}))
 
-    def _problem(self, key: jax.Array, shared: dict, count: Any) -> Any:
-        one = lambda key, shared: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))  # noqa: E731
-        return in_slots(one, self.layout.slots * self.layout.rows, count, key, shared)
+    @property
+    def sample(self) -> Callable:
+        return self.algorithm.sample or self.theory.sample
 
-    def _init(self, key: jax.Array, problem: Any, shared: dict, own: dict, limit: Any, count: Any) -> Any:
-        def row(key: Any, problem: Any, shared: dict, own: dict, _limit: Any) -> Any:
-            key = jax.random.fold_in(key, draws.INIT)
-            one = lambda own, _limit: self.algorithm.init(key, problem, self.config(shared, own))  # noqa: E731
-            return batched(one, self.layout.runs, self.layout.width)(own, _limit)
+    def draw(self, keys: Any, shared: dict, count: int) -> Any:
+        """The first `count` problems, one after the other; leading axis [slot * row]."""
+        return self.kept(self._draw, (self.theory.problem,))(keys, shared, np.int32(count))
 
-        return in_slots(row, self.layout.slots * self.layout.rows, count, key, problem, shared, own, limit)
+    def begin(self, row: PerRow, run: PerRun, used: int) -> Any:
+        """The state of every run before training."""
+        return self.kept(self._begin, (self.algorithm.init,))(row, run, np.int32(used))
 
-    def _train_block(
-        self,
-        key: Any,
-        problem: Any,
-        shared: dict,
-        own: dict,
-        values: dict,
-        limit: Any,
-        state: Any,
-        diverged_at: Any,
-        used: Any,
-        start: Any,
-        end: Any,
-    ) -> Any:
-        """Steps start..end-1 of every run; returns (state, diverged_at)."""
-        fixed = {name: value[:, :, :, 0] for name, value in values.items()}  # training does not read them
+    def train(self, row: PerRow, run: PerRun, trained: Trained, used: int, start: int, end: int) -> Trained:
+        """Steps start..end-1 of every run."""
+        block = self.kept(self._train_block, (self.algorithm.step, self.sample))
+        if not block.ready:
+            block(row, run, trained, np.int32(used), np.int32(start), np.int32(start))
+        out: Trained = block(row, run, trained, np.int32(used), np.int32(start), np.int32(end))
+        return out
 
-        def slot(key: Any, problem: Any, shared: dict, own: dict, fixed: dict, limit: Any, state: Any, diverged_at: Any) -> Any:
-            def step(t: Any, carry: Any) -> Any:
-                return batched(functools.partial(self._row_step, t), self.rows)(key, problem, shared, own, fixed, limit, *carry)
+    def look(self, slot: str, row: PerRow, run: PerRun, state: Any, used: int, names: frozenset[str] | None = None) -> dict[str, Any]:
+        """The slot "metrics" (of some names, None: all) or "analyses" of every run and value."""
+        functions = (getattr(self.theory, slot), self.algorithm.params)
+        out: dict[str, Any] = self.kept(self._look, functions, slot, names)(row, run, state, np.int32(used))
+        return out
 
-            return jax.lax.fori_loop(start, end, step, (state, diverged_at))
+    def baselines(self, row: PerRow, run: PerRun, used: int) -> dict[str, Any]:
+        """Baselines [slot, row, run, value]; over one run where all runs of a row share their evaluation values."""
+        out: dict[str, Any] = self.kept(self._baselines, (self.theory.baselines,))(row, run, np.int32(used))
+        return out
 
-        return in_slots(slot, self.layout.slots, used, key, problem, shared, own, fixed, limit, state, diverged_at)
+    def predict(self, row: PerRow, run: PerRun, used: int, steps: tuple[int, ...]) -> dict[str, Any]:
+        """The theory's curves at some steps."""
+        out: dict[str, Any] = self.kept(self._predict, (self.theory.predict,), steps)(row, run, np.int32(used))
+        return out
 
-    def _row_step(
-        self, t: Any, key: Any, problem: Any, shared: dict, own: dict, fixed: dict, limit: Any, state: Any, diverged_at: Any
-    ) -> Any:
+    def _draw(self, keys: Any, shared: dict, count: Any) -> Any:
+        one = lambda key, shared: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
+        return in_slots(one, self.layout.slots * self.layout.rows, count, keys, shared)
+
+    def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
+        def of_row(row: PerRow, run: PerRun) -> Any:
+            key = jax.random.fold_in(row.key, draws.INIT)
+            one = lambda run: self.algorithm.init(key, row.problem, self.config(row.fields, run.fields, first(run.values)))
+            return batched(one, self.layout.runs, self.layout.width)(run)
+
+        # one row after the other: a vmapped factorisation may round differently
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (row, run))
+        out = in_slots(of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat)
+        return jax.tree.map(lambda x: x.reshape(self.layout.slots, self.layout.rows, *x.shape[1:]), out)
+
+    def _train_block(self, row: PerRow, run: PerRun, trained: Trained, used: Any, start: Any, end: Any) -> Trained:
+        def slot(row: PerRow, run: PerRun, trained: Trained) -> Trained:
+            def step(t: Any, trained: Trained) -> Trained:
+                out: Trained = batched(functools.partial(self._step, t), self.layout.rows)(row, run, trained)
+                return out
+
+            return jax.lax.fori_loop(start, end, step, trained)
+
+        return in_slots(slot, self.layout.slots, used, row, run, trained)
+
+    def _step(self, t: Any, row: PerRow, run: PerRun, trained: Trained) -> Trained:
         """One step of a row: one batch, every run. A run past its limit, or diverged, keeps its state."""
-        key = jax.random.fold_in(jax.random.fold_in(key, draws.STEPS), t)
-        first = jax.tree.map(lambda x: x[0], (own, fixed))  # problem and sample do not read what differs between the runs of a row
-        batch = self.sample(jax.random.fold_in(key, 0), problem, self.config(shared, *first))
+        key = jax.random.fold_in(jax.random.fold_in(row.key, draws.STEPS), t)
+        any_run = first(run)  # problem and sample do not read what differs between the runs of a row
+        batch = self.sample(jax.random.fold_in(key, 0), row.problem, self.config(row.fields, any_run.fields, first(any_run.values)))
 
-        def run(own: dict, fixed: dict, limit: Any, old: Any, diverged_at: Any) -> Any:
-            new = self.algorithm.step(jax.random.fold_in(key, 1), t, old, batch, problem, self.config(shared, own, fixed))
-            active = (t < limit) & (diverged_at == NEVER)
+        def one(run: PerRun, old: Trained) -> Trained:
+            config = self.config(row.fields, run.fields, first(run.values))  # training does not read the evaluation values
+            new = self.algorithm.step(jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config)
+            active = (t < run.limit) & (old.diverged_at == NEVER)
             good = finite(new)
-            state = jax.tree.map(lambda n, o: jnp.where(active & good, n.astype(o.dtype), o), new, old)
-            return state, jnp.where(active & ~good, t + 1, diverged_at)
+            state = jax.tree.map(lambda n, o: jnp.where(active & good, n.astype(o.dtype), o), new, old.state)
+            return Trained(state, jnp.where(active & ~good, t + 1, old.diverged_at))
 
-        return batched(run, self.layout.runs, self.layout.width)(own, fixed, limit, state, diverged_at)
+        out: Trained = batched(one, self.layout.runs, self.layout.width)(run, trained)
+        return out
 
-    def _measure(self, slot_name: str, names: Any, problem: Any, shared: dict, own: dict, values: dict, state: Any, used: Any) -> Any:
-        """Metrics or analyses of every run and evaluation value."""
-        function = getattr(self.theory, slot_name)
+    def _look(self, slot: str, names: frozenset[str] | None, row: PerRow, run: PerRun, state: Any, used: Any) -> Any:
+        function = getattr(self.theory, slot)
 
-        def row(problem: Any, shared: dict, own: dict, values: dict, state: Any) -> Any:
-            def run(own: dict, values: dict, state: Any) -> Any:
+        def of_row(row: PerRow, run: PerRun, state: Any) -> Any:
+            def one(run: PerRun, state: Any) -> Any:
                 def value(values: dict) -> Any:
-                    config = self.config(shared, own, values)
-                    out = function(self.algorithm.params(state, problem, config), problem, config)
+                    config = self.config(row.fields, run.fields, values)
+                    out = function(self.algorithm.params(state, row.problem, config), row.problem, config)
                     return {name: jnp.asarray(entry) for name, entry in out.items() if names is None or name in names}
 
-                return over_values(value, self.layout.values, values)
+                return over_values(value, self.layout.values, run.values)
 
-            return batched(run, self.layout.runs, self.layout.width)(own, values, state)
+            return batched(one, self.layout.runs, self.layout.width)(run, state)
 
-        return in_slots(batched(row, self.rows), self.layout.slots, used, problem, shared, own, values, state)
+        return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run, state)
 
-    def _baselines(self, problem: Any, shared: dict, values: dict, used: Any) -> Any:
-        """Baselines [slot, row, run, value]; over one run where all runs of a row share their evaluation values."""
-
-        def row(problem: Any, shared: dict, values: dict) -> Any:
+    def _baselines(self, row: PerRow, run: PerRun, used: Any) -> Any:
+        def of_row(row: PerRow, run: PerRun) -> Any:
             def value(values: dict) -> Any:
-                return {name: jnp.asarray(entry) for name, entry in self.theory.baselines(problem, self.config(shared, values)).items()}
+                found = self.theory.baselines(row.problem, self.config(row.fields, values))
+                return {name: jnp.asarray(entry) for name, entry in found.items()}
 
             runs = 1 if self.layout.common else self.layout.runs
-            values = {name: value[:runs] for name, value in values.items()}
-            return batched(lambda v, _: over_values(value, self.layout.values, v), runs, self.layout.width)(values, jnp.zeros(runs))
+            some = jax.tree.map(lambda x: x[:runs], run)
+            return batched(lambda run: over_values(value, self.layout.values, run.values), runs, self.layout.width)(some)
 
-        return in_slots(batched(row, self.rows), self.layout.slots, used, problem, shared, values)
+        return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
 
-    def _predict(self, steps: np.ndarray, problem: Any, shared: dict, own: dict, values: dict, used: Any) -> Any:
-        def row(problem: Any, shared: dict, own: dict, values: dict) -> Any:
-            def run(own: dict, values: dict, _: Any) -> Any:
-                one = lambda values: self.theory.predict(problem, self.config(shared, own, values), steps)  # noqa: E731
-                return over_values(one, self.layout.values, values)
+    def _predict(self, steps: tuple[int, ...], row: PerRow, run: PerRun, used: Any) -> Any:
+        def of_row(row: PerRow, run: PerRun) -> Any:
+            def one(run: PerRun) -> Any:
+                at = np.array(steps, np.int32)
+                curves = lambda values: self.theory.predict(row.problem, self.config(row.fields, run.fields, values), at)
+                return over_values(curves, self.layout.values, run.values)
 
-            return batched(run, self.layout.runs, self.layout.width)(own, values, jnp.zeros(self.layout.runs))
+            return batched(one, self.layout.runs, self.layout.width)(run)
 
-        return in_slots(batched(row, self.rows), self.layout.slots, used, problem, shared, own, values)
-
-
-LIVE = 32  # programs kept; each holds about 800 memory maps, of which Linux gives a process 65530 (beyond, jaxlib crashes)
-_programs: dict[Any, Program] = {}  # the last used last
+        return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
 
 
-def program(theory: Theory, algorithm: str, template: Config, layout: Layout) -> Program:
-    """The program of these arguments, built once: a second call with other values of the leaves compiles nothing."""
-    structure = jax.tree.structure(template)
-    key = (
-        id(theory.problem),
-        id(theory.metrics),
-        theory.name,
-        algorithm,
-        theory.algorithms[algorithm],
-        structure,
-        layout,
-        jnp.result_type(float),
-    )
-    found = _programs.pop(key, None)
-    if found is None or found.theory is not theory:
-        found = Program(theory, algorithm, template, layout)
-    _programs[key] = found
-    if len(_programs) > LIVE:
-        del _programs[next(iter(_programs))]
-        gc.collect()  # a program refers to itself
-    return found
+def first(tree: Any) -> Any:
+    """The first entries of a pytree of arrays."""
+    return jax.tree.map(lambda x: x[0], tree)

@@ -1,16 +1,47 @@
-"""What a user asks for, checked: config, algorithm, steps, recorded steps, seeds, axes and the points they span."""
+"""What a user asks for, checked once: `read` makes a `Request`, which holds all that determines the numbers.
+
+A *point* is one combination of axis values. Points are never listed: point i has the places `divmod` gives it along the axes, and what
+all points have in a field is one array, a *column*.
+"""
 
 import contextlib
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, InputError, fields, resolve, suggest, validate, validate_value
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.config import Config, Size, canonical, fields, resolve, validate, validate_value
+from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.theory import Theory, conform
+
+
+class Asked(TypedDict, total=False):
+    """The keyword arguments of `sweep` and `plan`, and those of `simulate` among them.
+
+    vary: field (word or symbol), `algorithm` or `steps` -> values, a product axis each. zip: values that run together, as one dimension
+    named after its first key (a key that is no field labels it); a list of such groups gives a dimension each.
+    seeds: a count or a list; seed s of base key k is the run `simulate(..., run_key(k, s))`.
+    steps: how many; algorithm: its name (None: the theory's first). record: every n steps, a list of steps, or {metric: steps}; None: at
+    most 100 records with first and last; step 0 is before training.
+    start: a Run, or a pytree of parameters with the leading axis seed. stop(metrics) -> bool is tested per run at recorded steps.
+    dtype: "float32" or "float64" (None: JAX's setting). buckets: "auto", "pad" or "exact", how points of different sizes share programs.
+    """
+
+    vary: Mapping[str, Sequence] | None
+    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None
+    seeds: int | Sequence[int]
+    steps: int
+    algorithm: str | None
+    key: int | jax.Array
+    record: Any
+    start: Any
+    stop: Callable[[dict], bool] | None
+    dtype: Any
+    buckets: str
 
 
 class Axis(NamedTuple):
@@ -21,23 +52,195 @@ class Axis(NamedTuple):
     values: dict[str, tuple]
 
 
+class Schedule(NamedTuple):
+    """The recorded steps, and per metric which of them (None: all metrics at all of them)."""
+
+    records: np.ndarray
+    which: dict[str, frozenset[int]] | None
+
+    def metrics_at(self, step: int) -> frozenset[str] | None:
+        """The metrics that are looked at after `step` steps; None for all."""
+        return None if self.which is None else frozenset(name for name, steps in self.which.items() if step in steps)
+
+
 class Point(NamedTuple):
     """One combination of axis values."""
 
-    place: tuple[int, ...]
     config: Config
     algorithm: str
     steps: int
 
 
+class Points(NamedTuple):
+    """All combinations of axis values, the last axis fastest."""
+
+    config: Config
+    axes: tuple[Axis, ...]
+    algorithm: str
+    steps: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis.labels) for axis in self.axes)
+
+    @property
+    def total(self) -> int:
+        return math.prod(self.shape)
+
+    def axis_of(self, word: str) -> tuple[int, tuple] | None:
+        """The place of the axis that a field stands on, and its values there; None for a field that does not vary."""
+        return next(((k, axis.values[word]) for k, axis in enumerate(self.axes) if word in axis.values), None)
+
+    def values(self, word: str) -> tuple:
+        """The values that a field, `algorithm` or `steps` takes, in the order of its axis."""
+        found = self.axis_of(word)
+        if found is not None:
+            return found[1]
+        return (getattr(self, word) if word in ("algorithm", "steps") else getattr(self.config, word),)
+
+    def codes(self, word: str, at: np.ndarray) -> np.ndarray:
+        """Per point of `at`, the place of its value of a field in `values(word)`."""
+        found = self.axis_of(word)
+        if found is None:
+            return np.zeros(len(at), np.int32)
+        place, values = found
+        stride = math.prod(self.shape[place + 1 :])
+        return (at // stride % len(values)).astype(np.int32)
+
+    def column(self, word: str, at: np.ndarray) -> np.ndarray:
+        """Per point of `at`, the value of a numeric field (of a size its n)."""
+        plain = [value.n if isinstance(value, Size) else value for value in self.values(word)]
+        return np.array(plain)[self.codes(word, at)]
+
+    def point(self, i: int) -> Point:
+        """Point i."""
+        at = self.taken(i)
+        name, length = at.pop("algorithm", self.algorithm), at.pop("steps", self.steps)
+        return Point(self.config.replace(**at), name, length)
+
+    def taken(self, i: int) -> dict[str, Any]:
+        """The values of point i along the axes."""
+        places = np.unravel_index(i, self.shape) if self.axes else ()
+        return {word: values[k] for axis, k in zip(self.axes, places, strict=True) for word, values in axis.values.items()}
+
+
+class Request(NamedTuple):
+    """All that determines the numbers of a sweep, and nothing else. `key` is the base key number, or one run's key itself."""
+
+    theory: Theory
+    config: Config
+    axes: tuple[Axis, ...]
+    points: Points
+    seeds: np.ndarray
+    schedule: Schedule
+    algorithm: str
+    key: int | jax.Array
+    start: Any
+    stop: Callable[[dict], bool] | None
+    dtype: str
+    buckets: str
+    partitionable: bool  # JAX's flag jax_threefry_partitionable, which changes draws
+
+    @property
+    def runs(self) -> int:
+        """Points times seeds."""
+        return self.points.total * len(self.seeds)
+
+
 @contextlib.contextmanager
-def numerics(dtype: Any = None) -> Iterator[np.dtype]:
-    """Within: this float dtype (None: JAX's present setting) and matrix products at precision "highest"."""
-    if dtype is not None and str(np.dtype(dtype)) not in ("float32", "float64"):
+def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[np.dtype]:
+    """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at precision "highest".
+
+    NaN is allowed, because lanes may diverge.
+    """
+    name = dtype_name(dtype)
+    with (
+        jax.enable_x64(name == "float64"),
+        jax.threefry_partitionable(flag("jax_threefry_partitionable") if partitionable is None else partitionable),
+        jax.default_matmul_precision("highest"),
+        jax.debug_nans(False),
+        jax.debug_infs(False),
+    ):
+        yield np.dtype(name)
+
+
+def flag(name: str) -> Any:
+    """JAX's present setting of a flag, in this thread."""
+    return getattr(jax.config, name)
+
+
+def dtype_name(dtype: Any) -> str:
+    """ "float32" or "float64"; raises InputError for any other dtype."""
+    if dtype is None:
+        return str(jnp.result_type(float))
+    try:
+        name = str(np.dtype(dtype))
+    except TypeError:
+        name = ""
+    if name not in ("float32", "float64"):
         raise InputError(f"dtype = {dtype!r}: choose 'float32' or 'float64'")
-    wide = jnp.result_type(float) == jnp.float64 if dtype is None else str(np.dtype(dtype)) == "float64"
-    with jax.enable_x64(wide), jax.default_matmul_precision("highest"):
-        yield np.dtype("float64" if wide else "float32")
+    return name
+
+
+def takes_what_is_asked(function: Callable) -> Callable:
+    """Show the keyword arguments of `Asked` in the signature of a public face."""
+    import inspect
+
+    given = inspect.signature(function)
+    defaults = {"seeds": 1, "steps": inspect.Parameter.empty, "key": 0, "buckets": "auto"}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    asked = [inspect.Parameter(n, kind, default=defaults.get(n), annotation=a) for n, a in Asked.__annotations__.items()]
+    own = [p for p in given.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    shown = [p for p in own if p.kind is not kind] + asked + [p for p in own if p.kind is kind]
+    function.__signature__ = given.replace(parameters=shown)  # type: ignore[attr-defined]
+    return function
+
+
+def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
+    """The checked request. Raises InputError that says what is wrong, which range is valid and what to do."""
+    conform(theory)
+    if unknown := asked.keys() - Asked.__annotations__.keys():
+        name = min(unknown)
+        raise InputError(f"unknown argument {name!r}; {suggest(name, Asked.__annotations__)}")
+    if "steps" not in asked:
+        raise InputError("steps: give the number of training steps")
+    check_type(theory, config)
+    key, mode, stop = asked.get("key", 0), asked.get("buckets", "auto"), asked.get("stop")
+    refuse_tracers(theory.name, (config, key, asked.get("start")))
+    axes = read_axes(theory, asked.get("vary"), asked.get("zip"))
+    name = checked_algorithm(theory, asked.get("algorithm"))
+    if asked.get("algorithm") is not None and any("algorithm" in axis.values for axis in axes):
+        raise InputError("algorithm is given and also stands on an axis")
+    if mode not in ("auto", "pad", "exact"):
+        raise InputError(f"buckets = {mode!r}: choose 'auto', 'pad' or 'exact'")
+    if stop is not None and not callable(stop):
+        raise InputError(f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda metrics: metrics['loss'] < 0.1")
+    seeds = read_seeds(asked.get("seeds", 1))
+    points = Points(config, axes, name, checked_steps(asked["steps"]))
+    check_points(points)  # values that axes replace need not fit together; every point must
+    schedule = read_schedule(asked.get("record"), points.values("steps"))
+    dtype = dtype_name(asked.get("dtype"))
+    drawn = bool(flag("jax_threefry_partitionable"))
+    made = Request(theory, config, axes, points, seeds, schedule, name, read_key(key), asked.get("start"), stop, dtype, mode, drawn)
+    check_record(made)
+    return made
+
+
+def read_key(key: Any) -> int | jax.Array:
+    """A base key number, or the key of one run."""
+    if hasattr(key, "dtype") and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0:
+        run: jax.Array = key
+        return run
+    if isinstance(key, bool) or not isinstance(key, int | np.integer):
+        raise InputError(f"key = {key!r}: must be an integer; the run keys are run_key(key, seed)")
+    return int(key)
+
+
+def refuse_tracers(name: str, inputs: Any) -> None:
+    """Raise InputError inside jit, vmap and grad: the engine compiles and looks at numbers itself."""
+    leaves = [*jax.tree.leaves(inputs), jnp.zeros(())]
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        raise InputError(f"{name}: sweeps and simulations run outside of jit, vmap and grad; transform the theory's own functions instead")
 
 
 def check_type(theory: Theory, config: Config) -> None:
@@ -63,16 +266,14 @@ def checked_algorithm(theory: Theory, algorithm: str | None) -> str:
     return name
 
 
-def schedule(record: Any, steps: Iterable[int]) -> tuple[np.ndarray, dict[str, set[int]] | None]:
-    """The recorded steps, and per metric which of them (None: all metrics at all of them).
-
-    record: None (at most 100, with first and last), n (every n, with first and last), a list of steps, or {metric: any of these}.
-    Raises InputError for steps outside [0, steps].
-    """
+def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
+    """The schedule of `record`, for runs of these numbers of steps. Raises InputError for steps outside [0, the largest]."""
     ends = sorted(set(steps))
     if isinstance(record, Mapping):
-        each = {name: {int(t) for t in schedule(r, ends)[0]} for name, r in record.items()}
-        return np.array(sorted(set().union(*each.values()))), each
+        if not record:
+            raise InputError("record: an empty dictionary; give {metric: steps}, or leave it out")
+        each = {name: frozenset(map(int, read_schedule(r, ends).records)) for name, r in record.items()}
+        return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
     if record is None:
         places = [np.linspace(0, end, min(end + 1, 100)).round() for end in ends]
     elif isinstance(record, int | np.integer) and not isinstance(record, bool):
@@ -87,21 +288,22 @@ def schedule(record: Any, steps: Iterable[int]) -> tuple[np.ndarray, dict[str, s
         if chosen.size == 0 or not np.all((chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())):
             raise InputError(f"record = {record!r}: steps must be integers in [0, {ends[-1]}], at least one")
         places = [chosen]
-    return np.unique(np.concatenate(places)).astype(np.int32), None
+    return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
 
 
-def check_record(theory: Theory, algorithm: str, config: Config, which: Mapping[str, Any] | None) -> None:
+def check_record(request: Request) -> None:
     """Raise InputError where `record` names a metric the theory does not have."""
-    if which is None:
+    if request.schedule.which is None:
         return
-    alg = theory.algorithms[algorithm]
+    theory, alg = request.theory, request.theory.algorithms[request.algorithm]
 
     def metrics(key: Any, config: Config) -> Any:
         problem = theory.problem(key, config)
         return theory.metrics(alg.params(alg.init(key, problem, config), problem, config), problem, config)
 
-    known = jax.eval_shape(metrics, jax.random.key(0), config)
-    for name in which:
+    with numerics(request.dtype) as dtype:
+        known = jax.eval_shape(metrics, jax.random.key(0), canonical(request.points.point(0).config, dtype))
+    for name in request.schedule.which:
         if name not in known:
             raise InputError(f"record: unknown metric {name!r}; {suggest(name, known)}")
 
@@ -110,40 +312,43 @@ def read_axes(theory: Theory, vary: Mapping | None, zipped: Any) -> tuple[Axis, 
     """The axes of `vary` and `zip`, with every value checked. Raises InputError for unknown fields, bad values, uneven or repeated axes."""
     groups = [(name, {name: values}) for name, values in (vary or {}).items()]
     groups += [(next(iter(group), ""), dict(group)) for group in ([zipped] if isinstance(zipped, Mapping) else zipped or [])]
-    axes: list[Axis] = []
-    for first, group in groups:
-        if not group:
-            raise InputError("zip: an empty group of axes")
-        values: dict[str, tuple] = {}
-        labels: tuple = ()
-        name = first
-        for key, raw in group.items():
-            try:
-                word = key if key in ("algorithm", "steps") else resolve(theory.Config, key)
-            except InputError:
-                if len(group) == 1 or key != first:
-                    raise
-                word = ""  # a key that is no field labels the dimension
-            entries = read_values(theory, key, word, raw)
-            if word:
-                values[word] = entries
-            if key == first:
-                labels, name = entries, word or key
-        if len({len(v) for v in [labels, *values.values()]}) > 1:
-            raise InputError("zip: " + ", ".join(f"{w} has {len(v)} values" for w, v in values.items()) + "; they must be equally many")
-        if len(set(labels)) < len(labels):
-            raise InputError(f"{name}: a value stands twice on the axis {list(labels)}")
-        axes.append(Axis(name, labels, values))
-    words = [w for axis in axes for w in axis.values]
-    for word in sorted({w for w in words if words.count(w) > 1}):
+    axes = [read_axis(theory, first, group) for first, group in groups]
+    words = [word for axis in axes for word in axis.values]
+    for word in sorted({word for word in words if words.count(word) > 1}):
         raise InputError(f"{word} stands on two axes")
     return tuple(axes)
+
+
+def read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
+    """One axis: the fields of a group, the first of which names it; a first key that is no field labels the dimension."""
+    if not group:
+        raise InputError("zip: an empty group of axes")
+    values: dict[str, tuple] = {}
+    labels, name = (), first
+    for key, raw in group.items():
+        try:
+            word = key if key in ("algorithm", "steps") else resolve(theory.Config, key)
+        except InputError:
+            if len(group) == 1 or key != first:
+                raise
+            word = ""
+        entries = read_values(theory, key, word, raw)
+        if word:
+            values[word] = entries
+        if key == first:
+            labels, name = entries, word or key
+    if len({len(entries) for entries in [labels, *values.values()]}) > 1:
+        raise InputError("zip: " + ", ".join(f"{w} has {len(v)} values" for w, v in values.items()) + "; they must be equally many")
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{name}: a value stands twice on the axis {list(labels)}")
+    return Axis(name, labels, values)
 
 
 def read_values(theory: Theory, key: str, word: str, raw: Any) -> tuple:
     """The values of one axis as plain Python values, checked against the field."""
     if isinstance(raw, str | Mapping) or (not hasattr(raw, "__len__") and not hasattr(raw, "__iter__")):
         raise InputError(f"{key}: give a list of values, not {raw!r}")
+    refuse_tracers(theory.name, list(raw))
     entries = tuple(v.item() if isinstance(v, np.generic) or (hasattr(v, "ndim") and v.ndim == 0) else v for v in raw)
     if not entries:
         raise InputError(f"{key}: an empty list of values")
@@ -159,29 +364,53 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> tuple:
     return entries
 
 
-def read_seeds(seeds: Any) -> tuple[int, ...]:
+def read_seeds(seeds: Any) -> np.ndarray:
     """Seeds 0..n-1 of a count, or the listed ones."""
-    listed = list(range(int(seeds))) if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool) else seeds
-    if isinstance(listed, str | bool | float) or not hasattr(listed, "__iter__"):
-        raise InputError(f"seeds = {seeds!r}: must be a count in [1, inf) or a list of integers")
-    listed = list(listed)
+    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool) and 1 <= seeds < 2**31:
+        return np.arange(seeds, dtype=np.int32)
+    wrong = InputError(f"seeds = {seeds!r}: must be a count in [1, inf) or a list of different integers in [0, 2^31)")
+    if isinstance(seeds, str | bool | float | int) or not hasattr(seeds, "__iter__"):
+        raise wrong
+    listed = list(seeds)
     good = all(isinstance(s, int | np.integer) and not isinstance(s, bool) and 0 <= s < 2**31 for s in listed)
     if not listed or not good or len(set(listed)) < len(listed):
-        raise InputError(f"seeds = {seeds!r}: must be a count in [1, inf) or a list of different integers in [0, 2^31)")
-    return tuple(int(s) for s in listed)
+        raise wrong
+    return np.array(listed, np.int32)
 
 
-def read_points(theory: Theory, config: Config, axes: Sequence[Axis], algorithm: str | None, steps: int) -> list[Point]:
-    """Every combination of axis values, each validated."""
-    points = []
-    for place in itertools.product(*(range(len(axis.labels)) for axis in axes)):
-        at = {word: values[i] for axis, i in zip(axes, place, strict=True) for word, values in axis.values.items()}
-        name, length = at.pop("algorithm", algorithm), at.pop("steps", steps)
-        point = config.replace(**at)
-        try:
-            validate(point)
-        except InputError as error:
-            gap = "\n" if "\n" in str(error) else " "
-            raise InputError(f"at {', '.join(f'{w}={v}' for w, v in at.items())}:{gap}{error}" if at else str(error)) from None
-        points.append(Point(place, point, name, length))
-    return points
+def check_points(points: Points) -> None:
+    """Raise InputError for the first point whose fields do not fit together.
+
+    Points that differ in numbers only are judged at once, their fields being arrays; where the conditions of a config cannot take arrays,
+    or do not hold for all, one after the other.
+    """
+    table = fields(type(points.config))
+    words = [word for axis in points.axes for word in axis.values]
+    shaped = [w for w in words if w in ("algorithm", "steps") or table[w].kind in ("size", "static")]
+    numbers = [word for word in words if word not in shaped]
+    every = np.arange(points.total)
+    group = functools.reduce(lambda code, w: code * len(points.values(w)) + points.codes(w, every), shaped, np.zeros(points.total, int))
+    order = np.argsort(group, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        check_point(points, int(members[0]))
+        many = points.point(int(members[0])).config.replace(**{word: points.column(word, members) for word in numbers})
+        if len(members) > 1 and not fits_everywhere(many):
+            for i in members.tolist():
+                check_point(points, i)
+
+
+def fits_everywhere(config: Config) -> bool:
+    """Whether the conditions between fields hold for a config of arrays; False where that cannot be said at once."""
+    try:
+        return not config.violations()
+    except Exception:  # conditions written for numbers raise anything when given arrays
+        return False
+
+
+def check_point(points: Points, i: int) -> None:
+    """Raise InputError where the fields of point i do not fit together."""
+    try:
+        validate(points.point(i).config)
+    except InputError as error:
+        at, gap = points.taken(i), "\n" if "\n" in str(error) else " "
+        raise InputError(f"at {', '.join(f'{w}={v}' for w, v in at.items())}:{gap}{error}" if at else str(error)) from None

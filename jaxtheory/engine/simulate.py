@@ -1,4 +1,4 @@
-"""One run: compiled blocks of steps, metrics at recorded steps."""
+"""One run: the lanes of one row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, InputError, Size, canonical, fields, validate
-from jaxtheory.core.theory import Theory, conform
-from jaxtheory.engine.lanes import Lanes, Run, run_lanes
-from jaxtheory.engine.program import NEVER, Layout, leaf_names, program
-from jaxtheory.engine.request import check_record, check_type, checked_algorithm, checked_steps, numerics, schedule
+from jaxtheory.core.config import Config, canonical
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.theory import Theory
+from jaxtheory.engine.lanes import Run, train_chunk
+from jaxtheory.engine.layout import Chunk, group, lanes
+from jaxtheory.engine.program import NEVER
+from jaxtheory.engine.request import numerics, read
 
 
 def simulate(
@@ -32,41 +34,27 @@ def simulate(
     start: a Run or a pytree of parameters to begin from. stop(metrics) -> bool is tested at recorded steps. dtype: float32 or float64.
     The numbers are those of the same lane in any sweep. Raises InputError for invalid input.
     """
-    conform(theory)
-    name = checked_algorithm(theory, algorithm)
-    steps = checked_steps(steps)
-    check_type(theory, config)
-    validate(config)
-    if not (hasattr(key, "dtype") and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0):
+    if isinstance(key, int) or not hasattr(key, "dtype"):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
-    records, which = schedule(record, [steps])
-    with numerics(dtype) as float_dtype:
-        config = canonical(config, float_dtype)
-        check_record(theory, name, config, which)
-        prog = program(theory, name, config, Layout())
-        shared = {
-            n: np.asarray(getattr(config, n).n if isinstance(getattr(config, n), Size) else getattr(config, n)) for n in leaf_names(config)
-        }
-        values = {n: shared.pop(n).reshape(1, 1, 1, 1) for n, f in fields(type(config)).items() if f.kind == "evaluation"}
-        shared = {n: v.reshape(1, 1) for n, v in shared.items()}
-        seed = np.zeros((1, 1), np.int32)
-        distinct = (seed[0], {n: v[0] for n, v in shared.items()})
-        lanes = Lanes(1, seed, shared, {}, values, np.full((1, 1, 1), steps), np.zeros((1, 1), int), distinct)
-        if start is not None and not isinstance(start, Run):
-            start = jax.tree.map(lambda x: np.asarray(x)[None], start)
-        out = run_lanes(prog, lanes, key, records, which, start=start, stop=stop, predictions=False, name=name)
-        first = lambda tree: jax.tree.map(lambda x: np.asarray(x)[0, 0], tree)  # noqa: E731
-        state, problem = jax.tree.map(lambda x: x[0], first(out.state)), first(out.problem)
-        params = jax.tree.map(
-            np.asarray, prog.algorithm.params(jax.tree.map(jnp.asarray, state), jax.tree.map(jnp.asarray, problem), config)
-        )
+    if start is not None and not isinstance(start, Run):
+        start = jax.tree.map(lambda x: np.asarray(x)[None], start)
+    request = read(theory, config, key=key, steps=steps, algorithm=algorithm, record=record, start=start, stop=stop, dtype=dtype)
+    with numerics(request.dtype, request.partitionable) as float_dtype:
+        chunk = Chunk(group(request)[0], 0, 1)
+        out = train_chunk(request, chunk, lanes(request, chunk), lambda step: None, curves=False)
+
+        def first(tree: Any, depth: int) -> Any:
+            return jax.tree.map(lambda x: np.asarray(x)[(0,) * depth], tree)
+
+        state, problem, config = first(out.state, 3), first(out.problem, 2), canonical(config, float_dtype)
+        shown = theory.algorithms[request.algorithm].params(*jax.tree.map(jnp.asarray, (state, problem)), config)
     diverged = int(out.diverged_at[0, 0, 0])
     return Run(
         config,
-        records,
-        {n: v[0, 0, 0, 0] for n, v in out.metrics.items()},
-        {n: v[0, 0, 0, 0] for n, v in out.analyses.items()},
-        params,
+        request.schedule.records,
+        first(out.metrics, 4),
+        first(out.analyses, 4),
+        jax.tree.map(np.asarray, shown),
         state,
         problem,
         None if diverged == NEVER else diverged,

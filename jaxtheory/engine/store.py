@@ -1,10 +1,11 @@
-"""Results on disk: resumable, labelled, never half-written.
+"""Results on disk: resumable, labelled, never half-written, by as many processes as like.
 
-    DIR/manifest.json     the request, the fixed plan, versions, times, and a checksum per finished part
-    DIR/parts/*.npz       one file per finished chunk, renamed into place
-    DIR/data.zarr         the labelled dataset, assembled at the end and renamed into place
+    DIR/manifest.json     the request's identity, the fixed plan, versions; written once and never again
+    DIR/parts/*.part      one file per finished chunk: a checksum and its arrays, renamed into place
+    DIR/data.zarr         the labelled dataset, assembled beside and renamed when whole; its chunks carry checksums
+    DIR/data.sum          a checksum per file of data.zarr
 
-A part counts once its checksum stands in the manifest; a part that is missing or does not match is computed again. No pickle is loaded.
+A part is finished when its file reads back whole; one that is missing or damaged is computed again. No pickle is loaded.
 """
 
 import contextlib
@@ -14,50 +15,230 @@ import json
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+import xarray as xr
 
-from jaxtheory.core.config import InputError
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine.identity import plain
+from jaxtheory.engine.layout import Chunk
+from jaxtheory.engine.part import Part
 
-FORMAT = 1
+FORMAT = 2
 KEYS = "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, t): 0 batch, 1 step"
+CHUNK_BYTES = 16 << 20  # of one chunk of an array in data.zarr
+IN_MEMORY = 1 << 30  # bytes up to which a finished dataset is read into memory
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON writes it; arrays become lists, callables their names, other objects their text."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
-        return np.asarray(value).tolist()
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if callable(value):
-        return getattr(value, "__qualname__", repr(value))
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+class Store:
+    """A result directory. Opening reads it and compares the request; nothing is written before `begin`."""
+
+    def __init__(self, path: str | os.PathLike, identity: Mapping[str, Any]):
+        self.path = Path(path).expanduser()
+        self.identity = plain(identity)
+        self.manifest: dict[str, Any] | None = None
+        file = self.path / "manifest.json"
+        if file.exists():
+            self.manifest = self._read_manifest(file)
+        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise InputError(f"{self.path} exists and is no result directory; choose another store directory")
+
+    def _read_manifest(self, file: Path) -> dict[str, Any]:
+        """The manifest, if it is whole and of the same request."""
+        try:
+            manifest = json.loads(file.read_text())
+            stored, _, _ = manifest["request"], manifest["plan"], manifest["versions"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise InputError(f"{file} cannot be read ({why}); choose another store directory") from None
+        if manifest.get("format") != FORMAT:
+            raise InputError(f"{self.path} was written by another version of jaxtheory; choose another store directory")
+        changed = differences({**stored, "code": None}, {**self.identity, "code": None})
+        if changed:
+            raise InputError("\n".join([f"{self.path} holds the results of another request; choose another store directory:", *changed]))
+        old, new = stored["code"], self.identity["code"]
+        if edited := [name for name in new if old.get(name) != new[name]]:
+            theory = self.identity["theory"]
+            raise InputError(f"{self.path}: the code of {theory} has changed since ({', '.join(edited)}); choose another store directory")
+        found: dict[str, Any] = manifest
+        return found
+
+    @property
+    def plan(self) -> list[dict[str, Any]] | None:
+        """The stored plan, which a resumed sweep follows: a layout per bucket."""
+        return None if self.manifest is None else self.manifest["plan"]
+
+    @property
+    def parts(self) -> Path:
+        return self.path / "parts"
+
+    def begin(self, plan: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Create the directory with the plan, unless another process was faster; returns the plan to follow."""
+        if self.plan is not None:
+            tidy(self.path)
+            tidy(self.parts)
+            return self.plan
+        whole = {"format": FORMAT, "request": self.identity, "plan": plain(plan), "keys": KEYS, "versions": versions()}
+        try:
+            self.parts.mkdir(parents=True, exist_ok=True)
+            with beside(self.path / "manifest.json") as temporary:
+                temporary.write_text(json.dumps(whole, indent=1))
+                os.link(temporary, self.path / "manifest.json")  # fails where there is one
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise self._refusal(error) from None
+        self.manifest = self._read_manifest(self.path / "manifest.json")
+        return list(self.manifest["plan"])
+
+    def _refusal(self, error: OSError) -> InputError:
+        return InputError(f"store {self.path}: {error.strerror or error}; choose a directory that can be written and has room")
+
+    def missing(self, chunks: Iterable[Chunk]) -> list[Chunk]:
+        """The slots of some chunks that no whole part holds, as chunks."""
+        kept = self._kept()
+        return [piece for chunk in chunks for piece in without(chunk, kept.get(chunk.bucket.number, []))]
+
+    def _kept(self) -> dict[int, list[tuple[int, int]]]:
+        """Per bucket the ranges of slots whose parts read back whole; damaged files are removed."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for file in sorted(self.parts.glob("*.part")):
+            bucket, first, last = map(int, file.stem.split("-"))
+            if checked(file) is None:
+                file.unlink(missing_ok=True)
+            else:
+                found.setdefault(bucket, []).append((first, last))
+        return found
+
+    def write(self, chunk: Chunk, part: Part) -> None:
+        """Keep a finished part."""
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values})
+        data = buffer.getvalue()
+        target = self.parts / f"{chunk.name}.part"
+        try:
+            with beside(target) as temporary:
+                with temporary.open("wb") as file:
+                    file.write(hashlib.sha256(data).digest() + data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, target)
+        except OSError as error:
+            raise self._refusal(error) from None
+
+    def read_parts(self) -> Iterator[Part]:
+        """Every part, one after the other."""
+        for file in sorted(self.parts.glob("*.part")):
+            data = checked(file)
+            if data is None:
+                raise InputError(f"{file}: damaged while it was read; run the same command again")
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                values = {name: arrays[name] for name in arrays.files}
+            yield Part(values.pop("point"), values.pop("place"), values)
+
+    def dataset(self) -> xr.Dataset | None:
+        """The finished dataset, or None where it is missing, damaged or incomplete."""
+        target, sums = self.path / "data.zarr", self.path / "data.sum"
+        if not (target.is_dir() and sums.is_file()):
+            return None
+        lines = dict(line.split("  ", 1)[::-1] for line in sums.read_text().splitlines() if "  " in line)
+        return opened(target) if lines and lines == checksums(target) else None
+
+    def finish(self, dataset: xr.Dataset) -> xr.Dataset:
+        """Write data.zarr beside the target, rename it, and open it."""
+        target = self.path / "data.zarr"
+        try:
+            with beside(target) as temporary:
+                write_zarr(dataset, temporary)
+                lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(checksums(temporary).items()))
+                (self.path / "data.sum").unlink(missing_ok=True)
+                if target.exists():
+                    os.rename(target, temporary.with_suffix(".old"))
+                    shutil.rmtree(temporary.with_suffix(".old"), ignore_errors=True)
+                os.rename(temporary, target)
+                with beside(self.path / "data.sum") as text:
+                    text.write_text(lines)
+                    os.replace(text, self.path / "data.sum")
+        except OSError as error:
+            done = self.dataset()  # of another process, that was faster
+            if done is not None:
+                return done
+            raise self._refusal(error) from None
+        return opened(target)
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Any]:
+        """An allocator of arrays that live in files, for assembling what memory need not hold."""
+        folder = Path(tempfile.mkdtemp(dir=self.path, prefix=mine()))
+        count = iter(range(1 << 30))
+        try:
+            yield lambda name, shape, dtype: np.memmap(folder / str(next(count)), dtype, "w+", shape=shape)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def digest(tree: Any) -> str | None:
-    """A checksum of the arrays of a pytree; None for None."""
-    if tree is None:
+def differences(old: Any, new: Any, where: str = "") -> list[str]:
+    """What differs between two JSON values, a line each."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [line for k in sorted({*old, *new}) for line in differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
+    return [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
+
+
+@contextlib.contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """A temporary name in the target's folder that tells its owner, removed afterwards."""
+    temporary = target.parent / f"{mine()}{os.urandom(4).hex()}-{target.name}"
+    try:
+        yield temporary
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def mine() -> str:
+    """How the names of this process's temporary files begin."""
+    return f".tmp-{socket.gethostname()}-{os.getpid()}-"
+
+
+def tidy(folder: Path) -> None:
+    """Remove what processes of this machine left that run no more."""
+    for leftover in folder.glob(f".tmp-{socket.gethostname()}-*"):
+        try:
+            os.kill(int(leftover.name.removeprefix(f".tmp-{socket.gethostname()}-").split("-")[0]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+        except (PermissionError, ValueError):  # somebody else's process
+            pass
+
+
+def checked(file: Path) -> bytes | None:
+    """The contents of a part file behind its checksum, or None when they do not agree."""
+    try:
+        data = file.read_bytes()
+    except OSError:
         return None
-    total = hashlib.sha256()
-    for leaf in jax.tree.leaves(tree):
-        array = np.ascontiguousarray(leaf)
-        total.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
-    return total.hexdigest()
+    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
 
 
-def fingerprint(request: Mapping) -> str:
-    """Eight hexadecimal digits that name a request."""
-    return hashlib.sha256(json.dumps(plain(request), sort_keys=True).encode()).hexdigest()[:8]
+def without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
+    """What is left of a chunk when some ranges of slots are taken out."""
+    left, at = [], chunk.first
+    for first, last in sorted(ranges):
+        if at < min(first, chunk.last):
+            left.append(chunk._replace(first=at, last=min(first, chunk.last)))
+        at = max(at, last)
+    return [*left, chunk._replace(first=at)] if at < chunk.last else left
 
 
 def versions() -> dict[str, str]:
@@ -74,114 +255,39 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside the target, flush to disk, rename."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+def checksums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of a folder, by its path there."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """What differs between two JSON values, a line each."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        return [line for k in sorted({*old, *new}) for line in differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
-    return [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
+def write_zarr(dataset: xr.Dataset, target: Path) -> None:
+    """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written, also one that is all NaN."""
+    import zarr
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    encoding: dict[str, Any] = {}
+    for name, variable in dataset.variables.items():
+        encoding[str(name)] = {"compressors": (ZstdCodec(level=1), Crc32cCodec())}
+        if variable.ndim:
+            encoding[str(name)]["chunks"] = chunk_shape(variable.shape, variable.dtype.itemsize)
+    with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
+        warnings.simplefilter("ignore")  # zarr warns that string types and consolidation are not final; tests read both back
+        dataset.to_zarr(target, mode="w", consolidated=True, encoding=encoding)
 
 
-class Store:
-    """A result directory. Opening creates it, or resumes it after comparing the request."""
+def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Chunks of about CHUNK_BYTES, whole along the last axes."""
+    left, chunks = max(CHUNK_BYTES // max(itemsize, 1), 1), []
+    for n in reversed(shape):
+        chunks.append(max(min(n, left), 1))
+        left = max(left // max(n, 1), 1)
+    return tuple(reversed(chunks))
 
-    def __init__(self, path: str | os.PathLike, request: Mapping):
-        self.path = Path(path)
-        self.request = plain(request)
-        self.manifest: dict[str, Any] = {}
-        file = self.path / "manifest.json"
-        if file.exists():
-            try:
-                self.manifest = json.loads(file.read_text())
-                stored = self.manifest["request"]
-            except (OSError, ValueError, KeyError) as error:
-                raise InputError(f"{file} cannot be read ({error}); choose another store directory") from None
-            if changed := differences(stored, self.request):
-                raise InputError(
-                    "\n".join([f"{self.path} holds the results of another request; choose another store directory:", *changed])
-                )
-        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise InputError(f"{self.path} exists and is no result directory; choose another store directory")
 
-    @property
-    def plan(self) -> dict | None:
-        """The stored plan, which a resumed sweep follows."""
-        return self.manifest.get("plan")
-
-    def begin(self, plan: Mapping) -> None:
-        """Create the directory, or check that the plan is the stored one."""
-        if self.plan is not None:
-            if changed := differences(self.plan, plain(plan)):
-                raise InputError(
-                    "\n".join(
-                        [
-                            f"{self.path} was planned differently (another version of jaxtheory?); choose another store directory:",
-                            *changed[:8],
-                        ]
-                    )
-                )
-            for leftover in (*self.path.glob(".tmp-*"), *(self.path / "parts").glob(".tmp-*")):
-                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-            return
-        try:
-            (self.path / "parts").mkdir(parents=True, exist_ok=True)
-            self.manifest = {
-                "format": FORMAT,
-                "request": self.request,
-                "plan": plain(plan),
-                "keys": KEYS,
-                "versions": versions(),
-                "parts": {},
-            }
-            self._save()
-        except OSError as error:
-            raise InputError(f"store {self.path}: {error.strerror or error}; choose a directory that can be written") from None
-
-    def _save(self) -> None:
-        write_atomically(self.path / "manifest.json", json.dumps(self.manifest, indent=1).encode())
-
-    def read(self, name: str) -> dict[str, np.ndarray] | None:
-        """A finished part, or None when it is missing or damaged."""
-        entry = self.manifest["parts"].get(name)
-        file = self.path / "parts" / f"{name}.npz"
-        if entry is None or not file.exists():
-            return None
-        data = file.read_bytes()
-        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            return None
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return {k: arrays[k] for k in arrays.files}
-
-    def write(self, name: str, arrays: Mapping[str, np.ndarray], seconds: float) -> None:
-        """Keep a finished part: first the file, then its checksum."""
-        buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **{k: np.asarray(v) for k, v in arrays.items()})
-        data = buffer.getvalue()
-        write_atomically(self.path / "parts" / f"{name}.npz", data)
-        self.manifest["parts"][name] = {"sha256": hashlib.sha256(data).hexdigest(), "seconds": round(seconds, 3)}
-        self._save()
-
-    def finish(self, dataset: Any) -> None:
-        """Assemble data.zarr beside the target and rename it."""
-        target = self.path / "data.zarr"
-        if target.exists():
-            return
-        temporary = Path(tempfile.mkdtemp(dir=self.path, prefix=".tmp-"))
-        with warnings.catch_warnings():  # zarr warns that string types and consolidation are not final; tests read both back
-            warnings.simplefilter("ignore")
-            dataset.to_zarr(temporary / "data.zarr", mode="w", consolidated=True)
-        os.replace(temporary / "data.zarr", target)
-        temporary.rmdir()
-
-    def discard_dataset(self) -> None:
-        """Remove data.zarr, because a part is being computed again."""
-        shutil.rmtree(self.path / "data.zarr", ignore_errors=True)
+def opened(target: Path) -> xr.Dataset:
+    """A dataset from disk, in memory where it is small."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dataset = xr.open_zarr(target, chunks=None)
+    return dataset.load() if dataset.nbytes <= IN_MEMORY else dataset

@@ -4,9 +4,9 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan
-from jaxtheory.core.config import InputError, canonical
+from jaxtheory.core.config import canonical, leaf_names
+from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import reads
-from jaxtheory.engine.program import leaf_names
 from jaxtheory.theories import get
 
 

@@ -76,7 +76,7 @@ def hessian_autodiff(key: Array, config: Config) -> tuple:
     problem, batch, fused, factors = setting(key, config)
     masks: tuple[model.Params, ...] = (fused, factors)
     directions = [jax.tree.map(jnp.flip, m) for m in masks]
-    route = lambda m, v: jax.jvp(lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,))[1]  # noqa: E731
+    route = lambda m, v: jax.jvp(lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,))[1]
     got = [calculus.hessian_vector_product(m, v, batch, problem, config) for m, v in zip(masks, directions, strict=True)]
     return got, [route(m, v) for m, v in zip(masks, directions, strict=True)]
 
@@ -175,7 +175,7 @@ def best_factor_by_search(key: Array, config: Config) -> tuple:
     problem, _, fused, _ = setting(key, config)
     inputs, f_star, mask = predictions.calibration(problem, config)
     W = model.masked_weights(fused, problem)
-    error = lambda k: pruning.error(2**k * W, inputs, f_star, mask)  # noqa: E731
+    error = lambda k: pruning.error(2**k * W, inputs, f_star, mask)
     alpha = pruning.best_logit_factor(model.logits(W, inputs), f_star, mask)
     octaves = jnp.arange(-7.0, 2.0)
     best = octaves[jnp.argmin(jax.lax.map(error, octaves))]
@@ -221,7 +221,7 @@ def sparsegpt_by_inverses(key: Array, config: Config) -> tuple:
 def hessian_norm_spectrum(key: Array, config: Config) -> tuple:
     """Power iteration stays below the largest |eigenvalue| of the Hessian formed by autodiff."""
     problem, batch, fused, _ = setting(key, config)
-    flat = lambda m: model.loss(FusedMask(m.reshape(fused.mask.shape)), batch, problem, config)  # noqa: E731
+    flat = lambda m: model.loss(FusedMask(m.reshape(fused.mask.shape)), batch, problem, config)
     spectrum = jnp.linalg.eigvalsh(jax.hessian(flat)(fused.mask.ravel()))
     return predictions.hessian_norm(fused, problem, config), jnp.max(jnp.abs(spectrum))
 

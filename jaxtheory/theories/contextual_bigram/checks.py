@@ -83,7 +83,7 @@ def samples_law(key: Array, config: Config) -> Compared:
     seen = jnp.take_along_axis(x, first[query][:, None], axis=1)[:, 0]
     weight = Q[first, jnp.arange(N)][:, None, None]
     joint = mu[:, None, None] * mu[None, :, None] * (weight * P.T[None] + (1 - weight) * mu[None, None, :])
-    hot = lambda x: jax.nn.one_hot(x, N)  # noqa: E731
+    hot = lambda x: jax.nn.one_hot(x, N)
     found = (
         jnp.einsum("bk,bi,bl->kil", hot(query), hot(seen), hot(label)) / n,
         jnp.mean(hot(x), axis=0),
@@ -121,7 +121,7 @@ def generated_law(key: Array, config: Config) -> Compared:
     start = jnp.arange(T + 1, dtype=jnp.int32) % N
     keys = jax.random.split(key, 2000)
     outputs = jax.vmap(lambda k: sampling.generate(k, problem, start, 2, config))(keys)
-    after = lambda window: problem.transition @ (jax.nn.one_hot(window[:T], N).T @ problem.context[:, window[T]])  # noqa: E731
+    after = lambda window: problem.transition @ (jax.nn.one_hot(window[:T], N).T @ problem.context[:, window[T]])
     windows = jnp.stack([jnp.append(start[1:], jnp.int32(y)) for y in range(N)])
     law = after(start)[:, None] * jax.vmap(after)(windows)
     hot = jax.nn.one_hot(outputs, N)
@@ -159,7 +159,7 @@ def softmax_autodiff(key: Array, config: Config) -> Compared:
     """Of the loss in the logits."""
     problem, params = every.setting(key, config)
     batch = every.random_batch(key, config)
-    of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))  # noqa: E731
+    of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
     want = jax.grad(lambda W: literal_loss(of(W), batch, config))(params.attention)
     here = of(params.attention)
     return calculus.softmax_gradient(here.attention, calculus.gradient(here, batch, problem, config).attention), want
@@ -223,7 +223,7 @@ def literal_proximal(t: int, params: Params, batch: Batch, problem: Problem, con
     """One step of algorithm 1 with autodiff gradients and every map written out; tau = 1."""
     A, V, mu = *params, problem.stationary
     T = len(A)
-    project = lambda A: A + (1 - jnp.sum(A, axis=0, keepdims=True)) / T  # noqa: E731
+    project = lambda A: A + (1 - jnp.sum(A, axis=0, keepdims=True)) / T
     lam = config.l1
     if t == 1:
         A = jnp.where(lam > 0, project(jnp.where(config.stage_threshold * jnp.max(A, axis=0)[None, :] <= A, A, 0)), A)
@@ -290,7 +290,7 @@ def softmax_step_autodiff(key: Array, config: Config) -> Compared:
     problem, params = every.setting(key, config)
     batch, early = every.random_batch(key, config), config.replace(switch_step=9)
     W, mu = params.attention, problem.stationary
-    of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)  # noqa: E731
+    of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
     g_W = jax.grad(lambda W: literal_loss(of(W), batch, config))(W)
     rate = early.softmax_rate * early.learning_rate * config.length.cap / every.constants(problem)[0]
     value = literal_proximal(0, of(W), batch, problem, early).value

@@ -48,7 +48,7 @@ def expected_preconditioned_enumerated(key: Array, config: Config) -> Compared:
     """With the projections written out as matrices."""
     problem, params = every.setting(key, config)
     g_A, g_V = every.enumerated_gradient(params, every.population(problem, config))
-    without_mean = lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g / problem.stationary[None, :]  # noqa: E731
+    without_mean = lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g / problem.stationary[None, :]
     return population.expected_preconditioned(params, problem, config), Params(without_mean(g_A), without_mean(g_V))
 
 
@@ -119,7 +119,7 @@ def alignment_by_autodiff(key: Array, config: Config) -> Compared:
     mu, U = problem.stationary, 1 / config.length.cap
 
     def nearest(M: Array, start: Array, end: Array) -> Array:
-        f = lambda alpha: jnp.sum(mu[None, :] * (M - alpha * end - (1 - alpha) * start) ** 2)  # noqa: E731
+        f = lambda alpha: jnp.sum(mu[None, :] * (M - alpha * end - (1 - alpha) * start) ** 2)
         return -jax.grad(f)(0.0) / jax.grad(jax.grad(f))(0.0)
 
     def line(p: Params) -> Alignment:
@@ -239,7 +239,7 @@ def prox_path_of_matrices(key: Array, config: Config) -> Compared:
         return None
     problem, _ = every.setting(key, config)
     config = config.replace(switch_step=3, learning_rate=0.5, late_learning_rate=0.1, l1=0.15, stage_threshold=0.6)
-    slope = lambda params: population.expected_preconditioned(params, problem, config)  # noqa: E731
+    slope = lambda params: population.expected_preconditioned(params, problem, config)
     run = trained(problem, config, 7, lambda t, s: training.proximal_step(jnp.asarray(t), s, slope, problem, config))
     return dynamics.path(7, problem, config, prox=True), jax.tree.map(lambda *x: jnp.stack(x), *run)
 
@@ -302,7 +302,7 @@ def eigenvalues_of_jacobian(key: Array, config: Config) -> Compared:
     """Sum and product are trace and determinant; the leading orders are -2 and -d/2 within d."""
     problem, _ = every.setting(key, config)
     one = Alignment(jnp.ones(()), jnp.ones(()))
-    move = lambda a, v: jnp.stack(dynamics.boosted(Alignment(a, v), 1.0, problem, config)) - jnp.stack([a, v])  # noqa: E731
+    move = lambda a, v: jnp.stack(dynamics.boosted(Alignment(a, v), 1.0, problem, config)) - jnp.stack([a, v])
     J = jnp.stack(jax.jacfwd(move, argnums=(0, 1))(*one), axis=1)
     found = dynamics.eigenvalues(problem, config)
     det = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]

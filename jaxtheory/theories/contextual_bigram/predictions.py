@@ -131,7 +131,7 @@ def rounding_bound(A: Float[Array, "T N"], problem: Problem, config: Config) -> 
     """
     q, mu, Q = problem.context, problem.stationary, jnp.asarray(config.sparsity.real, float)
     alpha, on_support = deviation(A, problem, config)
-    size = lambda x: jnp.sqrt(jnp.sum(x**2, axis=0))  # noqa: E731
+    size = lambda x: jnp.sqrt(jnp.sum(x**2, axis=0))
     Z = jnp.sum(jnp.where(q > 0, A, 0), axis=0)
     uneven = jnp.where(q > 0, 1 - Q * q, 0)
     per_column = jnp.abs(1 - alpha) * size(uneven) / config.length.real + (1 + jnp.sqrt(Q) * size(q)) * size(on_support)
@@ -156,7 +156,7 @@ def predict(problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[s
     shrunk = dynamics.path(int(times.max(initial=0)) + 1, problem, config, prox=True)
     early = dynamics.early(dynamics.elapsed(jnp.asarray(times), config), problem, config)
     small = early.value <= 1
-    constant = lambda value: jnp.broadcast_to(value, times.shape)  # noqa: E731
+    constant = lambda value: jnp.broadcast_to(value, times.shape)
     spread = jnp.sqrt(jnp.sum(transfer.step_spread(problem, config) ** 2) / config.num_states.real)
     recovery = jnp.sum(jnp.where(config.num_states.mask(), transfer.step_recovery(problem, config), 0)) / config.num_states.real
     bayes = population.bayes_loss(problem, config)

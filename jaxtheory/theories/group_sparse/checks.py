@@ -30,7 +30,7 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
     problem = model.problem(key, config)
     plain = model.problem(key, config.replace(partition="contiguous"))
     G = np.arange(d * D).reshape(D, d) if config.partition == "contiguous" else np.array(config.partition)
-    flat = lambda x: jnp.zeros((d * D, x.shape[2])).at[G.ravel()].set(jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1)))  # noqa: E731
+    flat = lambda x: jnp.zeros((d * D, x.shape[2])).at[G.ravel()].set(jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1)))
     own = jnp.take(jnp.asarray(G), jnp.asarray(config.relevant_group, int) - 1, axis=0)
     got, want = [], []
     for batch, v in ((problem.train, problem.truth), (problem.downstream, problem.downstream_truth)):
@@ -154,7 +154,7 @@ def downstream_steps(key: Array, config: Config) -> Compared:
     problem, params = case(key, config)
     m, tau = config.downstream_samples.cap, jnp.asarray(config.pretraining_steps, jnp.int32)
     keep = jax.lax.stop_gradient if config.attention == "frozen" else jnp.asarray
-    trainable = lambda p: Params(p.v1, p.v2, *(keep(x) for x in p[2:]))  # noqa: E731
+    trainable = lambda p: Params(p.v1, p.v2, *(keep(x) for x in p[2:]))
     emptied = params._replace(v1=0 * params.v1, v2=0 * params.v2)
     emptied = jax.tree.map(jnp.zeros_like, params) if config.attention == "scratch" else emptied
     got, want = [], []

@@ -97,7 +97,7 @@ def velocity_quadrature(key: Array, config: Config) -> Compared:
     nodes = Batch(x, jnp.ones(len(weight)), jnp.asarray(weight))
     params = population.embed(reduced, problem, config)
     slope = jax.grad(model.loss)
-    single = lambda x, y: population.project(slope(params, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, config), problem, config)  # noqa: E731
+    single = lambda x, y: population.project(slope(params, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, config), problem, config)
     each = jnp.stack(jax.vmap(single, in_axes=(2, 0))(problem.train.x, problem.train.y))
     got = jnp.stack(population.velocity(reduced, nodes, problem, config))
     return got, jnp.mean(each, axis=1), jnp.std(each, axis=1) / MANY**0.5 + 1e-6
@@ -117,7 +117,7 @@ def embed_project(key: Array, config: Config) -> Compared:
     W22 = P @ A @ P.T / rho**2
     near22 = population.embed(population.project(blocks._replace(W22=W22), problem, config), problem, config).W22
     again = population.project(population.embed(reduced, problem, config), problem, config)
-    square = lambda x: jnp.sum(x**2)  # noqa: E731
+    square = lambda x: jnp.sum(x**2)
     got = jnp.stack(again), square(near) + square(W11 - near), square(near22) + square(W22 - near22)
     return got, (jnp.stack(reduced), square(W11), square(W22))
 
@@ -141,7 +141,7 @@ def first_step_sampled(key: Array, config: Config) -> Compared:
     many = config.replace(num_samples=model.Size(MANY))
     problem, _ = literal.case(key, many)
     zero = model.init(key, problem, many)
-    single = lambda x, y: jax.grad(model.loss)(zero, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, many)  # noqa: E731
+    single = lambda x, y: jax.grad(model.loss)(zero, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, many)
     each = jax.vmap(single, in_axes=(2, 0))(problem.train.x, problem.train.y)
     mean = jax.tree.map(lambda x: jnp.mean(x, axis=0), each)
     return mean, population.first_step(problem, config), jax.tree.map(lambda x: jnp.std(x, axis=0) / MANY**0.5, each)

@@ -234,7 +234,7 @@ def projections_literal(key: Array, config: Config) -> Compared:
 
 def heads_and_values_removed(key: Array, config: Config) -> Compared:
     params, _, made = setting(key, config)
-    of = lambda p: literal.loss(p, made.test, made, config)  # noqa: E731
+    of = lambda p: literal.loss(p, made.test, made, config)
     heads = jnp.argsort(jnp.sum(params.value**2, axis=(0, 2, 3)))
     losses = [of(params)]
     for n in range(1, config.num_heads + 1):

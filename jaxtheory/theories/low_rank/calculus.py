@@ -23,7 +23,7 @@ def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
     active = jnp.where(jnp.isnan(margin), jnp.nan, jnp.where(margin < 1, batch.weight, 0))
     if config.task == "binary":
         return -(active * model.sign_of(batch.label, F.dtype))[:, None]
-    hot = lambda k: jax.nn.one_hot(k, F.shape[1], dtype=F.dtype)  # noqa: E731
+    hot = lambda k: jax.nn.one_hot(k, F.shape[1], dtype=F.dtype)
     return active[:, None] * (hot(model.rival(F, batch.label, config)) - hot(batch.label))
 
 
@@ -65,5 +65,5 @@ def pull_back(g: Float[Array, "n K"], seen: Forward, params: Params, problem: Pr
                 + jnp.einsum("bhlq,hqd->bld", dk, params.key[layer])
                 + (D if layer + 1 < config.num_layers else 0)
             )
-    stacked = lambda several: jnp.stack(several[::-1])  # noqa: E731
+    stacked = lambda several: jnp.stack(several[::-1])
     return Params(stacked(dQ), stacked(dK), stacked(dV), dO)

@@ -83,7 +83,7 @@ def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Arr
         V = jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])
         return (p.query @ p.query.mT, p.key @ p.key.mT), (V, p.output.T @ p.output)
 
-    size = lambda x: jnp.sqrt(jnp.sum(x**2))  # noqa: E731
+    size = lambda x: jnp.sqrt(jnp.sum(x**2))
     found = []
     for (a, b), (a0, b0) in zip(grams(params), grams(start), strict=True):
         moved, total = size((a - a0) - (b - b0)), size(a - a0) + size(b - b0)
@@ -165,7 +165,7 @@ def predict(problem: Problem, config: Config, steps: np.ndarray) -> dict[str, Ar
     small_fraction: own_mean        the small set of a trained run with a small W_O(0); angle: 1/2 - theta / 2 pi
     """
     times = np.asarray(steps)
-    constant = lambda value: jnp.broadcast_to(value, (*times.shape, *jnp.shape(value)))  # noqa: E731
+    constant = lambda value: jnp.broadcast_to(value, (*times.shape, *jnp.shape(value)))
     curves = {
         "relevant_attention:uniform": constant(laws.relevant_share(config)),
         "gap_rank:law": constant(laws.ranks(config)),

@@ -176,7 +176,7 @@ def power_laws_flow(key: Array, config: Config) -> Compared:
     x = 20 * (1 + x)
     tie = float(np.sum(20 * w / (1 + np.exp(x)) ** 2))
     times = jnp.array([3.0, 40.0, 500.0])
-    one = lambda t: population.power_laws(t, config)[0]  # noqa: E731
+    one = lambda t: population.power_laws(t, config)[0]
     xi1, speed = jax.vmap(one)(times), jax.vmap(jax.grad(one))(times)
     p = population.gap_density(config)
     eta, d = config.learning_rate, config.dimension.real
@@ -189,7 +189,7 @@ def ties_decide(key: Array, config: Config) -> Compared:
         return None  # once is enough
     params = Reduced(jnp.asarray(30.0), jnp.asarray(90.0))
     cases = [Config(dimension=d, context=N) for d in (3, 4) for N in (2, 5)]
-    ratio: Callable[[Config], Array] = lambda c: params.xi1 * population.loss(params, c) / (population.TIE * population.gap_density(c))  # noqa: E731
+    ratio: Callable[[Config], Array] = lambda c: params.xi1 * population.loss(params, c) / (population.TIE * population.gap_density(c))
     return jnp.abs(jnp.stack([ratio(c) for c in cases]) - 1), jnp.full(4, 0.1)
 
 

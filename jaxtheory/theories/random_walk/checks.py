@@ -229,7 +229,7 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
     N, paths = config.length.cap, _paths(config)
     v = jax.random.uniform(key, (config.num_states.cap,))
     parent = jnp.where(jnp.arange(N) == N - 2, 0.0, -1e4)
-    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, _no_problem(paths), config)  # noqa: E731
+    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, _no_problem(paths), config)
     V = dynamics.circulant(v, config)
     return dynamics.circulant(dynamics.saturated_step(v, config), config), V - config.learning_rate * jax.grad(of_V)(V)
 
@@ -302,7 +302,7 @@ def symmetric_growth(key: Array, config: Config) -> Compared:
         return None
     K, N = config.num_states.cap, config.length.cap
     lag_class = (N - 1 - jnp.arange(N - 1)) % K
-    sums = lambda w: (c := jnp.zeros(K).at[lag_class].add(w[: N - 1])) - jnp.mean(c)  # noqa: E731
+    sums = lambda w: (c := jnp.zeros(K).at[lag_class].add(w[: N - 1])) - jnp.mean(c)
     direction = jax.random.normal(key, (N,))
     _, moved = jax.jvp(lambda w: [state.w for state in _symmetric_training(w, config, STEPS)], (jnp.zeros(N),), (direction,))
     want = jnp.stack([sums(w) for w in moved])
