@@ -11,7 +11,6 @@ Each field carries its paper symbol, its meaning and its valid range, written as
 """
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self, TypeVar
@@ -21,11 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
+from jaxtheory.core.errors import InputError as InputError
+from jaxtheory.core.errors import suggest as suggest
+
 ConfigType = TypeVar("ConfigType", bound="Config")
-
-
-class InputError(ValueError):
-    """A user's mistake: says what is wrong, which range is valid and what to do. The command line prints it without a traceback."""
 
 
 class Interval(NamedTuple):
@@ -160,13 +158,6 @@ def fields(config_type: type) -> dict[str, Field]:
         integer = meta["kind"] == "size" or (isinstance(f.default, int) and not isinstance(f.default, bool))
         table[f.name] = Field(f.name, meta["symbol"], meta["kind"], f.default, meta["valid"], meta["meaning"], meta["unit"], integer)
     return table
-
-
-def suggest(name: str, known: Any) -> str:
-    """A hint for an unknown name: the closest known one, or all of them."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
 
 
 def resolve(config_type: type, name: str) -> str:
