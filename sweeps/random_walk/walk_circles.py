@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import PAPER, QUICK, TALK, THEORY, K, N, P, V, last, right
+from . import PAPER, QUICK, TALK, THEORY, K, N, P, V, last, right, share
 
 SHOWN = {
     "loss": "loss L",
@@ -64,31 +64,40 @@ FIGURE = Figure(
             f"{TALK}, corollary",
             "p = 1/2: the accuracy is 1/2 (90 % of the runs).",
             lambda data: abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5,
-            statistic="share",
-            where="together",
-            at_least=0.9,
+            **share(0.9),
         ),
         holds(
             "RW-2",
-            "printed",
+            "reading",
             f"{TALK}, theorem",
             "p = 1/2: from t = 4 on the parent holds at least .999 of the attention (90 % of the runs).",
             lambda data: data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999,
-            statistic="share",
-            where="together",
-            at_least=0.9,
+            **share(0.9),
         ),
         holds(
-            "RW-3", "reading", f"{PAPER}, K = 6", "p = 1/2, t = 50: V is .17 to .20 from its direction.", at_half(V, 0), between=(0.17, 0.20)
+            "RW-3",
+            "reading",
+            f"{PAPER}, K = 6",
+            "p = 1/2, t = 50: V is .17 to .20 from its direction.",
+            at_half(V, 0),
+            between=(0.17, 0.20),
         ),
         holds(
-            "RW-4", "reading", f"{TALK}, K = 20", "p = 1/2, t = 50: V is .11 to .16 from its direction.", at_half(V, 1), between=(0.11, 0.16)
+            "RW-4",
+            "reading",
+            f"{TALK}, K = 20",
+            "p = 1/2, t = 50: V is .11 to .16 from its direction.",
+            at_half(V, 1),
+            between=(0.11, 0.16),
         ),
+        holds("RW-5", "reading", f"{PAPER}, K = 6", "p = 1/2, t = 50: the loss is -1.065.", at_half("loss", 0), between=(-1.0702, -1.0602)),
         holds(
-            "RW-5", "reading", f"{PAPER}, K = 6", "p = 1/2, t = 50: the loss is -1.065.", at_half("loss", 0), between=(-1.0702, -1.0602)
-        ),
-        holds(
-            "RW-6", "reading", f"{PAPER}, K = 6", "p = 1/2, t = 50: KL is .20 to .25, not yet near 0.", at_half("kl", 0), between=(0.20, 0.25)
+            "RW-6",
+            "reading",
+            f"{PAPER}, K = 6",
+            "p = 1/2, t = 50: KL is .20 to .25, not yet near 0.",
+            at_half("kl", 0),
+            between=(0.20, 0.25),
         ),
         holds(
             "RW-7",
@@ -106,9 +115,7 @@ FIGURE = Figure(
             f"{TALK}, p = 1",
             "p = 1: attention stays uniform over the tokens on a finite sample, too.",
             lambda data: data.attention_spread.sel({P: 1.0}).max("step") < 1e-12,
-            statistic="share",
-            where="together",
-            at_least=1.0,
+            **share(1.0),
         ),
     ),
 )
