@@ -1,17 +1,13 @@
-"""The theory of arXiv 2410.11261 on small sequences (n <= d): descent from a uniform mask, and how tight its bounds are."""
-
-from pathlib import Path
-from typing import Any
+"""How tight are theorem 4.1 and its lemmas on small sequences (n <= d), descending from a uniform mask?"""
 
 import numpy as np
 import xarray as xr
 
-import jaxtheory
-from jaxtheory import Claim, Figure, plot, verdicts
+from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.attention_pruning import Config
 
-MAIN = jaxtheory.theories.load(Path(__file__).with_name("attention_pruning.py"))
-THEORY, PAPER, legend = MAIN.THEORY, MAIN.PAPER, MAIN.legend
+from . import PAPER, THEORY, legend
+
 TAUS = (1.0, 3.0, 10.0)
 ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
 
@@ -32,7 +28,7 @@ def guaranteed_steps(dataset: xr.Dataset) -> xr.DataArray:
     return 4 * dataset.loss.isel(step=0) * WEIGHT / (dataset.step_scale * mu * end.attention_loss)
 
 
-def draw_bounds(dataset: xr.Dataset) -> Any:
+def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The attention loss along descent, and the tightness of each bound, one mark per run."""
     figure, axes = plot.panels(2, title=f"Theorem 4.1 and its lemmas from a uniform M_0 ({dataset.sizes['seed']} seeds, n = 8, d = 16)")
     left, right = axes[0]
@@ -53,53 +49,59 @@ def draw_bounds(dataset: xr.Dataset) -> Any:
     return figure
 
 
-BOUNDS = Figure(
-    "pruning_bounds",
-    f"{PAPER}, theorem 4.1 and appendices E-G",
-    THEORY,
-    Config(dimension=16, length=8, mask_init="uniform", momentum=0.0, regularization=WEIGHT),
-    {
+FIGURE = Figure(
+    name="pruning_bounds",
+    source=f"{PAPER}, theorem 4.1 and appendices E-G",
+    theory=THEORY,
+    config=Config(dimension=16, length=8, mask_init="uniform", momentum=0.0, regularization=WEIGHT),
+    sweep={
         "zip": {"logit_scale": TAUS, "step_scale": tuple(WEIGHT * ETA / tau**2 for tau in TAUS)},
         "seeds": 16,
         "steps": 3000,
         "record": [0, 1, 3, 10, 30, 100, 300, 1000, 3000],
         "dtype": "float32",
     },
-    {},
-    (
-        Claim(
+    quick={},
+    draw=draw,
+    claims=(
+        holds(
             "AP-35",
+            "reading",
             f"{PAPER}, theorem 4.1",
             "With eta <= 1 / L_g no recorded loss lies above the one before.",
-            "holds",
-            lambda d: verdicts.all_at_most(d.loss.diff("step").where(smooth(d)), 1e-6),
+            lambda d: d.loss.diff("step").where(smooth(d)),
+            statistic="each",
+            at_most=1e-6,
             minimum=1,
         ),
-        Claim(
+        holds(
             "AP-36",
+            "reading",
             f"{PAPER}, theorem 4.1",
             "With eta <= 1 / L_g the attention loss never exceeds L(M_0).",
-            "holds",
-            lambda d: verdicts.all_at_most((d.attention_loss / d.predicted_attention_loss_descent).where(smooth(d)), 1.0),
+            lambda d: (d.attention_loss / d.predicted_attention_loss_descent).where(smooth(d)),
+            statistic="each",
+            at_most=1.0,
             minimum=1,
         ),
-        Claim(
+        holds(
             "AP-37",
+            "reading",
             f"{PAPER}, appendices E-G",
             "No bound is violated: every ratio is at most 1.",
-            "holds",
-            lambda d: verdicts.all_at_most(d.bound_ratio, 1.0),
+            lambda d: d.bound_ratio,
+            statistic="each",
+            at_most=1.0,
             minimum=1,
         ),
-        Claim(
+        holds(
             "AP-38",
             "derived",
+            "derived",
             "The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times the number taken, in every run.",
-            "holds",
-            lambda d: verdicts.all_at_most(np.log10(d.step[-1] / guaranteed_steps(d)), -4.0),
+            lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
+            statistic="each",
+            at_most=-4.0,
         ),
     ),
-    draw_bounds,
 )
-
-FIGURES = (BOUNDS,)
