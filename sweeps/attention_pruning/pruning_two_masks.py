@@ -18,6 +18,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     middle = float(dataset.pruning_ratio[dataset.sizes["pruning_ratio"] // 2])
 
     def lines(errors: xr.DataArray, factors: int, label: str, colour: int) -> None:
+        """Errors by share, and by the number of weights that some factors keep."""
         plot.series(by_ratio, errors, "pruning_ratio", label, colour=colour)
         kept = errors.assign_coords(pruning_ratio=factors * (1 - errors.pruning_ratio))
         plot.series(by_count, kept, "pruning_ratio", label, colour=colour)

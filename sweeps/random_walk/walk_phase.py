@@ -13,6 +13,7 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
     """The lag that most of the runs select which miss the parent; 1 where none does."""
 
     def mode(lags: np.ndarray) -> float:
+        """The commonest lag but 1."""
         values, counts = np.unique(lags[lags != 1], return_counts=True)
         return float(values[np.argmax(counts)]) if len(values) else 1.0
 
