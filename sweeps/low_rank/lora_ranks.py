@@ -4,9 +4,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, plot, refuted
-from jaxtheory.theories.low_rank import S1, truncation
+from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, THEORY, last, lines, ours, pick
+from . import PAPER, TRUNCATED, last, lines, ours, pick
 
 RANKS = [1, 2, 3, 5, 20]
 RUNS: dict[str, list] = {
@@ -33,7 +33,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="lora_ranks",
     source="LoRA training against truncation",
-    theory=THEORY._replace(analyses=truncation),
+    theory=TRUNCATED,
     config=S1,
     sweep={"zip": RUNS, "seeds": 8, "steps": 400, "record": {"loss": 10}, "dtype": "float32"},
     quick={"zip": pick(RUNS, 0, 1), "seeds": 2, "steps": 60},

@@ -3,9 +3,9 @@
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
-from jaxtheory.theories.low_rank import S1, truncation
+from jaxtheory.theories.low_rank import S1
 
-from . import THEORY, last, rank_cost, ratio
+from . import TRUNCATED, last, rank_cost, ratio, worst
 
 SUMMARY = "summary, failure signatures"
 
@@ -23,7 +23,7 @@ def over(values: xr.DataArray, cell: dict[str, float], base: dict[str, float]) -
 def together(data: xr.Dataset) -> xr.DataArray:
     """The loss at cosine .9 and sigma = .4 minus the larger one of cosine .9 without noise and of sigma = .4 with orthogonal patterns."""
     both, one, other = (last(data.loss).sel(coherence=c, noise=s, drop=True) for c, s in ((0.9, 0.4), (0.9, 0.0), (0.0, 0.4)))
-    return both - xr.concat([one, other], "which").max("which")
+    return both - worst(one, other).max("which")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -43,7 +43,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_failures",
     source="summary of arXiv 2406.17167, failure signatures",
-    theory=THEORY._replace(analyses=truncation),
+    theory=TRUNCATED,
     config=S1.replace(num_test=100),
     sweep={
         "vary": {"coherence": [0.0, 0.3, 0.6, 0.9], "noise": [0.0, 0.1, 0.2, 0.4]},

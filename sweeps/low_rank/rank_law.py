@@ -3,9 +3,9 @@
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
-from jaxtheory.theories.low_rank import S1, truncation
+from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, THEORY, Measure, last, lines, pick, rank_cost, worst
+from . import PAPER, TRUNCATED, Measure, last, lines, pick, rank_cost, worst
 
 TASKS: dict[str, list] = {
     "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4", "R=4 P", "K=3 P"],
@@ -63,7 +63,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_law",
     source=f"{PAPER}, remark 1, beyond R = 2",
-    theory=THEORY._replace(analyses=truncation),
+    theory=TRUNCATED,
     config=S1.replace(num_test=100),
     sweep={"zip": TASKS, "seeds": 8, "steps": 180, "record": [0, 180], "dtype": "float32"},
     quick={"zip": pick(TASKS, 0, 1, 2), "seeds": 2, "steps": 120, "record": [0, 120]},

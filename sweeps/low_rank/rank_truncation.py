@@ -3,9 +3,9 @@
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
-from jaxtheory.theories.low_rank import S1, truncation
+from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, PRINTED, QUICK, THEORY, bars, final, lines, ours, rank_cost, ticks, worst
+from . import FULL, PAPER, PRINTED, QUICK, TRUNCATED, bars, final, lines, ours, rank_cost, ticks, worst
 
 RANKS = [1, 2, 5, 10, 20]
 PANELS = {
@@ -53,7 +53,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="rank_truncation",
     source=f"{PAPER}, figure 1",
-    theory=THEORY._replace(analyses=truncation),
+    theory=TRUNCATED,
     config=S1,
     sweep=FULL,
     quick=QUICK,
