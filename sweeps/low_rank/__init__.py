@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 
 import jaxtheory
 from jaxtheory import Claim, holds, plot
@@ -84,13 +83,13 @@ def worst(*values: xr.DataArray) -> xr.DataArray:
 # Drawing
 
 
-def lines(ax: Axes, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any) -> None:
+def lines(ax: Any, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any) -> None:
     """A curve over x for each label of a dimension."""
     for colour, name in enumerate(values[along].values):
         plot.series(ax, values.sel({along: name}), x, label.format(name), colour=colour, **style)
 
 
-def bars(ax: Axes, heights: xr.DataArray, names: list[str], **font: Any) -> None:
+def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
     """Groups of bars over the other dimension, a colour for each setting."""
     at, width = np.arange(len(names)), 0.8 / heights.sizes["setting"]
     for colour, setting in enumerate(heights.setting.values):
@@ -98,7 +97,7 @@ def bars(ax: Axes, heights: xr.DataArray, names: list[str], **font: Any) -> None
     ax.set_xticks(at + 0.4, names, **font)
 
 
-def ticks(ax: Axes, at: Any, labels: Any = None) -> None:
+def ticks(ax: Any, at: Any, labels: Any = None) -> None:
     """Ticks on a logarithmic axis at these places only."""
     ax.set_xticks(at, [str(v) for v in (at if labels is None else labels)])
     ax.set_xticks([], minor=True)

@@ -4,6 +4,8 @@ P_ij = mu_i^T Delta W mu_j, mean over the runs; patterns 1 and 2 are relevant. T
 Long, because theorem 1 is seven bounds, each with its reading or its failure.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -41,7 +43,7 @@ def parts(data: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(means | sizes)
 
 
-def part(name: str, matrix: str, **some: str) -> Measure:
+def part(name: str, matrix: str, **some: Any) -> Measure:
     """A mean block, per seed, in every setting or some."""
     return lambda data: parts(data)[name].sel(projection=matrix, **some)
 
