@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxtheory import theories as theories
     from jaxtheory.core.config import Config as Config
-    from jaxtheory.core.config import InputError as InputError
     from jaxtheory.core.config import Size as Size
     from jaxtheory.core.config import evaluation as evaluation
     from jaxtheory.core.config import size as size
@@ -24,31 +23,38 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import traced as traced
     from jaxtheory.core.config import validate as validate
     from jaxtheory.core.draws import run_key as run_key
+    from jaxtheory.core.errors import InputError as InputError
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
     from jaxtheory.core.theory import conform as conform
     from jaxtheory.engine import claims as claims
+    from jaxtheory.engine import figures as figures
     from jaxtheory.engine import plot as plot
     from jaxtheory.engine import statistics as statistics
-    from jaxtheory.engine import verdicts as verdicts
     from jaxtheory.engine.claims import Claim as Claim
     from jaxtheory.engine.claims import Figure as Figure
-    from jaxtheory.engine.claims import Verdict as Verdict
+    from jaxtheory.engine.claims import holds as holds
+    from jaxtheory.engine.claims import refuted as refuted
+    from jaxtheory.engine.claims import undecided as undecided
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.sweep import sweep as sweep
+    from jaxtheory.engine.verdicts import Verdict as Verdict
+    from jaxtheory.engine.verdicts import verdict as verdict
     from jaxtheory.engine.verify import verify as verify
 
 __version__ = "0.1.0"
 
 # Public names and where they live; loaded at first use, so that `jaxtheory --help` does not wait for JAX.
 _PUBLIC = {
-    **dict.fromkeys(("Config", "InputError", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"),
+    **dict.fromkeys(("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"),
     **dict.fromkeys(("Algorithm", "Check", "Theory", "conform"), "core.theory"),
-    **dict.fromkeys(("Claim", "Figure", "Verdict"), "engine.claims"),
+    **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "engine.claims"),
+    **dict.fromkeys(("Verdict", "verdict"), "engine.verdicts"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
+    "InputError": "core.errors",
     "run_key": "core.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",
@@ -57,9 +63,9 @@ _PUBLIC = {
 _MODULES = {
     "theories": "theories",
     "claims": "engine.claims",
+    "figures": "engine.figures",
     "plot": "engine.plot",
     "statistics": "engine.statistics",
-    "verdicts": "engine.verdicts",
     "draws": "core.draws",
     "attention": "core.attention",
     "linalg": "core.linalg",

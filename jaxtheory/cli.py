@@ -32,19 +32,18 @@ RESULTS = Path("results")
 def _figures(name: str) -> "list[Figure]":
     """The figures that `run` and `show` mean by a name: a figure's, a theory's, a FILE.py's or all."""
     if name.endswith(".py"):
-        figures = list(getattr(jaxtheory.theories.load(name), "FIGURES", ()))
+        module = jaxtheory.theories.load(name)
+        figures = list(getattr(module, "FIGURES", getattr(module, "FIGURE", None) and (module.FIGURE,)) or ())
         if not figures:
-            raise jaxtheory.InputError(f"{name}: defines no FIGURES = (jaxtheory.Figure(...), ...)")
+            raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
         return figures
-    known = jaxtheory.claims.figures()
-    if name in known:
-        return [known[name]]
-    found = [figure for figure in known.values() if name in ("all", figure.theory.name)]
+    known = jaxtheory.figures.entries()
+    found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
     if not found:
-        from jaxtheory.core.config import suggest
+        from jaxtheory.core.errors import suggest
 
         raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, [*known, *jaxtheory.theories.names(), 'all'])}")
-    return found
+    return [jaxtheory.figures.get(figure) for figure in found]
 
 
 def _store(folder: Path, name: str, theory: "Theory", config: "Config", asked: dict[str, Any]) -> Path:
@@ -106,10 +105,8 @@ class List:
     """The theories and the figures."""
 
     def __call__(self) -> int:
-        theories = [jaxtheory.theories.get(name) for name in jaxtheory.theories.names()]
-        _table("theories", ("name", "algorithms", "about"), [(t.name, ", ".join(t.algorithms), _about(t)) for t in theories])
-        figures = jaxtheory.claims.figures().values()
-        _table("figures", ("name", "theory", "claims", "source"), [(f.name, f.theory.name, len(f.claims), f.source) for f in figures])
+        _table("theories", ("name", "question"), [(name, jaxtheory.theories.question(name)) for name in jaxtheory.theories.names()])
+        _table("figures", ("name", "theory", "question"), jaxtheory.figures.entries().values())
         return 0
 
 
@@ -131,12 +128,16 @@ class Show:
         if self.name in jaxtheory.theories.names() or self.name.endswith(".py"):
             theory = load_theory(self.name)
             _show_theory(theory)
-            figures = [figure for figure in jaxtheory.claims.figures().values() if figure.theory.name == theory.name]
+            figures = [jaxtheory.figures.get(entry.name) for entry in jaxtheory.figures.entries().values() if entry.theory == theory.name]
         else:
             figures = _figures(self.name)
         for figure in figures:
             print(f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick {figure.quick}")
-            _table("", ("claim", "source", "expected", "statement"), [(c.id, c.source, c.expected, c.statement) for c in figure.claims])
+            _table(
+                "",
+                ("claim", "origin", "source", "expected", "statement"),
+                [(c.id, c.origin, c.source, c.expected, c.statement) for c in figure.claims],
+            )
         return 0
 
 
@@ -335,7 +336,7 @@ class Doctor:
                 ("compilation cache", cache or "off"),
                 ("results", f"{RESULTS.absolute()}, {_writable(RESULTS)}"),
                 ("theories", ", ".join(jaxtheory.theories.names())),
-                ("figures", len(jaxtheory.claims.figures())),
+                ("figures", len(jaxtheory.figures.entries())),
             ],
         )
         return 0

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from jaxtheory.core.config import InputError
+from jaxtheory.core.errors import InputError
 
 
 def load(path: str | Path) -> ModuleType:

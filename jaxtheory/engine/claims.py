@@ -1,6 +1,6 @@
-"""A paper's claims as data: source, statement, what is expected, and a test on a sweep's dataset that measures a number.
+"""A paper's claims as data: whose sentence it is, what is measured for it on a sweep's dataset, and the bound that decides.
 
-A figure is a sweep with its claims and its drawing. Statements that do not hold as printed stand as claims expected "refuted".
+A figure is a sweep with its claims and its drawing. Statements that do not hold as printed stand as `refuted` claims.
 """
 
 import math
@@ -11,42 +11,56 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from jaxtheory.core.config import Config, InputError
-from jaxtheory.core.files import load
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.sweep import sweep
+from jaxtheory.engine.verdicts import Verdict, verdict
 
-EXPECTED = ("holds", "refuted", "open")
-
-
-class Verdict(NamedTuple):
-    """Whether a claim holds, the number that decides, its threshold (in words where it is a range), and the sample size."""
-
-    holds: bool
-    measured: float
-    threshold: float | str
-    n: int
+ORIGINS = ("printed", "reading", "derived")
 
 
 class Claim(NamedTuple):
-    """A statement of a source. expected: "holds", "refuted" or "open" (reported with its number, never fails).
+    """A statement and how it is judged; made by `holds`, `refuted` or `undecided`.
 
-    test(dataset) -> Verdict speaks of a share of seeds or a mean with its interval. With fewer than `minimum` seeds, or fewer of them
-    left for the verdict, it is not tested. A verdict whose number is NaN is never as expected.
+    origin: "printed" (the source says so), "reading" (the source's numbers are lost, ours stand in), "derived" (ours).
+    measure(dataset) -> values with the dimension `seed`; bound: the arguments of `jaxtheory.verdict`, which decide on them.
+    With fewer than `minimum` seeds, or fewer of them left in the values, it is not tested. A verdict whose number is NaN is never as
+    expected.
     """
 
     id: str
+    origin: str
     source: str
     statement: str
     expected: str
-    test: Callable[[xr.Dataset], Verdict]
-    minimum: int = 8
+    measure: Callable[[xr.Dataset], xr.DataArray]
+    bound: dict[str, Any]
+    minimum: int
+
+
+def holds(
+    id: str, origin: str, source: str, statement: str, measure: Callable[[xr.Dataset], xr.DataArray], *, minimum: int = 8, **bound: Any
+) -> Claim:
+    """A claim expected to hold. bound: statistic, where, and at_least, at_most or between (see `jaxtheory.verdict`)."""
+    if origin not in ORIGINS:
+        raise InputError(f"claim {id}: origin is {origin!r}, choose one of {', '.join(ORIGINS)}")
+    return Claim(id, origin, source, statement, "holds", measure, bound, minimum)
+
+
+def refuted(*args: Any, **bound: Any) -> Claim:
+    """A claim expected to fail as stated; arguments as of `holds`."""
+    return holds(*args, **bound)._replace(expected="refuted")
+
+
+def undecided(*args: Any, **bound: Any) -> Claim:
+    """A claim that is reported with its number and never fails; arguments as of `holds`."""
+    return holds(*args, **bound)._replace(expected="open")
 
 
 class Figure(NamedTuple):
     """A sweep of a theory, the claims it decides, and its drawing.
 
     sweep: keyword arguments of `jaxtheory.sweep`; quick: what `--quick` changes in them (and `config`, where it replaces it);
-    draw(dataset) -> the matplotlib figure.
+    draw(dataset) -> the matplotlib figure. What it asks is the first line of the docstring of its file.
     """
 
     name: str
@@ -88,12 +102,15 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
     n = dataset.sizes["seed"]
     judged = []
     for claim in claims:
-        if claim.expected not in EXPECTED:
-            raise InputError(f"claim {claim.id}: expected is {claim.expected!r}, choose one of {', '.join(EXPECTED)}")
-        verdict = claim.test(dataset) if n >= claim.minimum else None
-        seen = n if verdict is None else verdict.n
+        found = None
+        if n >= claim.minimum:
+            values = claim.measure(dataset)
+            found = verdict(values, **claim.bound)
+            if "seed" not in values.dims:
+                found = found._replace(n=n)
+        seen = n if found is None else found.n
         few = seen < claim.minimum
-        judged.append(Judged(claim, None, f"not tested (n={seen} < {claim.minimum})") if few else Judged(claim, verdict, ""))
+        judged.append(Judged(claim, None, f"not tested (n={seen} < {claim.minimum})") if few else Judged(claim, found, ""))
     return judged
 
 
@@ -108,17 +125,3 @@ def run_figure(figure: Figure, *, key: int = 0, quick: bool = False, store: str 
     config, options = arguments(figure, quick)
     dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
     return FigureResult(figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store))
-
-
-def figures(folder: Path | None = None) -> dict[str, Figure]:
-    """All figures of the sweep files in a folder (None: those that ship with jaxtheory), by name."""
-    package = Path(__file__).parents[1]
-    places = [folder] if folder is not None else [package / "_sweeps", package.parent / "sweeps"]
-    place = next((p for p in places if p.is_dir()), None)
-    found: dict[str, Figure] = {}
-    for file in sorted(place.glob("*.py")) if place else []:
-        for figure in getattr(load(file), "FIGURES", ()):
-            if figure.name in found:
-                raise InputError(f"{file}: the figure name {figure.name!r} is taken")
-            found[figure.name] = figure
-    return found

@@ -1,36 +1,79 @@
-"""Verdicts on measured values, which carry the dimension `seed`: the tests that claims are made of."""
+"""From measured values to a verdict: a statistic of the runs, where it has to hold, and a bound."""
 
+from typing import Any, NamedTuple
+
+import numpy as np
 import xarray as xr
 
-from jaxtheory.engine.claims import Verdict
+from jaxtheory.core.config import InputError, suggest
 from jaxtheory.engine.statistics import average
 
 
-def mean_at_least(values: xr.DataArray, threshold: float) -> Verdict:
-    """The mean over all runs (of truth values: the share; NaN left out) is at least the threshold."""
-    measured = float(values.mean())
-    return Verdict(measured >= threshold, measured, threshold, values.sizes["seed"])
+class Verdict(NamedTuple):
+    """Whether a claim holds, the number that decides, its threshold (in words where it is a range), and the number of seeds behind it."""
+
+    holds: bool
+    measured: float
+    threshold: float | str
+    n: int
 
 
-def mean_between(values: xr.DataArray, low: float, high: float) -> Verdict:
-    """The mean over all runs (NaN left out) lies in [low, high]."""
-    measured = float(values.mean())
-    return Verdict(low <= measured <= high, measured, f"[{low:.4g}, {high:.4g}]", values.sizes["seed"])
+STATISTICS = {
+    "mean": lambda values: average(values).mean,  # entries that are not finite are left out
+    "median": lambda values: values.median("seed"),
+    "share": lambda values: values.astype(float).mean("seed"),  # of truth values
+    "each": lambda values: values,
+}
+PLACES = ("everywhere", "somewhere", "together")
 
 
-def at_most(values: xr.DataArray, threshold: float) -> Verdict:
-    """The mean over seeds (diverged runs left out) is at most the threshold, along all other dimensions."""
-    measured = float(average(values).mean.max())
-    return Verdict(measured <= threshold, measured, threshold, values.sizes["seed"])
+def verdict(
+    values: xr.DataArray,
+    *,
+    statistic: str = "mean",
+    where: str = "everywhere",
+    at_least: float | None = None,
+    at_most: float | None = None,
+    between: tuple[float, float] | None = None,
+) -> Verdict:
+    """Judge values whose dimension `seed` counts runs; each place along the other dimensions is a condition.
+
+    statistic: mean, median or share (of truth values) over the seeds of a condition, or each run for itself; NaN entries are left out.
+    where: everywhere (the worst condition decides), somewhere (the best one), or together (the runs of all conditions are one sample).
+    The bound is one of at_least, at_most and between, ends included. `measured` is the statistic of the condition that decides; without
+    any value it is NaN and the claim does not hold. Raises InputError for another statistic or place, or not exactly one bound.
+    """
+    low, high, threshold = read_bound(at_least, at_most, between)
+    for name, given, known in (("statistic", statistic, tuple(STATISTICS)), ("where", where, PLACES)):
+        if given not in known:
+            raise InputError(f"{name} = {given!r}; {suggest(str(given), known)}")
+    n = seeds_behind(values)
+    if "seed" not in values.dims:
+        values = values.expand_dims("seed")
+    if where == "together":
+        values = xr.DataArray(np.ravel(values.values), dims="seed")
+    found = np.ravel(STATISTICS[statistic](values).values).astype(float)
+    found = found[~np.isnan(found)]
+    if not found.size:
+        return Verdict(False, float("nan"), threshold, n)
+    outside = np.maximum(low - found, found - high)  # positive where the bound fails
+    place = int(np.argmin(outside) if where == "somewhere" else np.argmax(outside))
+    return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n)
 
 
-def at_least(values: xr.DataArray, threshold: float) -> Verdict:
-    """The mean over seeds (diverged runs left out) is at least the threshold, along all other dimensions."""
-    measured = float(average(values).mean.min())
-    return Verdict(measured >= threshold, measured, threshold, values.sizes["seed"])
+def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float, float | str]:
+    """(lowest, highest, the bound as it is shown)."""
+    given = [bound for bound in (at_least, at_most, between) if bound is not None]
+    if len(given) != 1:
+        raise InputError(f"a claim has one bound: at_least, at_most or between=(low, high), not {len(given)}")
+    if between is not None:
+        low, high = map(float, between)
+        return low, high, f"[{low:.4g}, {high:.4g}]"
+    return (float(at_least), np.inf, float(at_least)) if at_least is not None else (-np.inf, float(at_most), float(at_most))
 
 
-def all_at_most(values: xr.DataArray, threshold: float) -> Verdict:
-    """No entry exceeds the threshold."""
-    measured = float(values.max())
-    return Verdict(measured <= threshold, measured, threshold, values.sizes["seed"])
+def seeds_behind(values: xr.DataArray) -> int:
+    """How many seeds have a value; 0 where `seed` was averaged away before."""
+    if "seed" not in values.dims:
+        return 0
+    return int(values.notnull().any([dim for dim in values.dims if dim != "seed"]).sum())

@@ -1,10 +1,15 @@
 """The registry of theories: `names()` and `get(name)`; `load(path)` for a theory in a file of one's own."""
 
+import ast
 import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from jaxtheory.core.config import InputError, suggest
-from jaxtheory.core.files import load as load
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.errors import InputError, suggest
+
+if TYPE_CHECKING:
+    from jaxtheory.core.theory import Theory
 
 _ROOMS = ("random_walk", "attention_pruning", "contextual_bigram", "nearest_neighbor", "group_sparse", "low_rank")
 
@@ -14,7 +19,20 @@ def names() -> tuple[str, ...]:
     return _ROOMS
 
 
-def get(name: str) -> Theory:
+def question(name: str) -> str:
+    """What a theory asks: the first line of its docstring, read without importing it."""
+    source = (Path(__file__).parent / name / "__init__.py").read_text()
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
+def load(path: str | Path) -> ModuleType:
+    """The module of a user's file that defines THEORY, FIGURE, or both. Raises InputError when it is missing or cannot be executed."""
+    from jaxtheory.core.files import load
+
+    return load(path)
+
+
+def get(name: str) -> "Theory":
     """The theory of a name. Raises InputError with the closest name."""
     if name not in _ROOMS:
         raise InputError(f"unknown theory {name!r}; {suggest(name, _ROOMS)}, or give the path of a FILE.py that defines THEORY")

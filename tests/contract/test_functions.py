@@ -107,7 +107,7 @@ def test_step_and_metrics_lower_for_every_backend(name, i, algorithm):
             jax.jit(lambda key, *flat: jax.tree.leaves(program(key, *rebuild(flat)))), platforms=("cpu", "cuda", "tpu")
         )
         leaves, tree = jax.tree.flatten(shapes)
-        rebuild = lambda flat: jax.tree.unflatten(tree, flat)  # noqa: E731
+        rebuild = lambda flat: jax.tree.unflatten(tree, flat)
         assert set(exported(key, *leaves).platforms) == {"cpu", "cuda", "tpu"}
 
 

@@ -74,7 +74,7 @@ def test_dtypes_in_one_process():
 
 
 def test_stop_is_per_run_and_the_same_alone():
-    stop = lambda metrics: metrics["loss"] < 0.2  # noqa: E731
+    stop = lambda metrics: metrics["loss"] < 0.2
     data = sweep(THEORY, Config(), vary={"eta": [0.05, 0.3], "theta": [0.0, 0.3]}, seeds=2, steps=40, record=5, stop=stop, dtype="float64")
     for eta in (0.05, 0.3):
         run = simulate(THEORY, Config(learning_rate=eta, threshold=0.3), run_key(0, 1), steps=40, record=5, stop=stop, dtype="float64")

@@ -1,0 +1,63 @@
+"""The figures that ship with jaxtheory: `sweeps/<theory>/<figure>.py`, each with one FIGURE whose name is the file's.
+
+Names and questions are read from the files without running them; a figure is imported when it is asked for.
+"""
+
+import ast
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jaxtheory.core.errors import InputError, suggest
+
+if TYPE_CHECKING:
+    from jaxtheory.engine.claims import Figure
+
+PACKAGE = "jaxtheory._sweeps"  # its name wherever it lies: in the wheel, or beside the package in a checkout
+
+
+class Entry(NamedTuple):
+    """A figure's place: its name, its theory's, and what it asks (the first line of the file's docstring)."""
+
+    name: str
+    theory: str
+    question: str
+
+
+def folder() -> Path:
+    """Where the figures lie."""
+    here = Path(__file__).parents[1]
+    return next(place for place in (here / "_sweeps", here.parent / "sweeps") if place.is_dir())
+
+
+def entries() -> dict[str, Entry]:
+    """Every figure by name, in the order of theories and files; nothing is imported."""
+    found = {}
+    for file in sorted(folder().glob("*/*.py")):
+        if not file.stem.startswith("_"):
+            found[file.stem] = Entry(file.stem, file.parent.name, question(file))
+    return found
+
+
+def question(file: Path) -> str:
+    """The first line of a source's docstring."""
+    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
+
+
+def get(name: str) -> "Figure":
+    """A figure by name; loads its file. Raises InputError with the closest name."""
+    known = entries()
+    if name not in known:
+        raise InputError(f"unknown figure {name!r}; {suggest(name, known)}")
+    if PACKAGE not in sys.modules:
+        place = folder()
+        spec = importlib.util.spec_from_file_location(PACKAGE, place / "__init__.py", submodule_search_locations=[str(place)])
+        if spec is None or spec.loader is None:
+            raise InputError(f"{place}: the figures cannot be read")
+        package = importlib.util.module_from_spec(spec)
+        sys.modules[PACKAGE] = package
+        spec.loader.exec_module(package)
+    figure: Figure = importlib.import_module(f"{PACKAGE}.{known[name].theory}.{name}").FIGURE
+    return figure

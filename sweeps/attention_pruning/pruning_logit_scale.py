@@ -1,0 +1,86 @@
+"""At which logit scales and pruning ratios does the gradient mask pay off?"""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+from jaxtheory.theories.attention_pruning import P3
+
+from . import AXES, QUICK, THEORY
+from ._errors import HELDOUT, PANELS, PLAIN, RESCALED, RESCALED_HELDOUT, RIVALS, lead
+
+OUTER: Any = {"coords": "minimal", "compat": "override"}  # lambda's place differs between what is compared
+LITERAL: Any = {"logit_scale": 100.0, "pruning_ratio": slice(0.25, None)}
+
+
+def draw(dataset: xr.Dataset) -> plot.Drawing:
+    """Four phase diagrams; black lines enclose where the mask is better than every baseline."""
+    runs = f"{dataset.sizes['seed']} seeds, best of {dataset.sizes['regularization']} lambdas"
+    figure, axes = plot.panels(2, 2, title=f"Gradient mask minus the best baseline ({runs})")
+    for ax, (name, title) in zip(axes.flat, PANELS.items(), strict=True):
+        mean = lead(dataset, name).mean("seed")
+        plot.heat(ax, mean, "logit_scale", "pruning_ratio", label="difference in relative error", span=(-0.8, 0.8))
+        wins = np.pad(mean.transpose("pruning_ratio", "logit_scale").values < 0, 1, mode="edge")
+        for i, j in np.argwhere(wins[1:-1, :-1] != wins[1:-1, 1:]):
+            ax.plot([j, j], [i, i + 1], color="black", linewidth=2.5)
+        for i, j in np.argwhere(wins[:-1, 1:-1] != wins[1:, 1:-1]):
+            ax.plot([j, j + 1], [i, i], color="black", linewidth=2.5)
+        plot.finish(ax, "logit scale tau", "rho", title)
+    return figure
+
+
+FIGURE = Figure(
+    name="pruning_logit_scale",
+    source="beyond the source: logit scale against pruning ratio",
+    theory=THEORY,
+    config=P3.replace(step_scale=0.02),
+    sweep={
+        "vary": {
+            "tau": [1.0, 3.0, 10.0, 30.0, 100.0],
+            "lambda": [round(10 ** (k / 2), 4) for k in range(-6, 4)],
+            "rho": [0.1, 0.3, 0.5, 0.7, 0.9],
+        },
+        "seeds": 8,
+        "steps": 400,
+        "record": [400],
+        "dtype": "float32",
+    },
+    quick=QUICK | {"vary": {"tau": [1.0, 100.0]} | AXES | {"lambda": [0.1, 1.0, 10.0]}, "seeds": 2},
+    draw=draw,
+    claims=(
+        holds(
+            "AP-22",
+            "derived",
+            "derived",
+            "At literal scale (tau = 100) and rho >= .3 the mask beats every baseline on calibration data, by at least .05.",
+            lambda d: lead(d, PLAIN).sel(LITERAL),
+            at_most=-0.05,
+        ),
+        holds(
+            "AP-23",
+            "derived",
+            "derived",
+            "The same with the best factor on the logits.",
+            lambda d: lead(d, RESCALED).sel(LITERAL),
+            at_most=-0.05,
+        ),
+        holds(
+            "AP-24",
+            "derived",
+            "derived",
+            "For smooth attention (tau = 1) and rho <= .5 it is worse than Wanda and SparseGPT even on calibration data.",
+            lambda d: lead(d, PLAIN, *RIVALS).sel(logit_scale=1.0, pruning_ratio=slice(None, 0.55)),
+            at_least=0.03,
+        ),
+        holds(
+            "AP-25",
+            "derived",
+            "derived",
+            "On held-out sequences a baseline is better everywhere in the diagram, with and without the factor.",
+            lambda d: xr.concat([lead(d, n) for n in (HELDOUT, RESCALED_HELDOUT)], "name", **OUTER),
+            at_least=0.0,
+        ),
+    ),
+)

@@ -1,0 +1,107 @@
+"""How does the error of the pruned attention depend on the share of pruned weights, and on clipping the mask?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory.theories.attention_pruning import P3
+
+from . import AXES, PAPER, PRUNER, QUICK, THEORY, legend
+from ._errors import ERROR, NAMES, PLAIN, RESCALED, RIVALS, after, of
+
+
+def by_ratio(dataset: xr.Dataset, clip: bool = False) -> xr.DataArray:
+    """Calibration errors after training, averaged over lambda (all three are stable and near the best)."""
+    return after(dataset).sel(clip=clip).mean("regularization")
+
+
+def rise(dataset: xr.Dataset, low: float, high: float) -> xr.DataArray:
+    """Rise of the gradient mask's error between two pruning ratios."""
+    errors = of(by_ratio(dataset), "gradient")
+    return errors.sel(pruning_ratio=high) - errors.sel(pruning_ratio=low)
+
+
+def draw(dataset: xr.Dataset) -> plot.Drawing:
+    """Errors as pruned, and with the best factor on the logits."""
+    strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
+    seeds = dataset.sizes["seed"]
+    figure, axes = plot.panels(2, title=f"Error against the share of pruned weights ({seeds} seeds, mean over lambda in {{{strengths}}})")
+    titles = {PLAIN: "as pruned", RESCALED: "logits rescaled by the best factor"}
+    for ax, (name, title) in zip(axes[0], titles.items(), strict=True):
+        errors = after(dataset, name).mean("regularization")
+        for clip in dataset["clip"].values:
+            label = "gradient mask, clipped to [0, 1]" if clip else "gradient mask"
+            plot.series(ax, of(errors, "gradient").sel(clip=clip), "pruning_ratio", label, colour=4 if clip else 0)
+        for colour, pruner in list(enumerate(NAMES))[1:]:
+            plot.series(ax, of(errors, pruner).isel(clip=0), "pruning_ratio", NAMES[pruner], colour=colour)
+        plot.finish(ax, "rho (share of weights set to zero)", ERROR, title, legend=False)
+        ax.set_ylim(0, 1.4)
+    legend(figure, axes[0, 0])
+    return figure
+
+
+FIGURE = Figure(
+    name="pruning_ratio",
+    source=f"{PAPER}, figure 2(c)",
+    theory=THEORY,
+    config=P3,
+    sweep={
+        "vary": {"clip": [False, True]} | AXES | {"rho": [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]},
+        "seeds": 8,
+        "steps": 1500,
+        "record": [1500],
+        "dtype": "float32",
+    },
+    quick=QUICK | {"vary": {"clip": [False]} | AXES | {"rho": [0.05, 0.5, 0.9]}},
+    draw=draw,
+    claims=(
+        holds(
+            "AP-15",
+            "reading",
+            f"{PAPER}, figure 2(c)",
+            "For rho from .3 to .8 the error is at most .6 of the better of Wanda and SparseGPT.",
+            lambda d: (of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(pruning_ratio=slice(0.25, 0.85)),
+            at_most=0.6,
+        ),
+        refuted(
+            "AP-16",
+            "reading",
+            f"{PAPER}, figure 2(c)",
+            "At every rho the gradient mask is at least as good as Wanda and SparseGPT.",
+            lambda d: of(by_ratio(d), "gradient") - of(by_ratio(d), *RIVALS),
+            at_most=0.0,
+        ),
+        holds(
+            "AP-17",
+            "derived",
+            "derived",
+            "At rho = .05 the gradient mask is worse than Wanda by at least .02.",
+            lambda d: (of(by_ratio(d), "gradient") - of(by_ratio(d), "wanda")).sel(pruning_ratio=0.05),
+            at_least=0.02,
+        ),
+        refuted(
+            "AP-18",
+            "reading",
+            f"{PAPER}, figure 2(c)",
+            "The gradient mask's error rises with rho: it is larger at .5 than at .05.",
+            lambda d: rise(d, 0.05, 0.5),
+            at_least=0.0,
+        ),
+        holds("AP-19", "derived", "derived", "It rises by at least .12 from rho = .7 to .9.", lambda d: rise(d, 0.7, 0.9), at_least=0.12),
+        holds(
+            "AP-20",
+            "reading",
+            f"{PAPER}, figure 2(c)",
+            "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 and to .8.",
+            lambda d: by_ratio(d).sel({PRUNER: list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"),
+            at_least=0.1,
+        ),
+        holds(
+            "AP-21",
+            "derived",
+            "derived",
+            "Clipping ties many entries at 0, which at rho = .1 costs at least .1 in error.",
+            lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(pruning_ratio=0.1),
+            at_least=0.1,
+        ),
+    ),
+)

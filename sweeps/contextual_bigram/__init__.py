@@ -1,0 +1,82 @@
+"""What the figures of contextual_bigram share: kinds of runs, the quick form, and what claims measure.
+
+A run ends with the right sign of (alpha_A, alpha_V) or in the mirrored minimum; the probability Phi(z) is known from the task alone.
+Claims on what is learned speak of the runs of the right sign on tasks with z >= 2; the drawings count the others. Thresholds come from
+the sources' numbers and from key 100, widened.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import xarray as xr
+
+from jaxtheory import Claim, holds
+from jaxtheory.theories.contextual_bigram import THEORY as THEORY
+from jaxtheory.theories.contextual_bigram import Config as Config
+
+PAPER = "arXiv 2410.23438"
+B, T, ETA = "batch_size", "length", "learning_rate"
+SURE = 0.977  # Phi(2)
+PROX, SGD = "proximal", "SGD"
+BOTH: dict[str, Any] = {"run": [PROX, SGD], "l1": [1e-5, 0.0]}  # zipped
+STAGES: dict[str, Any] = {"seeds": 12, "steps": 1000, "record": [*range(0, 1001, 50)], "dtype": "float32"}
+
+# Quick figures share shapes and steps and have two runs a problem, hence one compilation.
+SMALL = Config(length=128, batch_size=64, learning_rate=0.05, late_learning_rate=0.03, switch_step=100)
+QUICK: dict[str, Any] = {"config": SMALL, "seeds": 2, "steps": 200, "record": [0, 50, 100, 150, 200]}
+
+THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the largest attended entry
+TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
+
+Measure = Callable[[xr.Dataset], xr.DataArray]
+
+
+def each(*args: Any, **bound: Any) -> Claim:
+    """A claim that holds in every run; arguments as of `holds`."""
+    return holds(*args, statistic="each", **bound)
+
+
+def median(*args: Any, **bound: Any) -> Claim:
+    """A claim that holds for the median over runs; arguments as of `holds`."""
+    return holds(*args, statistic="median", **bound)
+
+
+def last(values: xr.DataArray) -> xr.DataArray:
+    """The values at the last recorded step; analyses have no steps."""
+    return values.isel(step=-1) if "step" in values.dims else values
+
+
+def right_sign(data: xr.Dataset) -> xr.DataArray:
+    """Whether a run ended with the right sign."""
+    return last(data.right_sign) > 0
+
+
+def right(data: xr.Dataset) -> xr.DataArray:
+    """Whether a run ended with the right sign, on a task where that is nearly sure."""
+    return right_sign(data) & (data.predicted_right_sign_sign_law.isel(step=0) >= SURE)
+
+
+def ends(data: xr.Dataset, name: str, kept: Measure = right) -> xr.DataArray:
+    """The last value of a metric, or an analysis; NaN in runs that are not kept."""
+    return last(data[name]).where(kept(data))
+
+
+def end(name: str, run: str, kept: Measure = right) -> Measure:
+    """`ends` of one kind of run."""
+    return lambda data: ends(data, name, kept).sel(run=run, drop=True)
+
+
+def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
+    """The ratio of two kinds of runs at the end, task by task."""
+    return lambda data: end(name, over, kept)(data) / end(name, under, kept)(data)
+
+
+def rebound(run: str, kept: Measure = right) -> Measure:
+    """The excess loss at the end over its least in t."""
+    return lambda data: end("excess_loss", run, kept)(data) / data.excess_loss.sel(run=run, drop=True).min("step")
+
+
+def failed(run: str, kept: Measure = right) -> Measure:
+    """1 where some column's support is wrong after rounding, 0 where none is."""
+    recovery = end("support_recovery", run, kept)
+    return lambda data: xr.where(recovery(data) < 1, 1.0, 0.0).where(recovery(data).notnull())

@@ -1,0 +1,149 @@
+"""What do loss, value vector and attention do in pre-training, in the talk's two settings?
+
+Long, because the two settings have nine claims.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+
+from . import ETA, PAPER, THEORY, Config, D, N
+
+SELECTION = f"{PAPER}, theorem: selection"
+LARGE, SMALL = "(500, 4, 6)", "(200, 2, 4)"
+PANELS = {
+    "loss": "training loss",
+    "value_cosine": r"cosine of $v_1$ and $v^*$",
+    "value_norm_ratio": r"$|v_1| / |v|$",
+    "relevant_attention": r"attention on group $j^*$",
+}
+
+
+def at(data: xr.Dataset, t: int) -> xr.Dataset:
+    """Both settings at a step, eta = .5."""
+    return data.sel({"step": t, ETA: 0.5}, drop=True)
+
+
+def over(name: str, t: int, large: float, small: float) -> Callable[[xr.Dataset], xr.DataArray]:
+    """The ratio of a metric at a step to the limit of each setting."""
+    return lambda data: at(data, t)[name] / xr.DataArray([large, small], {"setting": [LARGE, SMALL]})
+
+
+def rise(data: xr.Dataset) -> xr.DataArray:
+    """The largest rise of the loss between recorded steps at eta = .1, over the loss log 2 at the start."""
+    return data.loss.sel({ETA: 0.1}).diff("step").max("step") / np.log(2)
+
+
+def overfit(data: xr.Dataset) -> xr.DataArray:
+    """After 1000 steps: training loss over .85 of the law; the law over the test loss."""
+    end = at(data, 1000)
+    law = end.predicted_loss_selected
+    return xr.concat([end.loss / law / 0.85, law / end.test_loss], "side")
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """A row per setting, a panel per curve of the talk; dashed: the population with all attention on j* from the start."""
+    figure, axes = plot.panels(4, data.sizes["setting"], width=3.2, title=f"(n, d, D), j* = 2, {data.sizes['seed']} seeds")
+    data = data.isel(step=slice(1, None))
+    for row, setting in zip(axes, data.setting.values, strict=True):
+        for ax, (name, label) in zip(row, PANELS.items(), strict=True):
+            for colour, eta in enumerate(data[ETA].values):
+                runs = data.sel({"setting": setting, ETA: eta})
+                plot.series(ax, runs[name], "step", f"η = {eta:g}", colour=colour, markers=False)
+                if name == "loss":
+                    curve = runs.predicted_loss_selected.isel(seed=0)
+                    plot.theory(ax, data.step.values, curve, "" if colour else "theory, n = ∞, full selection", colour=colour)
+            plot.finish(ax, "step t", label, str(setting), xscale="log", yscale="log" if name == "loss" else "linear")
+        row[0].set_ylim(5e-3, 1.3)
+    return figure
+
+
+FIGURE = Figure(
+    name="groups_pretraining",
+    source=f"{PAPER}, pre-training experiments of the talk; eta, T and the setting's attribution are ours",
+    theory=THEORY,
+    config=Config(),
+    sweep={
+        "zip": {"setting": [LARGE, SMALL], N: [500, 200], "group_dim": [4, 2], D: [6, 4]},
+        "vary": {ETA: [0.5, 0.1]},
+        "seeds": 16,
+        "steps": 1000,
+        "record": [0, 1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 140, 200, 300, 500, 700, 1000],
+        "buckets": "exact",
+        "dtype": "float32",
+    },
+    quick={"vary": {ETA: [0.5]}, "seeds": 2, "steps": 100, "record": [0, 1, 3, 10, 30, 100], "buckets": "pad"},
+    draw=draw,
+    claims=(
+        holds(
+            "GS-1",
+            "reading",
+            f"{PAPER}, experiments",
+            "The loss falls to .06 and .10 within 100 steps.",
+            over("loss", 100, 0.06, 0.10),
+            at_most=1.0,
+        ),
+        holds(
+            "GS-2",
+            "reading",
+            f"{PAPER}, theorem: v1/|v1| near v*",
+            "v1 has a cosine of at least .999 with v*.",
+            over("value_cosine", 100, 0.999, 0.999),
+            at_least=1.0,
+            minimum=2,
+        ),
+        holds(
+            "GS-3",
+            "reading",
+            f"{PAPER}, theorem: v = [v1; 0]",
+            "|v1| is at least .985 and .995 of |v|.",
+            over("value_norm_ratio", 100, 0.985, 0.995),
+            at_least=1.0,
+            minimum=2,
+        ),
+        holds(
+            "GS-4",
+            "reading",
+            SELECTION,
+            "The relevant group holds at least .83 and .86 of the attention.",
+            over("relevant_attention", 100, 0.83, 0.86),
+            at_least=1.0,
+        ),
+        refuted(
+            "GS-5",
+            "reading",
+            SELECTION,
+            "It goes on to 1: at least .95 after 1000 steps.",
+            over("relevant_attention", 1000, 0.95, 0.95),
+            at_least=1.0,
+        ),
+        holds(
+            "GS-6",
+            "derived",
+            "measured",
+            "It falls again: from t = 200 to 1000 the smallest over queries loses at least .03.",
+            lambda d: at(d, 200).relevant_attention_min - at(d, 1000).relevant_attention_min,
+            at_least=0.03,
+        ),
+        holds(
+            "GS-7",
+            "derived",
+            "measured",
+            "(500, 4, 6), eta = .5: the loss first spikes above its start, to .75 or more on average.",
+            lambda d: d.loss.sel({ETA: 0.5, "setting": LARGE, "step": slice(1, 50)}).max("step"),
+            at_least=0.75,
+        ),
+        holds("GS-8", "derived", "measured", "With eta = .1 it never rises.", rise, statistic="each", at_most=1e-5),
+        holds(
+            "GS-9",
+            "derived",
+            "derived: L(|v1|) is least at full selection, on the population",
+            "After 1000 steps the training loss is at most .85 of the least loss of the population, while the test loss is above it.",
+            overfit,
+            at_most=1.0,
+        ),
+    ),
+)

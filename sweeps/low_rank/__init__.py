@@ -1,0 +1,103 @@
+"""What the figures of low_rank share: five settings, what claims measure, and how curves and bars are drawn.
+
+S1, S1p read A as one vector for all positions, P1, P1p as one per position; p: W(0) = delta^2 I with delta = 0.1 as section IV prints it,
+else delta I. G has a larger delta and a smaller xi. No one setting shows all three figures. Thresholds were set on keys 100 to 103.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import jaxtheory
+from jaxtheory import Claim, holds, plot
+from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, G, analyses, truncation
+
+PAPER = "arXiv 2406.17167"
+Measure = Callable[[xr.Dataset], xr.DataArray]
+THEORY = jaxtheory.theories.get("low_rank")
+TRUNCATED = THEORY._replace(analyses=truncation)
+NAMED = {"S1": S1, "S1p": S1P, "P1": P1, "P1p": P1P, "G": G}
+SETTINGS: dict[str, Any] = {
+    "setting": list(NAMED),
+    **{word: [getattr(config, word) for config in NAMED.values()] for word in ("output", "learning_rate", "init_diagonal", "output_scale")},
+    "steps": [120, 120, 160, 160, 150],
+}
+PRINTED, SHARED = ["S1", "S1p", "P1", "P1p"], ["S1", "S1p", "G"]
+
+
+def pick(zipped: dict[str, list], *places: int) -> dict[str, list]:
+    """Some places of a zipped axis."""
+    return {name: [values[place] for place in places] for name, values in zipped.items()}
+
+
+FULL: dict[str, Any] = {"zip": SETTINGS, "seeds": 10, "steps": 160, "record": [0, 120, 150, 160], "dtype": "float32"}
+QUICK: dict[str, Any] = {"zip": pick(SETTINGS, 0, 4), "seeds": 2, "steps": 160, "record": [0, 120, 150]}
+BOTH = {name: values for name, values in pick(SETTINGS, 0, 2).items() if name != "steps"}  # S1 and P1, of any length
+
+
+def only(*names: str) -> Any:
+    """The theory with these analyses alone; what the others would take is dropped in compilation."""
+
+    def some(params: Any, problem: Any, config: Any) -> dict[str, Any]:
+        """Some of the room's analyses."""
+        return {name: value for name, value in analyses(params, problem, config).items() if name in names}
+
+    return THEORY._replace(analyses=some)
+
+
+def ours(id: str, statement: str, measure: Measure, source: str = "measured", **bound: Any) -> Claim:
+    """A claim of ours, expected to hold."""
+    return holds(id, "derived", source, statement, measure, **bound)
+
+
+# What claims measure
+
+
+def final(values: xr.DataArray) -> xr.DataArray:
+    """The values at each setting's last step."""
+    return values.sel(step=values.steps).drop_vars("step")
+
+
+def last(values: xr.DataArray) -> xr.DataArray:
+    """The values at the last recorded step."""
+    return values.isel(step=-1, drop=True)
+
+
+def rank_cost(data: xr.Dataset, rank: Any, name: str = "truncated_loss") -> xr.DataArray:
+    """By how much an analysis of changes cut to a rank exceeds that at full rank."""
+    return data[name].sel(rank=rank).drop_vars("rank") - data[name].isel(rank=-1, drop=True)
+
+
+def ratio(singular_values: xr.DataArray, r: int, other: int) -> xr.DataArray:
+    """s_r over another singular value."""
+    return singular_values.sel(index=r, drop=True) / singular_values.sel(index=other, drop=True)
+
+
+def worst(*values: xr.DataArray) -> xr.DataArray:
+    """Several quantities under one bound."""
+    return xr.concat(values, "which")
+
+
+# Drawing
+
+
+def lines(ax: Any, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any) -> None:
+    """A curve over x for each label of a dimension."""
+    for colour, name in enumerate(values[along].values):
+        plot.series(ax, values.sel({along: name}), x, label.format(name), colour=colour, **style)
+
+
+def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
+    """Groups of bars over the other dimension, a colour for each setting."""
+    at, width = np.arange(len(names)), 0.8 / heights.sizes["setting"]
+    for colour, setting in enumerate(heights.setting.values):
+        ax.bar(at + colour * width, heights.sel(setting=setting), width, color=plot.COLOURS[colour], label=str(setting))
+    ax.set_xticks(at + 0.4, names, **font)
+
+
+def ticks(ax: Any, at: Any, labels: Any = None) -> None:
+    """Ticks on a logarithmic axis at these places only."""
+    ax.set_xticks(at, [str(v) for v in (at if labels is None else labels)])
+    ax.set_xticks([], minor=True)

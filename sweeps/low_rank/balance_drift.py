@@ -1,0 +1,57 @@
+"""How fast does gradient descent drift away from the conservation laws of gradient flow?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, plot
+from jaxtheory.theories.low_rank import S1
+
+from . import final, only, ours, pick
+from ._training import exponent
+
+FLOW: dict[str, list] = {"learning_rate": [0.5, 0.25, 0.125], "steps": [60, 120, 240]}
+
+
+def drift(data: xr.Dataset, law: str) -> xr.DataArray:
+    """The exponent of eta in the drift at equal eta t."""
+    return exponent(final(data.balance_drift).sel(law=law, drop=True), data.learning_rate)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """The drift against eta, with slope 1."""
+    figure, axes = plot.panels(1, title=f"Conservation laws, drift at ηt = 30, {data.sizes['seed']} seeds", width=4.2)
+    ax, eta = axes[0, 0], data.learning_rate.values
+    for colour, name in enumerate(data.law.values):
+        values = final(data.balance_drift).sel(law=name)
+        plot.series(ax, values, "learning_rate", str(name), colour=colour)
+        plot.theory(ax, eta, float(values.mean("seed")[0]) * eta / eta[0], "∝ η" if colour == 0 else "", colour=colour)
+    plot.finish(ax, "step size η", "relative drift", xscale="log", yscale="log")
+    return figure
+
+
+FIGURE = Figure(
+    name="balance_drift",
+    source="derived: conservation laws of gradient flow",
+    theory=only(),
+    config=S1,
+    sweep={"zip": FLOW, "seeds": 8, "steps": 240, "record": {"balance_drift": [60, 120, 240], "loss": [0, 240]}, "dtype": "float64"},
+    quick={"zip": pick(FLOW, 0, 1), "seeds": 2, "steps": 120, "record": {"balance_drift": [60, 120], "loss": [0]}},
+    draw=draw,
+    claims=(
+        ours(
+            "LR-79",
+            "W_O^T W_O - W_V W_V^T drifts as eta at equal eta t: exponent .85 to 1.25.",
+            lambda data: drift(data, "VO"),
+            source="derived",
+            between=(0.85, 1.25),
+            minimum=2,
+        ),
+        ours(
+            "LR-80",
+            "W_Q W_Q^T - W_K W_K^T likewise.",
+            lambda data: drift(data, "QK"),
+            source="derived",
+            between=(0.85, 1.25),
+            minimum=2,
+        ),
+    ),
+)

@@ -1,0 +1,101 @@
+"""Have changes rank 2 with several heads and layers, and how many heads can go?"""
+
+from typing import Any
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+from jaxtheory.theories.low_rank import P1, head_loss, truncation
+
+from . import THEORY, last, lines, pick, ratio, worst
+
+NEXT_1, NEXT_3 = "summary, next check 1", "summary, next check 3: head pruning"
+SHAPES: dict[str, list] = {
+    "shape": ["1 head", "2 heads", "4 heads", "2 layers", "2 layers of 2 heads"],
+    "num_heads": [1, 2, 4, 1, 2],
+    "num_layers": [1, 1, 1, 2, 2],
+}
+
+
+def looked_at(params: Any, problem: Any, config: Any) -> dict[str, Any]:
+    """Truncation and head pruning."""
+    return {"head_pruned_loss": head_loss(params, problem, config), **truncation(params, problem, config)}
+
+
+def thick(data: xr.Dataset) -> xr.DataArray:
+    """By how much s_2 of a change is below .1 of s_1, s_3 above .05, the worst in a run."""
+    s = last(data.singular_values)
+    return worst(0.1 - ratio(s, 2, 1).min("matrix"), ratio(s, 3, 1).max("matrix") - 0.05)
+
+
+def cost(data: xr.Dataset, rank: int) -> xr.DataArray:
+    """What truncation of all changes to a rank costs."""
+    return data.truncated_loss.sel(rank=rank, drop=True) - last(data.loss)
+
+
+def without(data: xr.Dataset, heads: int, shape: str | list[str]) -> xr.DataArray:
+    """What removing heads costs."""
+    return (data.head_pruned_loss.sel(removed_heads=heads, drop=True) - last(data.loss)).sel(shape=shape)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """The largest singular values of any change over its first, loss by rank, loss by heads removed, attention in t."""
+    figure, axes = plot.panels(4, title=f"Heads and layers (P1), {data.sizes['seed']} seeds", width=3.4)
+    s = last(data.singular_values)
+    lines(axes[0, 0], (s / s.sel(index=1)).isel(index=slice(0, 5)).max("matrix"), "index", "shape")
+    lines(axes[0, 1], data.truncated_loss.isel(rank=slice(0, 5)), "rank", "shape")
+    for colour, shape in enumerate(data["shape"].values):
+        heads = data.head_pruned_loss.sel(shape=shape).dropna("removed_heads", how="all")
+        plot.series(axes[0, 2], heads, "removed_heads", str(shape), colour=colour)
+    lines(axes[0, 3], data.relevant_query_attention, "step", "shape")
+    plot.finish(axes[0, 0], "index", "singular value / first, worst change", yscale="log")
+    plot.finish(axes[0, 1], "all changes cut to rank r", "test hinge loss", legend=False)
+    plot.finish(axes[0, 2], "heads removed, in all layers", "test hinge loss", legend=False)
+    plot.finish(axes[0, 3], "step t", "attention of relevant queries", legend=False)
+    return figure
+
+
+FIGURE = Figure(
+    name="rank_heads_layers",
+    source="summary of arXiv 2406.17167, next check 1",
+    theory=THEORY._replace(analyses=looked_at),
+    config=P1,
+    sweep={"zip": SHAPES, "seeds": 8, "steps": 140, "record": [0, 35, 70, 105, 140], "dtype": "float32"},
+    quick={"zip": pick(SHAPES, 1), "seeds": 2, "steps": 40, "record": [0, 40]},
+    draw=draw,
+    claims=(
+        holds(
+            "LR-81",
+            "derived",
+            NEXT_1,
+            "Every change of every head and layer has rank 2: s_2 is at least .1 of s_1, s_3 at most .05, the worst of a run on average.",
+            thick,
+            at_most=0.0,
+        ),
+        holds("LR-82", "derived", NEXT_1, "Truncation to rank 2 costs at most .01.", lambda data: cost(data, 2), at_most=0.01),
+        holds(
+            "LR-83",
+            "derived",
+            NEXT_1,
+            "Truncation to rank 1 costs at least .05; not claimed for two layers of two heads.",
+            lambda data: cost(data, 1).drop_sel(shape="2 layers of 2 heads"),
+            at_least=0.05,
+        ),
+        holds(
+            "LR-84",
+            "derived",
+            NEXT_3,
+            "Two heads: either one is needed, removing the smaller costs at least .15.",
+            lambda data: without(data, 1, ["2 heads", "2 layers of 2 heads"]),
+            at_least=0.15,
+        ),
+        holds(
+            "LR-85",
+            "derived",
+            NEXT_3,
+            "Four heads: one can go, for at most .1, but not two, for at least .15.",
+            lambda data: worst(without(data, 1, "4 heads") - 0.1, 0.15 - without(data, 2, "4 heads")),
+            at_most=0.0,
+        ),
+    ),
+)

@@ -1,0 +1,76 @@
+"""What is exact without noise: sums over columns, and the rank of the first step?"""
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, plot, refuted
+from jaxtheory.theories.low_rank import S1
+
+from . import BOTH, PAPER, Measure, lines, only, ours, pick, ratio
+
+
+def column_sums(data: xr.Dataset) -> xr.DataArray:
+    """max_i |sum_j mu_i^T Delta W_K mu_j| over the largest entry."""
+    P = data.projections.sel(projection="WK")
+    return (abs(P.sum("pattern")).max("left") / abs(P).max(["left", "pattern"])).fillna(np.inf)
+
+
+def third(setting: str, *matrices: str) -> Measure:
+    """s_3 / s_1 of changes after one step."""
+    return lambda data: ratio(data.singular_values.sel(setting=setting, matrix=list(matrices), step=1), 3, 1)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Singular values of all four changes after one step and at the end; the table of W_K's projections."""
+    settings = [str(s) for s in data.setting.values]
+    figure, axes = plot.panels(len(settings) + 1, title=f"Without noise, {data.sizes['seed']} seeds", width=3.6)
+    for ax, setting in zip(axes[0], settings, strict=False):
+        s = data.singular_values.sel(setting=setting, step=1).isel(seed=[0], index=slice(0, 8)) + 1e-12
+        lines(ax, s, "index", "matrix")
+        plot.finish(ax, "index", "singular value at t = 1", f"{setting}, seed 0", yscale="log")
+    P = data.projections.sel(setting=settings[-1], projection="WK").mean("seed")
+    ax = axes[0, len(settings)]
+    picture = ax.imshow(np.sign(P) * np.sqrt(abs(P)), cmap="RdBu_r", vmin=-1, vmax=1)
+    ax.figure.colorbar(picture, ax=ax, label=r"signed $\sqrt{|\mu_i^\top \Delta W_K \mu_j|}$")
+    ax.grid(False)
+    plot.finish(ax, "pattern j", "pattern i", f"{settings[-1]}: rows sum to zero", legend=False)
+    return figure
+
+
+FIGURE = Figure(
+    name="rank_noiseless",
+    source="derived: column sums, first step",
+    theory=only("projections"),
+    config=S1.replace(noise=0.0),
+    sweep={"zip": BOTH, "seeds": 8, "steps": 60, "record": [0, 1, 60], "dtype": "float64"},
+    quick={"zip": pick(BOTH, 0), "seeds": 2, "steps": 20, "record": [0, 1, 20]},
+    draw=draw,
+    claims=(
+        ours(
+            "LR-45",
+            "Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay for the relevant ones, against (8).",
+            column_sums,
+            source="derived",
+            statistic="each",
+            at_most=1e-10,
+            minimum=2,
+        ),
+        ours(
+            "LR-46",
+            "S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most .001 of s_1.",
+            lambda data: third("S1", "WV", "WO")(data).fillna(np.inf),
+            source="derived",
+            statistic="each",
+            at_most=1e-3,
+            minimum=2,
+        ),
+        refuted(
+            "LR-47",
+            "derived",
+            f"{PAPER}, remark 1, for one step",
+            "P1: the first step of W_Q and W_K has rank 2 as well, s_3 at most .05 of s_1 on average.",
+            third("P1", "WQ", "WK"),
+            at_most=0.05,
+        ),
+    ),
+)

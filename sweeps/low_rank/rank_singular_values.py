@@ -1,0 +1,93 @@
+"""Do two singular values of the change of W_K grow away from the others along training?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory.theories.low_rank import S1
+
+from . import FULL, PAPER, QUICK, final, lines, only, ratio
+
+TIMES = [1, 10, 20, 30]
+
+
+def of_keys(data: xr.Dataset) -> xr.DataArray:
+    """Singular values of the change of W_K."""
+    return data.singular_values.sel(matrix="WK")
+
+
+def gap(data: xr.Dataset) -> xr.DataArray:
+    """s_2 / s_3 of the change of W_K."""
+    return ratio(of_keys(data), 2, 3)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """The singular values at four times; and s_2 / s_3 in t."""
+    figure, axes = plot.panels(len(TIMES) + 1, title=f"Singular values of the change of $W_K$, {data.sizes['seed']} seeds", width=3.0)
+    for ax, t in zip(axes[0], TIMES, strict=False):
+        lines(ax, of_keys(data).sel(step=t), "index", "setting", markers=True)
+        plot.finish(ax, "index", f"singular value at t = {t}", yscale="log", legend=False)
+    ax = axes[0, len(TIMES)]
+    for colour, name in enumerate(data.setting.values):
+        values = gap(data).sel(setting=name).isel(step=slice(1, None)).dropna("step", how="all")
+        plot.series(ax, values, "step", str(name), colour=colour)
+    plot.theory(ax, None, 10.0, "10")
+    plot.finish(ax, "step t", "$s_2 / s_3$", xscale="log", yscale="log")
+    return figure
+
+
+FIGURE = Figure(
+    name="rank_singular_values",
+    source=f"{PAPER}, figure 2",
+    theory=only(),
+    config=S1,
+    sweep=FULL | {"record": {"singular_values": [0, *TIMES, 60, 120, 150, 160], "loss": [0, 160]}, "dtype": "float64"},
+    quick=QUICK | {"record": {"singular_values": [0, *TIMES, 120, 150], "loss": [0, 150]}, "steps": 150},
+    draw=draw,
+    claims=(
+        holds(
+            "LR-10",
+            "printed",
+            f"{PAPER}, figure 2",
+            "The largest singular value grows over t = 1, 10, 20, 30, in every run of every setting.",
+            lambda data: (of_keys(data).sel(index=1, step=TIMES).diff("step") > 0).all("step"),
+            statistic="share",
+            at_least=1.0,
+            minimum=2,
+        ),
+        holds(
+            "LR-11",
+            "printed",
+            f"{PAPER}, figure 2",
+            "From t = 20 on the second is at least 10 times the third, in every run of every setting.",
+            lambda data: (gap(data).sel(step=[20, 30]) >= 10).all("step"),
+            statistic="share",
+            at_least=1.0,
+        ),
+        holds(
+            "LR-12",
+            "printed",
+            f"{PAPER}, figure 2",
+            "Also at the end of training.",
+            lambda data: final(gap(data)) >= 10,
+            statistic="share",
+            at_least=1.0,
+        ),
+        holds(
+            "LR-13",
+            "reading",
+            f"{PAPER}, section IV",
+            "P1, P1p: there is no such gap at t = 1, s_2 / s_3 is at most 3 on average.",
+            lambda data: gap(data).sel(setting=["P1", "P1p"], step=1),
+            at_most=3.0,
+        ),
+        refuted(
+            "LR-14",
+            "reading",
+            f"{PAPER}, section IV",
+            "S1 or S1p: nor is there one, s_2 / s_3 at t = 1 is at most 3 on average.",
+            lambda data: gap(data).sel(setting=["S1", "S1p"], step=1),
+            where="somewhere",
+            between=(0.0, 3.0),
+        ),
+    ),
+)

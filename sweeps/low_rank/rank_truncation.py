@@ -1,0 +1,116 @@
+"""Do loss and attention survive when all changes are cut to rank r, or one of them to rank 1?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory.theories.low_rank import S1
+
+from . import FULL, PAPER, PRINTED, QUICK, TRUNCATED, bars, final, lines, ours, rank_cost, ticks, worst
+
+RANKS = [1, 2, 5, 10, 20]
+PANELS = {
+    "truncated_loss": "test hinge loss",
+    "truncated_attention": "attention on relevant tokens",
+    "truncated_query_attention": "the same, relevant queries",
+}
+
+
+def cost(data: xr.Dataset, rank: int, name: str = "truncated_loss") -> xr.DataArray:
+    """What a rank costs with xi as printed."""
+    return rank_cost(data.sel(setting=PRINTED), rank, name)
+
+
+def change(data: xr.Dataset) -> xr.DataArray:
+    """The largest |truncated loss - full| from rank 2 on."""
+    return abs(data.truncated_loss - data.truncated_loss.isel(rank=-1)).sel(setting=PRINTED, rank=slice(2, None)).max("rank")
+
+
+def alone(data: xr.Dataset) -> xr.DataArray:
+    """What it costs to cut one matrix to rank 1."""
+    return data.alone_truncated_loss - data.truncated_loss.isel(rank=-1)
+
+
+def lost(data: xr.Dataset, rank: int, name: str = "truncated_attention") -> xr.DataArray:
+    """The attention that a rank adds in P1 (lost where negative)."""
+    return rank_cost(data.sel(setting="P1"), rank, name)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1 at a time."""
+    figure, axes = plot.panels(4, title=f"All changes cut to rank r, {data.sizes['seed']} seeds", width=3.3)
+    ranks = [r for r in RANKS if r in data["rank"]]
+    for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
+        lines(ax, data[name].sel(rank=ranks), "rank", "setting")
+        if name != "truncated_loss":
+            plot.theory(ax, ranks, float(data.predicted_relevant_attention_uniform.isel(step=0, seed=0, setting=0)), "uniform")
+        plot.finish(ax, "rank r", label, xscale="log", legend=False)
+        ticks(ax, ranks)
+    bars(axes[0, 3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
+    plot.finish(axes[0, 3], "the one matrix cut to rank 1", "rise of the loss")
+    return figure
+
+
+FIGURE = Figure(
+    name="rank_truncation",
+    source=f"{PAPER}, figure 1",
+    theory=TRUNCATED,
+    config=S1,
+    sweep=FULL,
+    quick=QUICK,
+    draw=draw,
+    claims=(
+        holds(
+            "LR-1",
+            "reading",
+            f"{PAPER}, figure 1A",
+            "S1, S1p, P1, P1p: cutting all changes to any rank from 2 on changes the loss by less than .001.",
+            change,
+            at_most=1e-3,
+        ),
+        holds(
+            "LR-2", "reading", f"{PAPER}, figure 1A", "Cutting them to rank 1 costs at least .2.", lambda data: cost(data, 1), at_least=0.2
+        ),
+        refuted(
+            "LR-3",
+            "derived",
+            f"{PAPER}, figure 1A",
+            "Rank 1 costs accuracy, too: in some of them 5 % more of the test samples are wrong.",
+            lambda data: cost(data, 1, "truncated_error"),
+            where="somewhere",
+            at_least=0.05,
+        ),
+        holds(
+            "LR-4",
+            "reading",
+            f"{PAPER}, figure 1B",
+            "P1: attention on relevant tokens rises from .30 to at least .45.",
+            lambda data: final(data.relevant_attention.sel(setting="P1")),
+            at_least=0.45,
+        ),
+        holds("LR-5", "reading", f"{PAPER}, figure 1B", "P1: rank 2 keeps it within .002.", lambda data: abs(lost(data, 2)), at_most=2e-3),
+        holds(
+            "LR-6",
+            "reading",
+            f"{PAPER}, figure 1B",
+            "P1: rank 1 loses at least .015 of it, .06 for relevant queries.",
+            lambda data: worst(lost(data, 1) + 0.015, lost(data, 1, "truncated_query_attention") + 0.06),
+            at_most=0.0,
+        ),
+        refuted(
+            "LR-7",
+            "reading",
+            f"{PAPER}, figure 1B",
+            "With one a for all positions attention learns as well: S1 or S1p gains at least .05.",
+            lambda data: final(data.relevant_attention.sel(setting=["S1", "S1p"])) - 0.3,
+            where="somewhere",
+            at_least=0.05,
+        ),
+        ours(
+            "LR-8",
+            "Neither W_V nor W_O can be cut to rank 1: each alone costs at least .05 in S1, S1p, P1, P1p.",
+            lambda data: alone(data).sel(setting=PRINTED, cut=["WV", "WO"]),
+            at_least=0.05,
+        ),
+        ours("LR-9", "W_K alone can: at most .02.", lambda data: alone(data).sel(setting=PRINTED, cut="WK"), at_most=0.02),
+    ),
+)

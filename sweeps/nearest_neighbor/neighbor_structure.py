@@ -1,0 +1,121 @@
+"""How far is W, trained on finitely many prompts, from diag(xi1 I, 0, -xi2), and what is the query's logit?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory.theories.nearest_neighbor import Config
+
+from . import PAPER, QUICK, THEORY, B, derived, last
+
+POPULATION = f"{PAPER}, proposition on the form of W: of the population"
+ROUTES = {
+    "W": ("literal", "averaged"),
+    "W, labels N(0, 1)": ("literal", "gaussian"),
+    "ξ": ("reduced", "averaged"),
+    "ξ, fresh prompts": ("online", "averaged"),
+    "ξ, B = ∞": ("population", "averaged"),
+}
+
+
+def routes(*names: str) -> dict[str, list]:
+    """Routes as one labelled axis."""
+    return {"route": list(names), "algorithm": [ROUTES[n][0] for n in names], "labels": [ROUTES[n][1] for n in names]}
+
+
+def distance(data: xr.Dataset) -> xr.DataArray:
+    """Mean distance of W from its structure at the last step, on the routes that train W."""
+    return last(data.off_structure).sel(route=[r for r in data.route.values if str(r).startswith("W")]).mean("seed")
+
+
+def of_w(data: xr.Dataset, name: str) -> xr.DataArray:
+    """A metric of W with 2000 prompts at the last step."""
+    return last(data[name]).sel({"route": "W", B: 2000})
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Distance of W from its structure against the number of prompts; xi1 of each route; the query's logit."""
+    figure, axes = plot.panels(3, title=f"d = N = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds", width=4.0, height=3.4)
+    end, prompts = data.isel(step=-1), data[B].values
+    for i, route in enumerate(distance(data).route.values):
+        plot.series(axes[0, 0], end.off_structure.sel(route=route), B, str(route), colour=i, markers=True)
+    first = float(distance(data).sel(route="W")[0])
+    plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
+    plot.finish(axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", xscale="log", yscale="log")
+    for i, route in enumerate(data.route.values):
+        plot.series(axes[0, 1], end.xi1.sel(route=route), B, str(route), colour=i, markers=True)
+    plot.finish(axes[0, 1], "prompts B", r"$\xi_1 = $ tr $W_{11}$ / d", xscale="log")
+    runs = data.sel(route="W").isel({B: -1})
+    plot.series(axes[0, 2], runs.query_logit, "step", r"$h_q^\top W h_q$", markers=False)
+    for colour, (values, text) in enumerate(((runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's")), start=1):
+        plot.theory(axes[0, 2], data.step.values, values.mean("seed").values, text, colour=colour)
+    plot.finish(axes[0, 2], "step t", "logit of the query", f"B = {prompts[-1]}")
+    for ax in axes[0, :2]:
+        ax.set_xticks(prompts, [str(v) for v in prompts])
+        ax.set_xticks([], minor=True)
+    return figure
+
+
+FIGURE = Figure(
+    name="neighbor_structure",
+    source=f"{PAPER}, proposition on the form of W",
+    theory=THEORY,
+    config=Config(),
+    sweep={
+        "zip": routes(*ROUTES),
+        "vary": {B: [500, 2000, 8000]},
+        "seeds": 16,
+        "steps": 300,
+        "record": [0, 20, 40, 70, 100, 150, 200, 300],
+        "dtype": "float32",
+        "buckets": "pad",
+    },
+    quick=QUICK | {"zip": routes("W", "ξ"), "vary": {B: [500]}},
+    draw=draw,
+    claims=(
+        holds(
+            "NN-30",
+            "derived",
+            POPULATION,
+            "W is twice as far from diag(xi1 I, 0, -xi2) with 500 prompts as with 2000.",
+            lambda data: (distance(data).sel({B: 500}) / distance(data).sel({B: 2000})).sel(route="W"),
+            between=(1.5, 2.5),
+        ),
+        derived(
+            "NN-31",
+            "The distance falls as B^(-1/2), with averaged and with drawn labels: exponent.",
+            lambda data: statistics.slope(distance(data), B),
+            between=(-0.65, -0.35),
+        ),
+        holds(
+            "NN-32",
+            "reading",
+            POPULATION,
+            "With 2000 prompts the largest entry off the diagonal is at most .25.",
+            lambda data: of_w(data, "off_diagonal"),
+            at_most=0.25,
+        ),
+        holds(
+            "NN-33", "reading", POPULATION, "And diag W_11 spreads by at most .3.", lambda data: of_w(data, "diagonal_spread"), at_most=0.3
+        ),
+        refuted(
+            "NN-34",
+            "printed",
+            "the talk: the query's logit is -xi2",
+            "h_q^T W h_q is -xi2, within .1.",
+            lambda data: abs(last(data.query_logit + data.xi2)).sel(route="W"),  # 3.85 = xi1
+            at_most=0.1,
+        ),
+        derived(
+            "NN-35",
+            "It is xi1 - xi2, within .02.",
+            lambda data: abs(last(data.query_logit - data.xi1 + data.xi2)).sel(route="W"),
+            at_most=0.02,
+        ),
+        derived(
+            "NN-36",
+            "With 8000 prompts xi1 is that of infinitely many, within 2 %, on each route.",
+            lambda data: last(data.xi1 / data.xi1.sel(route="ξ, B = ∞")).isel({B: -1}),
+            between=(0.98, 1.02),
+        ),
+    ),
+)

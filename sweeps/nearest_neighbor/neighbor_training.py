@@ -1,0 +1,129 @@
+"""How do loss and parameters of the layer go with t over (d, N), and do they follow the laws of near ties?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory.theories.nearest_neighbor import Config
+
+from . import PAPER, QUICK, ROWS, STEPS, THEORY, derived, last, late_slope, settings, started, valley_share
+
+PANELS = {"test_loss": r"2 L, mean $(f - y_{i^*})^2$ on test prompts", "xi1": r"$\xi_1$", "xi2": r"$\xi_2$"}
+
+
+def grows(data: xr.Dataset) -> xr.DataArray:
+    """Whether xi1 > 0 from the first step on, and xi2 never falls."""
+    return ((data.xi1.isel(step=slice(1, None)) > 0) & (data.xi2.diff("step") >= -1e-5)).all("step")
+
+
+def converged(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """The values where 2 L(500) <= .21 on average."""
+    return values.where(2 * data.loss.sel(step=500, drop=True).mean("seed") <= 0.21)
+
+
+def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """The values where 2 L <= .25 on average at the last step."""
+    return values.where(2 * last(data.loss).mean("seed").drop_vars("step") <= 0.25)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Loss and both parameters in t for every setting; dashed: what near ties predict."""
+    figure, axes = plot.panels(3, title=f"Gradient descent from $\\xi_1 = 0$, {data.sizes['seed']} seeds", width=4.2, height=3.6)
+    late = started(data)
+    for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
+        loss = name == "test_loss"
+        for i, setting in enumerate(data.setting.values):
+            runs = late.sel(setting=setting)
+            plot.series(ax, (2 if loss else 1) * runs[name], "step", str(setting), colour=i, markers=False)
+            law = runs["predicted_test_loss_law" if loss else f"predicted_{name}_valley"].isel(seed=0)
+            plot.theory(ax, late.step.values, (2 if loss else 1) * law.where(late.step >= 50).values, "", colour=i)
+        title = "dashed: near ties, $t^{-1/3}$" if loss else "dashed: valley, $t^{1/3}$"
+        plot.finish(ax, "step t", label, title, xscale="log", yscale="log", legend=name == "xi2")
+    return figure
+
+
+FIGURE = Figure(
+    name="neighbor_training",
+    source=f"{PAPER}, theorem; settings ours",
+    theory=THEORY,
+    config=Config(),
+    sweep={"zip": settings(ROWS), "seeds": 8, "steps": 2000, "record": STEPS, "dtype": "float32"},
+    quick=QUICK | {"zip": settings(ROWS[:1] + ROWS[3:4])},
+    draw=draw,
+    claims=(
+        holds(
+            "NN-1",
+            "reading",
+            f"{PAPER}, theorem",
+            "The loss falls from each recorded step to the next.",
+            lambda data: data.loss.diff("step"),
+            statistic="each",
+            at_most=0.0,
+            minimum=2,
+        ),
+        holds(
+            "NN-2",
+            "derived",
+            f"{PAPER}, proposition on the form of W; xi2 derived",
+            "xi1 > 0 from the first step on, and xi2 never falls (by more than rounding, 1e-5).",
+            grows,
+            statistic="share",
+            where="together",
+            at_least=1.0,
+            minimum=2,
+        ),
+        derived(
+            "NN-3",
+            "xi1 grows as t^(1/3): exponent from t = 500 on, where 2 L(500) <= .21.",
+            lambda data: converged(data, late_slope(data.xi1)),  # .339, .359, .336
+            between=(0.30, 0.40),
+        ),
+        derived(
+            "NN-4",
+            "The loss falls as t^(-1/3): exponent from t = 500 on, where 2 L(500) <= .21.",
+            lambda data: converged(data, late_slope(data.test_loss)),  # -.338, -.384, -.329
+            between=(-0.42, -0.28),
+        ),
+        derived(
+            "NN-5",
+            "Near ties make the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= .25.",
+            lambda data: learned(
+                data, last(data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law))
+            ),  # 1.01 to 1.12
+            between=(0.9, 1.25),
+        ),
+        derived(
+            "NN-6",
+            "xi1 over its law (3 C p(0) eta t / d)^(1/3) at t = 2000, where 2 L <= .25.",
+            lambda data: learned(data, last(data.xi1 / data.predicted_xi1_law)),  # .88 to 1.01
+            between=(0.82, 1.08),
+        ),
+        derived(
+            "NN-7",
+            "xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = 2000, where 2 L <= .25.",
+            lambda data: learned(data, valley_share(data)),  # .93 to 1.08
+            between=(0.88, 1.12),
+        ),
+        derived(
+            "NN-8",
+            "The test loss over its law C p(0) / xi1 at t = 2000, where 2 L <= .25.",
+            lambda data: learned(data, last(data.test_loss / data.predicted_test_loss_law)),  # 1.06 to 1.20
+            between=(1.0, 1.27),
+        ),
+        refuted(
+            "NN-9",
+            "reading",
+            "the talk: softmax is near a hardmax as xi1 >> xi2",
+            "xi1 is at least twice xi2 at t = 2000, in every setting.",
+            lambda data: last(data.xi1 / data.xi2),  # .73 to 1.46
+            at_least=2.0,
+        ),
+        holds(
+            "NN-10",
+            "reading",
+            f"{PAPER}, experiments",
+            "The output has the sign of exact one-nearest-neighbour prediction on 97 % of the prompts at t = 2000, where 2 L(500) <= .21.",
+            lambda data: converged(data, last(data.agreement)),  # .986 to .995
+            at_least=0.97,
+        ),
+    ),
+)

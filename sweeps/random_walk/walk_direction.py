@@ -1,0 +1,91 @@
+"""Does V take the direction of the transition matrix, or of its square root, as p varies?"""
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory.theories.random_walk import CIRCLE6
+
+from . import QUICK, TALK, THEORY, P, V, last, optimum, right, share
+
+SHOWN = {
+    "value_ratio": r"$v(1)/v(-1)$, entries of V",
+    V: r"direction error of V against $\Pi^\top$",
+    "kl": "KL(law || output), nats",
+}
+LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
+
+
+def odds_exponent(data: xr.Dataset) -> xr.DataArray:
+    """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent: 1/2 under the sqrt law, 1 for V ~ Pi^T."""
+    ratio = last(data.value_ratio).where(right(data)).where(data[P] != 0.5, drop=True)
+    ratio = xr.where(ratio[P] < 0.5, 1 / ratio, ratio)
+    return np.log(ratio) / abs(np.log(ratio[P] / (1 - ratio[P])))
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """V at the last step against p, with both laws; runs that select another token are left out and counted."""
+    figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
+    for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
+        end = last(data[name]).where(right(data))
+        lost = int(end.isnull().sum())
+        plot.series(ax, end, P, f"t = {int(data.step[-1])}" + (f" ({lost} of {end.size} runs excluded)" if lost else ""))
+        for colour, (law, text) in enumerate(LAWS.items()):
+            curve = data.get(f"predicted_{name}_{law}")
+            if curve is not None:
+                plot.theory(ax, data[P].values, last(curve).isel(seed=0).values, text, colour=colour + 1)
+        plot.finish(ax, "probability of a step clockwise, p", label, yscale="log" if name == "value_ratio" else "linear")
+    return figure
+
+
+FIGURE = Figure(
+    name="walk_direction",
+    source=f"{TALK}, theorem: V/|V| -> Pi^T/|Pi^T|",
+    theory=THEORY,
+    config=CIRCLE6,
+    sweep={
+        "vary": {P: [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]},
+        "seeds": 8,
+        "steps": 500,
+        "record": [0, 50, 500],
+        "dtype": "float32",
+    },
+    quick=QUICK | {"vary": {P: [0.1, 0.3, 0.5, 0.9]}, "record": [0, 10, 50]},
+    draw=draw,
+    claims=(
+        refuted(
+            "RW-11",
+            "printed",
+            f"{TALK}, theorem",
+            "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
+            odds_exponent,
+            where="together",
+            between=(0.9, 1.1),
+        ),
+        holds(
+            "RW-12",
+            "derived",
+            "derived",
+            "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
+            odds_exponent,
+            where="together",
+            between=(0.45, 0.55),
+        ),
+        holds(
+            "RW-13",
+            "reading",
+            f"{TALK}, theorem",
+            "K = 6, .05 <= p <= .95: attention of at least .999 on the parent (90 % of the runs).",
+            lambda data: last(data.parent_attention) >= 0.999,
+            **share(0.9),
+        ),
+        holds(
+            "RW-14",
+            "printed",
+            f"{TALK}, corollary",
+            "The accuracy is max(p, 1 - p) where the parent is selected.",
+            lambda data: abs(last(data.accuracy) - optimum(data)).where(right(data), 0) < 1e-5,
+            **share(1.0),
+        ),
+    ),
+)

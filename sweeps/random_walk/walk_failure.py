@@ -1,0 +1,82 @@
+"""Are walks with p = 0 or 1 learned only where N is not rK + 1?
+
+On the exact population: one run, no seeds.
+"""
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+from jaxtheory.theories.random_walk import Config
+
+from . import ETA, PAPER, TALK, THEORY, K, N, P, last
+
+LENGTHS = {K: [6] * 6 + [5] * 3, N: [95, 96, 97, 98, 99, 100, 26, 27, 28]}
+
+
+def circles(data: xr.Dataset, stuck: bool) -> xr.Dataset:
+    """The circles with N = rK + 1, or the others."""
+    return data.isel(circle=np.flatnonzero(((data[N] - 1) % data[K] == 0).values == stuck))
+
+
+def distance(data: xr.Dataset) -> xr.DataArray:
+    """The larger of |accuracy - 1/K| and the attention's spread, where N = rK + 1."""
+    runs = circles(data, True)
+    return np.maximum(abs(runs.accuracy - 1 / runs[K]), runs.attention_spread)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Accuracy by (K, N) and by loss and rate; the spread of the attention along two runs."""
+    data = data if "loss_function" in data.dims else data.expand_dims(loss_function=["log"])
+    figure, axes = plot.panels(2, width=5.0, height=3.4)
+    table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
+    names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
+    table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
+    plot.heat(axes[0, 0], table, "circle", "rule", label=f"accuracy at t = {int(data.step[-1])}, p = 0 and 1", span=(0, 1))
+    plot.finish(axes[0, 0], "K, N", "loss function, η", "learned unless N = rK + 1")
+    axes[0, 0].tick_params(axis="x", rotation=45)
+    for colour, circle in enumerate(("6, 97", "6, 98")):
+        spread = data.attention_spread.sel({"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"})
+        plot.series(axes[0, 1], spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
+    plot.finish(axes[0, 1], "step t", r"max − min of the attention, + $10^{-17}$", "log loss, η = 1, p = 1", yscale="log")
+    return figure
+
+
+FIGURE = Figure(
+    name="walk_failure",
+    source=f"{TALK}, theorem on p in {{0, 1}}",
+    theory=THEORY,
+    config=Config(population=True, clockwise_probability=1.0),
+    sweep={
+        "zip": {"circle": [f"{k}, {n}" for k, n in zip(LENGTHS[K], LENGTHS[N], strict=True)]} | LENGTHS,
+        "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0], "loss_function": ["log", "square", "hinge"]},
+        "steps": 50,
+        "record": [*range(11), 20, 50],
+        "buckets": "pad",
+        "dtype": "float64",
+    },
+    quick={"zip": {"circle": ["6, 97", "6, 98"], K: [6, 6], N: [97, 98]}, "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0]}},
+    draw=draw,
+    claims=(
+        holds(
+            "RW-9",
+            "printed",
+            f"{TALK}, failure theorem",
+            "p in {0, 1}, N = rK + 1: accuracy 1/K and uniform attention at every step, for every loss and rate.",
+            distance,
+            statistic="each",
+            at_most=1e-12,
+            minimum=1,
+        ),
+        holds(
+            "RW-10",
+            "derived",
+            f"{PAPER}, condition of the failure theorem",
+            "p in {0, 1}, N != rK + 1: accuracy 1 from t = 10 on.",
+            lambda data: circles(data, False).accuracy.sel(step=slice(10, None)),
+            statistic="each",
+            at_least=1 - 1e-9,
+            minimum=1,
+        ),
+    ),
+)

@@ -1,0 +1,77 @@
+"""Are the two question-answering tasks learned: is the average of the tokens enough?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+from jaxtheory.theories.random_walk import QA1
+
+from . import PAPER, THEORY
+
+SHOWN = {"accuracy": "accuracy", "kl": "KL(answer || output), nats"}
+TASKS = {"qa1": ("task 1, majority", "answer known"), "qa2": ("task 2, preference", "fair coin")}
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Accuracy and KL in t, a colour per task; dashed: an answer known, or a coin thrown between the two fruits."""
+    figure, axes = plot.panels(len(SHOWN), width=4.6, height=3.2)
+    for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
+        for colour, task in enumerate(data.task.values):
+            runs = data.sel(task=task).isel(step=slice(1, None))
+            text, limit = TASKS[str(task)]
+            plot.series(ax, runs[name], "step", text, colour=colour, markers=False)
+            plot.theory(ax, 0, float(runs[f"predicted_{name}"].mean()), limit, colour=colour)
+        plot.finish(ax, "step t", label, f"{data.sizes['seed']} seeds")
+    return figure
+
+
+FIGURE = Figure(
+    name="walk_questions",
+    source=f"{PAPER}, question answering",
+    theory=THEORY,
+    config=QA1,
+    sweep={
+        "zip": {"task": ["qa1", "qa2"], "length": [17, 19]},
+        "seeds": 8,
+        "steps": 400,
+        "record": [0, *range(10, 401, 10)],
+        "buckets": "exact",
+        "dtype": "float32",
+    },
+    quick={"zip": {"task": ["qa1"], "length": [17]}, "seeds": 2, "steps": 200, "record": [0, *range(10, 201, 10)]},
+    draw=draw,
+    # measured on key 100 at t = 100: accuracies 1 and .493, KL .614 and .706
+    claims=(
+        holds(
+            "RW-38",
+            "reading",
+            f"{PAPER}, task 1",
+            "The average of the tokens tells the answer: accuracy of at least .98 at t = 100.",
+            lambda data: data.accuracy.sel(task="qa1", step=100),
+            at_least=0.98,
+        ),
+        holds(
+            "RW-39",
+            "reading",
+            f"{PAPER}, task 2",
+            "The average tells nothing: accuracy of one half at t = 100.",
+            lambda data: data.accuracy.sel(task="qa2", step=100),
+            between=(0.42, 0.58),
+        ),
+        holds(
+            "RW-40",
+            "reading",
+            f"{PAPER}, task 1",
+            "The KL divergence falls below .63 nats by t = 100.",
+            lambda data: data.kl.sel(task="qa1", step=100),
+            between=(0.0, 0.63),
+        ),
+        holds(
+            "RW-41",
+            "reading",
+            f"{PAPER}, task 2",
+            "The KL divergence stays near log 2, that of a thrown coin: .65 to .72 nats at t = 100.",
+            lambda data: data.kl.sel(task="qa2", step=100),
+            between=(0.65, 0.72),
+        ),
+    ),
+)

@@ -1,0 +1,127 @@
+"""Made-up results of attention_pruning."""
+
+import numpy as np
+import xarray as xr
+
+import jaxtheory
+
+from . import Case
+
+PRUNER = jaxtheory.theories.get("attention_pruning").dims["relative_error"][0]
+PLAIN, HELDOUT = "relative_error", "relative_error_heldout"
+RESCALED, RESCALED_HELDOUT = "relative_error_rescaled", "relative_error_rescaled_heldout"
+ANALYSES = (RESCALED, RESCALED_HELDOUT, "hessian_norm", "stability_ratio", "bound_ratio")
+
+
+def case(figure, values, holds, drawn=False):
+    """A case whose analyses have no steps."""
+
+    def make(d):
+        made = {name: d.one * value for name, value in values(d).items()}
+        return d.assign({name: v.isel(step=-1, drop=True) if name in ANALYSES else v for name, v in made.items()})
+
+    return Case(figure, make, holds, drawn=drawn)
+
+
+def errors(d, gradient, others=0.9, **baselines):
+    """Errors of the gradient mask, of some baselines, and of the others."""
+    each = {"gradient": gradient} | baselines
+    return xr.concat([each.get(name, others) * d.one for name in d[PRUNER].values], d[PRUNER])
+
+
+def u_curve(d, depth, edge):
+    """Errors that rise on both sides of lambda = 10, the step unstable below lambda = edge."""
+    limit = 0.2 + 4 * depth
+    return {
+        PLAIN: errors(d, 0.2 + depth * abs(np.log10(d.regularization) - 1)),
+        "stability_ratio": edge / d.regularization,
+        "predicted_relative_error_large_lambda": limit,
+    }
+
+
+def doublings(d):
+    return np.log2(d.length / 16)
+
+
+def four(d, plain, heldout, rescaled, rescaled_heldout):
+    """The gradient mask's errors in four senses, those of the baselines .7, and .6 held out after rescaling."""
+    return {
+        PLAIN: errors(d, plain, 0.7),
+        HELDOUT: errors(d, heldout, 0.7),
+        RESCALED: errors(d, rescaled, 0.7),
+        RESCALED_HELDOUT: errors(d, rescaled_heldout, 0.6),
+    }
+
+
+def masks(d, one, two):
+    return {PLAIN: errors(d, xr.where(d.algorithm == "two_mask", two, one))}
+
+
+def starts(d, uniform):
+    return {PLAIN: errors(d, xr.where(d.mask_init == "uniform", uniform, 0.2))}
+
+
+def bounds(d, loss, attention_loss, ratio, pull):
+    return {
+        "loss": loss,
+        "attention_loss": attention_loss,
+        "predicted_attention_loss_descent": 1.0,
+        "bound_ratio": ratio * xr.ones_like(d.bound, float),
+        "gradient_norm": pull,
+        "mask_norm": 1.0,
+        "hessian_norm": 1.0,
+    }
+
+
+CASES = {
+    "a U along lambda": case("pruning_lambda", lambda d: u_curve(d, 0.3, 4.0), "1 2 3 4 5 6 7 8 9", drawn=True),
+    "no U along lambda": case(
+        "pruning_lambda",
+        lambda d: {PLAIN: errors(d, 0.95), "stability_ratio": 4.0, "predicted_relative_error_large_lambda": 0.5},
+        "",
+    ),
+    "longer is harder": case(
+        "pruning_length",
+        lambda d: {PLAIN: errors(d, 0.2 + 0.05 * doublings(d), wanda=0.8 + 0.06 * doublings(d), sparsegpt=0.9 + 0.06 * doublings(d))},
+        "10 11 12 13 14",
+        drawn=True,
+    ),
+    "longer is easier for Wanda": case("pruning_length", lambda d: {PLAIN: errors(d, 0.9, wanda=1.5 - 0.15 * doublings(d))}, ""),
+    "ratios as measured": case(
+        "pruning_ratio",
+        lambda d: {
+            name: errors(
+                d,
+                0.2 + 0.1 * (d.pruning_ratio < 0.06) + 0.2 * (d.pruning_ratio > 0.85) + 0.2 * d["clip"],
+                wanda=0.1 + d.pruning_ratio,
+                sparsegpt=0.05 + d.pruning_ratio,
+            )
+            for name in (PLAIN, RESCALED)
+        },
+        "15 17 19 20 21",
+        drawn=True,
+    ),
+    "ratios as the source has them": case("pruning_ratio", lambda d: {PLAIN: errors(d, 0.2 + 0.1 * d.pruning_ratio, 0.3)}, "16 18"),
+    "pays off for sharp attention, on calibration data": case(
+        "pruning_logit_scale",
+        lambda d: four(d, *2 * (xr.where(d.logit_scale == 1, 0.9, 0.5), 1.0)),
+        "22 23 24 25",
+        drawn=True,
+    ),
+    "pays off for smooth attention, everywhere": case(
+        "pruning_logit_scale", lambda d: four(d, *2 * (xr.where(d.logit_scale == 1, 0.5, 0.9), 0.5)), ""
+    ),
+    "fits its calibration data": case(
+        "pruning_calibration",
+        lambda d: four(d, 0.2, 1.3 - 0.1 * np.log2(d.num_sequences), 0.2, 0.6),
+        "27 28 29 30 31",
+        drawn=True,
+    ),
+    "generalises, but does not fit": case("pruning_calibration", lambda d: four(d, 0.7, 0.5, 0.7, 0.6), "26"),
+    "one mask is better": case("pruning_two_masks", lambda d: masks(d, 0.3, 0.5), "32 33", drawn=True),
+    "two masks are better, and no better than the baselines": case("pruning_two_masks", lambda d: masks(d, 0.89, 0.88), ""),
+    "any start": case("pruning_initial_mask", lambda d: starts(d, 0.25), "34", drawn=True),
+    "bad starts": case("pruning_initial_mask", lambda d: starts(d, 0.4), ""),
+    "loose bounds": case("pruning_bounds", lambda d: bounds(d, 1 / (1 + d.step), 0.5, 0.5, 1e-4), "35 36 37 38", drawn=True),
+    "violated bounds": case("pruning_bounds", lambda d: bounds(d, 1 + d.step, 2.0, 1.1, 10.0), ""),
+}

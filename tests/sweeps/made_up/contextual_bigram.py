@@ -1,0 +1,258 @@
+"""Made-up results of contextual_bigram."""
+
+import numpy as np
+import xarray as xr
+
+from . import Case
+
+ANALYSES = ("support_recovery", "rounded_attention_distance", "rounded_value_distance")
+LAW = "predicted_right_sign_sign_law"
+NOISY = ("attention_alignment", "value_alignment", "attention_cosine", "attention_residual")
+
+
+def case(name, values, holds, n=None):
+    """Analyses have no steps; all tasks are easy and all signs right unless said otherwise."""
+
+    def make(data):
+        made = {metric: data.one * value for metric, value in ({"right_sign": 1.0, LAW: 1.0} | values(data)).items()}
+        return data.assign({metric: v.isel(step=-1, drop=True) if metric in ANALYSES else v for metric, v in made.items()})
+
+    return Case(name, make, holds, n or {})
+
+
+def runs(d, *values):
+    """One value per kind of run."""
+    return xr.DataArray(list(values), {"run": list(d.run.values)}, ["run"])
+
+
+def late(d, end, before):
+    return xr.where(d.step == d.step[-1], end, before)
+
+
+def noiseless(d, rate=0.05, drift=1 / 149):
+    s = rate * d.step
+    early = drift * np.sinh(s)
+    return early.where(early <= 1)
+
+
+def easy(d):
+    """A law of B / (eta T) between 1/2 and 1."""
+    x = d.batch_size / (d.learning_rate * d.length)
+    return 0.5 + 0.5 * x / (x + 1)
+
+
+def proximal(d):
+    return {
+        "attention_cosine": runs(d, 0.985, 0.94, 0.07),
+        "excess_loss": late(d, runs(d, 0.03, 0.1, 1.0), runs(d, 0.02, 0.1, 1.0)),
+        "relative_excess_loss": runs(d, 0.03, 0.1, 1.0),
+        "attention_residual": runs(d, 0.07, 0.4, 0.001),
+        "attention_alignment": runs(d, 0.7, 1.6, 0.0),
+        "value_alignment": runs(d, 1.25, 0.55, 0.0),
+        "support_recovery": runs(d, 1.0, 1.0, 0.0),
+        "rounded_attention_distance": runs(d, 0.03, 0.01, 0.7),
+        "rounded_value_distance": runs(d, 0.001, 0.001, 0.2),
+        "below_lambda": runs(d, 0.6, 0.5, 0.0),
+    }
+
+
+def proximal_with_others(d):
+    """A run of the wrong sign and a hard task, with cosines that would refute."""
+    wrong, hard = d.seed == d.seed[0], d.seed == d.seed[1]
+    cosine = xr.where(wrong | hard, -1.0, proximal(d)["attention_cosine"])
+    return proximal(d) | {"right_sign": xr.where(wrong, 0.0, 1.0), LAW: xr.where(hard, 0.9, 1.0), "attention_cosine": cosine}
+
+
+CASES = {
+    "proximal, as measured": case("bigram_proximal", proximal, "1 2 3 4 5 6 7 8 9 10 11 12 13"),
+    "runs of the wrong sign and hard tasks are left out": case(
+        "bigram_proximal", proximal_with_others, "1 2 3 4 5 6 7 8 9 10 11 12 13", {"1": 10}
+    ),
+    "proximal, as hoped for by the source and worse": case(
+        "bigram_proximal",
+        lambda d: {
+            "attention_cosine": 0.5,
+            "excess_loss": 0.1,
+            "relative_excess_loss": 0.1,
+            "attention_residual": 0.1,
+            "attention_alignment": 1.0,
+            "value_alignment": 1.0,
+            "support_recovery": 2 / 3,
+            "rounded_attention_distance": 0.3,
+            "rounded_value_distance": 0.1,
+            "below_lambda": 0.0,
+        },
+        "14 15",
+    ),
+    "set-up too short": case(
+        "bigram_setup",
+        lambda d: {
+            "attention_distance": xr.where(d.step == 0, 0.7, 0.6),
+            "attention_cosine": runs(d, 0.92, 0.4),
+            "relative_excess_loss": 0.9,
+            "predicted_attention_alignment_population": 0.2,
+            "support_recovery": runs(d, 1.0, 2 / 3),
+            "right_sign": xr.where(d.seed == 3, 0.0, 1.0),
+        },
+        "19 20 21",
+    ),
+    "set-up long enough": case(
+        "bigram_setup",
+        lambda d: {
+            "attention_distance": xr.where(d.step == 0, 0.7, runs(d, 0.05, 0.5)),
+            "attention_cosine": 0.99,
+            "relative_excess_loss": runs(d, 0.05, 0.9),
+            "predicted_attention_alignment_population": 0.9,
+            "support_recovery": runs(d, 2 / 3, 1.0),
+        },
+        "16 17 18 22",
+    ),
+    "cutting at zero distorts and denoises": case(
+        "bigram_lambda",
+        lambda d: {
+            "attention_alignment": 0.5 - 0.05 * np.log10(d.l1 + 1e-9),
+            "value_alignment": 1.5 + 0.05 * np.log10(d.l1 + 1e-9),
+            "predicted_attention_alignment_prox": 0.999,
+            "attention_residual": xr.where((d.prox != "textbook") & (d.l1 > 0), 0.05, xr.where(d.l1 < 1e-3, 0.4, 0.1)),
+        },
+        "23 24 26 27 29",
+    ),
+    "a small lambda distorts only by itself and denoises": case(
+        "bigram_lambda",
+        lambda d: {
+            "attention_alignment": 1.0,
+            "value_alignment": 1.0,
+            "predicted_attention_alignment_prox": 0.9,
+            "attention_residual": xr.where((d.prox == "textbook") & (d.l1 < 1e-3), 0.05, 0.4),
+        },
+        "25 28",
+    ),
+    "softmax learns": case(
+        "bigram_softmax",
+        lambda d: {"attention_cosine": runs(d, 0.99, 0.99, 0.9, 0.707), "relative_excess_loss": runs(d, 0.01, 0.01, 0.1, 0.5)},
+        "30 31 32",
+    ),
+    "softmax does not learn": case(
+        "bigram_softmax",
+        lambda d: {"attention_cosine": runs(d, 0.99, 0.8, 0.9, 0.99), "relative_excess_loss": 0.5},
+        "",
+    ),
+    "many tokens": case(
+        "bigram_large",
+        lambda d: {"attention_cosine": 0.99, "attention_residual": runs(d, 0.02, 0.1), "support_recovery": 1.0},
+        "33 34 35",
+    ),
+    "many tokens, nothing gained": case(
+        "bigram_large",
+        lambda d: {"attention_cosine": 0.9, "attention_residual": 0.1, "support_recovery": runs(d, 1.0, 0.9)},
+        "",
+    ),
+    "sign law, but for large steps": case(
+        "bigram_sign",
+        lambda d: {"right_sign": xr.where((d.seed < 96 * easy(d)) & (easy(d) > 0.55), 1.0, 0.0), LAW: easy(d)},
+        "36 37 38 39",
+    ),
+    "sign a coin, but for short contexts": case(
+        "bigram_sign",
+        lambda d: {"right_sign": xr.where((d.seed % 2 == 0) | (d.length == 64), 1.0, 0.0), LAW: 0.6},
+        "",
+    ),
+    "population limit": case(
+        "bigram_population",
+        lambda d: {
+            "attention_alignment": 400 / d.batch_size,
+            "value_alignment": noiseless(d),
+            "predicted_attention_alignment_population": 0.0,
+            "predicted_value_alignment_population": noiseless(d),
+            "predicted_value_alignment_early": noiseless(d),
+        },
+        "41 42 43 44",
+    ),
+    "closer to the limit than it is, in another time": case(
+        "bigram_population",
+        lambda d: {
+            "attention_alignment": 0.07,
+            "value_alignment": noiseless(d, rate=0.03),
+            "predicted_attention_alignment_population": 0.0,
+            "predicted_value_alignment_population": noiseless(d, rate=0.03),
+            "predicted_value_alignment_early": noiseless(d),
+        },
+        "40 41",
+    ),
+    "no limit": case(
+        "bigram_population",
+        lambda d: {
+            "attention_alignment": 1.0,
+            "value_alignment": 2.0,
+            "predicted_attention_alignment_population": 0.0,
+            "predicted_value_alignment_population": noiseless(d, rate=0.03),
+            "predicted_value_alignment_early": noiseless(d),
+        },
+        "",
+    ),
+    "noise as simulated": case(
+        "bigram_noise",
+        lambda d: dict.fromkeys(NOISY, 0.7 + 0.02 * (-1.0) ** d.seed * (d.algorithm == "noise")),
+        "45 46 47",
+    ),
+    "noise twice as strong": case(
+        "bigram_noise",
+        lambda d: dict.fromkeys(NOISY, 0.4 + (0.4 + 0.02 * (-1.0) ** d.seed) * (d.algorithm == "noise")),
+        "",
+    ),
+    "one step": case(
+        "bigram_transfer",
+        lambda d: {
+            "support_match": xr.where(d.seed == 0, 0.5, 1.0),
+            "predicted_support_match_one_step": xr.where(d.seed == 0, 0.5, 1.0),
+            "off_support_std": d.samples**-0.5,
+            "predicted_off_support_std_one_step": d.samples**-0.5,
+        },
+        "49 50 51 52 53",
+    ),
+    "one step, worse for long contexts": case(
+        "bigram_transfer",
+        lambda d: {
+            "support_match": 0.5,
+            "predicted_support_match_one_step": 0.995,
+            "off_support_std": d.length**0.5 * d.samples**-0.5,
+            "predicted_off_support_std_one_step": d.samples**-0.5,
+        },
+        "",
+    ),
+    "one step suffices everywhere": case(
+        "bigram_transfer",
+        lambda d: {
+            "support_match": 1.0,
+            "predicted_support_match_one_step": 0.5,
+            "off_support_std": 1.0,
+            "predicted_off_support_std_one_step": 2.0,
+        },
+        "48 51",
+        {"49": 0},
+    ),
+    "pre-trained": case(
+        "bigram_pretrained",
+        lambda d: {
+            "predicted_support_match_one_step": 1.0,
+            "relative_excess_loss": runs(d, 0.05, 0.5, 0.95),
+            "excess_loss": xr.where(d.step == 200, 0.05, 0.1),
+            "support_recovery": 1.0,
+            "rounded_attention_distance": 0.03,
+            "rounded_value_distance": 0.001,
+        },
+        "54 55 56 57 58 59",
+    ),
+    "pre-trained in vain": case(
+        "bigram_pretrained",
+        lambda d: {
+            "predicted_support_match_one_step": 1.0,
+            "relative_excess_loss": 0.7,
+            "excess_loss": 0.1,
+            "support_recovery": 2 / 3,
+            "rounded_attention_distance": 0.3,
+            "rounded_value_distance": 0.1,
+        },
+        "",
+    ),
+}
