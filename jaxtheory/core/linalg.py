@@ -24,12 +24,12 @@ def alone(factorisation: Callable) -> Callable:
     return call
 
 
-svd = alone(functools.partial(jnp.linalg.svd, full_matrices=False))  # A = U diag(s) V^T, s descending
-singular_values = alone(functools.partial(jnp.linalg.svd, compute_uv=False))
-eigvalsh = alone(jnp.linalg.eigvalsh)  # ascending
-cholesky = alone(jnp.linalg.cholesky)  # A = R R^T, R lower triangular
-inv = alone(jnp.linalg.inv)
-solve = alone(jnp.linalg.solve)
+svd = alone(lambda A: jnp.linalg.svd(A, full_matrices=False))  # A = U diag(s) V^T, s descending
+singular_values = alone(lambda A: jnp.linalg.svd(A, compute_uv=False))  # descending
+eigvalsh = alone(lambda A: jnp.linalg.eigvalsh(A))  # of a symmetric matrix, ascending
+cholesky = alone(lambda A: jnp.linalg.cholesky(A))  # A = R R^T, R lower triangular
+inv = alone(lambda A: jnp.linalg.inv(A))
+solve = alone(lambda A, B: jnp.linalg.solve(A, B))  # X of A X = B
 
 
 def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[Array, "m n"]:

@@ -10,11 +10,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import jax
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.part import Part, pick
-from jaxtheory.engine.request import Request, flag, numerics
+from jaxtheory.engine.request import Request, backend, flag, numerics
 
 CHUNK_SECONDS = 30.0  # what is lost at most by an interruption
 
@@ -53,15 +52,6 @@ def workers() -> int:
     if backend() != "cpu":
         return jax.local_device_count()
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def backend() -> str:
-    """JAX's backend; raises InputError where JAX cannot start it."""
-    try:
-        return jax.default_backend()
-    except RuntimeError as error:
-        first = str(error).partition("\n")[0]
-        raise InputError(f"JAX cannot start ({first}); set JAX_PLATFORMS to cpu, or to what this machine has") from None
 
 
 def here(run: Callable[[Chunk, Tell], Part], chunks: Iterable[Chunk], tell: Tell = silent) -> Iterator[tuple[Chunk, Part]]:

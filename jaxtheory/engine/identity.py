@@ -128,11 +128,15 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
         return _instructions(thing), list(thing.co_consts[_has_docstring(thing) :])
     module = getattr(thing, "__module__", None) or ""
     name = getattr(thing, "__qualname__", type(thing).__qualname__)
-    if isinstance(thing, types.ModuleType) or (str(module).partition(".")[0] in LIBRARIES and not _wraps(thing)):
-        return f"library {module} {name}", []
+    library = isinstance(thing, types.ModuleType) or str(module).partition(".")[0] in LIBRARIES
     if isinstance(thing, types.FunctionType):
         cells = [_content(cell) for cell in thing.__closure__ or ()]
-        return "function", [thing.__code__, thing.__defaults__, thing.__kwdefaults__, *cells, *_globals(thing)]
+        if library:  # a function made by a library may hold a user's
+            return f"library {module} {name}", cells if "<locals>" in name else []
+        more = [thing.__code__, thing.__defaults__, thing.__kwdefaults__, getattr(thing, "__wrapped__", None)]
+        return "function", [*more, *cells, *_globals(thing)]
+    if library and not _wraps(thing):
+        return f"library {module} {name}", []
     if isinstance(thing, type):
         bases = list(thing.__mro__[1:-1])
         own = {k: v for k, v in vars(thing).items() if k not in ("__doc__", "__dict__", "__weakref__", "__module__", "__firstlineno__")}

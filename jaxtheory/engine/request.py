@@ -198,6 +198,7 @@ def takes_what_is_asked(function: Callable) -> Callable:
 
 def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     """The checked request. Raises InputError that says what is wrong, which range is valid and what to do."""
+    backend()
     conform(theory)
     if unknown := asked.keys() - Asked.__annotations__.keys():
         name = min(unknown)
@@ -224,6 +225,15 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     made = Request(theory, config, axes, points, seeds, schedule, name, read_key(key), asked.get("start"), stop, dtype, mode, drawn)
     check_record(made)
     return made
+
+
+def backend() -> str:
+    """JAX's backend; raises InputError where JAX cannot start it."""
+    try:
+        return jax.default_backend()
+    except RuntimeError as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(f"JAX cannot start ({first}); set JAX_PLATFORMS to cpu, or to what this machine has") from None
 
 
 def read_key(key: Any) -> int | jax.Array:

@@ -146,9 +146,11 @@ class Store:
             yield Part(values.pop("point"), values.pop("place"), values)
 
     def dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None where it is missing, damaged or incomplete."""
+        """The finished dataset, or None where it is missing, damaged, incomplete or older than a part."""
         target, sums = self.path / "data.zarr", self.path / "data.sum"
         if not (target.is_dir() and sums.is_file()):
+            return None
+        if any(part.stat().st_mtime > sums.stat().st_mtime for part in self.parts.glob("*.part")):
             return None
         lines = dict(line.split("  ", 1)[::-1] for line in sums.read_text().splitlines() if "  " in line)
         return opened(target) if lines and lines == checksums(target) else None

@@ -1,0 +1,99 @@
+"""How many chunks are computed side by side changes no bit, and nothing hangs; each case in a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import xarray as xr
+
+
+def run(code, timeout=400, **environment):
+    """The output of a Python process, without what this one has set for JAX."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith("JAX") and k != "NPROC"} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.split()
+
+
+RATES = """
+import hashlib, sys, jaxtheory, numpy as np
+theory = jaxtheory.theories.get("group_sparse")
+if sys.argv[1:] == ["half"]:
+    from jaxtheory.engine import store
+    write, count = store.Store.write, []
+    def some(self, *args):
+        count.append(1)
+        if len(count) > 1: raise KeyboardInterrupt
+        write(self, *args)
+    store.Store.write = some
+config = theory.Config()
+options = dict(vary={{"eta": [.05, .1, .2, .4, .8], "d": [2, 3, 5]}}, seeds=4, steps=60, record=20, dtype="float32", store={store!r})
+data = jaxtheory.sweep(theory, config, **options)
+print(hashlib.sha256(b"".join(np.ascontiguousarray(data[n].values).tobytes() for n in sorted(data))).hexdigest())
+"""
+
+
+def test_any_number_of_devices_gives_the_same_bits(tmp_path):
+    code = lambda name: RATES.format(store=str(tmp_path / name))
+    found = {n: run(code(n), JAXTHEORY_DEVICES=n)[-1] for n in ("1", "2", "4", "8")}
+    assert len(set(found.values())) == 1, found
+    half = "import sys; sys.argv = ['', 'half']\n" + code("mixed")
+    with pytest.raises(AssertionError, match="KeyboardInterrupt"):
+        run(half, JAXTHEORY_DEVICES="2")
+    assert run(code("mixed"), JAXTHEORY_DEVICES="1")[-1] == found["1"]
+    whole = [xr.open_zarr(tmp_path / name / "data.zarr").load() for name in ("1", "8", "mixed")]
+    assert whole[0].identical(whole[1]) and whole[0].identical(whole[2])
+
+
+SWEEPS = """
+{before}
+import jaxtheory
+theory = jaxtheory.theories.get("attention_pruning")
+for k in range(40):
+    small = theory.Config(length=4, dimension=5, rank=2)
+    data = jaxtheory.sweep(theory, small, vary={{"lambda": [1 + k / 50, 2.5]}}, seeds=4, steps=3, record=3, key=k, dtype="float64")
+print("done")
+"""
+STARTED = "import jax; jax.numpy.zeros(3).block_until_ready()"
+
+
+@pytest.mark.parametrize("before", ["", STARTED], ids=["jaxtheory first", "JAX first"])
+@pytest.mark.parametrize("devices", ["1", "2", "4"])
+def test_sweeps_that_factorise_do_not_wait_for_ever(before, devices):
+    """On a host thread pool of two threads, where two batched LAPACK calls at a time wait for each other."""
+    assert run(SWEEPS.format(before=before), timeout=240, JAXTHEORY_DEVICES=devices, NPROC="2") == ["done"]
+
+
+FACTORS = """
+import threading, jax, jax.numpy as jnp
+from jaxtheory.core import linalg
+
+def several(key):
+    def body(i, total):
+        matrices = jax.random.normal(jax.random.fold_in(key, i), (4, 8, 8))
+        square = matrices @ matrices.mT + jnp.eye(8)[None]
+        factors = (linalg.svd, linalg.singular_values, linalg.eigvalsh, linalg.cholesky, linalg.inv)
+        found = [jnp.sum(leaf) for f in factors for leaf in jax.tree.leaves(jax.vmap(f)(square))]
+        return total + sum(found) + jnp.sum(jax.vmap(linalg.solve)(square, matrices))
+    return jax.lax.fori_loop(0, 30, body, 0.0)
+
+program = jax.jit(jax.vmap(several))
+keys = jax.random.split(jax.random.key(0), 4)
+program(keys).block_until_ready()
+threads = [threading.Thread(target=lambda: [program(keys).block_until_ready() for _ in range(20)]) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print("done")
+"""
+
+
+def test_every_factorisation_of_core_can_run_in_many_threads():
+    assert run(FACTORS, timeout=240, NPROC="2") == ["done"]
+
+
+def test_an_unknown_platform_is_one_line():
+    code = "import jaxtheory, sys\nfrom jaxtheory.cli import main\nsys.exit(main(['sweep', 'random_walk', '--steps', '1']) - 2)"
+    own = {**os.environ, "JAX_PLATFORMS": "abacus"}
+    done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr.count("\n") == 1 and "JAX_PLATFORMS" in done.stderr, done.stderr

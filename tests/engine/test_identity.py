@@ -1,0 +1,156 @@
+"""What counts as the same request: all that changes numbers, and nothing else."""
+
+import functools
+import textwrap
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.worked_example import EXAMPLE, THEORY, Config
+
+import jaxtheory
+from jaxtheory import InputError, sweep
+from jaxtheory.engine.identity import digest_code, fingerprint, identity
+from jaxtheory.engine.request import read
+from jaxtheory.theories import get, names
+
+OPTIONS = {"steps": 4, "dtype": "float64"}
+
+
+def name_of(theory=THEORY, **options):
+    return fingerprint(identity(read(theory, theory.Config(), **{**OPTIONS, **options})))
+
+
+def with_step(step):
+    """The worked example with another step."""
+    algorithm = THEORY.algorithms["sgd"]
+    return THEORY._replace(algorithms={"sgd": algorithm._replace(step=step(algorithm.step))})
+
+
+def scaled(factor):
+    """A step whose learning rate is multiplied by what the function closes over."""
+
+    def change(step):
+        return lambda key, t, state, batch, problem, config: step(
+            key, t, state, batch, problem, config.replace(learning_rate=factor * config.learning_rate)
+        )
+
+    return change
+
+
+def test_an_edited_theory_of_the_same_name_is_refused_in_one_line(tmp_path):
+    first = sweep(with_step(scaled(1.0)), Config(), store=tmp_path / "run", **OPTIONS)
+    again = sweep(with_step(scaled(1.0)), Config(), store=tmp_path / "run", **OPTIONS)
+    assert again.identical(first)
+    with pytest.raises(InputError, match=r"the code of linear_regression has changed since \(algorithm sgd\); choose another") as error:
+        sweep(with_step(scaled(0.5)), Config(), store=tmp_path / "run", **OPTIONS)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("slot", ["problem", "sample", "metrics", "analyses", "baselines", "predict", "coords"])
+def test_every_slot_that_is_computed_counts(slot):
+    old = getattr(THEORY, slot)
+    changed = THEORY._replace(**{slot: functools.wraps(old)(lambda *args: old(*args))})
+    assert name_of(changed) != name_of()
+
+
+def test_what_is_not_computed_does_not_count():
+    other = THEORY._replace(checks=(), examples=(), assumptions=lambda problem, config: {}, loss=lambda params, batch, problem, config: 0.0)
+    assert name_of(other) == name_of()
+
+
+HELPER = "FACTOR = {factor}  # {comment}\n\ndef scale(x):\n    '''{comment}'''\n    return FACTOR * x\n"
+
+
+def written(folder, factor, comment, monkeypatch):
+    """The worked example in a file whose metrics go through a helper in a second file."""
+    folder.mkdir(exist_ok=True)
+    (folder / "my_helper.py").write_text(HELPER.format(factor=factor, comment=comment))
+    text = EXAMPLE.read_text() + textwrap.dedent(f"""
+        import my_helper  # {comment}
+        _metrics = THEORY.metrics
+        def rescaled(params, problem, config):
+            return {{name: my_helper.scale(value) for name, value in _metrics(params, problem, config).items()}}
+        THEORY = THEORY._replace(metrics=rescaled)
+    """)
+    (folder / "mine.py").write_text(text)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(__import__("sys").modules, "my_helper", raising=False)
+    return jaxtheory.theories.load(folder / "mine.py").THEORY
+
+
+def test_a_file_counts_with_the_modules_it_imports_but_not_with_its_comments(tmp_path, monkeypatch):
+    first = name_of(written(tmp_path / "a", 1.0, "as it was", monkeypatch))
+    assert name_of(written(tmp_path / "b", 1.0, "says something else", monkeypatch)) == first
+    assert name_of(written(tmp_path / "c", 2.0, "as it was", monkeypatch)) != first
+
+
+def test_stop_counts_with_what_it_closes_over():
+    def below(threshold):
+        return lambda metrics: metrics["loss"] < threshold
+
+    assert name_of(stop=below(0.1)) == name_of(stop=below(0.1)) != name_of(stop=below(0.2))
+    assert name_of(stop=lambda metrics: metrics["loss"] < 0.1) != name_of(stop=lambda metrics: metrics["error"] < 0.1)
+    assert name_of(stop=functools.partial(below, 0.1)) != name_of(stop=functools.partial(below, 0.2))
+
+
+def test_start_and_the_way_to_draw_count():
+    run = jaxtheory.simulate(THEORY, Config(), jaxtheory.run_key(0, 0), steps=1)
+    start = jax.tree.map(lambda x: x[None], run.params)
+    assert len({name_of(), name_of(start=start), name_of(start=jax.tree.map(lambda x: x + 1, start))}) == 3
+    with jax.threefry_partitionable(not jax.config.jax_threefry_partitionable):
+        other = name_of()
+    assert other != name_of()
+
+
+@pytest.mark.parametrize("options", [{"key": 1}, {"seeds": 2}, {"steps": 5}, {"dtype": "float32"}, {"vary": {"eta": [0.1]}}, {"record": 2}])
+def test_every_argument_counts(options):
+    assert name_of(**options) != name_of()
+
+
+def test_values_of_every_kind_are_told_apart():
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, x):
+            return self.factor * x
+
+    def makers(a):
+        constant = a
+        return [
+            lambda: constant,
+            functools.partial(jnp.add, a),
+            Scaled(a),
+            Scaled(a).__call__,
+            jax.jit(lambda x: constant * x),
+            jax.vmap(lambda x: constant * x),
+            np.full(3, a),
+            jnp.full(3, a),
+            {"a": [a]},
+            jax.custom_jvp(lambda x: constant * x),
+        ]
+
+    for one, same, other in zip(makers(1.0), makers(1.0), makers(2.0), strict=True):
+        assert digest_code(one) == digest_code(same) != digest_code(other)
+
+
+def test_digests_are_quick_and_the_same_in_another_process(tmp_path):
+    import subprocess
+    import sys
+
+    code = (
+        "import jax; jax.config.update('jax_enable_x64', True)\nimport jaxtheory\n"
+        "from jaxtheory.engine.identity import fingerprint, identity\nfrom jaxtheory.engine.request import read\n"
+        "for name in jaxtheory.theories.names():\n"
+        "    theory = jaxtheory.theories.get(name)\n"
+        "    print(fingerprint(identity(read(theory, theory.Config(), steps=4))))\n"
+    )
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    begun, here = time.perf_counter(), []
+    for name in names():
+        here.append(fingerprint(identity(read(get(name), get(name).Config(), steps=4))))
+    assert here == there
+    assert time.perf_counter() - begun < 0.3 * len(here)
