@@ -1,9 +1,10 @@
-"""Every figure's quick dataset against stored ones: `python tests/compare_datasets.py DIR [NAME ...]`, DIR from `jaxtheory run all --quick --store DIR`.
+"""Every figure's quick dataset against stored ones: `python tests/compare_datasets.py DIR [NAME ...]`.
 
-Prints a row per figure: variables that are equal bit for bit, and of the others the largest |a - b| / max(|b|, 1e-3), with the name.
+DIR holds a store `NAME-xxxxxxxx` per figure, as `jaxtheory run all --quick --store DIR` writes them; the dtype is that of the store. Prints a row per figure: variables that are equal bit for bit, and of the others the largest |a - b| / max(|b|, 1e-3), with the name.
 Exit code 1 where float64 differs by more than 1e-10 or float32 by more than 1e-4.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def main(folder: str, *names: str) -> int:
             continue
         old = xr.open_zarr(stored[0]).load()
         config, options = jaxtheory.claims.arguments(figure, True)
+        options["dtype"] = json.loads((stored[0].parent / "manifest.json").read_text())["request"]["dtype"]
         new = jaxtheory.sweep(figure.theory, config, **options)
         old = old.rename({k: v for k, v in {"method": "pruner"}.items() if k in old.dims and v in new.dims})
         same_names = set(old.variables) == set(new.variables) and all(old[n].dims == new[n].dims for n in old.data_vars)

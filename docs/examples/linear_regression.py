@@ -94,7 +94,7 @@ def sgd_params(state, problem, config):
 def metrics(params, problem, config):
     """Population loss |w - w*|^2/2 + sigma^2/2, and the same after rounding small weights to zero."""
     rounded = jnp.where(jnp.abs(params.weights) < config.threshold, 0, params.weights)
-    risk = lambda w: jnp.sum((w - problem.truth) ** 2) / 2 + config.noise**2 / 2  # noqa: E731
+    risk = lambda w: jnp.sum((w - problem.truth) ** 2) / 2 + config.noise**2 / 2
     return {"loss": risk(params.weights), "rounded_loss": risk(rounded), "weights": params.weights}
 
 
@@ -127,7 +127,7 @@ def check_gradient(key, config):
 def check_predict(key, config):
     """One step of the recursion against the mean over 4000 batches."""
     p = problem(key, config)
-    step = lambda k: metrics(sgd_step(k, 0, init(k, p, config), sample(k, p, config), p, config), p, config)["loss"]  # noqa: E731
+    step = lambda k: metrics(sgd_step(k, 0, init(k, p, config), sample(k, p, config), p, config), p, config)["loss"]
     losses = jax.vmap(step)(jax.random.split(key, 4000))
     return jnp.mean(losses), predict(p, config, jnp.array([1]))["loss"][0], jnp.std(losses) / 4000**0.5
 

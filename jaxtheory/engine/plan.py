@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import step_work
-from jaxtheory.engine.execute import workers
+from jaxtheory.engine.execute import CHUNK_SECONDS, workers
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Bucket, Chunk, Layout, group, lanes, share_values
 from jaxtheory.engine.request import Asked, Axis, Request, numerics, read, read_schedule, takes_what_is_asked
@@ -21,6 +21,7 @@ from jaxtheory.engine.request import Asked, Axis, Request, numerics, read, read_
 CACHE = {"cpu": 2 << 20}  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
 ACCELERATOR_CACHE = 1 << 30
 MEMORY = 256 << 20  # bytes of problems and states in one chunk
+RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
 SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
 COMPILE_SECONDS = 4.0  # for estimates only
 
@@ -96,7 +97,10 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     values = int(np.diff(bucket.members.value_of).max())
     most = int(np.diff(bucket.members.run_of).max())
     problems = bucket.problems
-    pieces = max(1 if most == 1 or problems > 1 else 2, math.ceil(most * state_bytes * values / MEMORY))
+    # a row is what cannot be cut: not too many runs, nor too long by an estimate; and two of them at least, for two workers
+    steps = int(bucket.steps.max())
+    fit = min(RUNS, MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9))
+    pieces = max(1 if most == 1 or problems > 1 else 2, math.ceil(most / max(fit, 1)))
     runs = math.ceil(most / pieces)
     bucket = bucket._replace(layout=Layout(runs=runs))
     rows = min(max(width // runs, 1), power_of_two(math.ceil(bucket.rows / SHARES), up=True))

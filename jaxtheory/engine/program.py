@@ -21,7 +21,7 @@ from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.layout import Layout
 
 NEVER = -1  # diverged_at of a run that stayed finite
-LIVE = 200  # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530 (beyond, jaxlib crashes)
+LIVE = 48  # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530 (beyond, jaxlib crashes)
 
 
 class PerRow(NamedTuple):
