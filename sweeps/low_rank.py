@@ -11,7 +11,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, Verdict, plot, verdicts
-from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, Config, G, analyses, truncation
+from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, Config, G, analyses, predictions
 
 PAPER = "arXiv 2406.17167"
 THEORY = jaxtheory.theories.get("low_rank")
@@ -31,7 +31,7 @@ def only(*names: str) -> Any:
     """The theory with these analyses alone; what the others would take is dropped in compilation."""
 
     def some(params: Any, problem: Any, config: Any) -> dict[str, Any]:
-        return {name: value for name, value in analyses(params, problem, config).items() if name in names}
+        return {name: value for name, value in predictions.analyses(params, problem, config).items() if name in names}
 
     return THEORY._replace(analyses=some)
 
@@ -116,7 +116,7 @@ def draw_truncation(data: xr.Dataset) -> plot.Drawing:
 TRUNCATION = Figure(
     "rank_truncation",
     f"{PAPER}, figure 1",
-    THEORY._replace(analyses=truncation),
+    THEORY._replace(analyses=analyses.ranks.truncation),
     Config(),
     FULL,
     QUICK,

@@ -7,7 +7,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Figure, plot, verdicts
-from jaxtheory.theories.low_rank import Config, head_loss, truncation
+from jaxtheory.theories.low_rank import Config, analyses
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
 THEORY, claim, last = MAIN.THEORY, MAIN.claim, MAIN.last
@@ -20,7 +20,8 @@ SHAPES: dict[str, Any] = {
 
 def looked_at(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     """Truncation and head pruning."""
-    return {"head_pruned_loss": head_loss(params, problem, config), **truncation(params, problem, config)}
+    heads = analyses.attention.head_loss(params, problem, config)
+    return {"head_pruned_loss": heads, **analyses.ranks.truncation(params, problem, config)}
 
 
 def third(data: xr.Dataset) -> xr.DataArray:

@@ -7,11 +7,11 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Figure, plot, verdicts
-from jaxtheory.theories.low_rank import Config, truncation
+from jaxtheory.theories.low_rank import Config, analyses
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
 THEORY, PAPER, claim, last = MAIN.THEORY, MAIN.PAPER, MAIN.claim, MAIN.last
-TRUNCATED = THEORY._replace(analyses=truncation)
+TRUNCATED = THEORY._replace(analyses=analyses.ranks.truncation)
 
 
 # The rank law: R relevant patterns, C classes, independent or together

@@ -8,7 +8,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Figure, Verdict, plot, verdicts
-from jaxtheory.theories.low_rank import Config, truncation
+from jaxtheory.theories.low_rank import Config, analyses
 
 MAIN = jaxtheory.theories.load(Path(__file__).with_name("low_rank.py"))
 THEORY, PAPER, claim, last = MAIN.THEORY, MAIN.PAPER, MAIN.claim, MAIN.last
@@ -247,7 +247,7 @@ def draw_lora(data: xr.Dataset) -> plot.Drawing:
 LORA = Figure(
     "lora_ranks",
     "LoRA training against truncation",
-    THEORY._replace(analyses=truncation),
+    THEORY._replace(analyses=analyses.ranks.truncation),
     Config(),
     {"zip": RUNS, "seeds": 8, "steps": 400, "record": {"loss": 10}, "dtype": "float32"},
     {"zip": {name: values[:2] for name, values in RUNS.items()}, "seeds": 2, "steps": 60},
