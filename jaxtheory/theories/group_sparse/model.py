@@ -51,7 +51,7 @@ class Config(fields.Config):
         d, D = self.group_dim.n, self.num_groups.n
         if concretely(lambda j, groups: j > groups, self.relevant_group, D):
             found.append(f"relevant_group (jstar) = {self.relevant_group} exceeds num_groups (D) = {D}: choose one of 1..{D}")
-        if self.partition != "contiguous" and concretely(lambda d, D: not _covers(self.partition, d, D), d, D):
+        if self.partition != "contiguous" and concretely(lambda d, D: not _covers(self.partition, int(d), int(D)), d, D):
             found.append(
                 f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} tuples of group_dim (d) = {d} coordinates "
                 f"that hold each of 0..{d * D - 1} once"
@@ -59,7 +59,7 @@ class Config(fields.Config):
         return found
 
 
-def _covers(partition: Any, d: Any, D: Any) -> bool:
+def _covers(partition: Any, d: int, D: int) -> bool:
     """Whether a partition is D tuples of d coordinates that hold each of 0..dD-1 once."""
     groups = partition if isinstance(partition, tuple) else ()
     right = len(groups) == D and all(isinstance(g, tuple) and len(g) == d for g in groups)

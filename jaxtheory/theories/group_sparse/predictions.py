@@ -91,7 +91,7 @@ def structure(params: Params, problem: Problem, config: Config) -> tuple[Float[A
     return reduced.a, reduced.b, linalg.quotient(off, squares(blocks))
 
 
-def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
+def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " T"]) -> dict:
     """The theory's curves for pre-training on the population, attention on j* alone.
 
     loss, value_norm: rate       the power laws in t (NaN at t = 0), constants included

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Int
 
 from jaxtheory.theories.low_rank import calculus, laws, model
 from jaxtheory.theories.low_rank.analyses import attention, neurons, pruning, ranks
@@ -104,7 +104,7 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     }
 
 
-def predict(problem: Problem, config: Config, steps: np.ndarray) -> dict[str, Array]:
+def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]) -> dict[str, Array]:
     """Curves at the given steps.
 
     relevant_attention: uniform     alpha*, the attention of the start and of a run whose attention does not learn

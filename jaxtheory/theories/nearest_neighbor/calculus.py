@@ -15,7 +15,7 @@ from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
 
 
-def logit_gradient(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, "B N+1"]:
+def logit_gradient(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, "B tokens"]:
     """g, the gradient of half a squared error in the logits, per prompt. Source: derived."""
     averaged = prompts.y is None
     e = s[:, :-1] - model.at_nearest(prompts).astype(s.dtype) if averaged else model.deviation(s, prompts)[:, None] * prompts.y

@@ -99,7 +99,7 @@ def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
     return Reduced(jnp.asarray(config.initial_alignment, float), jnp.asarray(config.mask, float))
 
 
-def logits(params: Params, prompts: Prompts) -> Float[Array, "B N+1"]:
+def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
     """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W stays 0.
 
     xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
@@ -115,18 +115,18 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "B N+1"]:
     return jnp.concatenate([z, (inner(prompts.q, m[:, :d]) + m[:, d + 1])[:, None]], axis=1)
 
 
-def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B N+1"]:
+def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B tokens"]:
     """s = softmax of the logits, the query last."""
     return attention.softmax(logits(params, prompts), jnp.append(config.context.mask(), True)[None, :])
 
 
-def deviation(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, " B"]:
+def deviation(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
     """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where s* is near 1."""
     best = picked(prompts.y, prompts)
     return jnp.sum(s[:, :-1] * (prompts.y - best[:, None]), axis=1) - s[:, -1] * best
 
 
-def squared_errors(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, " B"]:
+def squared_errors(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
     """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*} s_i + s_q)^2."""
     if prompts.y is not None:
         return deviation(s, prompts) ** 2

@@ -1,6 +1,7 @@
 """What is measured along training, and what the theory says about it."""
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
@@ -61,7 +62,7 @@ def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array
     return jnp.max(jnp.where(values > 0, jnp.minimum(values / jnp.where(limits > 0, limits, values / RATIO_CAP), RATIO_CAP), 0))
 
 
-def predict(_problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
     """Curves at the given steps, for large t:
 
     xi1, loss, test_loss: law           t^(1/3) and t^(-1/3) with their constants (`population.power_laws`)

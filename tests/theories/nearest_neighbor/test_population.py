@@ -7,7 +7,7 @@ import pytest
 
 from jaxtheory.theories.nearest_neighbor import Config, predictions
 from jaxtheory.theories.nearest_neighbor.laws import population
-from jaxtheory.theories.nearest_neighbor.model import Reduced
+from jaxtheory.theories.nearest_neighbor.model import Problem, Reduced
 
 look = jax.jit(lambda xi1, xi2, config: population.loss(Reduced(xi1, xi2), config))
 
@@ -43,5 +43,6 @@ def test_the_laws_of_late_times():
     deep = population.valley(jnp.array([0.0, 1e3, 1e6, 1e12]), config)
     ratio = np.asarray(deep[1] / deep[0])
     assert np.isnan(ratio[0]) and np.all(np.diff(ratio[1:]) > 0) and 1.8 < ratio[-1] < 2
+    unread = Problem._make([None] * 3)
     for nothing in (config.replace(dimension=config.dimension.wrap(2)), config.replace(context=config.context.wrap(1))):
-        assert all(np.all(np.isnan(curve)) for curve in predictions.predict(None, nothing, np.array([1, 100])).values())
+        assert all(np.all(np.isnan(curve)) for curve in predictions.predict(unread, nothing, np.array([1, 100])).values())

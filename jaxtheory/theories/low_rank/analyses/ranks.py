@@ -1,6 +1,7 @@
 """Singular values of the changes, their ranks, and truncation to a rank."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,8 @@ from jaxtheory.core.positions import indices
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.analyses import attention, pruning
 from jaxtheory.theories.low_rank.model import Config, Params, Problem
+
+Value = TypeVar("Value")
 
 
 def matrices(params: Params) -> list[Float[Array, "rows columns"]]:
@@ -25,7 +28,7 @@ def full_rank(config: Config) -> int:
     return max(min(model.head_dim(config).cap, d), min(m_a, d), min(m, m_a))
 
 
-def safe(function: Callable, W: Float[Array, "rows columns"]) -> Array:
+def safe(function: Callable[[Array], Value], W: Float[Array, "*heads rows columns"]) -> Value:
     """function(W), NaN where W is not finite: a factorisation never sees such a matrix."""
     good = jnp.all(jnp.isfinite(W))
     return jax.tree.map(lambda x: jnp.where(good, x, jnp.nan), function(jnp.where(good, W, 0)))

@@ -59,6 +59,6 @@ def ordered(config: Config) -> tuple[Prompts, Float[Array, " n"]]:
     return Prompts(None, None, jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32), None, law), law
 
 
-def beta(a: float) -> float:
+def beta(a: float | int) -> float:
     """B(a, 1/2), the integral of sin^(2a-1) over [0, pi]."""
     return math.exp(math.lgamma(a) + math.lgamma(0.5) - math.lgamma(a + 0.5))

@@ -1,7 +1,6 @@
 """What checks share: prompts and parameters from one draw each, which compiles fast, and on which configs they speak."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,10 +10,10 @@ from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Compared
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
 from jaxtheory.theories.nearest_neighbor.laws import population
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Prompts, Reduced
+from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
 
 PAPER = "arXiv 2411.10830"
-UNREAD: Any = None  # a problem that is not looked at
+UNREAD = Problem._make([None] * 3)  # a problem that is not looked at
 
 
 def unpadded(config: Config) -> bool:
