@@ -31,7 +31,7 @@ def changed(**change):
 
 def with_config(**change):
     """The original at another config."""
-    swap = lambda arg: arg.replace(**{k: f(getattr(arg, k)) for k, f in change.items()}) if isinstance(arg, Config) else arg  # noqa: E731
+    swap = lambda arg: arg.replace(**{k: f(getattr(arg, k)) for k, f in change.items()}) if isinstance(arg, Config) else arg
     return lambda original: lambda *args: original(*map(swap, args))
 
 

@@ -10,7 +10,7 @@ ROOM = "jaxtheory.theories.low_rank"
 
 def scaled(factor):
     """Every real array of the result times a factor."""
-    times = lambda x: factor * x if jnp.issubdtype(x.dtype, jnp.floating) else x  # noqa: E731
+    times = lambda x: factor * x if jnp.issubdtype(x.dtype, jnp.floating) else x
     return lambda original: lambda *args, **options: jax.tree.map(times, original(*args, **options))
 
 

@@ -162,7 +162,7 @@ def test_downstream_after_pre_training():
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[1]])
 def test_logistic_regression(config):
     data, d, D = downstream(config, problem(config).downstream), config.group_dim.n, config.num_groups.n
-    slopes = lambda b, chosen: sum(-y * X / (1 + np.exp(y * np.sum(b * X))) for X, y in chosen) / len(chosen)  # noqa: E731
+    slopes = lambda b, chosen: sum(-y * X / (1 + np.exp(y * np.sum(b * X))) for X, y in chosen) / len(chosen)
     online = fit = np.zeros((d, D))
     for t in range(9):
         online = online - config.downstream_rate * slopes(online, [data[t % 7]])

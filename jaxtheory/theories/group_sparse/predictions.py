@@ -86,7 +86,7 @@ def structure(params: Params, problem: Problem, config: Config) -> tuple[Float[A
     reduced = calculus.project(params, problem, config)
     near = calculus.embed(reduced, problem, config)
     blocks = [getattr(params, name) for name in ("W11", "W12", "W21", "W22")]
-    squares = lambda arrays: jnp.sum(jnp.stack([jnp.sum(x**2) for x in arrays]))  # noqa: E731
+    squares = lambda arrays: jnp.sum(jnp.stack([jnp.sum(x**2) for x in arrays]))
     off = squares([x - y for x, y in zip(blocks, near[2:], strict=True)])
     return reduced.a, reduced.b, linalg.quotient(off, squares(blocks))
 

@@ -68,7 +68,7 @@ def downstream_step(key: Array, t: Time, state: Params, _batch: tuple, problem: 
     """
     now = since(t, config)
     first = now == 0
-    again = lambda x: jnp.where(first, 0, x)  # noqa: E731
+    again = lambda x: jnp.where(first, 0, x)
     fresh = state._replace(v1=again(state.v1), v2=again(state.v2)) if config.attention != "scratch" else jax.tree.map(again, state)
     slope = calculus.layer_gradient(fresh, next_sample(t, problem, config), config)
     new = jax.tree.map(lambda x, g: x - config.downstream_rate * g, fresh, slope)

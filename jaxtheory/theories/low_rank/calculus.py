@@ -25,7 +25,7 @@ def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
     active = jnp.where(jnp.isnan(margin), jnp.nan, jnp.where(margin < 1, batch.weight, 0))
     if config.task == "binary":
         return -(active * model.sign_of(batch.label, F.dtype))[:, None]
-    hot = lambda k: jax.nn.one_hot(k, F.shape[1], dtype=F.dtype)  # noqa: E731
+    hot = lambda k: jax.nn.one_hot(k, F.shape[1], dtype=F.dtype)
     return active[:, None] * (hot(model.rival(F, batch.label, config)) - hot(batch.label))
 
 
@@ -62,7 +62,7 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
                 + jnp.einsum("bhlq,hqd->bld", dk, params.key[layer])
                 + (D if layer + 1 < config.num_layers else 0)
             )
-    stacked = lambda several: jnp.stack(several[::-1])  # noqa: E731
+    stacked = lambda several: jnp.stack(several[::-1])
     return Params(stacked(dQ), stacked(dK), stacked(dV), dO)
 
 
@@ -77,7 +77,7 @@ def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Arr
         V = jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])
         return (p.query @ p.query.mT, p.key @ p.key.mT), (V, p.output.T @ p.output)
 
-    size = lambda x: jnp.sqrt(jnp.sum(x**2))  # noqa: E731
+    size = lambda x: jnp.sqrt(jnp.sum(x**2))
     found = []
     for (a, b), (a0, b0) in zip(grams(params), grams(start), strict=True):
         moved, total = size((a - a0) - (b - b0)), size(a - a0) + size(b - b0)

@@ -76,7 +76,7 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
     kept = jnp.concatenate([n.mask() for n in sizes])
     tokens, label, pattern = jax.vmap(lambda k, i: one_sample(k, i, U, config))(keys, place)
     tokens, label, pattern = (jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern))
-    part = lambda at, n: Batch(tokens[at], label[at], pattern[at], n.weights())  # noqa: E731
+    part = lambda at, n: Batch(tokens[at], label[at], pattern[at], n.weights())
     return part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
 
 
@@ -89,7 +89,7 @@ def one_sample(
     for_choice, for_place, for_noise = jax.random.split(key, 3)
     u = draws.uniform(for_choice, 4)
     v = draws.uniform(for_place, L, 1 if config.counts == "exact" else 2)
-    below = lambda share, n: jnp.minimum((share * jnp.asarray(n, jnp.float32)).astype(jnp.int32), jnp.asarray(n, jnp.int32) - 1)  # noqa: E731
+    below = lambda share, n: jnp.minimum((share * jnp.asarray(n, jnp.float32)).astype(jnp.int32), jnp.asarray(n, jnp.int32) - 1)
     first = index % C.n if config.labels == "balanced" else below(u[0], C.n)
     second = (first + 1 + below(u[1], C.n - 1)) % C.n
     slot, label = indices(L.cap), first

@@ -183,8 +183,8 @@ def query_weights(config: Config) -> Float[Array, " L"]:
 
 def matrix_names(config: Config) -> list[str]:
     """WQ, WK, WV, WO, with .l and .h from 1 where there are several layers and heads; the order of `analyses.ranks.matrices`."""
-    layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""  # noqa: E731
-    head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""  # noqa: E731
+    layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""
+    head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""
     each = [layer(i) + head(j) for i in range(config.num_layers) for j in range(config.num_heads)]
     return [f"W{name}{place}" for name in "QKV" for place in each] + ["WO"]
 
@@ -203,7 +203,7 @@ def initial(problem: Problem, config: Config) -> Params:
     rows = jnp.where(inside[:, :, None], problem.basis[jnp.minimum(row, d.cap - 1)], 0)
     delta = jnp.asarray(config.init_diagonal, rows.dtype)
     diagonal = jnp.where(m_a.mask()[:, None] & d.mask()[None, :], jnp.eye(m_a.cap, d.cap), 0) * (config.value_ratio * delta / H)
-    stacked = lambda W: jnp.broadcast_to(W[None], (config.num_layers, *W.shape))  # noqa: E731
+    stacked = lambda W: jnp.broadcast_to(W[None], (config.num_layers, *W.shape))
     heads = jnp.broadcast_to(diagonal[None], (H, *diagonal.shape))
     start = Params(stacked(delta * rows), stacked(delta * rows), stacked(heads), config.output_scale * problem.normal)
     return jax.tree.map(rounded, start)
@@ -282,7 +282,7 @@ def margin(F: Float[Array, "n K"], label: Int[Array, " n"], config: Config) -> F
     """y F, or F_y - max_{k != y} F_k: positive where the prediction is right."""
     if config.task == "binary":
         return sign_of(label, F.dtype) * F[:, 0]
-    pick = lambda k: jnp.take_along_axis(F, k[:, None], axis=1)[:, 0]  # noqa: E731
+    pick = lambda k: jnp.take_along_axis(F, k[:, None], axis=1)[:, 0]
     return pick(label) - pick(rival(F, label, config))
 
 

@@ -113,7 +113,7 @@ def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t
     small_fraction: own_mean        the small set of a trained run with a small W_O(0); angle: 1/2 - theta / 2 pi
     """
     times = np.asarray(steps)
-    constant = lambda value: jnp.broadcast_to(value, (*times.shape, *jnp.shape(value)))  # noqa: E731
+    constant = lambda value: jnp.broadcast_to(value, (*times.shape, *jnp.shape(value)))
     curves = {
         "relevant_attention:uniform": constant(laws.relevant_share(config)),
         "gap_rank:law": constant(laws.ranks(config)),

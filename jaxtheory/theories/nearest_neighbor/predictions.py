@@ -29,7 +29,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     flipped, separated = data.flipped(problem.shift, delta, config), data.relabelled(test, delta)
     blind = (lambda prompts: prompts._replace(y=None)) if config.labels == "averaged" else (lambda prompts: prompts)
     s, at_flipped, at_separated = (model.attend(params, blind(prompts), config) for prompts in (test, flipped, separated))
-    mean = lambda values: jnp.sum(test.weight * values)  # noqa: E731
+    mean = lambda values: jnp.sum(test.weight * values)
     error = jnp.abs(model.deviation(at_separated, separated))
     flipped_error = jnp.abs(model.deviation(at_flipped, flipped))
     labels = jnp.sign(test.y) if config.labels == "averaged" else test.y

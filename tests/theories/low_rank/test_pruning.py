@@ -16,6 +16,6 @@ def test_all_rates_take_three_forward_passes():
     """Matrix products of the pruning curves: at most those of three passes over the larger data set."""
     made = jax.eval_shape(data.problem, KEY, SMALL)
     params = jax.eval_shape(THEORY.init, KEY, made, SMALL)
-    products = lambda f, *args: str(jax.make_jaxpr(f)(*args)).count("dot_general")  # noqa: E731
+    products = lambda f, *args: str(jax.make_jaxpr(f)(*args)).count("dot_general")
     one = products(lambda p, m: THEORY.loss(p, m.test, m, SMALL), params, made)
     assert products(lambda p, m: analyses.pruning.curves(p, m, SMALL), params, made) <= 3 * one

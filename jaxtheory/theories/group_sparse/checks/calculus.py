@@ -60,7 +60,7 @@ def velocity_quadrature(key: Array, config: Config) -> Compared:
     nodes = Batch(x, jnp.ones(len(weight)), jnp.asarray(weight))
     params = calculus.embed(reduced, problem, config)
     slope = jax.grad(model.loss)
-    single = lambda x, y: calculus.project(slope(params, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, config), problem, config)  # noqa: E731
+    single = lambda x, y: calculus.project(slope(params, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, config), problem, config)
     each = jnp.stack(jax.vmap(single, in_axes=(2, 0))(problem.train.x, problem.train.y))
     got = jnp.stack(calculus.velocity(reduced, nodes, problem, config))
     return got, jnp.mean(each, axis=1), jnp.std(each, axis=1) / material.MANY**0.5 + 1e-6
@@ -80,7 +80,7 @@ def embed_project(key: Array, config: Config) -> Compared:
     W22 = P @ A @ P.T / rho**2
     near22 = calculus.embed(calculus.project(blocks._replace(W22=W22), problem, config), problem, config).W22
     again = calculus.project(calculus.embed(reduced, problem, config), problem, config)
-    square = lambda x: jnp.sum(x**2)  # noqa: E731
+    square = lambda x: jnp.sum(x**2)
     got = jnp.stack(again), square(near) + square(W11 - near), square(near22) + square(W22 - near22)
     return got, (jnp.stack(reduced), square(W11), square(W22))
 

@@ -21,7 +21,7 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
     problem = data.problem(key, config)
     plain = data.problem(key, config.replace(partition="contiguous"))
     G = np.arange(d * D).reshape(D, d) if config.partition == "contiguous" else np.array(config.partition)
-    flat = lambda x: jnp.zeros((d * D, x.shape[2])).at[G.ravel()].set(jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1)))  # noqa: E731
+    flat = lambda x: jnp.zeros((d * D, x.shape[2])).at[G.ravel()].set(jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1)))
     own = jnp.take(jnp.asarray(G), jnp.asarray(config.relevant_group, int) - 1, axis=0)
     got, want = [], []
     for batch, v in ((problem.train, problem.truth), (problem.downstream, problem.downstream_truth)):

@@ -31,7 +31,7 @@ def first_step_sampled(key: Array, config: Config) -> Compared:
     many = config.replace(num_samples=Size(material.MANY))
     problem, _ = material.case(key, many)
     zero = model.init(key, problem, many)
-    single = lambda x, y: jax.grad(model.loss)(zero, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, many)  # noqa: E731
+    single = lambda x, y: jax.grad(model.loss)(zero, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, many)
     each = jax.vmap(single, in_axes=(2, 0))(problem.train.x, problem.train.y)
     mean = jax.tree.map(lambda x: jnp.mean(x, axis=0), each)
     return mean, laws.first_step(problem, config), jax.tree.map(lambda x: jnp.std(x, axis=0) / material.MANY**0.5, each)

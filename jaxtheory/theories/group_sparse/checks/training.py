@@ -53,7 +53,7 @@ def downstream_steps(key: Array, config: Config) -> Compared:
     problem, params = material.case(key, config)
     m, tau = config.downstream_samples.cap, jnp.asarray(config.pretraining_steps, jnp.int32)
     keep = jax.lax.stop_gradient if config.attention == "frozen" else jnp.asarray
-    trainable = lambda p: Params(p.v1, p.v2, *(keep(x) for x in p[2:]))  # noqa: E731
+    trainable = lambda p: Params(p.v1, p.v2, *(keep(x) for x in p[2:]))
     emptied = params._replace(v1=0 * params.v1, v2=0 * params.v2)
     emptied = jax.tree.map(jnp.zeros_like, params) if config.attention == "scratch" else emptied
     got, want = [], []
@@ -88,7 +88,7 @@ def fit_steps(key: Array, config: Config) -> Compared:
     tau, beta = jnp.asarray(config.pretraining_steps, jnp.int32), params.W12
     early = config.replace(pretraining_steps=tau + 5)
     got = [training.fit_step(key, tau, Linear(beta), (), problem, c).beta for c in (config, early)]
-    loss = lambda b: literal.linear_loss(b, data.moved(problem.downstream, problem, config))  # noqa: E731
+    loss = lambda b: literal.linear_loss(b, data.moved(problem.downstream, problem, config))
     return got, [stepped(beta, loss, config.downstream_rate), beta]
 
 

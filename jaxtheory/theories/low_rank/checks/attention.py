@@ -22,7 +22,7 @@ def mass_literal(key: Array, config: Config) -> Compared:
 def heads_and_values_removed(key: Array, config: Config) -> Compared:
     """The loss token by token without them."""
     params, _, made = material.setting(key, config)
-    of = lambda p: literal.loss(p, made.test, made, config)  # noqa: E731
+    of = lambda p: literal.loss(p, made.test, made, config)
     heads = jnp.argsort(jnp.sum(params.value**2, axis=(0, 2, 3)))
     cuts = (params.value.at[:, heads[:n]].set(0) for n in range(1, config.num_heads + 1))
     losses = [of(params), *(of(params._replace(value=value)) for value in cuts)]

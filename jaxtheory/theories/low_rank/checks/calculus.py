@@ -33,10 +33,10 @@ def drift_second_order(key: Array, config: Config) -> Compared:
     start, eta = model.initial(made, config), config.learning_rate
     g = calculus.gradient(start, batch, made, config)
     new = training.step(key, jnp.int32(0), start, batch, made, config)
-    size = lambda x: jnp.sqrt(jnp.sum(x**2))  # noqa: E731
-    moved = lambda f: size(f(new) - f(start))  # noqa: E731
-    V = lambda p: jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])  # noqa: E731
-    O = lambda p: p.output.T @ p.output  # noqa: E731
+    size = lambda x: jnp.sqrt(jnp.sum(x**2))
+    moved = lambda f: size(f(new) - f(start))
+    V = lambda p: jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])
+    O = lambda p: p.output.T @ p.output
     left = size(g.query @ g.query.mT - g.key @ g.key.mT), size(V(g) - O(g))
     whole = moved(lambda p: p.query @ p.query.mT) + moved(lambda p: p.key @ p.key.mT), moved(V) + moved(O)
     want = jnp.stack([eta**2 * a / jnp.where(b > 0, b, 1) for a, b in zip(left, whole, strict=True)])

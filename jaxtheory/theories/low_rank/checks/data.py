@@ -19,7 +19,7 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     train = data.problem(key, config).train
     M, R, C = config.num_patterns.cap, config.num_relevant_patterns.cap, config.num_classes.cap
     found = jnp.sum(jax.nn.one_hot(train.pattern, M), axis=1)  # (N, M)
-    pick = lambda table: jnp.take_along_axis(table, train.label[:, None], axis=1)[:, 0]  # noqa: E731
+    pick = lambda table: jnp.take_along_axis(table, train.label[:, None], axis=1)[:, 0]
     each = jnp.stack([jnp.sum(found[:, c:R:C], axis=1) for c in range(C)], axis=1)
     shown = jnp.stack([jnp.sum(found[:, c:R:C] > 0, axis=1) for c in range(C)], axis=1)
     members = jnp.asarray([len(range(c, R, C)) for c in range(C)])[train.label]

@@ -50,7 +50,7 @@ def mask_grows(key: Array, config: Config) -> Compared:
 def reduce_is_closest(key: Array, config: Config) -> Compared:
     """The distance from W is least: its gradient in (xi1, xi2) is 0 there; and reduce(lift(params)) = params."""
     W, params = material.full(key, config), material.setting(key, config)
-    distance = lambda p: jnp.sum((W.W - calculus.lift(p, config).W) ** 2)  # noqa: E731
+    distance = lambda p: jnp.sum((W.W - calculus.lift(p, config).W) ** 2)
     slope = jax.grad(distance)(calculus.reduce(W, config))
     return (slope, calculus.reduce(calculus.lift(params, config), config)), (Reduced(jnp.zeros(()), jnp.zeros(())), params)
 
@@ -73,7 +73,7 @@ def symmetrised(prompts: Prompts, config: Config) -> Prompts:
     signs = itertools.product((-1.0, 1.0), repeat=d)
     maps = jnp.asarray(np.array([np.diag(s)[list(p)] for s in signs for p in itertools.permutations(range(d))]))
     x, q = (jnp.einsum("gij,b...j->gb...i", maps, z).reshape(-1, *z.shape[1:]) for z in (prompts.x, prompts.q))
-    copies = lambda z: jnp.tile(z, (len(maps),) + (1,) * (z.ndim - 1))  # noqa: E731
+    copies = lambda z: jnp.tile(z, (len(maps),) + (1,) * (z.ndim - 1))
     return Prompts(x, q, copies(prompts.t), copies(prompts.nearest), None, copies(prompts.weight) / len(maps))
 
 

@@ -82,7 +82,7 @@ def power_laws_flow(key: Array, config: Config) -> Compared:
     x = 20 * (1 + x)
     tie = float(np.sum(20 * w / (1 + np.exp(x)) ** 2))
     times = jnp.array([3.0, 40.0, 500.0])
-    one = lambda t: population.power_laws(t, config)[0]  # noqa: E731
+    one = lambda t: population.power_laws(t, config)[0]
     xi1, speed = jax.vmap(one)(times), jax.vmap(jax.grad(one))(times)
     p = population.gap_density(config)
     eta, d = config.learning_rate, config.dimension.real
