@@ -1,1 +1,1 @@
-"""The figures of the six theories: `sweeps/<theory>/<figure>.py` holds one FIGURE; what a theory's figures share stands in its `__init__`."""
+"""The figures: `sweeps/<theory>/<figure>.py` holds one FIGURE; what those of a theory share stands in its `__init__`."""

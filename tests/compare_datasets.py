@@ -1,6 +1,7 @@
 """Every figure's quick dataset against stored ones: `python tests/compare_datasets.py DIR [NAME ...]`.
 
-DIR holds a store `NAME-xxxxxxxx` per figure, as `jaxtheory run all --quick --store DIR` writes them; the dtype is that of the store. Prints a row per figure: variables that are equal bit for bit, and of the others the largest |a - b| / max(|b|, 1e-3), with the name.
+DIR holds a store `NAME-xxxxxxxx` per figure, as `jaxtheory run all --quick --store DIR` writes them; the dtype is that of the store.
+Prints a row per figure: variables that are equal bit for bit, and of the others the largest |a - b| / max(|b|, 1e-3), with its name.
 Exit code 1 where float64 differs by more than 1e-10 or float32 by more than 1e-4.
 """
 

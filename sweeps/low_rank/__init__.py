@@ -12,7 +12,8 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, holds, plot
-from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, G, analyses, truncation
+from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, G
+from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
 PAPER = "arXiv 2406.17167"
 Measure = Callable[[xr.Dataset], xr.DataArray]
@@ -42,7 +43,7 @@ def only(*names: str) -> Any:
 
     def some(params: Any, problem: Any, config: Any) -> dict[str, Any]:
         """Some of the room's analyses."""
-        return {name: value for name, value in analyses(params, problem, config).items() if name in names}
+        return {name: value for name, value in THEORY.analyses(params, problem, config).items() if name in names}
 
     return THEORY._replace(analyses=some)
 

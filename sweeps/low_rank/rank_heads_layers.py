@@ -5,7 +5,9 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot
-from jaxtheory.theories.low_rank import P1, head_loss, truncation
+from jaxtheory.theories.low_rank import P1
+from jaxtheory.theories.low_rank.analyses.attention import head_loss
+from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
 from . import THEORY, last, lines, pick, ratio, worst
 

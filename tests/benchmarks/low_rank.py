@@ -13,8 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxtheory
-from jaxtheory.theories.low_rank import S1, THEORY, change, curves, forward, initial, loss, pruning, truncation
-from jaxtheory.theories.low_rank.model import Params
+from jaxtheory.theories.low_rank import S1, THEORY
+from jaxtheory.theories.low_rank.analyses import pruning
+from jaxtheory.theories.low_rank.analyses.ranks import truncation
+from jaxtheory.theories.low_rank.model import Params, change, forward, initial, loss
 
 REPEATS = 5
 LEAST = 30
@@ -62,7 +64,7 @@ def seconds(function):
 def main():
     params, made = trained()
     counts, ranks = np.round(np.arange(201) / 200 * 200).astype(int), np.arange(1, 21)
-    small, every, cut = jax.jit(small_curve), jax.jit(lambda p, m: curves(p, m, S1)), jax.jit(lambda p, m: truncation(p, m, S1))
+    small, every, cut = jax.jit(small_curve), jax.jit(lambda p, m: pruning.curves(p, m, S1)), jax.jit(lambda p, m: truncation(p, m, S1))
     candidates = {
         "one order, one pass": lambda: small(params, made),
         "five orders, two passes": lambda: every(params, made),

@@ -106,7 +106,7 @@ def last_column_first(original):
 flipped = result(lambda x: x[::-1])
 
 _TABLE = {
-    "task": {
+    "data": {
         "one_sample": (
             last_field(lambda pattern: pattern.at[0].set(0)),
             middle_field(lambda label: 1 - label),
@@ -118,6 +118,7 @@ _TABLE = {
         "rotation": (scaled(1.01), one_more),
         "sample": (first_samples, with_repetition, changed(weight=lambda w: 2 * w)),
         "start": (first_field(jnp.abs), middle_field(lambda x: 1.5 * x)),
+        "class_means": (halved, turned, with_config(num_irrelevant_each=0)),
     },
     "model": {
         "initial": (halved, changed(value=lambda x: 2 * x), changed(key=lambda x: -x), other_start),
@@ -137,6 +138,7 @@ _TABLE = {
             uniform_attention,
             all_queries,
         ),
+        "balance_drift": (doubled, flipped, other_start),
     },
     "training": {
         "step": (overshoot, with_config(learning_rate=0.123), next_class),
@@ -146,14 +148,16 @@ _TABLE = {
             changed(up=lambda p: jax.tree.map(lambda x: x + jnp.ones_like(x), p)),
         ),
     },
-    "pruning": {
+    "analyses.attention": {
+        "attention_mass": (halved, first_field(lambda x: 2 * x), last_field(lambda x: 2 * x)),
+        "head_loss": (flipped, doubled),
+    },
+    "analyses.pruning": {
         "contributions": (negated, halved, shared_signs, all_queries),
         "curves": (flipped, other_start, next_test_class, result(lambda x: x[:, ::-1]), result(lambda x: jnp.roll(x, 40, axis=0))),
         "removed": (one_more,),
     },
-    "analyses": {
-        "class_means": (halved, turned, with_config(num_irrelevant_each=0)),
-        "activity": (negated, turned),
+    "analyses.ranks": {
         "singular_values": (doubled, last_column_first),
         "gap_rank": (one_more,),
         "truncation": (
@@ -163,13 +167,11 @@ _TABLE = {
             entry("pruned_truncated_loss", lambda x: x[::-1]),
             other_start,
         ),
-        "attention_mass": (halved, first_field(lambda x: 2 * x), last_field(lambda x: 2 * x)),
-        "projections": (negated, turned, result(lambda x: x.mT)),
-        "head_loss": (flipped, doubled),
     },
-    "predictions": {
+    "analyses.neurons": {
+        "projections": (negated, turned, result(lambda x: x.mT)),
+        "activity": (negated, turned),
         "small_set": (halved, first_field(lambda x: 1 - x)),
-        "balance_drift": (doubled, flipped, other_start),
     },
     "laws": {
         "relevant_share": (halved, with_config(num_confusion=0)),

@@ -3,7 +3,8 @@
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Reduced, Size
+from jaxtheory.core.config import Size
+from jaxtheory.theories.nearest_neighbor.model import Config, Full, Reduced
 
 ROOM = "jaxtheory.theories.nearest_neighbor"
 
@@ -109,6 +110,8 @@ _TABLE = {
         "loss": (doubled, halved),
         "squared_errors": (halved,),
         "logits": (as_in_the_talk,),
+    },
+    "data": {
         "draw_prompts": (changed(x=lambda x: 1.1 * x), in_another_dimension, absolute_labels),
         "problem": (
             changed(shift=lambda shift: shift._replace(t=shift.t / 2)),
@@ -117,6 +120,8 @@ _TABLE = {
         ),
         "flipped": (unchanged, everything_flipped, half_delta),
         "relabelled": (unchanged, half_delta),
+        "inner_products": (halved, in_another_dimension),
+        "fresh": (changed(t=lambda t: t / 2), in_another_dimension),
     },
     "calculus": {
         "logit_gradient": (negated, halved, query_left_out),
@@ -124,24 +129,22 @@ _TABLE = {
         "reduce": (halved, changed(xi2=jnp.negative)),
         "lift": (halved, negated),
         "rates": (doubled, changed(xi1=lambda rate: 1.5 * rate)),
+        "off_structure": (halved,),
     },
     "training": {"step": (overshoot,), "literal_step": (overshoot,), "population_step": (overshoot,)},
-    "population": {
+    "laws.population": {
         "loss": (halved, in_another_dimension),
         "gradient": (negated, halved, in_another_dimension),
         "flow": (halved, changed(xi1=lambda v: 3 * v)),
-        "inner_products": (halved, in_another_dimension),
-        "fresh": (changed(t=lambda t: t / 2), in_another_dimension),
         "gap_density": (halved, doubled),
         "power_laws": (halved, cube_of_half),
         "nearest_density": (halved, in_another_dimension),
         "valley": (halved, cube_of_half),
     },
-    "predictions": {
+    "laws.bounds": {
         "bound": (halved, bound_of_half_delta),
         "early_bound": (doubled, bound_of_half_delta),
         "shift_bound": (tenth,),
-        "off_structure": (halved,),
     },
 }
 ROWS = [

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.theories.group_sparse import THEORY, Batch, Linear, Params, Tuned, attend, embed, encodings, velocity
-from jaxtheory.theories.group_sparse.model import moved
-from jaxtheory.theories.group_sparse.population import Reduced
+from jaxtheory.theories.group_sparse import THEORY, calculus, model
+from jaxtheory.theories.group_sparse.data import moved
+from jaxtheory.theories.group_sparse.model import Batch, Linear, Params, Tuned
 from tests.reference import group_sparse_numpy as gs
 from tests.reference.agree import agree, slope
 
@@ -86,7 +86,7 @@ def test_data(config):
         for (X, y), (Z, y_too) in zip(samples(moved(batch, drawn, config)), downstream(config, batch), strict=True):
             agree(X, Z, 1e-12)
             assert y == y_too
-    agree(encodings(config), gs.encodings(config.num_groups.n), 1e-13)
+    agree(model.encodings(config), gs.encodings(config.num_groups.n), 1e-13)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -95,7 +95,7 @@ def test_layer_and_gradient(config, scale):
     v, W = draw(config, scale)
     params, drawn = blocks(v, W, config.group_dim.n), problem(config)
     data = samples(drawn.train)
-    S = np.asarray(attend(params, drawn.train.x, config))
+    S = np.asarray(model.attend(params, drawn.train.x, config))
     for i, (X, _) in enumerate(data):
         agree(S[:, :, i], gs.attention(W, X), 1e-12)
     agree(loss(params, drawn.train, drawn, config), gs.loss(v, W, data), 1e-12)
@@ -130,11 +130,11 @@ def test_the_reduction_is_the_gradient_on_the_symmetrised_sample(d, D, group):
     y = 1.0 if X[0, group - 1] >= 0 else -1.0
     drawn = problem(config)._replace(truth=jnp.eye(d)[0])
     own = -0.4 if D > 2 else 0.2
-    reduced = Reduced(*map(jnp.asarray, (0.8, -0.3, 0.5, 0.6, -0.2, own)))
-    v, W = joined(embed(reduced, drawn, config))
+    reduced = calculus.Reduced(*map(jnp.asarray, (0.8, -0.3, 0.5, 0.6, -0.2, own)))
+    v, W = joined(calculus.embed(reduced, drawn, config))
     dv, dW = gs.gradient(v, W, gs.symmetrised(X, y, group - 1))
     batch = Batch(jnp.asarray(X)[:, :, None], jnp.asarray([y]), jnp.ones(1))
-    same(embed(velocity(reduced, batch, drawn, config), drawn, config), dv, dW)
+    same(calculus.embed(calculus.velocity(reduced, batch, drawn, config), drawn, config), dv, dW)
 
 
 @pytest.mark.parametrize("attention", ["frozen", "trained", "scratch"])

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.theories.low_rank import THEORY, Params, forward, initial
+from jaxtheory.theories.low_rank import THEORY
+from jaxtheory.theories.low_rank.model import Params, forward, initial
 from tests.reference import low_rank_numpy as lr
 from tests.reference.agree import agree, slope
 

@@ -7,7 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.theories.nearest_neighbor import THEORY, Full, Prompts, Reduced, attend, flipped, lift, population_loss, reduce
+from jaxtheory.theories.nearest_neighbor import THEORY, calculus, model
+from jaxtheory.theories.nearest_neighbor.data import flipped
+from jaxtheory.theories.nearest_neighbor.laws import population
+from jaxtheory.theories.nearest_neighbor.model import Full, Prompts, Reduced
 from tests.reference import nearest_neighbor_numpy as nn
 from tests.reference.agree import agree, slope
 
@@ -70,7 +73,7 @@ def test_full_layer_and_gradient(config, scale):
     drawn, labelled = problem(config), config.labels != "averaged"
     W = draw(config, scale, labelled)
     params, data = Full(jnp.asarray(W)), prompts(drawn.train)
-    s = np.asarray(attend(params, drawn.train, config))
+    s = np.asarray(model.attend(params, drawn.train, config))
     each = len(data) // len(s)
     for i in range(len(s)):
         agree(s[i], nn.attention(W, nn.matrix(*data[each * i])), 1e-12)
@@ -84,7 +87,7 @@ def test_reduced_layer_and_gradient(config, xi):
     """dL/dxi1 is the trace of dL/dW_11, dL/dxi2 minus the last entry."""
     drawn, d = problem(config), config.dimension.n
     params, W, data = Reduced(*map(jnp.asarray, xi)), nn.structured(config.dimension.n, *xi), prompts(drawn.train)
-    agree(lift(params, config).W, W, 0)
+    agree(calculus.lift(params, config).W, W, 0)
     agree(loss(params, drawn.train, drawn, config), nn.loss(W, data), 1e-12)
     got, want = gradient(params, drawn.train, drawn, config), nn.gradient(W, data)
     agree(got.xi1, np.trace(want[:d, :d]), 1e-11)
@@ -119,20 +122,20 @@ def test_the_reduction_is_descent_on_w_over_symmetrised_prompts(d):
     path = nn.descend(nn.start(d, 1.0), data, 2.0, 5)
     for params, W in zip(run(config, "reduced", 5), path, strict=True):
         agree(nn.structured(d, float(params.xi1), float(params.xi2)), W, 1e-12)
-        agree(reduce(Full(jnp.asarray(W)), config), (params.xi1, params.xi2), 1e-12)
+        agree(calculus.reduce(Full(jnp.asarray(W)), config), (params.xi1, params.xi2), 1e-12)
 
 
 @pytest.mark.parametrize("xi", [(0.0, 5.0), (1.0, 0.0), (3.0, 2.0), (6.0, 9.0)])
 def test_population_loss(xi):
     """d = 3, N = 2 by Gauss-Legendre; d = 4, N = 5 by Monte Carlo."""
     params = Reduced(*map(jnp.asarray, xi))
-    agree(population_loss(params, make(3, 2, 1)), nn.population_loss(*xi), 1e-9)
+    agree(population.loss(params, make(3, 2, 1)), nn.population_loss(*xi), 1e-9)
     rng, W = np.random.default_rng(1), nn.structured(4, *xi)
     values = []
     for points in nn.sphere(rng, 6 * 4000, 4).reshape(4000, 6, 4):
         s, best = nn.attention(W, nn.matrix(points[1:], points[0], np.zeros(5))), nn.nearest(points[1:], points[0])
         values.append(((s[:-1] ** 2).sum() - 2 * s[best] + 1) / 2)
-    assert abs(np.mean(values) - float(population_loss(params, make(4, 5, 1)))) <= 5 * np.std(values) / np.sqrt(4000) + 1e-9
+    assert abs(np.mean(values) - float(population.loss(params, make(4, 5, 1)))) <= 5 * np.std(values) / np.sqrt(4000) + 1e-9
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.3, 1.5, 4.0])

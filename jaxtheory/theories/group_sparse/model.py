@@ -1,4 +1,4 @@
-"""One softmax layer that classifies by one group of features out of D: config, data, parameters, forward pass and loss.
+"""One softmax layer that classifies by one group of features out of D: config, parameters, forward pass and loss.
 
     x_j ~ N(0, sigma_x^2 I_d),  j = 1..D;   y = sign <x_{j*}, v*>,  |v*| = 1,  sign(0) = +1
     h_j = [x_j; p_j],   p_j = (sin(i j pi / (D + 1)))_{i=1..D},   S = softmax(H^T W H), column by column
@@ -17,20 +17,15 @@ Source: "Transformer Learns Optimal Variable Selection in Group-Sparse Classific
 ("orthogonal sines") is reconstructed: DST-I.
 """
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from jaxtheory.core import attention, draws
+from jaxtheory.core import attention, positions
 from jaxtheory.core import config as fields
-from jaxtheory.core.config import Size, size, static, traced
-
-TEST_SAMPLES = 1000
+from jaxtheory.core.config import Size, concretely, size, static, traced
 
 
 class Config(fields.Config):
@@ -54,22 +49,21 @@ class Config(fields.Config):
         """Conditions between fields; those on traced values are skipped while tracing."""
         found = []
         d, D = self.group_dim.n, self.num_groups.n
-        if _any(lambda j, groups: j > groups, self.relevant_group, D):
+        if concretely(lambda j, groups: j > groups, self.relevant_group, D):
             found.append(f"relevant_group (jstar) = {self.relevant_group} exceeds num_groups (D) = {D}: choose one of 1..{D}")
-        if self.partition != "contiguous" and not any(isinstance(n, jax.core.Tracer) for n in (d, D)):
-            groups = self.partition if isinstance(self.partition, tuple) else ()
-            right = len(groups) == D and all(isinstance(g, tuple) and len(g) == d for g in groups)
-            if not right or sorted(i for g in groups for i in g) != list(range(d * D)):
-                found.append(
-                    f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} tuples of group_dim (d) = {d} coordinates "
-                    f"that hold each of 0..{d * D - 1} once"
-                )
+        if self.partition != "contiguous" and concretely(lambda d, D: not _covers(self.partition, int(d), int(D)), d, D):
+            found.append(
+                f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} tuples of group_dim (d) = {d} coordinates "
+                f"that hold each of 0..{d * D - 1} once"
+            )
         return found
 
 
-def _any(condition: Callable, *values: Any) -> bool:
-    """Whether a condition holds for some entry of concrete values; False for tracers."""
-    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
+def _covers(partition: Any, d: int, D: int) -> bool:
+    """Whether a partition is D tuples of d coordinates that hold each of 0..dD-1 once."""
+    groups = partition if isinstance(partition, tuple) else ()
+    right = len(groups) == D and all(isinstance(g, tuple) and len(g) == d for g in groups)
+    return right and sorted(i for g in groups for i in g) == list(range(d * D))
 
 
 class Batch(NamedTuple):
@@ -85,7 +79,7 @@ class Problem(NamedTuple):
 
     train: Batch
     test: Batch
-    downstream: Batch  # before the margin, see `moved`
+    downstream: Batch  # before the margin, see `data.moved`
     downstream_test: Batch
     truth: Float[Array, " d"]  # v*
     downstream_truth: Float[Array, " d"]  # v~
@@ -114,106 +108,15 @@ class Linear(NamedTuple):
     beta: Float[Array, "d D"]
 
 
-# Data
-
-
-def indices(n: int) -> Int[Array, " n"]:
-    """0..n-1 in int32, the type of traced sizes whatever the float type."""
-    return jnp.arange(n, dtype=jnp.int32)
-
-
 def relevant(config: Config) -> Float[Array, " D"]:
     """The indicator of j*."""
-    return (indices(config.num_groups.cap) == jnp.asarray(config.relevant_group, jnp.int32) - 1).astype(float)
-
-
-def along(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."]:
-    """<v, x>, added feature by feature, so that padding does not change the order."""
-    return functools.reduce(jnp.add, [v[a] * x[a] for a in range(len(v))])
-
-
-def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
-    """g / |g|, zero for g = 0."""
-    norm = jnp.sqrt(along(g, g))
-    return g / jnp.where(norm > 0, norm, 1)
-
-
-def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
-    """Draws as features of variance 1: standard normal ones themselves or their signs; uniform ones on [0, 1) as sqrt 3 (2 z - 1)."""
-    if law == "gaussian":
-        return z
-    return jnp.sign(z) if law == "rademacher" else jnp.asarray(3**0.5 * (2 * z - 1), float)
-
-
-def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
-    """Column j of the result holds the coordinates G_j of the feature vector, whose coordinate i stands at (i mod d, i div d)."""
-    if config.partition == "contiguous":
-        return x
-    G = np.array(config.partition).T
-    d, D = G.shape
-    return jnp.zeros_like(x).at[:d, :D].set(x[G % d, G // d])
-
-
-def relevant_part(x: Float[Array, "d D n"], v: Float[Array, " d"], config: Config) -> Float[Array, " n"]:
-    """<v, x_{j*}>."""
-    return along(v, jnp.take(x, jnp.asarray(config.relevant_group, jnp.int32) - 1, axis=1))
-
-
-def labelled(x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"], config: Config) -> Batch:
-    """A batch with y = sign <v, x_{j*}>, +1 at 0."""
-    count = Size.wrap(count)
-    y = draws.masked(jnp.where(relevant_part(x, v, config) >= 0, 1, -1).astype(x.dtype), count)
-    return Batch(x, y, jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0))
-
-
-def moved(batch: Batch, problem: Problem, config: Config) -> Batch:
-    """Downstream samples with their margin: x_{j*} + gamma y v~, so that y <v~, x_{j*}> >= gamma.
-
-    The rule is ours: the source asks for some sub-Gaussian law with that margin. Problem holds the samples before it.
-    """
-    star, v = relevant(config), config.margin * problem.downstream_truth
-    return batch._replace(x=batch.x + v[:, None, None] * star[None, :, None] * batch.y[None, None, :])
-
-
-def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
-    """Both tasks from directions g / |g|, and for each task the draws of its training and test features."""
-    d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
-    v = direction(g[0]), direction(g[1])
-
-    def sets(z: tuple, law: str, count: Size | int, v: Float[Array, " d"]) -> tuple[Batch, Batch]:
-        x = [draws.masked(config.noise_scale * shaped(part, law), d, D, size) for part, size in zip(z, (count, z[1].shape[2]), strict=True)]
-        train, test = (grouped(part, config) for part in x)
-        return labelled(train, count, v, config), labelled(test, test.shape[2], v, config)
-
-    return Problem(*sets(old, "gaussian", n, v[0]), *sets(new, config.features, m, v[1]), *v)
-
-
-def problem(key: Array, config: Config) -> Problem:
-    """n training and 1000 test samples, m downstream and 1000 downstream test samples, and both directions."""
-    d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
-    for_v, for_train, for_new, for_test = jax.random.split(key, 4)
-    test, new_test = draws.normal(for_test, 2, d, D, TEST_SAMPLES)
-    new = draws.normal(for_new, d, D, m), new_test
-    if config.features == "uniform":
-        new = draws.uniform(for_new, d, D, m), draws.uniform(jax.random.fold_in(for_test, 2), d, D, TEST_SAMPLES)
-    return tasks(draws.normal(for_v, 2, d), (draws.normal(for_train, d, D, n), test), new, config)
-
-
-def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
-    """The fixed training set: full-batch gradient descent."""
-    return problem.train
-
-
-# The layer
+    return (positions.indices(config.num_groups.cap) == jnp.asarray(config.relevant_group, jnp.int32) - 1).astype(float)
 
 
 def encodings(config: Config) -> Float[Array, "D D"]:
     """P_ij = sin(i j pi / (D + 1)), symmetric: P^T P = rho I with rho = (D + 1) / 2, for the true D; zero beyond."""
-    D = config.num_groups
-    i = 1 + indices(D.cap)
-    turns = (i[:, None] * i[None, :]) % (2 * (D.n + 1))
-    valid = D.mask()[:, None] & D.mask()[None, :]
-    return jnp.where(valid, jnp.sin(turns.astype(float) * (jnp.pi / (D.real + 1))), 0)
+    D = Size.wrap(config.num_groups)
+    return positions.sines(D, D)
 
 
 def init(_key: Array, _problem: Problem, config: Config) -> Params:

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import linalg
-from jaxtheory.theories.group_sparse import model, population
+from jaxtheory.theories.group_sparse import calculus, data, laws, model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
 
 
@@ -14,18 +14,13 @@ def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
     return jnp.sum(jnp.where((f >= 0) == (batch.y > 0), batch.weight, 0))
 
 
-def ratio(part: Float[Array, ""], whole: Float[Array, ""]) -> Float[Array, ""]:
-    """part / whole, 0 where whole = 0."""
-    return jnp.where(whole > 0, part / jnp.where(whole > 0, whole, 1), 0)
-
-
 def selection(params: Params | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D n"]:
     """S_{j* j} of every query and sample; NaN for padded queries. For a linear predictor the share of |beta|^2 in group j*, 1/D at 0."""
     D = config.num_groups
     if isinstance(params, Linear):
         weight = jnp.sum(params.beta**2, axis=0)
         total = jnp.sum(weight)
-        share = jnp.where(total > 0, ratio(weight @ model.relevant(config), total), 1 / D.real)
+        share = jnp.where(total > 0, linalg.quotient(weight @ model.relevant(config), total), 1 / D.real)
         found = jnp.broadcast_to(share, (D.cap, x.shape[2]))
     else:
         found = jnp.sum(model.attend(params, x, config) * model.relevant(config)[:, None, None], axis=0)
@@ -44,7 +39,7 @@ def task(params: Params | Tuned | Linear, problem: Problem, config: Config) -> t
     """Training set, test set and direction of the task that parameters are for: v* of the pre-trained layer, v~ of the others."""
     if isinstance(params, Params):
         return problem.train, problem.test, problem.truth
-    train, test = (model.moved(batch, problem, config) for batch in (problem.downstream, problem.downstream_test))
+    train, test = (data.moved(batch, problem, config) for batch in (problem.downstream, problem.downstream_test))
     return train, test, problem.downstream_truth
 
 
@@ -75,7 +70,7 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
         "accuracy": accuracy(f, test),
         "value_norm": norm,
         "value_cosine": linalg.unit(v1) @ truth,
-        "value_norm_ratio": ratio(norm, jnp.sqrt(norm**2 + rest)),
+        "value_norm_ratio": linalg.quotient(norm, jnp.sqrt(norm**2 + rest)),
         "relevant_attention": jnp.nanmean(S),
         "relevant_attention_min": jnp.mean(least),
         "relevant_attention_worst": jnp.min(least),
@@ -88,27 +83,27 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
 
 def structure(params: Params, problem: Problem, config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     """a, b and |W - W'|^2 / |W|^2, W' the nearest W of the population's form."""
-    reduced = population.project(params, problem, config)
-    near = population.embed(reduced, problem, config)
+    reduced = calculus.project(params, problem, config)
+    near = calculus.embed(reduced, problem, config)
     blocks = [getattr(params, name) for name in ("W11", "W12", "W21", "W22")]
     squares = lambda arrays: jnp.sum(jnp.stack([jnp.sum(x**2) for x in arrays]))
     off = squares([x - y for x, y in zip(blocks, near[2:], strict=True)])
-    return reduced.a, reduced.b, ratio(off, squares(blocks))
+    return reduced.a, reduced.b, linalg.quotient(off, squares(blocks))
 
 
-def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
+def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " T"]) -> dict:
     """The theory's curves for pre-training on the population, attention on j* alone.
 
     loss, value_norm: rate       the power laws in t (NaN at t = 0), constants included
     loss, value_norm: selected   descent on L(c) from 0
     """
     times = np.asarray(steps)
-    c, L = population.selected_run(config, int(times.max(initial=0)) + 1)
+    c, L = laws.selected_run(config, int(times.max(initial=0)) + 1)
     t = jnp.where(times > 0, jnp.asarray(times, float), jnp.nan)
     return {
-        "loss:rate": population.decay(t, config),
+        "loss:rate": laws.decay(t, config),
         "loss:selected": L[times],
-        "value_norm:rate": population.growth(t, config),
+        "value_norm:rate": laws.growth(t, config),
         "value_norm:selected": c[times],
     }
 

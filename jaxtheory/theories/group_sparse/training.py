@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from jaxtheory.core.theory import Algorithm
-from jaxtheory.theories.group_sparse import calculus, model, population
+from jaxtheory.core.theory import Algorithm, nothing
+from jaxtheory.theories.group_sparse import calculus, data, model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
-from jaxtheory.theories.group_sparse.population import Reduced
 
 Time = Int[Array, ""] | int
 
@@ -22,11 +21,6 @@ def step(_key: Array, _t: Time, state: Params, batch: Batch, problem: Problem, c
     return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
 
 
-def shown(state: Params | Linear, _problem: Problem, _config: Config) -> Params | Linear:
-    """The state is the layer."""
-    return state
-
-
 def tuned(state: Params, _problem: Problem, _config: Config) -> Tuned:
     """The layer, judged on the downstream task."""
     return Tuned(state)
@@ -35,20 +29,20 @@ def tuned(state: Params, _problem: Problem, _config: Config) -> Tuned:
 # The population
 
 
-def init_population(_key: Array, _problem: Problem, _config: Config) -> Reduced:
+def init_population(_key: Array, _problem: Problem, _config: Config) -> calculus.Reduced:
     """All six numbers 0."""
-    return population.start()
+    return calculus.start()
 
 
-def population_step(_key: Array, _t: Time, state: Reduced, batch: Batch, problem: Problem, config: Config) -> Reduced:
+def population_step(_key: Array, _t: Time, state: calculus.Reduced, batch: Batch, problem: Problem, config: Config) -> calculus.Reduced:
     """Gradient descent on the training set completed by all symmetries of the law."""
-    slope = population.velocity(state, batch, problem, config)
+    slope = calculus.velocity(state, batch, problem, config)
     return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
 
 
-def embedded(state: Reduced, problem: Problem, config: Config) -> Params:
+def embedded(state: calculus.Reduced, problem: Problem, config: Config) -> Params:
     """The layer with the six numbers."""
-    return population.embed(state, problem, config)
+    return calculus.embed(state, problem, config)
 
 
 # Downstream
@@ -63,7 +57,7 @@ def next_sample(t: Time, problem: Problem, config: Config) -> Batch:
     """The downstream sample of step t >= tau, as a batch of one."""
     x, y, _ = problem.downstream
     i = jnp.maximum(since(t, config), 0) % jnp.asarray(config.downstream_samples.n, jnp.int32)
-    return model.moved(Batch(jnp.take(x, i, axis=2)[:, :, None], jnp.take(y, i)[None], jnp.ones(1)), problem, config)
+    return data.moved(Batch(jnp.take(x, i, axis=2)[:, :, None], jnp.take(y, i)[None], jnp.ones(1)), problem, config)
 
 
 def downstream_step(key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
@@ -97,19 +91,14 @@ def logistic_step(_key: Array, t: Time, state: Linear, _batch: tuple, problem: P
 
 def fit_step(_key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config) -> Linear:
     """Logistic regression on vec(X) by gradient descent on all m downstream samples at once; it waits until tau."""
-    slope = calculus.gradient(state, model.moved(problem.downstream, problem, config), problem, config)
+    slope = calculus.gradient(state, data.moved(problem.downstream, problem, config), problem, config)
     return Linear(jnp.where(since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta))
 
 
-def nothing(_key: Array, _problem: Problem, _config: Config) -> tuple:
-    """No batch."""
-    return ()
-
-
 ALGORITHMS = {
-    "gd": Algorithm(model.init, step, shown),
+    "gd": Algorithm(model.init, step),
     "population": Algorithm(init_population, population_step, embedded),
     "downstream": Algorithm(model.init, downstream_step, tuned, nothing),
-    "logistic": Algorithm(init_logistic, logistic_step, shown, nothing),
-    "logistic_fit": Algorithm(init_logistic, fit_step, shown, nothing),
+    "logistic": Algorithm(init_logistic, logistic_step, sample=nothing),
+    "logistic_fit": Algorithm(init_logistic, fit_step, sample=nothing),
 }

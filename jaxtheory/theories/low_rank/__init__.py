@@ -3,16 +3,8 @@
 from typing import Any
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.low_rank import text
-from jaxtheory.theories.low_rank.analyses import gap_rank, head_loss, projections, singular_values, truncation
-from jaxtheory.theories.low_rank.calculus import gradient
-from jaxtheory.theories.low_rank.checks import CHECKS, EXAMPLES
-from jaxtheory.theories.low_rank.laws import dead_fraction, first_step, ranks, relevant_share, small_fraction
-from jaxtheory.theories.low_rank.model import Batch, Config, Forward, Params, Problem, change, forward, init, initial, length, loss
-from jaxtheory.theories.low_rank.predictions import DIMS, analyses, assumptions, coords, metrics, predict
-from jaxtheory.theories.low_rank.pruning import curves
-from jaxtheory.theories.low_rank.task import problem, sample
-from jaxtheory.theories.low_rank.training import ALGORITHMS
+from jaxtheory.theories.low_rank import calculus, checks, data, model, predictions, text, training
+from jaxtheory.theories.low_rank.model import Config as Config
 
 S1 = Config()
 S1P = Config(init_diagonal=0.01)  # the paper prints delta^2 I with delta = 0.1
@@ -26,20 +18,20 @@ TEXT = Config(
 THEORY = Theory(
     name="low_rank",
     Config=Config,
-    problem=problem,
-    sample=sample,
-    init=init,
-    loss=loss,
-    gradient=gradient,
-    algorithms=ALGORITHMS,
-    metrics=metrics,
-    analyses=analyses,
-    dims=DIMS,
-    coords=coords,
-    predict=predict,
-    assumptions=assumptions,
-    checks=CHECKS,
-    examples=EXAMPLES,
+    problem=data.problem,
+    sample=data.sample,
+    init=model.init,
+    loss=model.loss,
+    gradient=calculus.gradient,
+    algorithms=training.ALGORITHMS,
+    metrics=predictions.metrics,
+    analyses=predictions.analyses,
+    dims=predictions.DIMS,
+    coords=predictions.coords,
+    predict=predictions.predict,
+    assumptions=predictions.assumptions,
+    checks=checks.CHECKS,
+    examples=checks.EXAMPLES,
 )
 
 
@@ -53,45 +45,3 @@ def text_theory(source: Any = None) -> Theory:
         checks=(),
         examples=(TEXT,),
     )
-
-
-__all__ = [
-    "P1",
-    "P1P",
-    "S1",
-    "S1P",
-    "TEXT",
-    "THEORY",
-    "Batch",
-    "Config",
-    "Forward",
-    "G",
-    "Params",
-    "Problem",
-    "analyses",
-    "assumptions",
-    "change",
-    "coords",
-    "curves",
-    "dead_fraction",
-    "first_step",
-    "forward",
-    "gap_rank",
-    "gradient",
-    "head_loss",
-    "init",
-    "initial",
-    "length",
-    "loss",
-    "metrics",
-    "predict",
-    "problem",
-    "projections",
-    "ranks",
-    "relevant_share",
-    "sample",
-    "singular_values",
-    "small_fraction",
-    "text_theory",
-    "truncation",
-]

@@ -1,4 +1,6 @@
-"""Closed gradients. With g = dL/dF (n, K), all sums over samples, p_l the attention row of query l and X the layer's input:
+"""Closed gradients, and the conservation laws of their flow.
+
+With g = dL/dF (n, K), all sums over samples, p_l the attention row of query l and X the layer's input:
 
     G_l = (1[l in S]/|S|) sum_k g_k a_(l),k o 1[h_l > 0],   D_l = W_O^T G_l = dL/dv_l
     dW_O = sum_l G_l v_l^T,   dW_V^h = sum_l D_l (X p_l^h)^T,   e_l^h = (diag p_l - p_l p_l^T) X^T W_V^hT D_l
@@ -14,7 +16,7 @@ from jaxtyping import Array, Float
 
 from jaxtheory.core.attention import softmax_vjp
 from jaxtheory.theories.low_rank import model
-from jaxtheory.theories.low_rank.model import Batch, Config, Forward, Params, Problem
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 
 def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, "n K"]:
@@ -40,12 +42,7 @@ def neuron_gradient(g: Float[Array, "n K"], hidden: Float[Array, "n L m"], probl
 def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """The gradient of `model.loss` in W_Q, W_K, W_V, W_O (top of this file)."""
     seen = model.forward(params, batch.tokens, problem, config)
-    return pull_back(slope(seen.F, batch, config), seen, params, problem, config)
-
-
-def pull_back(g: Float[Array, "n K"], seen: Forward, params: Params, problem: Problem, config: Config) -> Params:
-    """The gradient of sum_n <g_n, F(X_n)> in the parameters."""
-    G = neuron_gradient(g, seen.hidden, problem, config)
+    G = neuron_gradient(slope(seen.F, batch, config), seen.hidden, problem, config)
     dO = jnp.einsum("blm,bla->ma", G, seen.values)
     D = G @ params.output
     dQ, dK, dV = [], [], []
@@ -67,3 +64,22 @@ def pull_back(g: Float[Array, "n K"], seen: Forward, params: Params, problem: Pr
             )
     stacked = lambda several: jnp.stack(several[::-1])
     return Params(stacked(dQ), stacked(dK), stacked(dV), dO)
+
+
+def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Array, " law"]:
+    """|change of a difference of Gram matrices| over the sum of both |changes|: zero under gradient flow, O(eta) otherwise; 0 at the start.
+
+    QK: W_Q W_Q^T - W_K W_K^T of every head; VO: sum_h W_V W_V^T of the last layer - W_O^T W_O.
+    """
+    start = model.initial(problem, config)
+
+    def grams(p: Params) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        V = jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])
+        return (p.query @ p.query.mT, p.key @ p.key.mT), (V, p.output.T @ p.output)
+
+    size = lambda x: jnp.sqrt(jnp.sum(x**2))
+    found = []
+    for (a, b), (a0, b0) in zip(grams(params), grams(start), strict=True):
+        moved, total = size((a - a0) - (b - b0)), size(a - a0) + size(b - b0)
+        found.append(moved / jnp.where(total > 0, total, 1))
+    return jnp.stack(found)

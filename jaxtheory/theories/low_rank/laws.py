@@ -5,8 +5,9 @@ from jax.scipy.special import gammaln
 from jax.scipy.stats import norm as normal
 from jaxtyping import Array, Float
 
-from jaxtheory.theories.low_rank import analyses, calculus, model
-from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem, indices
+from jaxtheory.core.positions import indices
+from jaxtheory.theories.low_rank import calculus, data, model
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 KAPPA = 1.05  # of the law of the small set, fitted on one setting
 
@@ -33,7 +34,7 @@ def relevant_share(config: Config) -> Float[Array, ""]:
 
 def carried_means(problem: Problem, config: Config) -> Float[Array, "C ma"]:
     """Class means as W_V(0) carries them, over its scale."""
-    return analyses.embed(analyses.class_means(problem, config), config.value_dim.cap)
+    return model.embed(data.class_means(problem, config), config.value_dim.cap)
 
 
 def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:

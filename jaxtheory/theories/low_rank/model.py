@@ -26,6 +26,7 @@ from jaxtyping import Array, Float, Int
 from jaxtheory.core import attention
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import InputError, Size, evaluation, size, static, traced
+from jaxtheory.core.positions import indices
 
 
 class Config(fields.Config):
@@ -148,11 +149,6 @@ class Forward(NamedTuple):
 # Sizes
 
 
-def indices(n: int) -> Int[Array, " n"]:
-    """0..n-1 in int32, the type of labels and traced sizes whatever the float type."""
-    return jnp.arange(n, dtype=jnp.int32)
-
-
 def rounded(x: Array) -> Array:
     """The number as it is, behind a clip: a compiler neither reorders products nor fuses a product into a sum across it.
 
@@ -186,7 +182,7 @@ def query_weights(config: Config) -> Float[Array, " L"]:
 
 
 def matrix_names(config: Config) -> list[str]:
-    """WQ, WK, WV, WO, with .l and .h from 1 where there are several layers and heads; the order of `matrices`."""
+    """WQ, WK, WV, WO, with .l and .h from 1 where there are several layers and heads; the order of `analyses.ranks.matrices`."""
     layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""
     head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""
     each = [layer(i) + head(j) for i in range(config.num_layers) for j in range(config.num_heads)]
@@ -211,6 +207,12 @@ def initial(problem: Problem, config: Config) -> Params:
     heads = jnp.broadcast_to(diagonal[None], (H, *diagonal.shape))
     start = Params(stacked(delta * rows), stacked(delta * rows), stacked(heads), config.output_scale * problem.normal)
     return jax.tree.map(rounded, start)
+
+
+def embed(U: Float[Array, "M d"], n: int) -> Float[Array, "M n"]:
+    """Patterns as rows of n coordinates, the way diag(delta) carries them to queries and values: cut off or filled with zeros."""
+    M, d = U.shape
+    return jnp.zeros((M, n), U.dtype).at[:, : min(n, d)].set(U[:, : min(n, d)])
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:
@@ -248,14 +250,9 @@ def forward(params: Params, tokens: Float[Array, "n L d"], problem: Problem, con
         v = jnp.einsum("bhle,hae->bla", jnp.einsum("bhlj,bje->bhle", p, X), params.value[layer])
         queries, keys, maps = [*queries, q], [*keys, k], [*maps, p]
         if layer + 1 < config.num_layers:
-            inputs.append(X + at_positions(v, L))
+            inputs.append(X + (v if L.value is None else jnp.where(L.mask()[None, :, None], v, 0)))
     hidden = v @ params.output.T
     return Forward(tuple(inputs), tuple(queries), tuple(keys), tuple(maps), v, hidden, read_out(hidden, problem, config))
-
-
-def at_positions(values: Float[Array, "n L a"], L: Size) -> Float[Array, "n L a"]:
-    """Zero at positions beyond L."""
-    return values if L.value is None else jnp.where(L.mask()[None, :, None], values, 0)
 
 
 def read_out(hidden: Float[Array, "n L m"], problem: Problem, config: Config) -> Float[Array, "n K"]:

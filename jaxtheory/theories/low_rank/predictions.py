@@ -2,13 +2,12 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Int
 
-from jaxtheory.theories.low_rank import analyses as look
-from jaxtheory.theories.low_rank import laws, model, pruning
+from jaxtheory.theories.low_rank import calculus, laws, model
+from jaxtheory.theories.low_rank.analyses import attention, neurons, pruning, ranks
 from jaxtheory.theories.low_rank.model import Config, Params, Problem
 
-SMALL = 0.33  # a change is small below this share of the 95 % quantile
 LAWS = ("QK", "VO")
 
 DIMS = {
@@ -37,64 +36,16 @@ def coords(config: Config) -> dict:
     """Labels of the dimensions; indices of neurons and patterns count from 0."""
     return {
         "matrix": tuple(model.matrix_names(config)),
-        "index": tuple(range(1, look.full_rank(config) + 1)),
-        "rank": tuple(range(1, look.full_rank(config) + 1)),
+        "index": tuple(range(1, ranks.full_rank(config) + 1)),
+        "rank": tuple(range(1, ranks.full_rank(config) + 1)),
         "law": LAWS,
         "projection": ("WQ", "WK", "WV"),
         "cut": ("WQ", "WK", "WV", "WO"),
         "rate": pruning.RATES,
         "order": pruning.ORDERS,
         "removed_heads": tuple(range(config.num_heads + 1)),
-        "value_rate": look.VALUE_RATES,
+        "value_rate": attention.VALUE_RATES,
     }
-
-
-# Along training
-
-
-def small_set(norms: Float[Array, " m"], config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Where the largest ratio of consecutive sorted norms lies, as a share of neurons, and that ratio; inside ranks 10 % to 90 %."""
-    m = config.num_neurons
-    s = jnp.sort(jnp.where(m.mask(), norms, jnp.inf))
-    place = 1 + model.indices(m.cap)
-    inside = (10 * place >= m.n) & (10 * place <= 9 * m.n)
-    following = jnp.append(s[1:], jnp.inf)
-    ratio = jnp.where(inside, jnp.where(s > 0, following / jnp.maximum(s, jnp.finfo(s.dtype).tiny), 1), 0)
-    best = jnp.argmax(ratio)
-    return jnp.where(ratio[best] > 0, place[best].astype(s.dtype) / m.real, 0), ratio[best]
-
-
-def small_changes(norms: Float[Array, " m"], config: Config) -> Float[Array, ""]:
-    """The share of neurons with |o_i - o_i(0)| below .33 of its 95 % quantile, the ceil(.95 m)-th smallest."""
-    m = config.num_neurons
-    s = jnp.sort(jnp.where(m.mask(), norms, jnp.inf))
-    top = jnp.take(s, (95 * m.n + 99) // 100 - 1)
-    return jnp.sum(m.mask() & (norms < SMALL * top)).astype(s.dtype) / m.real
-
-
-def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Array, " law"]:
-    """|change of a difference of Gram matrices| over the sum of both |changes|: zero under gradient flow, O(eta) otherwise; 0 at the start.
-
-    QK: W_Q W_Q^T - W_K W_K^T of every head; VO: sum_h W_V W_V^T of the last layer - W_O^T W_O.
-    """
-    start = model.initial(problem, config)
-
-    def grams(p: Params) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        V = jnp.einsum("had,hbd->ab", p.value[-1], p.value[-1])
-        return (p.query @ p.query.mT, p.key @ p.key.mT), (V, p.output.T @ p.output)
-
-    size = lambda x: jnp.sqrt(jnp.sum(x**2))
-    found = []
-    for (a, b), (a0, b0) in zip(grams(params), grams(start), strict=True):
-        moved, total = size((a - a0) - (b - b0)), size(a - a0) + size(b - b0)
-        found.append(moved / jnp.where(total > 0, total, 1))
-    return jnp.stack(found)
-
-
-def dead(params: Params, problem: Problem, config: Config) -> Bool[Array, " m"]:
-    """Neurons inactive on the mean token of every class."""
-    alive = (look.activity(params, problem, config) > 0) & config.num_classes.mask()[:, None]
-    return ~jnp.any(alive, axis=0) & config.num_neurons.mask()
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
@@ -110,22 +61,22 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     small_fraction, small_ratio the largest gap in the sorted |o_i|: the share of neurons below it, and its ratio
     small_changes               share of neurons with |Delta o_i| below .33 of its 95 % quantile
     """
-    loss, error, every, own = look.evaluate(params, problem, config)
+    loss, error, every, own = attention.evaluate(params, problem, config)
     delta = model.change(params, problem, config)
-    s = look.singular_values(delta, config)
-    share, ratio = small_set(pruning.norms(params.output), config)
+    s = ranks.singular_values(delta, config)
+    share, ratio = neurons.small_set(pruning.norms(params.output), config)
     return {
         "loss": loss,
         "error": error,
         "relevant_attention": every,
         "relevant_query_attention": own,
         "singular_values": s,
-        "gap_rank": look.gap_rank(s, look.rank_limit(config)).astype(s.dtype),
-        "balance_drift": balance_drift(params, problem, config),
-        "dead_neurons": jnp.sum(dead(params, problem, config)).astype(s.dtype) / config.num_neurons.real,
+        "gap_rank": ranks.gap_rank(s, ranks.rank_limit(config)).astype(s.dtype),
+        "balance_drift": calculus.balance_drift(params, problem, config),
+        "dead_neurons": jnp.sum(neurons.dead(params, problem, config)).astype(s.dtype) / config.num_neurons.real,
         "small_fraction": share,
         "small_ratio": ratio,
-        "small_changes": small_changes(pruning.norms(delta.output), config),
+        "small_changes": neurons.small_changes(pruning.norms(delta.output), config),
     }
 
 
@@ -142,21 +93,18 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     return {
         "neuron_norms": pruning.norms(params.output),
         "neuron_changes": pruning.norms(model.change(params, problem, config).output),
-        "neuron_class": jnp.where(config.num_neurons.mask(), look.own_class(problem, config), 0).astype(params.output.dtype),
-        "neuron_start": look.activity(model.initial(problem, config), problem, config),
-        "projections": look.projections(params, problem, config),
-        "neuron_projections": look.neuron_projections(params, problem, config),
+        "neuron_class": jnp.where(config.num_neurons.mask(), neurons.own_class(problem, config), 0).astype(params.output.dtype),
+        "neuron_start": neurons.activity(model.initial(problem, config), problem, config),
+        "projections": neurons.projections(params, problem, config),
+        "neuron_projections": neurons.neuron_projections(params, problem, config),
         "pruned_loss": pruning.curves(params, problem, config),
-        "head_pruned_loss": look.head_loss(params, problem, config),
-        "value_pruned_loss": look.value_loss(params, problem, config),
-        **look.truncation(params, problem, config),
+        "head_pruned_loss": attention.head_loss(params, problem, config),
+        "value_pruned_loss": attention.value_loss(params, problem, config),
+        **ranks.truncation(params, problem, config),
     }
 
 
-# What the theory says
-
-
-def predict(problem: Problem, config: Config, steps: np.ndarray) -> dict[str, Array]:
+def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]) -> dict[str, Array]:
     """Curves at the given steps.
 
     relevant_attention: uniform     alpha*, the attention of the start and of a run whose attention does not learn

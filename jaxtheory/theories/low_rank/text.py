@@ -3,6 +3,8 @@
 A source is a pair of folders, or a file with lines label<TAB>text of two labels; without one, the packages asyncio and email of the running
 Python. Windows start anywhere in the first four fifths of a class's bytes for training, in the last fifth for testing. Of the fields of the
 data law only the sizes count: L, N and Nt. Nothing of the pattern theory is predicted.
+
+Part of the data law, this file stands beside `data`: it may import `model` and `data`, and nothing that comes after them.
 """
 
 import functools
@@ -18,7 +20,8 @@ from jaxtyping import Array
 
 from jaxtheory.core import draws
 from jaxtheory.core.config import InputError, Size
-from jaxtheory.theories.low_rank import model, task
+from jaxtheory.core.positions import indices
+from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Problem
 
 Corpus = tuple[np.ndarray, np.ndarray]  # bytes of each class
@@ -107,8 +110,7 @@ def problem_of(corpus: Corpus | None = None) -> Callable[[Array, Config], Proble
         vectors = draws.normal(for_vectors, 256, d) / jnp.sqrt(jnp.asarray(d.real, float))
 
         def windows(key: Array, n: Size | int, low: float, high: float) -> Batch:
-            n = Size.wrap(n)
-            label = model.indices(n.cap) % 2
+            label = indices(n.cap) % 2
             share = draws.uniform(key, n)
             at = jnp.arange(L.cap)[None, :]
             found = []
@@ -119,10 +121,10 @@ def problem_of(corpus: Corpus | None = None) -> Callable[[Array, Config], Proble
             chosen = jnp.where(label[:, None] == 0, found[0], found[1])
             tokens = draws.masked(vectors[chosen.astype(jnp.int32)], n, L)
             pattern = jnp.full((n.cap, L.cap), config.num_patterns.cap, jnp.int32)
-            return Batch(tokens, label, pattern, task.weights(n))
+            return Batch(tokens, label, pattern, n.weights())
 
         train = windows(for_train, config.num_samples, 0.0, TRAIN)
         test = windows(for_test, config.num_test, TRAIN, 1.0)
-        return Problem(train, test, task.patterns(config), *task.start(for_model, config))
+        return Problem(train, test, data.patterns(config), *data.start(for_model, config))
 
     return problem

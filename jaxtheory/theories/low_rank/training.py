@@ -31,11 +31,6 @@ def descended(state: State, gradient: State, config: Config) -> State:
     return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, gradient)
 
 
-def shown(state: Params, _problem: Problem, _config: Config) -> Params:
-    """The state is the parameters."""
-    return state
-
-
 # LoRA
 
 
@@ -67,4 +62,4 @@ def lora_step(_key: Array, _t: Array, state: Factors, batch: Batch, problem: Pro
     return descended(state, factor_gradient(state, batch, problem, config), config)
 
 
-ALGORITHMS = {"sgd": Algorithm(model.init, step, shown), "lora": Algorithm(init_lora, lora_step, merged)}
+ALGORITHMS = {"sgd": Algorithm(model.init, step), "lora": Algorithm(init_lora, lora_step, merged)}

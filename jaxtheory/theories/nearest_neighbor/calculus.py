@@ -15,7 +15,7 @@ from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
 
 
-def logit_gradient(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, "B N+1"]:
+def logit_gradient(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, "B tokens"]:
     """g, the gradient of half a squared error in the logits, per prompt. Source: derived."""
     averaged = prompts.y is None
     e = s[:, :-1] - model.at_nearest(prompts).astype(s.dtype) if averaged else model.deviation(s, prompts)[:, None] * prompts.y
@@ -60,3 +60,18 @@ def rates(config: Config) -> Reduced:
     """
     eta = jnp.asarray(config.learning_rate, float)
     return Reduced(eta / config.dimension.real, eta)
+
+
+def off_structure(params: Params, config: Config) -> dict[str, Float[Array, ""]]:
+    """|W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11 / d and xi2 = -W_33; the largest entry off the diagonal; max - min of diag W_11.
+
+    0 for the two-parameter form.
+    """
+    if not isinstance(params, Full):
+        return dict.fromkeys(("off_structure", "off_diagonal", "diagonal_spread"), jnp.zeros_like(params.xi1))
+    W, inside = params.W, config.dimension.mask()
+    rest = W - lift(reduce(params, config), config).W
+    diagonal = jnp.diag(W)[:-2]
+    spread = jnp.max(jnp.where(inside, diagonal, -jnp.inf)) - jnp.min(jnp.where(inside, diagonal, jnp.inf))
+    off = jnp.sqrt(jnp.sum(rest**2))
+    return {"off_structure": off, "off_diagonal": jnp.max(jnp.abs(W - jnp.diag(jnp.diag(W)))), "diagonal_spread": spread}

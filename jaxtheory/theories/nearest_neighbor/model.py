@@ -21,13 +21,13 @@ appendix B).
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import attention, draws
+from jaxtheory.core import attention
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, evaluation, size, static, traced
+from jaxtheory.core.positions import indices
 
 
 class Config(fields.Config):
@@ -79,96 +79,14 @@ class Full(NamedTuple):
 Params = Reduced | Full
 
 
-# Prompts
-
-
 def inner(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:
     """<a, b> along the last axis."""
     return jnp.sum(a * b, axis=-1)
 
 
-def closest(t: Float[Array, "B N"], config: Config) -> Int[Array, " B"]:
-    """i* = argmax_i t_i, the smallest index where there are several."""
-    return jnp.argmax(jnp.where(config.context.mask()[None, :], t, -jnp.inf), axis=1).astype(jnp.int32)
-
-
-def uniform_weights(count: Size | int) -> Float[Array, " B"]:
-    """1/B, zero on padded rows."""
-    count = Size.wrap(count)
-    return jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0)
-
-
-def larger(n: Size | int) -> Size:
-    """n + 1."""
-    n = Size.wrap(n)
-    return Size(n.cap + 1, None if n.value is None else n.value + 1)
-
-
-def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool = True) -> Prompts:
-    """Prompts with examples and query independent and uniform on the sphere; labels independent, +-1 for `rademacher`, else N(0, 1).
-
-    Point i = 0 is the query, a label comes before the d coordinates of its example.
-    """
-    d = config.dimension
-    points = draws.normal(key, count, larger(config.context), larger(d) if labelled else d)
-    y: Any = points[:, 1:, 0] if labelled else None
-    x = points[:, :, 1:] if labelled else points
-    return make_prompts(*_normalised(x), jnp.sign(y) if labelled and config.labels == "rademacher" else y, count, config)
-
-
-def _normalised(points: Float[Array, "B N+1 d"]) -> tuple[Float[Array, "B N d"], Float[Array, "B d"]]:
-    """Examples and query at unit length; zero stays."""
-    length = jnp.sqrt(inner(points, points))[..., None]
-    points = points / jnp.where(length > 0, length, 1)
-    return points[:, 1:], points[:, 0]
-
-
-def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) -> Prompts:
-    """Prompts of given examples, queries and labels."""
-    t = inner(x, q[:, None, :])
-    return Prompts(x, q, t, closest(t, config), y, uniform_weights(count))
-
-
-def at_example(prompts: Prompts) -> Prompts:
-    """The same examples with x_1 as query: by exchangeability as good as any."""
-    t = inner(prompts.x, prompts.x[:, :1]).at[:, 0].set((prompts.weight > 0).astype(prompts.t.dtype))
-    return prompts._replace(q=prompts.x[:, 0], t=t, nearest=jnp.zeros_like(prompts.nearest))
-
-
-def problem(key: Array, config: Config) -> Problem:
-    """B training and M test prompts, and the test prompts at an example."""
-    train, test = jax.random.split(key)
-    shown = draw_prompts(test, config.num_test, config)
-    return Problem(draw_prompts(train, config.num_prompts, config, config.labels != "averaged"), shown, at_example(shown))
-
-
-def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
-    """The fixed training prompts: full-batch gradient descent."""
-    return problem.train
-
-
-def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Prompts:
-    """Every x_j, j != i*, with |x_j - q|^2 <= delta replaced by -x_j. Source: appendix B, at second hand.
-
-    With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a flipped example may lie nearer than delta.
-    """
-    near = (2 - 2 * prompts.t <= delta) & ~at_nearest(prompts) & config.context.mask()[None, :]
-    x = None if prompts.x is None else jnp.where(near[:, :, None], -prompts.x, prompts.x)
-    return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
-
-
-def relabelled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
-    """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are delta farther than the nearest, or more.
-
-    Source: the condition of the theorem on distribution shift; this way to meet it is ours.
-    """
-    best = picked(prompts.t, prompts)[:, None]
-    return prompts._replace(y=jnp.where(2 * (best - prompts.t) < delta, picked(prompts.y, prompts)[:, None], prompts.y))
-
-
 def at_nearest(prompts: Prompts) -> Bool[Array, "B N"]:
     """Whether i = i*."""
-    return jnp.arange(prompts.t.shape[1], dtype=jnp.int32)[None, :] == prompts.nearest[:, None]
+    return indices(prompts.t.shape[1])[None, :] == prompts.nearest[:, None]
 
 
 def picked(values: Float[Array, "B N"], prompts: Prompts) -> Float[Array, " B"]:
@@ -176,15 +94,12 @@ def picked(values: Float[Array, "B N"], prompts: Prompts) -> Float[Array, " B"]:
     return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=1)
 
 
-# The layer
-
-
 def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
     """xi1 = xi0, xi2 = sigma."""
     return Reduced(jnp.asarray(config.initial_alignment, float), jnp.asarray(config.mask, float))
 
 
-def logits(params: Params, prompts: Prompts) -> Float[Array, "B N+1"]:
+def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
     """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W stays 0.
 
     xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
@@ -200,18 +115,18 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "B N+1"]:
     return jnp.concatenate([z, (inner(prompts.q, m[:, :d]) + m[:, d + 1])[:, None]], axis=1)
 
 
-def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B N+1"]:
+def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B tokens"]:
     """s = softmax of the logits, the query last."""
     return attention.softmax(logits(params, prompts), jnp.append(config.context.mask(), True)[None, :])
 
 
-def deviation(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, " B"]:
+def deviation(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
     """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where s* is near 1."""
     best = picked(prompts.y, prompts)
     return jnp.sum(s[:, :-1] * (prompts.y - best[:, None]), axis=1) - s[:, -1] * best
 
 
-def squared_errors(s: Float[Array, "B N+1"], prompts: Prompts) -> Float[Array, " B"]:
+def squared_errors(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
     """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*} s_i + s_q)^2."""
     if prompts.y is not None:
         return deviation(s, prompts) ** 2

@@ -1,63 +1,14 @@
-"""What is measured along training, the bounds under distribution shift, and what the theory says."""
+"""What is measured along training, and what the theory says about it."""
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.theories.nearest_neighbor import calculus, model, population
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
+from jaxtheory.theories.nearest_neighbor import calculus, data, model
+from jaxtheory.theories.nearest_neighbor.laws import bounds, population
+from jaxtheory.theories.nearest_neighbor.model import Config, Params, Problem, Reduced
 
 RATIO_CAP = 1e12
-
-
-# Bounds under shift
-
-
-def bound(params: Params, prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Float[Array, " B"]:
-    """|f - y_{i*}| <= 2 R N exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) with R = max |y_i| and t* = <x_{i*}, q>, per prompt
-
-    whose examples of another label are delta farther from q than the nearest, or more, in squared distance; xi1 >= 0.
-    Source: derived; the source's form is `early_bound`.
-    """
-    xi1, xi2 = calculus.reduce(params, config)
-    R = jnp.max(jnp.where(config.context.mask()[None, :], jnp.abs(prompts.y), 0), axis=1)
-    away = 2 * config.context.real * jnp.exp(-xi1 * jnp.asarray(delta) / 2)
-    return R * (away + jnp.exp(-(xi2 - xi1 * (1 - model.picked(prompts.t, prompts)))))
-
-
-def early_bound(params: Params, prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Float[Array, " B"]:
-    """The same at t* = 1, R (2 N exp(-xi1 delta / 2) + exp(-xi2)): true for q = x_{i*} only. Source: reconstructed."""
-    return bound(params, prompts._replace(t=jnp.ones_like(prompts.t)), delta, config)
-
-
-def shift_bound(params: Params, delta: Float[Array, ""] | float, config: Config) -> Float[Array, ""]:
-    """E_y (f - y_{i*})^2 <= 2 (1 - s*)^2 <= 2 ((N - 1) exp(-xi1 delta / 2) + exp(-xi2))^2 where q = x_{i*}, at most 2. Source: derived."""
-    xi1, xi2 = calculus.reduce(params, config)
-    missed = (config.context.real - 1) * jnp.exp(-xi1 * jnp.asarray(delta) / 2) + jnp.exp(-xi2)
-    return 2 * jnp.minimum(missed, 1) ** 2
-
-
-def flipped_separation(config: Config) -> Float[Array, ""]:
-    """By how much `model.flipped` separates the others from q = x_{i*}: min(delta, 4 - delta)."""
-    delta = jnp.asarray(config.separation, float)
-    return jnp.minimum(delta, 4 - delta)
-
-
-# Along training
-
-
-def off_structure(params: Params, config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-    """|W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11 / d and xi2 = -W_33; the largest entry off the diagonal; max - min of diag W_11.
-
-    0 for the two-parameter form.
-    """
-    if not isinstance(params, Full):
-        zero = jnp.zeros_like(params.xi1)
-        return zero, zero, zero
-    W, inside = params.W, config.dimension.mask()
-    rest = W - calculus.lift(calculus.reduce(params, config), config).W
-    diagonal = jnp.diag(W)[:-2]
-    spread = jnp.max(jnp.where(inside, diagonal, -jnp.inf)) - jnp.min(jnp.where(inside, diagonal, jnp.inf))
-    return jnp.sqrt(jnp.sum(rest**2)), jnp.max(jnp.abs(W - jnp.diag(jnp.diag(W)))), spread
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
@@ -70,12 +21,12 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     nearest_attention    mean s* on the test prompts; query_attention mean s_q, query_logit mean h_q^T W h_q
     agreement            share of test prompts on which f has the sign of exact one-nearest-neighbour prediction; labels +-1 where averaged
     shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped; shift_bound its bound
-    separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta (`model.relabelled`)
+    separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta (`data.relabelled`)
     bound_ratio          largest |f - y_{i*}| / bound on both of these; early_bound_ratio against the printed bound, on the second
     """
     xi1, xi2 = calculus.reduce(params, config)
     delta, test = config.separation, problem.test
-    flipped, separated = model.flipped(problem.shift, delta, config), model.relabelled(test, delta)
+    flipped, separated = data.flipped(problem.shift, delta, config), data.relabelled(test, delta)
     blind = (lambda prompts: prompts._replace(y=None)) if config.labels == "averaged" else (lambda prompts: prompts)
     s, at_flipped, at_separated = (model.attend(params, blind(prompts), config) for prompts in (test, flipped, separated))
     mean = lambda values: jnp.sum(test.weight * values)
@@ -83,28 +34,26 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     flipped_error = jnp.abs(model.deviation(at_flipped, flipped))
     labels = jnp.sign(test.y) if config.labels == "averaged" else test.y
     same_sign = jnp.sign(jnp.sum(s[:, :-1] * labels, axis=1)) == jnp.sign(model.picked(labels, test))
-    structure = off_structure(params, config)
+    structure = calculus.off_structure(params, config)
     return {
         "loss": model.loss(params, problem.train, problem, config),
         "test_loss": mean(model.squared_errors(s, blind(test))) / 2,
         "population_loss": population.loss(Reduced(xi1, xi2), config),
         "xi1": xi1,
         "xi2": xi2,
-        "off_structure": structure[0],
-        "off_diagonal": structure[1],
-        "diagonal_spread": structure[2],
+        **structure,
         "nearest_attention": mean(model.picked(s[:, :-1], test)),
         "query_attention": mean(s[:, -1]),
         "query_logit": mean(model.logits(params, blind(test))[:, -1]),
         "agreement": mean(same_sign.astype(s.dtype)),
         "shift_error": mean(model.squared_errors(at_flipped, blind(flipped))),
-        "shift_bound": shift_bound(params, flipped_separation(config), config),
+        "shift_bound": bounds.shift_bound(params, bounds.flipped_separation(config), config),
         "separated_error": mean(error**2),
         "bound_ratio": jnp.maximum(
-            ratio(flipped_error, bound(params, flipped, flipped_separation(config), config)),
-            ratio(error, bound(params, separated, delta, config)),
+            ratio(flipped_error, bounds.bound(params, flipped, bounds.flipped_separation(config), config)),
+            ratio(error, bounds.bound(params, separated, delta, config)),
         ),
-        "early_bound_ratio": ratio(error, early_bound(params, separated, delta, config)),
+        "early_bound_ratio": ratio(error, bounds.early_bound(params, separated, delta, config)),
     }
 
 
@@ -113,10 +62,7 @@ def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array
     return jnp.max(jnp.where(values > 0, jnp.minimum(values / jnp.where(limits > 0, limits, values / RATIO_CAP), RATIO_CAP), 0))
 
 
-# What the theory says
-
-
-def predict(_problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
     """Curves at the given steps, for large t:
 
     xi1, loss, test_loss: law           t^(1/3) and t^(-1/3) with their constants (`population.power_laws`)

@@ -9,8 +9,9 @@ online       (xi1, xi2) on fresh prompts per step, drawn as inner products
 import jax
 from jaxtyping import Array, Int
 
-from jaxtheory.core.theory import Algorithm
-from jaxtheory.theories.nearest_neighbor import calculus, model, population
+from jaxtheory.core.theory import Algorithm, nothing
+from jaxtheory.theories.nearest_neighbor import calculus, data, model
+from jaxtheory.theories.nearest_neighbor.laws import population
 from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
 
 
@@ -39,19 +40,9 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Full:
     return calculus.lift(model.init(key, problem, config), config)
 
 
-def shown(state: Params, _problem: Problem, _config: Config) -> Params:
-    """The state is the parameters."""
-    return state
-
-
-def nothing(_key: Array, _problem: Problem, _config: Config) -> tuple:
-    """No prompts."""
-    return ()
-
-
 ALGORITHMS = {
-    "reduced": Algorithm(model.init, step, shown),
-    "literal": Algorithm(init_literal, literal_step, shown),
-    "population": Algorithm(model.init, population_step, shown, nothing),
-    "online": Algorithm(model.init, step, shown, population.fresh),
+    "reduced": Algorithm(model.init, step),
+    "literal": Algorithm(init_literal, literal_step),
+    "population": Algorithm(model.init, population_step, sample=nothing),
+    "online": Algorithm(model.init, step, sample=data.fresh),
 }

@@ -1,46 +1,19 @@
 """Runs: gradient descent and its reduction, both stages in one run or by start=, and what the planner does with D."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxtheory
 from jaxtheory.core.draws import run_key
-from jaxtheory.theories.group_sparse import THEORY, Config, Linear, init, metrics, problem
+from jaxtheory.theories.group_sparse import THEORY, Config
 
 KEY = run_key(0, 0)
 SMALL = Config(group_dim=2, num_groups=3, num_samples=60, downstream_samples=20)
-draw, measure = jax.jit(problem), jax.jit(metrics)
 
 
 def run(config, **options):
     return jaxtheory.simulate(THEORY, config, KEY, dtype="float64", **options)
-
-
-def test_metrics_at_the_zero_start():
-    data = draw(KEY, SMALL)
-    for params in (init(KEY, data, SMALL), Linear(jnp.zeros((2, 3)))):
-        found = measure(params, data, SMALL)
-        assert all(np.isfinite(v) for v in found.values())
-        assert found["value_cosine"] == found["value_norm_ratio"] == found["off_structure"] == 0
-        np.testing.assert_allclose(
-            [found["loss"], found["relevant_attention"], found["relevant_attention_worst"]], [np.log(2), 1 / 3, 1 / 3]
-        )
-
-
-def test_a_perfect_layer_and_a_perfect_linear_predictor():
-    data = draw(KEY, SMALL)
-    beta = 50.0 * data.downstream_truth[:, None] * jnp.asarray([[0.0, 1.0, 0.0]])
-    found = measure(Linear(beta), data, SMALL)
-    np.testing.assert_allclose(
-        [found[n] for n in ("accuracy", "relevant_attention_worst", "value_cosine", "value_norm_ratio")], 1, rtol=1e-12
-    )
-    start = init(KEY, data, SMALL)
-    scores = jnp.zeros((3, 3)).at[1].set(40.0)  # all queries on group 2
-    P = jnp.sin(jnp.pi / 4 * jnp.outer(jnp.arange(1.0, 4), jnp.arange(1.0, 4)))
-    found = measure(start._replace(v1=50.0 * data.truth, W22=P @ scores @ P / 4), data, SMALL)
-    np.testing.assert_allclose([found[n] for n in ("accuracy", "relevant_attention_worst", "value_cosine")], 1, rtol=1e-12)
 
 
 def test_a_large_sample_follows_the_six_numbers_and_the_selected_run():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxtheory
-from jaxtheory.theories.low_rank import THEORY, Config, curves, gap_rank, problem, singular_values
+from jaxtheory.theories.low_rank import THEORY, Config, analyses, data
 
 KEY = jaxtheory.run_key(0, 1)
 SMALL = Config(
@@ -51,34 +51,15 @@ def test_a_large_step_is_flagged_as_diverged():
     for rate in (1e3, 1e6):
         found = run("sgd", SMALL.replace(learning_rate=rate), dtype="float32")
         assert found.diverged_at is not None and np.isnan(found.metrics["loss"][-1])
-    bad = jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), THEORY.init(KEY, problem(KEY, SMALL), SMALL))
-    s = singular_values(bad, SMALL)
-    assert np.isnan(s).all() and gap_rank(s, jnp.full(4, 6, jnp.int32)).shape == (4,)
+    bad = jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), THEORY.init(KEY, data.problem(KEY, SMALL), SMALL))
+    s = analyses.ranks.singular_values(bad, SMALL)
+    assert np.isnan(s).all() and analyses.ranks.gap_rank(s, jnp.full(4, 6, jnp.int32)).shape == (4,)
 
 
 @pytest.mark.parametrize("change", [{"num_neurons": 1}, {"query_dim": 1, "value_dim": 1, "truncation_rank": 1}])
 def test_one_neuron_and_one_dimension_are_sizes_as_others(change):
     found = run("sgd", SMALL.replace(**change), steps=2, record=[0, 2])
     assert found.metrics["gap_rank"][-1][3] == 1 and 0 <= found.metrics["small_fraction"][-1] < 1
-
-
-def test_a_pruned_neuron_stays_pruned():
-    """A zero row has h = 0 exactly: the strict kink gives it no gradient."""
-    made = problem(KEY, SMALL)
-    params = THEORY.init(KEY, made, SMALL)
-    params = params._replace(output=params.output.at[3].set(0))
-    g = THEORY.gradient(params, made.train, made, SMALL).output
-    assert not np.asarray(g[3]).any() and np.asarray(g).any()
-    np.testing.assert_array_equal(jax.grad(THEORY.loss)(params, made.train, made, SMALL).output[3], 0)
-
-
-def test_all_rates_take_three_forward_passes():
-    """Matrix products of the pruning curves: at most those of three passes over the larger data set."""
-    made = jax.eval_shape(problem, KEY, SMALL)
-    params = jax.eval_shape(THEORY.init, KEY, made, SMALL)
-    products = lambda f, *args: str(jax.make_jaxpr(f)(*args)).count("dot_general")
-    one = products(lambda p, m: THEORY.loss(p, m.test, m, SMALL), params, made)
-    assert products(lambda p, m: curves(p, m, SMALL), params, made) <= 3 * one
 
 
 def test_settings_of_one_start_share_their_problem():

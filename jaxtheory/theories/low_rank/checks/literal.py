@@ -60,3 +60,36 @@ def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
     """The mean hinge loss."""
     return hinge(outputs(params, batch, problem, config), batch, config)
+
+
+def without(params: Params, kept: Array) -> Params:
+    """The neurons that are kept, the others zero."""
+    return params._replace(output=params.output * kept[:, None])
+
+
+def places(keys: Array) -> Array:
+    """How many go before each neuron: those of smaller key, or of equal key and earlier."""
+    i = jnp.arange(keys.shape[-1])
+    earlier = (i[None, :] < i[:, None]).reshape((1,) * (keys.ndim - 1) + (i.size, i.size))
+    before = (keys[..., None, :] < keys[..., :, None]) | ((keys[..., None, :] == keys[..., :, None]) & earlier)
+    return jnp.sum(before, axis=-1)
+
+
+def error(params: Params, made: Problem, config: Config) -> Array:
+    """The share of test samples whose class has not the largest output alone."""
+    F, label = outputs(params, made.test, made, config), made.test.label
+    if config.task == "binary":
+        return jnp.mean((F[:, 0] * jnp.where(label == 0, 1, -1).astype(float) <= 0).astype(float))
+    above = jnp.stack([jnp.sum(F[n] >= F[n, label[n]]) for n in range(len(F))])  # itself included
+    return jnp.mean((above > 1).astype(float))
+
+
+def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array, Array]:
+    """Sums query by query: mean over all queries, over relevant queries."""
+    own = (batch.pattern < config.num_relevant_patterns.cap) & (batch.pattern % config.num_classes.cap == batch.label[:, None])
+    every, mine = [], []
+    for n in range(len(batch.label)):
+        per_query = sum(weights[n, h] @ own[n].astype(float) for h in range(config.num_heads)) / config.num_heads
+        every.append(jnp.mean(per_query))
+        mine.append(jnp.sum(jnp.where(own[n], per_query, 0)) / jnp.maximum(jnp.sum(own[n].astype(float)), 1))
+    return jnp.mean(jnp.stack(every)), jnp.mean(jnp.stack(mine))

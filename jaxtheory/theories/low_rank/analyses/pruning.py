@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxtheory.core.positions import indices
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
@@ -51,7 +52,7 @@ def order(score: Float[Array, "*orders m"], config: Config) -> Int[Array, "*orde
 
 def removed(config: Config) -> Int[Array, " rate"]:
     """round(rho m) for each rate, halves up, in integers."""
-    return (2 * model.indices(STEPS + 1) * config.num_neurons.n + STEPS) // (2 * STEPS)
+    return (2 * indices(STEPS + 1) * config.num_neurons.n + STEPS) // (2 * STEPS)
 
 
 def losses_of(f: Float[Array, "n m K"], chosen: Int[Array, " m"], batch: Batch, config: Config) -> Float[Array, " rate"]:

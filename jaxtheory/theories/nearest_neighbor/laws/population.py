@@ -18,10 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import draws
-from jaxtheory.core.config import Size
-from jaxtheory.theories.nearest_neighbor import model
-from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
+from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
 
 ANGLES, SCALES = 112, 80  # nodes in theta and in u: the loss is exact to 1e-12 for xi1 <= 7, 1e-6 at 20, 1e-3 at 40
 RESOLVED = 40.0
@@ -94,28 +91,6 @@ def flow(params: Reduced, config: Config) -> Reduced:
     """(-1/d dL/dxi1, -dL/dxi2): the direction in which gradient descent on W moves (xi1, xi2) per unit of eta."""
     slope = gradient(params, config)
     return Reduced(-slope.xi1 / config.dimension.real, -slope.xi2)
-
-
-# Prompts without examples
-
-
-def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array, "B N"]:
-    """Independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2), from two uniforms: cos(2 pi U) sqrt(1 - V^(2 / (d-2))), d = 2: cos(2 pi U).
-
-    Two coordinates of a point on the sphere have a uniform angle and a squared radius 1 - V^(2 / (d-2)). Source: Ulrich's method.
-    """
-    d, N = config.dimension.real, config.context
-    U, V = (draws.uniform(k, count, N).astype(float) for k in jax.random.split(key))
-    rest = jnp.asarray(d, float) - 2
-    radius = jnp.sqrt(1 - jnp.where(rest > 0, V ** (2 / jnp.where(rest > 0, rest, 1)), 0))
-    return draws.masked(jnp.cos(2 * jnp.pi * U) * radius, Size.wrap(count), N)
-
-
-def fresh(key: Array, _problem: model.Problem, config: Config) -> Prompts:
-    """B new prompts as inner products; their labels are averaged."""
-    B = config.num_prompts
-    t = inner_products(key, B, config)
-    return Prompts(None, None, t, model.closest(t, config), None, model.uniform_weights(B))
 
 
 # How the loss falls

@@ -10,11 +10,13 @@ Source: sections III-A and IV; "the fraction of different patterns the same amon
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import draws
+from jaxtheory.core import draws, linalg
 from jaxtheory.core.config import Size
-from jaxtheory.theories.low_rank.model import Batch, Config, Problem, indices, length, rounded
+from jaxtheory.core.positions import indices
+from jaxtheory.theories.low_rank import model
+from jaxtheory.theories.low_rank.model import Batch, Config, Problem
 
 
 def problem(key: Array, config: Config) -> Problem:
@@ -29,7 +31,7 @@ def start(key: Array, config: Config) -> tuple[Float[Array, "K m T"], Float[Arra
     """Signs of A, W_O(0) / xi, basis of W_Q(0) and W_K(0), order of the neurons."""
     m, d = config.num_neurons, config.dimension
     outputs = config.num_classes if config.task == "multiclass" else Size(1)
-    positions = length(config) if config.output == "per_token" else Size(1)
+    positions = model.length(config) if config.output == "per_token" else Size(1)
     for_signs, for_normal, for_basis, for_order = jax.random.split(key, 4)
     signs = draws.masked(jnp.where(draws.uniform(for_signs, outputs, m, positions) < 0.5, -1, 1), outputs, m, positions)
     return (
@@ -48,8 +50,7 @@ def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
         v = G[i]
         for _ in range(2):
             v = v - (Q @ v) @ Q
-        size = jnp.sqrt(jnp.sum(v**2))
-        return Q.at[i].set(v / jnp.where(size > 0, size, 1))
+        return Q.at[i].set(linalg.unit(v))
 
     G = draws.normal(key, d, d)
     return jax.lax.fori_loop(0, d.n, row, jnp.zeros_like(G))
@@ -75,21 +76,15 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
     kept = jnp.concatenate([n.mask() for n in sizes])
     tokens, label, pattern = jax.vmap(lambda k, i: one_sample(k, i, U, config))(keys, place)
     tokens, label, pattern = (jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern))
-    part = lambda at, n: Batch(tokens[at], label[at], pattern[at], weights(n))
+    part = lambda at, n: Batch(tokens[at], label[at], pattern[at], n.weights())
     return part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
-
-
-def weights(n: Size | int) -> Float[Array, " n"]:
-    """1/n, zero beyond."""
-    n = Size.wrap(n)
-    return jnp.where(n.mask(), 1 / jnp.asarray(n.real, float), 0)
 
 
 def one_sample(
     key: Array, index: Int[Array, ""], U: Float[Array, "M d"], config: Config
 ) -> tuple[Float[Array, "L d"], Int[Array, ""], Int[Array, " L"]]:
     """Tokens (L, d), class and patterns (L,) of one sample; `index` sets the class where labels are balanced."""
-    L, C, R = length(config), config.num_classes, config.num_relevant_patterns
+    L, C, R = model.length(config), config.num_classes, config.num_relevant_patterns
     relevant, both = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
     for_choice, for_place, for_noise = jax.random.split(key, 3)
     u = draws.uniform(for_choice, 4)
@@ -121,8 +116,8 @@ def one_sample(
 def tokens_of(pattern: Int[Array, " L"], z: Float[Array, "L d"], U: Float[Array, "M d"], config: Config) -> Float[Array, "L d"]:
     """mu + sigma z; or the same over its norm; or mu + sigma z / |z|."""
     sigma = jnp.asarray(config.noise, z.dtype)
-    x = U[pattern] + rounded(sigma * (_unit(z) if config.noise_law == "bounded" else rounded(z)))
-    return draws.masked(_unit(x) if config.noise_law == "unit" else x, length(config))
+    x = U[pattern] + model.rounded(sigma * (_unit(z) if config.noise_law == "bounded" else model.rounded(z)))
+    return draws.masked(_unit(x) if config.noise_law == "unit" else x, model.length(config))
 
 
 def _unit(x: Float[Array, "L d"]) -> Float[Array, "L d"]:
@@ -136,4 +131,24 @@ def sample(key: Array, problem: Problem, config: Config) -> Batch:
     B, train = config.batch_size, problem.train
     chosen = draws.distinct(key, config.num_samples, B.cap)
     tokens, label, pattern = (draws.masked(x[chosen], B) for x in (train.tokens, train.label, train.pattern))
-    return Batch(tokens, label, pattern, weights(B))
+    return Batch(tokens, label, pattern, B.weights())
+
+
+def relevant(batch: Batch, config: Config) -> Bool[Array, "n L"]:
+    """Tokens of a pattern of the label's class."""
+    R, C = config.num_relevant_patterns.n, config.num_classes.n
+    shown = model.length(config).mask()[None, :] & (batch.weight > 0)[:, None]
+    return shown & (batch.pattern < R) & (batch.pattern % C == batch.label[:, None])
+
+
+def class_means(problem: Problem, config: Config) -> Float[Array, "C d"]:
+    """m_c: the mean token of class c in exact counts, averaged over the patterns that its samples show."""
+    R, C, M = config.num_relevant_patterns, config.num_classes, config.num_patterns
+    r, c = indices(M.cap)[None, :], indices(C.cap)[:, None]
+    own = ((r < R.n) & (r % C.n == c)).astype(problem.patterns.dtype)
+    count = jnp.maximum(jnp.sum(own, axis=1, keepdims=True), 1)
+    one = own / count  # the pattern of a class, on average
+    others = (jnp.sum(one, axis=0, keepdims=True) - one) / jnp.asarray(C.real - 1, own.dtype)
+    rest = ((r >= R.n) & (r < M.n)).astype(own.dtype)
+    parts = config.num_relevant.real * one + config.num_confusion.real * others + config.num_irrelevant_each.real * rest
+    return jnp.where(C.mask()[:, None], (parts / model.length(config).real) @ problem.patterns, 0)

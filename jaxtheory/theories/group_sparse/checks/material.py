@@ -1,0 +1,56 @@
+"""What checks share: a problem and a layer from one draw, which compiles fast, and on which configs they speak."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.stats import norm
+from jaxtyping import Array, Float
+
+from jaxtheory.core import draws
+from jaxtheory.core.config import Size
+from jaxtheory.theories.group_sparse import calculus, data
+from jaxtheory.theories.group_sparse.model import Config, Params, Problem
+
+PAPER = "arXiv 2504.08638"
+MANY = 4000
+TEST = 8
+
+
+def whole(config: Config) -> bool:
+    """Whether no size is padded."""
+    return all(getattr(config, n).value is None for n in ("group_dim", "num_groups", "num_samples", "downstream_samples"))
+
+
+def small(config: Config) -> bool:
+    """Whether a sample is completed by its symmetries here."""
+    return whole(config) and config.partition == "contiguous" and config.num_samples.cap > 1
+
+
+def case(key: Array, config: Config) -> tuple[Problem, Params]:
+    """A problem, and a layer that is neither flat nor saturated, from one draw, which compiles fast. Zero on padding."""
+    d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
+    sets = [(d, D, n), (d, D, TEST), (d, D, m), (d, D, TEST)]
+    axes = [(2, d), *sets, (d,), (D,), (d, d), (d, D), (D, d), (D, D)]
+    shapes = [tuple(Size.wrap(a).cap for a in group) for group in axes]
+    ends = np.cumsum([np.prod(shape) for shape in shapes])
+    flat = jnp.split(jax.random.normal(key, (int(ends[-1]),)), ends[:-1])
+    g, train, test, new, new_test, *blocks = (
+        draws.masked(part.reshape(shape), *group) for part, shape, group in zip(flat, shapes, axes, strict=True)
+    )
+    if config.features == "uniform":
+        new, new_test = norm.cdf(new), norm.cdf(new_test)
+    return data.tasks(g, (train, test), (new, new_test), config), Params(*(0.5 * block for block in blocks))
+
+
+def setting(key: Array, config: Config) -> tuple[Problem, calculus.Reduced]:
+    """A problem and six numbers that the descent can reach: at D = 2, own = -pull."""
+    problem, params = case(key, config)
+    reduced = calculus.Reduced(*(2 * jnp.concatenate([jnp.ravel(x) for x in params])[:6]))
+    if config.num_groups.cap == 2:
+        reduced = reduced._replace(own=-reduced.pull)
+    return problem, reduced
+
+
+def gathered(params: Params) -> Float[Array, " n"]:
+    """All blocks in one array, so that they are compared on one scale."""
+    return jnp.concatenate([jnp.ravel(x) for x in params])

@@ -1,0 +1,34 @@
+"""Checks of the layer."""
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.group_sparse import model
+from jaxtheory.theories.group_sparse.checks import literal, material
+from jaxtheory.theories.group_sparse.model import Config
+
+
+def sines_orthogonal(_key: Array, config: Config) -> Compared:
+    """P^T P = rho I, rho = (D + 1) / 2, on the true D."""
+    P, D = model.encodings(config), config.num_groups
+    return P.T @ P, (jnp.asarray(D.real, float) + 1) / 2 * jnp.diag(D.mask().astype(float))
+
+
+def attention_by_token(key: Array, config: Config) -> Compared:
+    """S and f from [X; P] and the whole W."""
+    if not material.whole(config):
+        return None
+    problem, params = material.case(key, config)
+    x = problem.train.x
+    v, W = literal.joined(params)
+    H = literal.tokens(x)
+    S = literal.attention(W, H)
+    got = jnp.moveaxis(model.attend(params, x, config), 2, 0), model.output(params, x, config)
+    return got, (S, jnp.einsum("c,nck,nkj->n", v, H, S))
+
+
+CHECKS = (
+    Check("attend: token by token", material.PAPER, "equal", attention_by_token),
+    Check("encodings: orthogonal, of squared norm (D+1)/2", "derived (DST-I)", "equal", sines_orthogonal),
+)

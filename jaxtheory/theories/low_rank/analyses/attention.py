@@ -1,0 +1,60 @@
+"""Attention on relevant tokens, and the loss without heads or value dimensions."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core.positions import indices
+from jaxtheory.theories.low_rank import data, model
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
+
+VALUE_RATES = tuple(j / 10 for j in range(11))
+
+
+def attention_mass(attention: Float[Array, "n H L L"], batch: Batch, config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Attention on relevant tokens: mean over heads, samples and all queries, and over the relevant queries; zero without such."""
+    is_relevant = data.relevant(batch, config)
+    per_query = jnp.mean(jnp.einsum("bhlj,bj->bhl", attention, is_relevant.astype(attention.dtype)), axis=1)
+    L = model.length(config)
+    every = jnp.sum(jnp.where(L.mask()[None, :], per_query, 0), axis=1) / L.real
+    count = jnp.sum(is_relevant, axis=1).astype(attention.dtype)
+    own = jnp.sum(jnp.where(is_relevant, per_query, 0), axis=1) / jnp.maximum(count, 1)
+    return jnp.sum(batch.weight * every), jnp.sum(batch.weight * own)
+
+
+def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, Array, Array, Array]:
+    """On the test set: loss, error (share of margins <= 0), attention on relevant tokens of all and of the relevant queries."""
+    seen = model.forward(params, problem.test.tokens, problem, config)
+    wrong = model.margin(seen.F, problem.test.label, config) <= 0
+    error = jnp.sum(jnp.where(wrong, problem.test.weight, 0))
+    return model.hinge(seen.F, problem.test, config), error, *attention_mass(seen.attention[-1], problem.test, config)
+
+
+def ranking(size: Float[Array, " n"]) -> Int[Array, " n"]:
+    """The place of each entry from the smallest on, ties in order."""
+    return jnp.argsort(jnp.argsort(size)).astype(jnp.int32)
+
+
+def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " heads"]:
+    """Test loss without the 0, 1, .., H heads of smallest |W_V^h|, removed in all layers."""
+    rank = ranking(jnp.sum(params.value**2, axis=(0, 2, 3)))
+
+    def without(n: Array) -> Array:
+        kept = jnp.where((rank < n)[None, :, None, None], 0, params.value)
+        return evaluate(params._replace(value=kept), problem, config)[0]
+
+    return jax.lax.map(without, indices(config.num_heads + 1))
+
+
+def value_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " rate"]:
+    """Test loss without a share of the value dimensions, columns of W_O, smallest |column| times |row of W_V| first; rates 0, .1, .., 1."""
+    m_a = config.value_dim
+    size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))
+    rank = ranking(jnp.where(m_a.mask(), size, jnp.inf))
+    v = model.forward(params, problem.test.tokens, problem, config).values
+
+    def without(n: Array) -> Array:
+        hidden = jnp.where((rank < n)[None, None, :], 0, v) @ params.output.T
+        return model.hinge(model.read_out(hidden, problem, config), problem.test, config)
+
+    return jax.lax.map(without, (2 * indices(11) * m_a.n + 10) // 20)

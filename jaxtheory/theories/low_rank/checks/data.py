@@ -1,0 +1,130 @@
+"""Checks of the samples, and of what is drawn beside them."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.config import Size
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.low_rank import data
+from jaxtheory.theories.low_rank.checks import material
+from jaxtheory.theories.low_rank.model import Config
+
+
+def samples_as_counted(key: Array, config: Config) -> Compared:
+    """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant pattern; random: the label's are most.
+
+    One pattern of the label's class is shown, or all of them.
+    """
+    train = data.problem(key, config).train
+    M, R, C = config.num_patterns.cap, config.num_relevant_patterns.cap, config.num_classes.cap
+    found = jnp.sum(jax.nn.one_hot(train.pattern, M), axis=1)  # (N, M)
+    pick = lambda table: jnp.take_along_axis(table, train.label[:, None], axis=1)[:, 0]
+    each = jnp.stack([jnp.sum(found[:, c:R:C], axis=1) for c in range(C)], axis=1)
+    shown = jnp.stack([jnp.sum(found[:, c:R:C] > 0, axis=1) for c in range(C)], axis=1)
+    members = jnp.asarray([len(range(c, R, C)) for c in range(C)])[train.label]
+    own, rest = pick(each), found[:, R:]
+    voting = jnp.full(len(own), float(config.num_relevant.cap + config.num_confusion.cap))
+    exact = config.counts == "exact"
+    want_own = jnp.full(len(own), float(config.num_relevant.cap)) if exact else jnp.max(each, axis=1)
+    want_rest = jnp.full(rest.shape, float(config.num_irrelevant_each.cap)) if exact else rest
+    want_shown = jnp.minimum(members, config.num_relevant.cap) if config.occurrence == "together" else jnp.ones_like(members)
+    return (own, jnp.sum(each, axis=1), rest, pick(shown).astype(float)), (want_own, voting, want_rest, want_shown.astype(float))
+
+
+def labels_in_turn(key: Array, config: Config) -> Compared:
+    """Numbers of samples per class differ by one at most."""
+    if config.labels != "balanced" or config.counts != "exact":
+        return None
+    several = [jnp.bincount(part.label, length=config.num_classes.cap) for part in data.problem(key, config)[:2]]
+    gap = jnp.stack([jnp.max(n) - jnp.min(n) for n in several]).astype(float)
+    return gap, jnp.ones(2)
+
+
+def noise_has_its_law(key: Array, config: Config) -> Compared:
+    """Norms: 1, or that of the noise; Gaussian noise: mean 0, second moments sigma^2 1."""
+    made = data.problem(key, config)
+    noise = (made.train.tokens - made.patterns[made.train.pattern]).reshape(-1, config.dimension.cap)
+    if config.noise_law == "gaussian":
+        products = noise[:, :, None] * noise[:, None, :]
+        got = jnp.mean(noise, axis=0), jnp.mean(products, axis=0)
+        root = len(noise) ** 0.5
+        want = jnp.zeros_like(got[0]), config.noise**2 * jnp.eye(config.dimension.cap)
+        return got, want, (jnp.std(noise, axis=0) / root, jnp.std(products, axis=0) / root)
+    if config.noise_law == "unit":
+        size = jnp.sum(made.train.tokens**2, axis=2)
+        return size, jnp.ones_like(size), jnp.zeros_like(size)
+    size = jnp.sqrt(jnp.sum(noise**2, axis=1))
+    return size, jnp.full_like(size, config.noise), jnp.zeros_like(size)
+
+
+def patterns_gram(_key: Array, config: Config) -> Compared:
+    """1 on the diagonal, cos between the first two."""
+    U = data.patterns(config)
+    return U @ U.T, jnp.eye(len(U)).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
+
+
+def rotation_orthonormal(key: Array, config: Config) -> Compared:
+    """Q Q^T = 1; the first row is the direction of the first Gaussian row's (a unit vector), entries of mean square 1/d."""
+    if config.num_heads == 1:
+        return None
+    Q = data.rotation(key, config)
+    return (Q @ Q.T, Q.T @ Q), (jnp.eye(len(Q)),) * 2
+
+
+def batches_distinct(key: Array, config: Config) -> Compared:
+    """Every training sample is in a batch with probability B / N, and at most once."""
+    made = data.problem(key, config)
+    N, B = config.num_samples.cap, config.batch_size.cap
+    made = made._replace(train=made.train._replace(label=jnp.arange(N, dtype=jnp.int32)))  # labels tell the samples apart
+    batches = jax.vmap(lambda k: data.sample(k, made, config))(jax.random.split(key, material.BATCHES))
+    seen = jnp.sum(jax.nn.one_hot(batches.label, N), axis=1)
+    share = B / N
+    tokens = made.train.tokens[batches.label[0]]
+    return (
+        (jnp.mean(seen, axis=0), jnp.max(seen), batches.tokens[0], jnp.sum(batches.weight[0])),
+        (jnp.full(N, share), jnp.ones(()), tokens, jnp.ones(())),
+        (jnp.full(N, (share * (1 - share) / material.BATCHES) ** 0.5 + 1e-12), jnp.zeros(()), jnp.zeros_like(tokens), jnp.full((), 1e-14)),
+    )
+
+
+def signs_fair(key: Array, config: Config) -> Compared:
+    """Signs have square 1 and mean 0 over many draws, those of two neurons, positions or outputs product 0."""
+    signs, normal, _, _ = jax.vmap(lambda k: data.start(k, config))(jax.random.split(key, material.BATCHES))
+    several = signs.reshape(material.BATCHES, -1)[:, :6]
+    zero, root = jnp.zeros(several.shape[1]), material.BATCHES**0.5
+    products = several * jnp.roll(several, 1, axis=1)
+    entries = normal.reshape(material.BATCHES, -1)[:, :6]
+    n = entries.shape[1]
+    return (
+        (several**2, jnp.mean(several, axis=0), jnp.mean(products, axis=0), jnp.mean(entries, axis=0), jnp.mean(entries**2, axis=0)),
+        (jnp.ones_like(several), zero, zero, zero, 1 + zero),
+        (jnp.zeros_like(several), zero + 1 / root, zero + 1 / root, jnp.full(n, 1 / root), jnp.std(entries**2, axis=0) / root),
+    )
+
+
+def means_of_classes(key: Array, config: Config) -> Compared:
+    """m_c against the mean token of many samples without noise."""
+    if config.counts != "exact" or config.noise_law != "gaussian":
+        return None
+    many = config.replace(num_samples=Size(600), noise=0.0 * config.noise, labels="balanced")
+    train = data.problem(key, many).train
+    mean = jnp.mean(train.tokens, axis=1)
+    C = config.num_classes.cap
+    hot = jax.nn.one_hot(train.label, C)
+    each = jnp.sum(hot, axis=0)[:, None]
+    found = hot.T @ mean / each
+    spread = jnp.sqrt(jnp.maximum(hot.T @ mean**2 / each - found**2, 0) / each)
+    return data.class_means(data.problem(key, many), many), found, spread + 1e-13
+
+
+CHECKS = (
+    Check("one_sample: tokens as counted, label by majority", f"{material.PAPER}, III-A", "equal", samples_as_counted),
+    Check("datasets: balanced labels", f"{material.PAPER}, III-A", "bound", labels_in_turn),
+    Check("tokens_of: law of the noise", f"{material.PAPER}, equation (6) and IV", "sample", noise_has_its_law),
+    Check("patterns: Gram matrix", f"{material.PAPER}, III-A", "equal", patterns_gram),
+    Check("rotation: orthonormal", "ours", "equal", rotation_orthonormal),
+    Check("sample: distinct and uniform", f"{material.PAPER}, equation (5)", "sample", batches_distinct),
+    Check("start: signs and normals", f"{material.PAPER}, II", "sample", signs_fair),
+    Check("class_means: mean tokens of samples", "derived", "sample", means_of_classes),
+)

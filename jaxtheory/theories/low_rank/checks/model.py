@@ -1,0 +1,43 @@
+"""Checks of the layer and of its start."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.low_rank import data, model
+from jaxtheory.theories.low_rank.checks import literal, material
+from jaxtheory.theories.low_rank.model import Config
+
+
+def start_diagonal(key: Array, config: Config) -> Compared:
+    """One head: delta I. Several: W_Q^h rows delta times orthonormal ones, sum_h W_V^h = rv delta I. W_O = xi times the normals."""
+    made = data.problem(key, config)
+    W, delta = model.initial(made, config), config.init_diagonal
+    n, d, m_b, m_a = config.num_layers, config.dimension.cap, config.query_dim.cap, config.value_dim.cap
+    rows = W.query.reshape(n, m_b, d)
+    value = jnp.broadcast_to(config.value_ratio * delta * jnp.eye(m_a, d)[None], (n, m_a, d))
+    kept = jnp.broadcast_to((delta**2 * jnp.diag((jnp.arange(m_b) < d).astype(float)))[None], (n, m_b, m_b))
+    one = jnp.broadcast_to((delta * jnp.eye(m_b, d))[None], (n, m_b, d)) if config.num_heads == 1 else rows
+    return (rows @ rows.mT, jnp.sum(W.value, axis=1), rows, W.key, W.output), (kept, value, one, W.query, config.output_scale * made.normal)
+
+
+def forward_literal(key: Array, config: Config) -> Compared:
+    """F, the values and the attention of the last layer."""
+    params, batch, made = material.setting(key, config)
+    seen = model.forward(params, batch.tokens, made, config)
+    v, attention = jax.vmap(lambda X: literal.attention(params, X, config))(batch.tokens)
+    return (seen.F, seen.values, seen.attention[-1]), (literal.outputs(params, batch, made, config), v.mT, attention)
+
+
+def loss_literal(key: Array, config: Config) -> Compared:
+    """The mean hinge loss of a batch."""
+    params, batch, made = material.setting(key, config)
+    return model.loss(params, batch, made, config), literal.loss(params, batch, made, config)
+
+
+CHECKS = (
+    Check("initial: diagonal start", f"{material.PAPER}, II", "equal", start_diagonal),
+    Check("forward: token by token", f"{material.PAPER}, equation (1)", "equal", forward_literal),
+    Check("loss: token by token", f"{material.PAPER}, equation (3)", "equal", loss_literal),
+)

@@ -1,0 +1,62 @@
+"""Checks of what neurons speak for."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.low_rank import data, model
+from jaxtheory.theories.low_rank.analyses import neurons
+from jaxtheory.theories.low_rank.checks import material
+from jaxtheory.theories.low_rank.model import Config
+
+
+def projections_literal(key: Array, config: Config) -> Compared:
+    """mu_i^T Delta W mu_j entry by entry; for heads the left mu_i passes their rows of the basis."""
+    params, _, made = material.setting(key, config)
+    delta = model.change(params, made, config)
+    U, d, m_b, m_a = made.patterns, config.dimension.cap, config.query_dim.cap, config.value_dim.cap
+    basis = made.basis[:m_b] if m_b <= d else jnp.concatenate([made.basis, jnp.zeros((m_b - d, d))])
+    left = [U @ basis.T, U @ basis.T, U @ jnp.eye(m_a, d).T]
+    right = [delta.query[-1].reshape(m_b, d), delta.key[-1].reshape(m_b, d), sum(delta.value[-1])]
+    entries = [[[jnp.dot(a, W @ mu) for mu in U] for a in rows] for rows, W in zip(left, right, strict=True)]
+    return neurons.projections(params, made, config), jnp.asarray(entries)
+
+
+def neurons_described(key: Array, config: Config) -> Compared:
+    """o_i^T mu_j, o_i^T W_V m_c and the class of a neuron, one by one."""
+    params, _, made = material.setting(key, config)
+    U, d, m_a = made.patterns, config.dimension.cap, config.value_dim.cap
+    left = jnp.stack([jnp.eye(m_a, d) @ mu for mu in U])
+    want = jnp.stack([jnp.stack([jnp.dot(o, mu) for mu in left]) for o in params.output])
+    means = data.class_means(made, config)
+    active = jnp.stack([params.output @ sum(W @ m for W in params.value[-1]) for m in means])
+    total = jnp.sum(made.signs, axis=2)
+    own = jnp.where(total[0] > 0, 0, 1) if config.task == "binary" else jnp.argmax(total, axis=0)
+    alive = jnp.sum(active > 0, axis=0)
+    got = (
+        neurons.neuron_projections(params, made, config),
+        neurons.activity(params, made, config),
+        neurons.own_class(made, config).astype(float),
+        neurons.dead(params, made, config).astype(float),
+    )
+    return got, (want, active, own.astype(float), (alive == 0).astype(float))
+
+
+def small_sets(key: Array, config: Config) -> Compared:
+    """Made-up norms: m rows, those below a gap are found; and the share below .33 of the 95 % quantile."""
+    m = config.num_neurons.cap
+    k = m // 3
+    noise = 1 + 0.01 * jax.random.uniform(key, (m,))
+    norms = jax.random.permutation(key, jnp.where(jnp.arange(m) < k, 0.1, 1.0) * noise)
+    order = jnp.sort(norms)
+    share, ratio = neurons.small_set(norms, config)
+    got = share, ratio, neurons.small_changes(norms, config)
+    return got, (jnp.asarray(k / m), order[k] / order[k - 1], jnp.asarray(k / m))
+
+
+CHECKS = (
+    Check("projections: entry by entry", f"{material.PAPER}, equations (7)-(10)", "equal", projections_literal),
+    Check("activity: neuron by neuron", f"{material.PAPER}, equations (11)-(13)", "equal", neurons_described),
+    Check("small_set: made-up gaps", f"{material.PAPER}, figure 3", "equal", small_sets),
+)

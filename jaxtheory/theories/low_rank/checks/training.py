@@ -1,0 +1,57 @@
+"""Checks of the algorithms."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.low_rank import data, model, training
+from jaxtheory.theories.low_rank.checks import literal, material
+from jaxtheory.theories.low_rank.model import Config, Params
+
+
+def step_descends(key: Array, config: Config) -> Compared:
+    """In all four matrices, at rate eta."""
+    params, batch, made = material.setting(key, config)
+    new = training.step(key, jnp.int32(0), params, batch, made, config)
+    slope = jax.grad(literal.loss)(params, batch, made, config)
+    return new, jax.tree.map(lambda w, g: w - config.learning_rate * g, params, slope)
+
+
+def lora_start(key: Array, config: Config) -> Compared:
+    """LoRA begins at W(0); its A has columns of mean square r / columns."""
+    made = data.problem(key, config)
+    state = training.init_lora(key, made, config)
+    several = jax.vmap(lambda k: training.init_lora(k, made, config).down)(jax.random.split(key, material.BATCHES))
+    found = Params(*(x.reshape(material.BATCHES, -1)[:, :9] ** 2 * x.shape[-1] for x in several))
+    zero = jax.tree.map(jnp.zeros_like, model.initial(made, config))
+    return (
+        (training.merged(state, made, config), jax.tree.map(lambda x: jnp.mean(x, axis=0), found)),
+        (model.initial(made, config), jax.tree.map(lambda x: jnp.ones(x.shape[1]), found)),
+        (zero, jax.tree.map(lambda x: jnp.std(x, axis=0) / material.BATCHES**0.5, found)),
+    )
+
+
+def lora_descends(key: Array, config: Config) -> Compared:
+    """One step of LoRA, from factors away from zero, is descent on the loss token by token in the factors."""
+    _, batch, made = material.setting(key, config)
+    state = training.init_lora(key, made, config)
+    up = jax.tree.map(lambda b: 0.5 * jax.random.normal(key, b.shape), state.up)
+    state = state._replace(up=up)
+    start = model.initial(made, config)
+
+    def objective(factors: training.Factors) -> Array:
+        whole = Params(*(W + jnp.einsum("...ir,...rj->...ij", B, A) for W, B, A in zip(start, factors.up, factors.down, strict=True)))
+        return literal.loss(whole, batch, made, config)
+
+    slope = jax.grad(objective)(state)
+    want = jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)
+    new = training.lora_step(key, jnp.int32(0), state, batch, made, config)
+    return (new, training.factor_gradient(state, batch, made, config)), (want, slope)
+
+
+CHECKS = (
+    Check("step: descent on the loss token by token", f"{material.PAPER}, equation (5)", "equal", step_descends),
+    Check("init_lora: starts at W(0)", "LoRA, arXiv 2106.09685", "sample", lora_start),
+    Check("lora_step: descent in the factors", "LoRA, arXiv 2106.09685", "equal", lora_descends),
+)

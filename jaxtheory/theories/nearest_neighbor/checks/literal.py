@@ -1,0 +1,64 @@
+"""The layer as the source writes it, labels enumerated; and the mean over prompts, example by example."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxtheory.theories.nearest_neighbor.checks import material
+from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts
+
+ENUMERABLE = 4  # labels of at most this many examples are enumerated
+NESTED = 3  # contexts of at most this many examples are integrated example by example
+NODES = 30
+
+
+def dense(config: Config) -> bool:
+    """Whether the source's own form is computed here."""
+    return material.unpadded(config) and (config.labels != "averaged" or config.context.cap <= ENUMERABLE)
+
+
+def dense_loss(params: Full, x: Array, q: Array, y: Array) -> Float[Array, ""]:
+    """The loss of one prompt as the source writes it: H as a matrix, i* by distance."""
+    H = jnp.concatenate(
+        [jnp.concatenate([x.T, y[None, :], jnp.zeros((1, len(y)))]), jnp.concatenate([q, jnp.zeros(1), jnp.ones(1)])[:, None]], axis=1
+    )
+    f = (H @ jax.nn.softmax(H.T @ params.W @ H[:, -1]))[-2]
+    return (f - y[jnp.argmin(jnp.sum((x - q[None, :]) ** 2, axis=1))]) ** 2 / 2
+
+
+def whole_loss(params: Full, prompts: Prompts, config: Config) -> Float[Array, ""]:
+    """Its mean over prompts and, where they are averaged, over all 2^N labels."""
+    if prompts.y is not None:
+        return jnp.mean(jax.vmap(dense_loss, (None, 0, 0, 0))(params, prompts.x, prompts.q, prompts.y))
+    labels = jnp.asarray(np.array(list(itertools.product((-1.0, 1.0), repeat=config.context.cap))))
+    over_labels = jax.vmap(dense_loss, (None, None, None, 0))
+    return jnp.mean(jax.vmap(over_labels, (None, 0, 0, None))(params, prompts.x, prompts.q, labels))
+
+
+def nested(config: Config) -> bool:
+    """Whether the population is integrated example by example here."""
+    return material.law_seen(config) and config.context.value is None and config.dimension.value is None and config.context.cap <= NESTED
+
+
+def ordered(config: Config) -> tuple[Prompts, Float[Array, " n"]]:
+    """Prompts whose first example is nearest, with weights of their law: t_1 on its nodes, each other on nodes of [theta_1, pi]."""
+    d, N = config.dimension.cap, config.context.cap
+    x, w = np.polynomial.legendre.leggauss(NODES)
+    x, w = (1 + x) / 2, w / 2
+    points = np.stack(np.meshgrid(*[np.arange(NODES)] * N, indexing="ij"), -1).reshape(-1, N)
+    first = math.pi * x[points[:, :1]]
+    rest = first + (math.pi - first) * x[points[:, 1:]]
+    angles = np.concatenate([first, rest], axis=1)
+    weight = N * math.pi * np.prod(w[points], axis=1) * np.prod(np.broadcast_to(math.pi - first, rest.shape), axis=1)
+    weight = weight * np.prod(np.sin(angles) ** (d - 2) / beta((d - 1) / 2), axis=1)
+    law = jnp.asarray(weight)
+    return Prompts(None, None, jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32), None, law), law
+
+
+def beta(a: float | int) -> float:
+    """B(a, 1/2), the integral of sin^(2a-1) over [0, pi]."""
+    return math.exp(math.lgamma(a) + math.lgamma(0.5) - math.lgamma(a + 0.5))

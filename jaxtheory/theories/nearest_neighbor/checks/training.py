@@ -1,0 +1,41 @@
+"""Checks of the steps."""
+
+import jax
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.nearest_neighbor import model, training
+from jaxtheory.theories.nearest_neighbor.checks import literal, material
+from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
+
+
+def step_descends(key: Array, config: Config) -> Compared:
+    """Both steps by autodiff of the loss: in W at rate eta; in (xi1, xi2) at eta/d and eta."""
+    prompts, params = material.prompts_of(key, config), material.setting(key, config)
+    slope = jax.grad(model.loss)(params, prompts, material.UNREAD, config)
+    eta, d = config.learning_rate, config.dimension.real
+    got = training.step(key, 0, params, prompts, material.UNREAD, config)
+    return got, Reduced(params.xi1 - eta / d * slope.xi1, params.xi2 - eta * slope.xi2)
+
+
+def literal_step_descends(key: Array, config: Config) -> Compared:
+    """W - eta times autodiff's gradient."""
+    prompts, W = material.prompts_of(key, config), material.full(key, config)
+    want = W.W - config.learning_rate * jax.grad(model.loss)(W, prompts, material.UNREAD, config).W
+    return training.literal_step(key, 0, W, prompts, material.UNREAD, config).W, want
+
+
+def step_nested(key: Array, config: Config) -> Compared:
+    """A step on all prompts, weighted by their law."""
+    if not literal.nested(config):
+        return None
+    params, prompts = material.setting(key, config), literal.ordered(config)[0]
+    got = training.population_step(key, 0, params, (), material.UNREAD, config)
+    return got, training.step(key, 0, params, prompts, material.UNREAD, config)
+
+
+CHECKS = (
+    Check("step: autodiff of the loss", material.PAPER, "equal", step_descends),
+    Check("literal_step: autodiff of the loss", material.PAPER, "equal", literal_step_descends),
+    Check("population_step: example by example", "derived", "equal", step_nested),
+)

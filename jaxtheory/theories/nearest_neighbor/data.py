@@ -1,0 +1,104 @@
+"""Prompts: independent uniform points on the sphere and their labels, test sets under shift, and prompts as inner products alone."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core import draws
+from jaxtheory.core.config import Size
+from jaxtheory.theories.nearest_neighbor import model
+from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
+
+
+def problem(key: Array, config: Config) -> Problem:
+    """B training and M test prompts, and the test prompts at an example."""
+    train, test = jax.random.split(key)
+    shown = draw_prompts(test, config.num_test, config)
+    return Problem(draw_prompts(train, config.num_prompts, config, config.labels != "averaged"), shown, at_example(shown))
+
+
+def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
+    """The fixed training prompts: full-batch gradient descent."""
+    return problem.train
+
+
+def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool = True) -> Prompts:
+    """Prompts with examples and query independent and uniform on the sphere; labels independent, +-1 for `rademacher`, else N(0, 1).
+
+    Point i = 0 is the query, a label comes before the d coordinates of its example.
+    """
+    d = config.dimension
+    points = draws.normal(key, count, larger(config.context), larger(d) if labelled else d)
+    y: Any = points[:, 1:, 0] if labelled else None
+    x = points[:, :, 1:] if labelled else points
+    length = jnp.sqrt(model.inner(x, x))[..., None]
+    x = x / jnp.where(length > 0, length, 1)
+    return make_prompts(x[:, 1:], x[:, 0], jnp.sign(y) if labelled and config.labels == "rademacher" else y, count, config)
+
+
+def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) -> Prompts:
+    """Prompts of given examples, queries and labels."""
+    t = model.inner(x, q[:, None, :])
+    return Prompts(x, q, t, closest(t, config), y, Size.wrap(count).weights())
+
+
+def closest(t: Float[Array, "B N"], config: Config) -> Int[Array, " B"]:
+    """i* = argmax_i t_i, the smallest index where there are several."""
+    return jnp.argmax(jnp.where(config.context.mask()[None, :], t, -jnp.inf), axis=1).astype(jnp.int32)
+
+
+def larger(n: Size | int) -> Size:
+    """n + 1."""
+    return Size(n.cap + 1, None if n.value is None else n.value + 1)
+
+
+def at_example(prompts: Prompts) -> Prompts:
+    """The same examples with x_1 as query: by exchangeability as good as any."""
+    t = model.inner(prompts.x, prompts.x[:, :1]).at[:, 0].set((prompts.weight > 0).astype(prompts.t.dtype))
+    return prompts._replace(q=prompts.x[:, 0], t=t, nearest=jnp.zeros_like(prompts.nearest))
+
+
+# Shift
+
+
+def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Prompts:
+    """Every x_j, j != i*, with |x_j - q|^2 <= delta replaced by -x_j. Source: appendix B, at second hand.
+
+    With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a flipped example may lie nearer than delta.
+    """
+    near = (2 - 2 * prompts.t <= delta) & ~model.at_nearest(prompts) & config.context.mask()[None, :]
+    x = None if prompts.x is None else jnp.where(near[:, :, None], -prompts.x, prompts.x)
+    return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
+
+
+def relabelled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
+    """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are delta farther than the nearest, or more.
+
+    Source: the condition of the theorem on distribution shift; this way to meet it is ours.
+    """
+    best = model.picked(prompts.t, prompts)[:, None]
+    return prompts._replace(y=jnp.where(2 * (best - prompts.t) < delta, model.picked(prompts.y, prompts)[:, None], prompts.y))
+
+
+# Prompts without examples
+
+
+def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array, "B N"]:
+    """Independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2), from two uniforms: cos(2 pi U) sqrt(1 - V^(2 / (d-2))), d = 2: cos(2 pi U).
+
+    Two coordinates of a point on the sphere have a uniform angle and a squared radius 1 - V^(2 / (d-2)). Source: Ulrich's method.
+    """
+    d, N = config.dimension.real, config.context
+    U, V = (draws.uniform(k, count, N).astype(float) for k in jax.random.split(key))
+    rest = jnp.asarray(d, float) - 2
+    radius = jnp.sqrt(1 - jnp.where(rest > 0, V ** (2 / jnp.where(rest > 0, rest, 1)), 0))
+    return draws.masked(jnp.cos(2 * jnp.pi * U) * radius, Size.wrap(count), N)
+
+
+def fresh(key: Array, _problem: Problem, config: Config) -> Prompts:
+    """B new prompts as inner products; their labels are averaged."""
+    B = config.num_prompts
+    t = inner_products(key, B, config)
+    return Prompts(None, None, t, closest(t, config), None, Size.wrap(B).weights())
