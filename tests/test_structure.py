@@ -1,4 +1,4 @@
-"""Who may import whom, read from the sources: the rules of the house, each with an example that breaks it."""
+"""The rules of the house, read from the sources, each with an example that breaks it."""
 
 import ast
 import sys
@@ -8,11 +8,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(path.relative_to(ROOT) for folder in ("jaxtheory", "sweeps") for path in (ROOT / folder).rglob("*.py"))
+ROOMS = sorted(path.parent.relative_to(ROOT) for path in (ROOT / "jaxtheory" / "theories").glob("*/model.py"))
 
 CORE_USES = {"jax", "flax", "optax", "numpy", "jaxtyping"}
 SEE_EVERYTHING = {"jaxtheory", "jaxtheory.cli", "jaxtheory.theories"}
-LAYERS = ("model", "calculus", "training", "predictions")  # of a room; each may import what stands before it
-LONGEST = 400  # lines; more is two objects
+LAYERS = ("model", "data", "calculus", "laws", "training", "analyses", "predictions", "checks")  # each may import what stands before it
+FOLDERS = ("laws", "analyses", "checks")  # which may be folders
+CHECKS_BESIDE = ("__init__", "literal", "material")  # files of checks/ that guard no file of the same name
+FACES = {"simulate", "holds"}  # the public functions with more arguments than the others
+ARGUMENTS, LONGEST = 7, 500
+FACTORISATIONS = {"svd", "eigh", "eigvalsh", "cholesky", "qr", "solve", "inv", "pinv", "lstsq", "eig", "det", "slogdet"}
 
 
 def module_name(path: Path) -> str:
@@ -26,7 +31,7 @@ def imports(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {"." * node.level + f"{node.module or ''}.{alias.name}" for alias in node.names}
+            found |= {"." * node.level + f"{node.module or ''}.{alias.name}".lstrip("." * bool(node.level)) for alias in node.names}
     return found
 
 
@@ -37,15 +42,16 @@ def inside(name: str, *packages: str) -> bool:
 def import_fault(module: str, name: str) -> str | None:
     """Why a module may not import a name, or None."""
     if name.startswith("."):
-        return "imports are absolute"
+        own_folder = inside(module, "sweeps") and not name.startswith("..")
+        return None if own_folder else "imports are absolute, but for a figure's own folder"
     if inside(name, "jax._src"):
         return "only public JAX names"
     if inside(name, "matplotlib") and module not in ("jaxtheory.engine.plot", "jaxtheory.engine.report"):
         return "only plot and report import matplotlib"
     ours = inside(name, "jaxtheory")
     if inside(module, "sweeps"):
-        room_names = name.startswith("jaxtheory.theories.") and name.count(".") <= 3
-        return None if not ours or name.count(".") <= 1 or room_names else "sweeps use the public API only"
+        public = name.count(".") <= 1 or inside(name, "jaxtheory.theories") or inside(name, "jaxtheory.plot")
+        return None if not ours or public else "sweeps use the public API only"
     if inside(module, "jaxtheory.core"):
         if ours:
             return None if inside(name, "jaxtheory.core") else "core imports nothing of ours"
@@ -58,8 +64,8 @@ def import_fault(module: str, name: str) -> str | None:
         room = ".".join(module.split(".")[:3])
         if not inside(name, "jaxtheory.core", room):
             return "a room imports core and itself only"
-        here, there = module.removeprefix(room + "."), name.removeprefix(room + ".").split(".")[0]
-        if here in LAYERS and there in LAYERS and LAYERS.index(there) >= LAYERS.index(here):
+        here, there = (part.removeprefix(room).strip(".").split(".")[0] for part in (module, name))
+        if here in LAYERS and there in LAYERS and LAYERS.index(there) > LAYERS.index(here):
             return f"{here} may import {', '.join(LAYERS[: LAYERS.index(here)]) or 'no other file of its room'}"
         return None
     return "sees engine and rooms" if inside(name, "jaxtheory.engine", "jaxtheory.theories") else None
@@ -69,17 +75,53 @@ def faults(module: str, source: str) -> list[str]:
     """The rules that a source breaks."""
     tree = ast.parse(source)
     found = [f"{module} imports {name}: {why}" for name in sorted(imports(tree)) if (why := import_fault(module, name))]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     if module != "jaxtheory.cli":
-        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-        found += [f"{module}:{call.lineno} prints; only the command line does" for call in calls if call.func.id == "print"]
+        prints = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+        found += [f"{module}:{call.lineno} prints; only the command line does" for call in prints]
+    if inside(module, "jaxtheory.theories"):
+        factors = [
+            c for c in calls if isinstance(c.func, ast.Attribute) and ast.unparse(c.func.value) in ("jnp.linalg", "jax.numpy.linalg")
+        ]
+        found += [f"{module}:{c.lineno} calls LAPACK on a batch; take core.linalg's" for c in factors if c.func.attr in FACTORISATIONS]
+    if inside(module, "jaxtheory.engine"):
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in FACES]
+        several = {f.name: sum(a.arg != "self" for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)) for f in functions}
+        found += [f"{module}.{name} takes {n} arguments: make a record" for name, n in several.items() if n > ARGUMENTS]
     if (length := source.count("\n")) > LONGEST:
         found.append(f"{module} has {length} lines: one object, or two?")
+    return found
+
+
+def room_faults(files: set[str], sources: dict[str, str]) -> list[str]:
+    """The rules of names that a room breaks, given its files (relative to the room, without .py) and the text of some."""
+    found = []
+    for file in sorted(files - {"__init__"}):
+        layer, _, inner = file.partition("/")
+        if layer not in LAYERS or (inner and layer not in FOLDERS):
+            found.append(f"{file}: the files of a room are {', '.join(LAYERS)}")
+        if layer == "checks" and inner and inner not in CHECKS_BESIDE:
+            guarded = {inner, f"laws/{inner}", f"analyses/{inner}", *((f"{inner}/__init__",) if inner in FOLDERS else ())}
+            if not guarded & (files - {file}):
+                found.append(f"{file}: guards no file of its name")
+    for name in ("problem", "sample"):
+        if f"def {name}(" not in sources.get("data", ""):
+            found.append(f"{name} stands in data.py")
+    if "__all__" in sources.get("__init__", ""):
+        found.append("__init__ lists no exports; modules are imported as modules")
     return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=str)
 def test_the_rules_hold(path: Path) -> None:
     assert faults(module_name(path), (ROOT / path).read_text()) == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_every_room_has_one_shape(room: Path) -> None:
+    files = {path.relative_to(ROOT / room).with_suffix("").as_posix() for path in (ROOT / room).rglob("*.py")}
+    sources = {name: (ROOT / room / f"{name}.py").read_text() for name in ("__init__", "data")}
+    assert room_faults(files, sources) == []
 
 
 @pytest.mark.parametrize(
@@ -92,22 +134,46 @@ def test_the_rules_hold(path: Path) -> None:
         ("jaxtheory.engine.sweep", "def f():\n    from jaxtheory import theories"),
         ("jaxtheory.engine.sweep", "from jaxtheory.theories.random_walk import THEORY"),
         ("jaxtheory.engine.sweep", "import matplotlib.pyplot"),
+        ("jaxtheory.engine.sweep", "def f(a, b, c, d, e, f, g, *, h): ..."),
         ("jaxtheory.theories.a.model", "from jaxtheory.engine import sweep"),
         ("jaxtheory.theories.a.model", "from jaxtheory.theories.b import model"),
         ("jaxtheory.theories.a.model", "from jaxtheory.theories.a.calculus import gradient"),
-        ("jaxtheory.theories.a.calculus", "from jaxtheory.theories.a import training"),
+        ("jaxtheory.theories.a.model", "from jaxtheory.theories.a import data"),
+        ("jaxtheory.theories.a.calculus", "from jaxtheory.theories.a.laws import population"),
+        ("jaxtheory.theories.a.laws.population", "from jaxtheory.theories.a import training"),
+        ("jaxtheory.theories.a.training", "from jaxtheory.theories.a.checks import literal"),
         ("jaxtheory.theories.a.training", "from jaxtheory.theories.a import predictions"),
         ("jaxtheory.theories.a.model", "from jax._src import core"),
+        ("jaxtheory.theories.a.laws", "def f(A):\n    return jnp.linalg.svd(A)"),
         ("jaxtheory.arguments", "from jaxtheory.engine import plan"),
-        ("sweeps.a", "from jaxtheory.engine.sweep import sweep"),
-        ("sweeps.a", "from jaxtheory.theories.a.model import Config"),
-        ("sweeps.a", "import matplotlib"),
+        ("sweeps.a.figure", "from jaxtheory.engine.sweep import sweep"),
+        ("sweeps.a.figure", "from .. import b"),
+        ("sweeps.a.figure", "import matplotlib"),
         ("jaxtheory.engine.sweep", "print(1)"),
-        ("jaxtheory.engine.sweep", "\n" * 401),
+        ("jaxtheory.engine.sweep", "\n" * 501),
     ],
 )
 def test_a_broken_rule_is_seen(module: str, source: str) -> None:
     assert len(faults(module, source)) == 1
+
+
+GOOD = {"__init__", "model", "data", "laws/__init__", "laws/population", "checks/__init__", "checks/population", "checks/literal"}
+DATA = "def problem(key): ...\ndef sample(key): ..."
+
+
+@pytest.mark.parametrize(
+    ("files", "sources"),
+    [
+        (GOOD | {"helpers"}, {"data": DATA}),
+        (GOOD | {"model/config"}, {"data": DATA}),
+        (GOOD | {"checks/numbers"}, {"data": DATA}),
+        (GOOD, {"data": "def sample(key): ..."}),
+        (GOOD, {"data": DATA, "__init__": "__all__ = []"}),
+    ],
+)
+def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str]) -> None:
+    assert room_faults(GOOD, {"data": DATA}) == []
+    assert len(room_faults(files, sources)) == 1
 
 
 @pytest.mark.parametrize(
@@ -116,9 +182,13 @@ def test_a_broken_rule_is_seen(module: str, source: str) -> None:
         ("jaxtheory.core.draws", "from jaxtheory.core.config import Size\nfrom flax import struct"),
         ("jaxtheory.engine.sweep", "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine import plan\nimport xarray"),
         ("jaxtheory.theories.a.predictions", "from jaxtheory.theories.a import calculus, model, training"),
+        ("jaxtheory.theories.a.checks.model", "from jaxtheory.theories.a import model\nfrom jaxtheory.theories.a.checks import literal"),
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
         ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
-        ("sweeps.a", "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.random_walk import Config"),
+        (
+            "sweeps.a.figure",
+            "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import rate\nfrom . import last",
+        ),
     ],
 )
 def test_what_is_allowed_passes(module: str, source: str) -> None:
@@ -127,12 +197,10 @@ def test_what_is_allowed_passes(module: str, source: str) -> None:
 
 def test_rooms_have_no_import_cycles() -> None:
     graph: dict[str, set[str]] = {}
-    for path in FILES:
-        module = module_name(path)
-        if module.startswith("jaxtheory.theories.") and module.count(".") == 3:
-            room = module.rpartition(".")[0]
-            names = imports(ast.parse((ROOT / path).read_text()))
-            graph[module] = {f"{room}.{name.removeprefix(room + '.').split('.')[0]}" for name in names if name.startswith(room + ".")}
+    modules = {module_name(path): path for path in FILES if str(path).startswith("jaxtheory/theories/") and len(path.parts) > 3}
+    for module, path in modules.items():
+        names = imports(ast.parse((ROOT / path).read_text()))
+        graph[module] = {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys() - {module}
     done: set[str] = set()
     while ready := {m for m, needs in graph.items() if m not in done and not (needs & graph.keys()) - done}:
         done |= ready
@@ -142,4 +210,4 @@ def test_rooms_have_no_import_cycles() -> None:
 def test_there_is_something_to_check() -> None:
     modules = {module_name(path) for path in FILES}
     assert {"jaxtheory", "jaxtheory.cli", "jaxtheory.core.config", "jaxtheory.engine.sweep", "jaxtheory.theories.random_walk"} <= modules
-    assert any(inside(module, "sweeps") for module in modules)
+    assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 6

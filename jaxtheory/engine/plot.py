@@ -80,13 +80,11 @@ def theory(ax: Axes, x: Any, y: Any, label: str, *, colour: int | None = None) -
         ax.plot(np.asarray(x), np.asarray(y), linestyle="--", color=shade, linewidth=1.2, label=label)
 
 
-def heat(
-    ax: Axes, values: xr.DataArray, x: str, y: str, *, label: str = "", digits: int = 2, cmap: str = "cividis", span: Any = (None, None)
-) -> None:
+def heat(ax: Axes, values: xr.DataArray, x: str, y: str, *, label: str = "", digits: int = 2, span: Any = (None, None)) -> None:
     """A phase diagram: one cell per pair of axis values, written with its number; NaN cells stay blank."""
     table = values.transpose(y, x)
     picture = ax.pcolormesh(
-        np.arange(table.sizes[x] + 1), np.arange(table.sizes[y] + 1), table.values, cmap=cmap, vmin=span[0], vmax=span[1]
+        np.arange(table.sizes[x] + 1), np.arange(table.sizes[y] + 1), table.values, cmap="cividis", vmin=span[0], vmax=span[1]
     )
     low, high = picture.get_clim()
     for i in range(table.sizes[y]):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.low_rank import calculus, checks, data, model, predictions, text, training
+from jaxtheory.theories.low_rank import calculus, checks, data, model, predictions, training
 from jaxtheory.theories.low_rank.model import Config as Config
 
 S1 = Config()
@@ -36,10 +36,10 @@ THEORY = Theory(
 
 
 def text_theory(source: Any = None) -> Theory:
-    """The same layer on windows of bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`text.read`)."""
+    """The same layer on windows of bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`data.read_text`)."""
     return THEORY._replace(
         name="low_rank_text",
-        problem=text.problem_of(None if source is None else text.read(source)),
+        problem=data.text_problem(None if source is None else data.read_text(source)),
         predict=lambda problem, config, steps: {},
         assumptions=lambda problem, config: {},
         checks=(),
