@@ -59,5 +59,4 @@ def params(state: State, problem: Problem, config: Config) -> Params:
     return state.params
 
 
-gradient_descent = Algorithm(init, step, params)
-two_mask = Algorithm(init_two_masks, step, params)
+ALGORITHMS = {"gradient_descent": Algorithm(init, step, params), "two_mask": Algorithm(init_two_masks, step, params)}
