@@ -24,8 +24,8 @@ LAMBDAS, RATIOS = [5.0, 10.0, 20.0], [0.3, 0.5, 0.8]
 
 def of(values: xr.DataArray, *methods: str) -> xr.DataArray:
     """The entries of one method, or the least of several."""
-    chosen = values.sel({"method": list(methods)})
-    return chosen.min("method") if len(methods) > 1 else chosen.isel({"method": 0}, drop=True)
+    chosen = values.sel({"pruner": list(methods)})
+    return chosen.min("pruner") if len(methods) > 1 else chosen.isel({"pruner": 0}, drop=True)
 
 
 def half(dataset: xr.Dataset) -> xr.Dataset:
@@ -255,7 +255,7 @@ LENGTH = Figure(
             f"{PAPER}, figure 2(b)",
             "The errors of Wanda and SparseGPT nowhere fall by more than .1 as L doubles.",
             "holds",
-            lambda d: verdicts.at_least(last(d).isel(regularization=0).sel({"method": RIVALS}).diff("length"), -0.1),
+            lambda d: verdicts.at_least(last(d).isel(regularization=0).sel({"pruner": RIVALS}).diff("length"), -0.1),
         ),
         Claim(
             "AP-13",
@@ -364,7 +364,7 @@ RATIO = Figure(
             "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 and to .8.",
             "holds",
             lambda d: verdicts.at_least(
-                by_ratio(d).sel({"method": RIVALS, "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"), 0.1
+                by_ratio(d).sel({"pruner": RIVALS, "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"), 0.1
             ),
         ),
         Claim(

@@ -203,7 +203,7 @@ CALIBRATION = Figure(
             "derived",
             "One factor on the logits, chosen on calibration data, lowers every method's held-out error by at least .05.",
             "holds",
-            lambda d: verdicts.at_least((tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel({"method": list(NAMES)}), 0.05),
+            lambda d: verdicts.at_least((tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel({"pruner": list(NAMES)}), 0.05),
         ),
     ),
     draw_calibration,

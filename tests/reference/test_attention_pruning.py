@@ -188,12 +188,12 @@ def test_errors_of_baselines(config, rho):
     heldout = np.asarray(drawn.heldout)
     pruned = ap.baselines(WQ, WK, X, rho) | {"random": W * ap.keep(np.asarray(drawn.uniform[2]), rho)}
     got = jax.jit(THEORY.baselines)(drawn, config)
-    methods = THEORY.coords(config)["method"]
-    assert methods[0] == "gradient"
-    for i, method in enumerate(methods[1:]):
-        agree(got["relative_error"][i], ap.relative_error(pruned[method], X, W, mask))
-        agree(got["relative_error_heldout"][i], ap.relative_error(pruned[method], heldout, W, mask))
-        _, error, error_heldout = ap.rescaled_errors(pruned[method], X, heldout, W, mask)
+    pruners = THEORY.coords(config)["pruner"]
+    assert pruners[0] == "gradient"
+    for i, pruner in enumerate(pruners[1:]):
+        agree(got["relative_error"][i], ap.relative_error(pruned[pruner], X, W, mask))
+        agree(got["relative_error_heldout"][i], ap.relative_error(pruned[pruner], heldout, W, mask))
+        _, error, error_heldout = ap.rescaled_errors(pruned[pruner], X, heldout, W, mask)
         agree(got["relative_error_rescaled"][i], error)
         agree(got["relative_error_rescaled_heldout"][i], error_heldout)
 
@@ -263,5 +263,5 @@ def test_padding_changes_nothing():
     agree(THEORY.gradient(params, batch, drawn, wide).mask, np.pad(ap.gradient(M, X, W, mask, 5.0), (0, 1)))
     agree(THEORY.metrics(params, drawn, wide)["relative_error_heldout"], [ap.relative_error(W * ap.keep(M, 0.4), heldout, W, mask)])
     got, pruned = jax.jit(THEORY.baselines)(drawn, wide), ap.baselines(WQ, WK, X, 0.4)
-    for i, method in enumerate(THEORY.coords(wide)["method"][1:5]):
-        agree(got["relative_error"][i], ap.relative_error(pruned[method], X, W, mask))
+    for i, pruner in enumerate(THEORY.coords(wide)["pruner"][1:5]):
+        agree(got["relative_error"][i], ap.relative_error(pruned[pruner], X, W, mask))

@@ -61,11 +61,11 @@ def made_up(place, quick, rng, spread):
     data = {}
     for name, dim in dims.items():
         sizes = [len(coords[d]) for d in dim]
-        last = [sizes[-1] if d in ("method", "bound") else 1 for d in dim[-1:]]
+        last = [sizes[-1] if d in ("pruner", "bound") else 1 for d in dim[-1:]]
         values = 0.5 + spread * rng.uniform(-0.4, 0.4, last) + np.zeros(sizes)
         for i, d in enumerate(dim):
             x = np.linspace(-1, 1, sizes[i]).reshape([-1 if j == i else 1 for j in range(len(dim))])
-            if d not in ("seed", "method", "bound"):
+            if d not in ("seed", "pruner", "bound"):
                 values = values + spread * (rng.uniform(-0.4, 0.4, last) * x + rng.uniform(-0.4, 0.4, last) * x**2)
         scale = 1 if name.startswith(("relative", "predicted_relative")) else 10 ** (min(spread, 1) * rng.uniform(-5, 2))
         data[name] = (dim, scale * (values + max(0, 1e-3 - values.min())))

@@ -5,17 +5,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.attention_pruning import calculus, laws, model
-from jaxtheory.theories.attention_pruning.analyses import baselines as methods
+from jaxtheory.theories.attention_pruning.analyses import baselines as others
 from jaxtheory.theories.attention_pruning.analyses import pruning, tightness
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
 ERRORS = ("relative_error", "relative_error_heldout", "relative_error_rescaled", "relative_error_rescaled_heldout", "logit_factor")
-DIMS: dict[str, tuple[str, ...]] = {**dict.fromkeys(ERRORS, ("method",)), "bound_ratio": ("bound",)}
+DIMS: dict[str, tuple[str, ...]] = {**dict.fromkeys(ERRORS, ("pruner",)), "bound_ratio": ("bound",)}
 
 
 def coords(config: Config) -> dict[str, tuple[str, ...]]:
     """The fitted mask first, then the baselines; the bounds of `bound_ratio`."""
-    return {"method": ("gradient", *methods.METHODS), "bound": tightness.BOUNDS}
+    return {"pruner": ("gradient", *others.PRUNERS), "bound": tightness.BOUNDS}
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
@@ -35,9 +35,9 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     }
 
 
-def baselines(problem: Problem, config: Config) -> dict[str, Float[Array, " method"]]:
-    """The errors of the methods of `baselines.METHODS`, plain and rescaled."""
-    weights = methods.pruned(problem, config)
+def baselines(problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
+    """The errors of `baselines.PRUNERS`, plain and rescaled."""
+    weights = others.pruned(problem, config)
     return {**pruning.plain_errors(weights, problem, config), **pruning.rescaled_errors(weights, problem, config)}
 
 

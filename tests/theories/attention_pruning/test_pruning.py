@@ -57,8 +57,8 @@ def test_ratio_zero_returns_the_dense_weights():
     assert (pruning.pruned_weights(factors, problem, config) == problem.query @ problem.key.T).all()
     assert (baselines.magnitude(problem.weights, config) == problem.weights).all()
     gram = problem.inputs[0].T @ problem.inputs[0]
-    for method in (baselines.wanda, baselines.sparsegpt):
-        assert (method(problem.query, gram, config) == problem.query).all()
+    for pruner in (baselines.wanda, baselines.sparsegpt):
+        assert (pruner(problem.query, gram, config) == problem.query).all()
     errors = jax.jit(lambda p: predictions.baselines(p, config))(problem)
     assert (errors["relative_error"] < 1e-12).all() and (errors["relative_error_heldout"] < 1e-12).all()
     assert (errors["logit_factor"] == 1).all()

@@ -15,13 +15,13 @@ from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.analyses import pruning
 from jaxtheory.theories.attention_pruning.model import Config, Problem
 
-METHODS = ("wanda", "sparsegpt", "magnitude", "magnitude_factors", "random")
+PRUNERS = ("wanda", "sparsegpt", "magnitude", "magnitude_factors", "random")
 BLOCK_SIZE = 128  # inputs whose mask SparseGPT chooses at once
 DAMPING = 0.01  # share of the mean diagonal that SparseGPT adds to H
 
 
-def pruned(problem: Problem, config: Config) -> Float[Array, "method d d"]:
-    """The fused weights of each method of METHODS at pruning_ratio."""
+def pruned(problem: Problem, config: Config) -> Float[Array, "pruner d d"]:
+    """The fused weights that each of PRUNERS leaves at pruning_ratio."""
     rho = config.pruning_ratio
     W_Q, W_K, W, valid = problem.query, problem.key, problem.weights, model.entries(config)
     gram = jnp.einsum("sli,slj->ij", problem.inputs, problem.inputs)

@@ -82,7 +82,7 @@ def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], m
     """The factor alpha on the logits z whose attention has the least relative error, in [2^-7, 2].
 
     The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a change of its temperature, which one
-    scalar repairs; compare methods after it.
+    scalar repairs; compare pruners after it.
     """
 
     def double(f: Array, _: None) -> tuple[Array, Array]:
@@ -106,13 +106,13 @@ def heldout(problem: Problem) -> tuple[Array, Array, Array]:
     return problem.heldout, model.attention(problem.weights, problem.heldout, mask), mask
 
 
-def plain_errors(weights: Float[Array, "method d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " method"]]:
+def plain_errors(weights: Float[Array, "pruner d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
     """Relative errors of pruned weights on calibration and held-out sequences."""
     both = {"relative_error": calibration(problem, config), "relative_error_heldout": heldout(problem)}
     return {name: jax.vmap(error, (0, None, None, None))(weights, *given) for name, given in both.items()}
 
 
-def rescaled_errors(weights: Float[Array, "method d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " method"]]:
+def rescaled_errors(weights: Float[Array, "pruner d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
     """Relative errors at the logit factor that is best on the calibration sequences, and that factor."""
     inputs, f_star, mask = calibration(problem, config)
 
