@@ -114,6 +114,7 @@ ROWS = [
             "hessian_vector_product": (negated, transposed),
             "saliency": (negated, halved),
             "curvature_score": (halved, transposed),
+            "hessian_norm": (doubled,),
         },
     ),
     *_rows("training", {"step": (ascending, without_momentum)}),
@@ -127,7 +128,6 @@ ROWS = [
         },
     ),
     *_rows("analyses.baselines", {"wanda": (along_rows,), "magnitude": (negated,), "sparsegpt": (without_update,)}),
-    *_rows("analyses.tightness", {"hessian_norm": (doubled,)}),
     *_rows(
         "laws",
         {

@@ -6,12 +6,15 @@ Everything passes through the logits Z = X W~ X^T of the masked weights W~: with
     two masks    dL/dM_Q = W_Q o (B B_K) + lambda M_Q,   dL/dM_K = W_K o (B^T A_Q) + lambda M_K,   A_Q = M_Q o W_Q, B_K = M_K o W_K
 """
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.core.attention import softmax_vjp
 from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, FusedMask, Params, Problem
+
+POWER_ITERATIONS = 30
 
 
 def logit_gradient(f: Float[Array, "*rows n"], c: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
@@ -77,9 +80,27 @@ def hessian_vector_product(params: Params, direction: Params, batch: Batch, prob
     s = (X @ (dA_Q @ B_K.T + A_Q @ dB_K.T)) @ X.mT
     B, dB = weight_gradient(f, c, batch, config), outer_sum(logit_hessian(f, c, s), X) / S
     return FactorMasks(
-        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query,
-        problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key,
+        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query, problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key
     )
+
+
+def norm(params: Params) -> Float[Array, ""]:
+    """Frobenius norm over all masks."""
+    return jnp.sqrt(sum(jnp.sum(mask**2) for mask in params))
+
+
+def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Array, ""]:
+    """||Hessian of the loss||_2 from below, by 30 power iterations on Hessian-vector products."""
+
+    def iterate(_: int, carry: tuple[Params, Array]) -> tuple[Params, Array]:
+        Hv = hessian_vector_product(params, carry[0], Batch(problem.inputs), problem, config)
+        length = norm(Hv)
+        return jax.tree.map(lambda x: x / length, Hv), length
+
+    valid = model.entries(config)
+    v = jax.tree.map(lambda x: jnp.where(valid, problem.uniform[2] - 0.5, 0), params)
+    v = jax.tree.map(lambda x: x / norm(v), v)
+    return jax.lax.fori_loop(0, POWER_ITERATIONS, iterate, (v, jnp.zeros_like(norm(v))))[1]
 
 
 def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) -> FusedMask:

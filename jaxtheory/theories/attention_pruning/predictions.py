@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.attention_pruning import calculus, laws, model
 from jaxtheory.theories.attention_pruning.analyses import baselines as others
-from jaxtheory.theories.attention_pruning.analyses import pruning, tightness
+from jaxtheory.theories.attention_pruning.analyses import pruning
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
 ERRORS = ("relative_error", "relative_error_heldout", "relative_error_rescaled", "relative_error_rescaled_heldout", "logit_factor")
@@ -15,7 +15,7 @@ DIMS: dict[str, tuple[str, ...]] = {**dict.fromkeys(ERRORS, ("pruner",)), "bound
 
 def coords(config: Config) -> dict[str, tuple[str, ...]]:
     """The fitted mask first, then the baselines; the bounds of `bound_ratio`."""
-    return {"pruner": ("gradient", *others.PRUNERS), "bound": tightness.BOUNDS}
+    return {"pruner": ("gradient", *others.PRUNERS), "bound": laws.BOUNDS}
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
@@ -29,7 +29,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
         **pruning.plain_errors(pruning.pruned_weights(params, problem, config)[None], problem, config),
         "loss": attention_loss + config.regularization / 2 * squared,
         "attention_loss": attention_loss,
-        "gradient_norm": tightness.norm(gradient),
+        "gradient_norm": calculus.norm(gradient),
         "mask_norm": jnp.sqrt(squared),
         "mask_maximum": jnp.max(jnp.stack([jnp.max(jnp.abs(mask)) for mask in params])),
     }
@@ -47,13 +47,13 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     stability_ratio = eta ||Hessian|| / (2 (1 + beta)): gradient descent with momentum is unstable above 1 (left arm of figure 2a).
     bound_ratio in [0, 1]: measured / bound for upper bounds, bound / measured for lower ones; 1 is tight, NaN for two masks.
     """
-    curvature = tightness.hessian_norm(params, problem, config)
+    curvature = calculus.hessian_norm(params, problem, config)
     edge = 2 * (1 + config.momentum) * config.regularization / config.step_scale
     return {
         **pruning.rescaled_errors(pruning.pruned_weights(params, problem, config)[None], problem, config),
         "hessian_norm": curvature,
         "stability_ratio": curvature / edge,
-        "bound_ratio": tightness.bound_ratio(params, curvature, problem, config),
+        "bound_ratio": laws.bound_ratio(params, curvature, problem, config),
         "saturation": saturation(problem, config),
     }
 
@@ -96,7 +96,7 @@ def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Arra
         "attention bounded below, margin log(delta / smallest float)": log_attention - jnp.log(jnp.finfo(z.dtype).tiny),
         "eta <= 1/L_g, margin log(1 / (eta L_g))": -jnp.log(eta * laws.lipschitz(batch, problem, config).gradient),
         "eta below the stability edge at M_0, margin log(2 (1 + beta) / (eta ||H||))": jnp.log(
-            2 * (1 + config.momentum) / (eta * tightness.hessian_norm(start, problem, config))
+            2 * (1 + config.momentum) / (eta * calculus.hessian_norm(start, problem, config))
         ),
     }
     return {name: (margin > 0, margin) for name, margin in margins.items()}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from helpers.pruning import drawn, train
 
-from jaxtheory.theories.attention_pruning import Config, model, predictions
-from jaxtheory.theories.attention_pruning.analyses import tightness
+from jaxtheory.theories.attention_pruning import Config, laws, model, predictions
 from jaxtheory.theories.attention_pruning.model import Batch
 
 
@@ -38,7 +37,7 @@ def test_rescaling_never_hurts_on_the_calibration_sequences(fitted):
 
 def test_bound_ratios_are_shares(fitted):
     ratio = fitted[0]["bound_ratio"]
-    assert ratio.shape == (len(tightness.BOUNDS),) and ((ratio >= 0) & (ratio <= 1 + 1e-9)).all()
+    assert ratio.shape == (len(laws.BOUNDS),) and ((ratio >= 0) & (ratio <= 1 + 1e-9)).all()
 
 
 def test_the_large_lambda_prediction_is_reached():

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import pytest
 from helpers.pruning import drawn, train
 
-from jaxtheory.theories.attention_pruning import THEORY, Config
-from jaxtheory.theories.attention_pruning.analyses import tightness
+from jaxtheory.theories.attention_pruning import THEORY, Config, laws
 from jaxtheory.theories.attention_pruning.model import Batch
 
 
@@ -24,4 +23,4 @@ def test_two_masks_start_apart_and_lower_their_loss():
     assert not jnp.array_equal(start.query, start.key)
     loss = jax.jit(lambda m: THEORY.loss(m, Batch(problem.inputs), problem, config))
     assert loss(end) < loss(start)
-    assert jnp.isnan(tightness.bound_ratio(end, jnp.ones(()), problem, config)).all()
+    assert jnp.isnan(laws.bound_ratio(end, jnp.ones(()), problem, config)).all()

@@ -77,6 +77,14 @@ def curvature_diagonal(key: Array, config: Config) -> Compared:
     return calculus.curvature_score(batch, problem, config), jnp.sum(J**2, axis=(0, 1, 2)) / config.num_sequences.real
 
 
+def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
+    """Power iteration stays below the largest |eigenvalue| of the Hessian formed by autodiff."""
+    problem, batch, fused, _ = material.setting(key, config)
+    flat = lambda m: model.loss(FusedMask(m.reshape(fused.mask.shape)), batch, problem, config)  # noqa: E731
+    spectrum = jnp.linalg.eigvalsh(jax.hessian(flat)(fused.mask.ravel()))
+    return calculus.hessian_norm(fused, problem, config), jnp.max(jnp.abs(spectrum))
+
+
 CHECKS = (
     Check("logit_gradient: autodiff of the row loss", "definitions C.4-C.7, D.4", "equal", logit_gradient_autodiff),
     Check("logit_hessian: autodiff of its gradient", "derived", "equal", logit_hessian_autodiff),
@@ -86,4 +94,5 @@ CHECKS = (
     Check("saliency: its fixed point is stationary", "derived", "equal", saliency_stationary),
     Check("saliency: gradient descent at huge lambda", "derived", "equal", saliency_limit),
     Check("curvature_score: squared Jacobian at M = 1", "derived", "equal", curvature_diagonal),
+    Check("hessian_norm: below the spectral radius", "derived", "bound", hessian_norm_spectrum),
 )

@@ -41,9 +41,8 @@ def best_factor_by_search(key: Array, config: Config) -> Compared:
     alpha = pruning.best_logit_factor(model.logits(W, inputs), f_star, mask)
     octaves = jnp.arange(-7.0, 2.0)
     best = octaves[jnp.argmin(jax.lax.map(error, octaves))]
-    return pruning.error(alpha * W, inputs, f_star, mask), jnp.min(
-        jax.lax.map(error, jnp.clip(best + jnp.asarray([-0.5, 0.0, 0.5]), -7.0, 1.0))
-    )
+    least = jnp.min(jax.lax.map(error, jnp.clip(best + jnp.asarray([-0.5, 0.0, 0.5]), -7.0, 1.0)))
+    return pruning.error(alpha * W, inputs, f_star, mask), least
 
 
 CHECKS = (
