@@ -10,7 +10,7 @@ A column whose token is no query of the batch has gradient 0.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core import draws
+from jaxtheory.core import draws, linalg
 from jaxtheory.core.attention import softmax_vjp
 from jaxtheory.core.config import Size
 from jaxtheory.theories.contextual_bigram import model
@@ -43,7 +43,7 @@ def centred(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
 
 def inverse(mu: Float[Array, " N"]) -> Float[Array, " N"]:
     """1 / mu, zero for padded tokens."""
-    return jnp.where(mu > 0, 1 / jnp.where(mu > 0, mu, 1), 0)
+    return linalg.quotient(jnp.ones_like(mu), mu)
 
 
 def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params:

@@ -116,7 +116,7 @@ Params = Reduced | Literal
 
 def encodings(config: Config) -> Float[Array, "N M"]:
     """The rows p_i, `positions.sines`: p_i^T p_j = rho 1[i = j] for N <= M; zero beyond N and M."""
-    return positions.sines(config.length, config.encoding_dim)
+    return positions.sines(Size.wrap(config.length), Size.wrap(config.encoding_dim))
 
 
 def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], Float[Array, ""]]:

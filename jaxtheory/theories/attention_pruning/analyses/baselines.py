@@ -7,10 +7,11 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from jaxtheory.core.config import InputError
+from jaxtheory.core.config import InputError, concretely
 from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.analyses import pruning
 from jaxtheory.theories.attention_pruning.model import Config, Problem
@@ -66,7 +67,7 @@ def inverse_factor(gram: Float[Array, "d d"], config: Config, damping: float = D
     R = jnp.linalg.cholesky(H[::-1, ::-1])[::-1, ::-1]
     pivots = jnp.diagonal(R) ** 2
     regular = jnp.min(pivots) > pivots.size * jnp.finfo(H.dtype).eps * jnp.max(jnp.diagonal(H))  # False for NaN
-    if not isinstance(regular, jax.core.Tracer) and not regular:
+    if concretely(np.logical_not, regular):
         raise InputError(
             f"SparseGPT: the Cholesky factor of X^T X fails with damping = {damping:g}; raise damping (L < d needs damping > 0)"
         )
