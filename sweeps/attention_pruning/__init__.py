@@ -10,7 +10,7 @@ from jaxtheory.theories.attention_pruning import P3
 
 THEORY = jaxtheory.theories.get("attention_pruning")
 PAPER = "arXiv 2410.11261"
-PRUNER = "method"  # the dimension of errors: the fitted mask first, then the baselines
+PRUNER = "pruner"  # the dimension of errors: the fitted mask first, then the baselines
 
 AXES = {"lambda": [5.0, 10.0, 20.0], "rho": [0.3, 0.5, 0.8]}
 # Quick figures share one compilation: shapes, steps, 3 lambdas, 3 rhos.

@@ -3,18 +3,19 @@
 import jax
 import numpy as np
 
-from jaxtheory.theories.attention_pruning import THEORY, Config, Problem, model
+from jaxtheory.theories.attention_pruning import THEORY, Config, data, model
+from jaxtheory.theories.attention_pruning.model import Problem
 
 
 def drawn(config: Config, seed: int = 0) -> Problem:
-    """As `model.problem`: N(0, 1) inputs and best rank-r approximations of N(0, 1) matrices."""
+    """As `data.problem`: N(0, 1) inputs and best rank-r approximations of N(0, 1) matrices."""
     rng = np.random.default_rng(seed)
     d, L, S = config.dimension.cap, config.length.cap, config.num_sequences.cap
     left, spectrum, right = np.linalg.svd(rng.normal(size=(2, d, d)))
     spectrum = spectrum * (np.arange(d) < config.rank) * np.sqrt(config.logit_scale / 100)
     W_Q, W_K = (left * spectrum[:, None]) @ right
-    mask = np.asarray(model.attention_mask(config))
-    arrays = (rng.normal(size=(S, L, d)), rng.normal(size=(model.HELDOUT, L, d)), W_Q, W_K, W_Q @ W_K.T, mask, rng.uniform(size=(3, d, d)))
+    mask = np.asarray(data.attention_mask(config))
+    arrays = (rng.normal(size=(S, L, d)), rng.normal(size=(data.HELDOUT, L, d)), W_Q, W_K, W_Q @ W_K.T, mask, rng.uniform(size=(3, d, d)))
     dtype = np.dtype(jax.numpy.result_type(float))
     return Problem(*(jax.numpy.asarray(x if x.dtype == bool else x.astype(dtype)) for x in arrays))
 

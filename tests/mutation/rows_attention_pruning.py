@@ -114,11 +114,12 @@ ROWS = [
             "hessian_vector_product": (negated, transposed),
             "saliency": (negated, halved),
             "curvature_score": (halved, transposed),
+            "hessian_norm": (doubled,),
         },
     ),
     *_rows("training", {"step": (ascending, without_momentum)}),
     *_rows(
-        "pruning",
+        "analyses.pruning",
         {
             "count": (one_more, rounded_down),
             "binarise": (largest_first, last_tie_first),
@@ -126,10 +127,9 @@ ROWS = [
             "best_logit_factor": (always_one,),
         },
     ),
-    *_rows("baselines", {"wanda": (along_rows,), "magnitude": (negated,), "sparsegpt": (without_update,)}),
-    *_rows("predictions", {"hessian_norm": (doubled,)}),
+    *_rows("analyses.baselines", {"wanda": (along_rows,), "magnitude": (negated,), "sparsegpt": (without_update,)}),
     *_rows(
-        "bounds",
+        "laws",
         {
             "mask_norm": (halved,),
             "attention_norm": (halved,),

@@ -202,7 +202,7 @@ def result_with(f):
 
 
 _TABLE = {
-    "task": {
+    "data": {
         "stationary": (of_transpose,),
         "problem": (
             given_transposed,
@@ -210,8 +210,6 @@ _TABLE = {
             result_with(lambda task: task._replace(context=task.context + jnp.roll(task.context, 1, axis=0))),
             result_with(lambda task: task._replace(pretrained=(task.pretrained + task.transition.T) / 2)),
         ),
-    },
-    "sampling": {
         "sample": (uniform_tokens, flat_labels, of_reversed_context),
         "thresholds": (never_dithered, one_more),
         "count_reached": (one_more,),
@@ -237,7 +235,7 @@ _TABLE = {
         "noise_step": (overshoot,),
         "population_step": (overshoot, with_config(learning_rate=0.25)),
     },
-    "population": {
+    "laws.population": {
         "population_loss": (negated, halved, of_transposed_transition),
         "expected_gradient": (negated, halved, changed(value=jnp.transpose), of_transposed_transition),
         "expected_preconditioned": (negated, changed(value=jnp.transpose), of_reversed_context),
@@ -251,8 +249,9 @@ _TABLE = {
         "residual_step": (without_noise, exchanged_rates),
         "optimal_value": (halved, of_transposed_transition),
         "aligned": (halved, of_reversed_context),
+        "excess_on_line": (halved,),
     },
-    "dynamics": {
+    "laws.dynamics": {
         "path": (starts_late, swapped, ignores_prox),
         "sparsified": (negated, half_lambda),
         "early": (halved, swapped),
@@ -260,7 +259,7 @@ _TABLE = {
         "boosting_steps": (doubled,),
         "eigenvalues": (halved, exchanged),
     },
-    "noise": {
+    "laws.noise": {
         "occupancy_moment": (halved, second_moments_swapped),
         "residual_moment": (halved, of_transposed_transition, second_moments_swapped),
         "attention_variance": (halved, of_transposed_transition),
@@ -268,14 +267,13 @@ _TABLE = {
         "draw": (doubled, changed(value=jnp.transpose)),
         "growth_noise": (halved, of_transposed_transition),
     },
-    "transfer": {
+    "laws.transfer": {
         "initial_alignment": (halved,),
         "first_rate": (doubled,),
         "step_spread": (doubled,),
         "step_recovery": (halved,),
     },
-    "predictions": {
-        "excess_on_line": (halved,),
+    "laws.bounds": {
         "threshold_bounds": (scaled(0.1),),
         "rounding_bound": (scaled(0.1),),
     },

@@ -6,8 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtheory.theories.attention_pruning import THEORY, FactorMasks, FusedMask, binarise, bounds, hessian_vector_product
-from jaxtheory.theories.attention_pruning.baselines import sparsegpt, wanda
+from jaxtheory.theories.attention_pruning import THEORY, calculus, laws
+from jaxtheory.theories.attention_pruning.analyses import baselines, pruning
+from jaxtheory.theories.attention_pruning.model import FactorMasks, FusedMask
 from tests.reference import attention_pruning_numpy as ap
 from tests.reference.agree import agree, slope
 
@@ -81,7 +82,7 @@ def test_fused_loss_gradient_and_hessian(config, seed):
     lam = config.regularization
     agree(THEORY.loss(FusedMask(M), batch, drawn, config), ap.loss(M, X, W, mask, lam))
     agree(THEORY.gradient(FusedMask(M), batch, drawn, config).mask, ap.gradient(M, X, W, mask, lam))
-    got = hessian_vector_product(FusedMask(M), FusedMask(V), batch, drawn, config).mask
+    got = calculus.hessian_vector_product(FusedMask(M), FusedMask(V), batch, drawn, config).mask
     agree(got, ap.hessian_vector(M, V, X, W, mask, lam))
 
 
@@ -139,7 +140,7 @@ def test_two_mask_descent(config):
 def test_binarisation(rho, levels):
     """Same zeros, ties included, at ratios whose product with the size is an integer only in decimal."""
     scores = np.random.default_rng(levels).integers(levels, size=(10, 10)).astype(float)
-    kept = binarise(scores, rho, np.ones((10, 10), bool))
+    kept = pruning.binarise(scores, rho, np.ones((10, 10), bool))
     assert np.array_equal(kept, ap.keep(scores, rho) > 0)
     assert int(np.sum(~np.asarray(kept))) == round(100 * rho)
 
@@ -148,11 +149,11 @@ def test_counts_are_decimal_floors():
     for d in (1, 3, 7, 10, 25):
         scores = np.arange(float(d * d)).reshape(d, d)
         for percent in range(0, 100, 3):
-            kept = binarise(scores, percent / 100, np.ones((d, d), bool))
+            kept = pruning.binarise(scores, percent / 100, np.ones((d, d), bool))
             assert int(np.sum(~np.asarray(kept))) == percent * d * d // 100
 
 
-compiled_wanda, compiled_sparsegpt = jax.jit(wanda), jax.jit(sparsegpt, static_argnames="block_size")
+compiled_wanda, compiled_sparsegpt = jax.jit(baselines.wanda), jax.jit(baselines.sparsegpt, static_argnames="block_size")
 PLAIN = [config for config in CASES if config.attention == "causal"]  # baselines meet the attention mask in their errors only
 
 
@@ -187,12 +188,12 @@ def test_errors_of_baselines(config, rho):
     heldout = np.asarray(drawn.heldout)
     pruned = ap.baselines(WQ, WK, X, rho) | {"random": W * ap.keep(np.asarray(drawn.uniform[2]), rho)}
     got = jax.jit(THEORY.baselines)(drawn, config)
-    methods = THEORY.coords(config)["method"]
-    assert methods[0] == "gradient"
-    for i, method in enumerate(methods[1:]):
-        agree(got["relative_error"][i], ap.relative_error(pruned[method], X, W, mask))
-        agree(got["relative_error_heldout"][i], ap.relative_error(pruned[method], heldout, W, mask))
-        _, error, error_heldout = ap.rescaled_errors(pruned[method], X, heldout, W, mask)
+    pruners = THEORY.coords(config)["pruner"]
+    assert pruners[0] == "gradient"
+    for i, pruner in enumerate(pruners[1:]):
+        agree(got["relative_error"][i], ap.relative_error(pruned[pruner], X, W, mask))
+        agree(got["relative_error_heldout"][i], ap.relative_error(pruned[pruner], heldout, W, mask))
+        _, error, error_heldout = ap.rescaled_errors(pruned[pruner], X, heldout, W, mask)
         agree(got["relative_error_rescaled"][i], error)
         agree(got["relative_error_rescaled_heldout"][i], error_heldout)
 
@@ -233,7 +234,7 @@ def test_lipschitz_constant(config):
     X, W, _, _, _ = arrays(config)
     drawn = problem(config)
     batch = THEORY.sample(jax.random.key(0), drawn, config)
-    agree(bounds.lipschitz(batch, drawn, config).gradient, ap.lipschitz(X, W, config.regularization))
+    agree(laws.lipschitz(batch, drawn, config).gradient, ap.lipschitz(X, W, config.regularization))
 
 
 def test_polyak_lojasiewicz_chain():
@@ -242,7 +243,7 @@ def test_polyak_lojasiewicz_chain():
     drawn, M = problem(config), np.random.default_rng(5).uniform(size=(6, 6))
     batch = THEORY.sample(jax.random.key(0), drawn, config)
     delta, beta, w_min, mu, xi = ap.pl_constants(M, X[0], W, mask, config.regularization)
-    got = bounds.chain(np.float64(delta), batch, drawn, config)
+    got = laws.chain(np.float64(delta), batch, drawn, config)
     for g, want in zip(got, (w_min * beta * delta, mu, xi), strict=True):
         agree(g, want, floor=0)
     slope_norm = (ap.gradient(M, X, W, mask, config.regularization) ** 2).sum()
@@ -262,5 +263,5 @@ def test_padding_changes_nothing():
     agree(THEORY.gradient(params, batch, drawn, wide).mask, np.pad(ap.gradient(M, X, W, mask, 5.0), (0, 1)))
     agree(THEORY.metrics(params, drawn, wide)["relative_error_heldout"], [ap.relative_error(W * ap.keep(M, 0.4), heldout, W, mask)])
     got, pruned = jax.jit(THEORY.baselines)(drawn, wide), ap.baselines(WQ, WK, X, 0.4)
-    for i, method in enumerate(THEORY.coords(wide)["method"][1:5]):
-        agree(got["relative_error"][i], ap.relative_error(pruned[method], X, W, mask))
+    for i, pruner in enumerate(THEORY.coords(wide)["pruner"][1:5]):
+        agree(got["relative_error"][i], ap.relative_error(pruned[pruner], X, W, mask))

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.theories.contextual_bigram import THEORY, Params, calculus, dynamics, noise, population
+from jaxtheory.theories.contextual_bigram import THEORY, calculus
+from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, population
+from jaxtheory.theories.contextual_bigram.model import Params
 from tests.reference import contextual_bigram_numpy as cb
 from tests.reference import contextual_bigram_training_numpy as tr
 from tests.reference.agree import agree, slope

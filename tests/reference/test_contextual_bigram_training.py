@@ -7,7 +7,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtheory.theories.contextual_bigram import THEORY, Params, dynamics, noise, predictions, transfer
+from jaxtheory.theories.contextual_bigram import THEORY
+from jaxtheory.theories.contextual_bigram.laws import bounds, dynamics, noise, transfer
+from jaxtheory.theories.contextual_bigram.model import Params
 from tests.reference import contextual_bigram_numpy as cb
 from tests.reference import contextual_bigram_training_numpy as tr
 from tests.reference.agree import agree
@@ -174,11 +176,11 @@ def test_bounds_of_threshold_and_rounding(seed):
     A = tr.affine(reference.uniform + alpha * (reference.Q - reference.uniform) + 0.02 * rng.normal(size=reference.Q.shape))
     cut, full = tr.sparsify(A, 0.5), cb.rounded(A, 0.5)[0]
     assert cb.exact_supports(full, reference.Q) == 1
-    residual, change = predictions.threshold_bounds(A, drawn, config)
+    residual, change = bounds.threshold_bounds(A, drawn, config)
     V = reference.P
     assert cb.norm(cb.residuals((cut, V), reference)[0], reference.mu) <= residual * (1 + 1e-12)
     assert abs(cb.alphas((cut, V), reference)[0] - cb.alphas((A, V), reference)[0]) <= change * (1 + 1e-12)
-    assert cb.norm(full - reference.Q, reference.mu) <= predictions.rounding_bound(A, drawn, config) * (1 + 1e-12)
+    assert cb.norm(full - reference.Q, reference.mu) <= bounds.rounding_bound(A, drawn, config) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("point", ["start", "random", "task"])

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtheory.theories.random_walk import QA1, QA2, THEORY, Literal, Reduced
+from jaxtheory.theories.random_walk import QA1, QA2, THEORY
+from jaxtheory.theories.random_walk.model import Literal, Reduced
 from tests.reference import random_walk_numpy as rw
 from tests.reference.agree import agree, slope
 

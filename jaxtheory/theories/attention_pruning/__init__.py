@@ -1,25 +1,8 @@
-"""Pruning the attention matrix by gradient descent on a mask (arXiv 2410.11261): model, calculus, baselines, bounds and checks."""
+"""Pruning the attention matrix by gradient descent on a mask (arXiv 2410.11261): better than the usual scores?"""
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.attention_pruning import baselines, predictions, training
-from jaxtheory.theories.attention_pruning.calculus import gradient, hessian_vector_product, saliency
-from jaxtheory.theories.attention_pruning.checks import CHECKS, EXAMPLES
-from jaxtheory.theories.attention_pruning.model import (
-    Batch,
-    Config,
-    FactorMasks,
-    FusedMask,
-    Params,
-    Problem,
-    attention,
-    forward,
-    init,
-    loss,
-    problem,
-    sample,
-)
-from jaxtheory.theories.attention_pruning.predictions import DIMS, analyses, assumptions, coords, metrics, predict
-from jaxtheory.theories.attention_pruning.pruning import binarise, pruned_weights, relative_error
+from jaxtheory.theories.attention_pruning import calculus, checks, data, model, predictions, training
+from jaxtheory.theories.attention_pruning.model import Config
 
 P1 = Config(step_scale=0.1, regularization=100.0)
 P2 = Config(step_scale=0.02, regularization=18.0, clip=True)
@@ -29,51 +12,19 @@ PRESETS = {"P1": (P1, 100), "P2": (P2, 400), "P3": (P3, 1500)}  # name -> config
 THEORY = Theory(
     name="attention_pruning",
     Config=Config,
-    problem=problem,
-    sample=sample,
-    init=init,
-    loss=loss,
-    gradient=gradient,
-    algorithms={"gradient_descent": training.gradient_descent, "two_mask": training.two_mask},
-    metrics=metrics,
+    problem=data.problem,
+    sample=data.sample,
+    init=model.init,
+    loss=model.loss,
+    gradient=calculus.gradient,
+    algorithms=training.ALGORITHMS,
+    metrics=predictions.metrics,
     baselines=predictions.baselines,
-    analyses=analyses,
-    dims=DIMS,
-    coords=coords,
-    predict=predict,
-    assumptions=assumptions,
-    checks=CHECKS,
-    examples=EXAMPLES,
+    analyses=predictions.analyses,
+    dims=predictions.DIMS,
+    coords=predictions.coords,
+    predict=predictions.predict,
+    assumptions=predictions.assumptions,
+    checks=checks.CHECKS,
+    examples=checks.EXAMPLES,
 )
-
-__all__ = [
-    "P1",
-    "P2",
-    "P3",
-    "PRESETS",
-    "THEORY",
-    "Batch",
-    "Config",
-    "FactorMasks",
-    "FusedMask",
-    "Params",
-    "Problem",
-    "analyses",
-    "assumptions",
-    "attention",
-    "baselines",
-    "binarise",
-    "coords",
-    "forward",
-    "gradient",
-    "hessian_vector_product",
-    "init",
-    "loss",
-    "metrics",
-    "predict",
-    "problem",
-    "pruned_weights",
-    "relative_error",
-    "saliency",
-    "sample",
-]

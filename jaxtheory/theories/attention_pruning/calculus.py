@@ -6,21 +6,15 @@ Everything passes through the logits Z = X W~ X^T of the masked weights W~: with
     two masks    dL/dM_Q = W_Q o (B B_K) + lambda M_Q,   dL/dM_K = W_K o (B^T A_Q) + lambda M_K,   A_Q = M_Q o W_Q, B_K = M_K o W_K
 """
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.core.attention import softmax_vjp
-from jaxtheory.theories.attention_pruning.model import (
-    Batch,
-    Config,
-    FactorMasks,
-    FusedMask,
-    Params,
-    Problem,
-    forward,
-    masked_factors,
-    target,
-)
+from jaxtheory.theories.attention_pruning import model
+from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, FusedMask, Params, Problem
+
+POWER_ITERATIONS = 30
 
 
 def logit_gradient(f: Float[Array, "*rows n"], c: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
@@ -57,17 +51,17 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
 
     Source: theorem 5.3 = D.5; two masks: derived from equation (1).
     """
-    return gradient_to(target(batch, problem, config), params, batch, problem, config)
+    return gradient_to(model.target(batch, problem, config), params, batch, problem, config)
 
 
 def gradient_to(f_star: Float[Array, "S L L"], params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """`gradient` with the target attention f* given, so that a training step need not recompute it."""
-    f = forward(params, batch, problem, config)
+    f = model.forward(params, batch, problem, config)
     B = weight_gradient(f, f - f_star, batch, config)
     lam = config.regularization
     if isinstance(params, FusedMask):
         return FusedMask(problem.weights * B + lam * params.mask)
-    A_Q, B_K = masked_factors(params, problem)
+    A_Q, B_K = model.masked_factors(params, problem)
     return FactorMasks(problem.query * (B @ B_K) + lam * params.query, problem.key * (B.T @ A_Q) + lam * params.key)
 
 
@@ -76,19 +70,37 @@ def hessian_vector_product(params: Params, direction: Params, batch: Batch, prob
 
     With two masks W~' = V_Q' B_K^T + A_Q V_K'^T, V' = V o W, and the product rule adds B V_K' and B^T V_Q'.
     """
-    f = forward(params, batch, problem, config)
-    c = f - target(batch, problem, config)
+    f = model.forward(params, batch, problem, config)
+    c = f - model.target(batch, problem, config)
     X, S, lam = batch.inputs, config.num_sequences.real, config.regularization
     if isinstance(params, FusedMask):
         s = (X @ (direction.mask * problem.weights)) @ X.mT
         return FusedMask(problem.weights * outer_sum(logit_hessian(f, c, s), X) / S + lam * direction.mask)
-    (A_Q, B_K), (dA_Q, dB_K) = masked_factors(params, problem), masked_factors(direction, problem)
+    (A_Q, B_K), (dA_Q, dB_K) = model.masked_factors(params, problem), model.masked_factors(direction, problem)
     s = (X @ (dA_Q @ B_K.T + A_Q @ dB_K.T)) @ X.mT
     B, dB = weight_gradient(f, c, batch, config), outer_sum(logit_hessian(f, c, s), X) / S
     return FactorMasks(
-        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query,
-        problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key,
+        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query, problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key
     )
+
+
+def norm(params: Params) -> Float[Array, ""]:
+    """Frobenius norm over all masks."""
+    return jnp.sqrt(sum(jnp.sum(mask**2) for mask in params))
+
+
+def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Array, ""]:
+    """||Hessian of the loss||_2 from below, by 30 power iterations on Hessian-vector products."""
+
+    def iterate(_: int, carry: tuple[Params, Array]) -> tuple[Params, Array]:
+        Hv = hessian_vector_product(params, carry[0], Batch(problem.inputs), problem, config)
+        length = norm(Hv)
+        return jax.tree.map(lambda x: x / length, Hv), length
+
+    valid = model.entries(config)
+    v = jax.tree.map(lambda x: jnp.where(valid, problem.uniform[2] - 0.5, 0), params)
+    v = jax.tree.map(lambda x: x / norm(v), v)
+    return jax.lax.fori_loop(0, POWER_ITERATIONS, iterate, (v, jnp.zeros_like(norm(v))))[1]
 
 
 def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) -> FusedMask:
@@ -96,8 +108,8 @@ def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) ->
 
     At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot score. Derived.
     """
-    f = forward(mask, batch, problem, config)
-    B = weight_gradient(f, f - target(batch, problem, config), batch, config)
+    f = model.forward(mask, batch, problem, config)
+    B = weight_gradient(f, f - model.target(batch, problem, config), batch, config)
     return FusedMask(-problem.weights * B / config.regularization)
 
 
@@ -108,7 +120,7 @@ def curvature_score(batch: Batch, problem: Problem, config: Config) -> Float[Arr
 
     Memory O(S L^2 d). Derived.
     """
-    f, X = target(batch, problem, config), batch.inputs
+    f, X = model.target(batch, problem, config), batch.inputs
     JX = f[..., None] * (X[:, None] - (f @ X)[:, :, None])  # (S, r, token, j)
     spread = jnp.sum(JX**2, axis=2)
     return problem.weights**2 * jnp.einsum("sri,srj->ij", X**2, spread) / config.num_sequences.real

@@ -1,4 +1,4 @@
-"""Pruning an attention matrix with a mask on its weights: config, data law, attention and loss.
+"""Pruning an attention matrix with a mask on its weights: config, records, attention and loss.
 
 Symbols (paper -> code), with S sequences of n = L tokens in d dimensions:
 
@@ -14,19 +14,12 @@ Source: arXiv 2410.11261. Its formulas are reconstructed from the lemma names an
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core import config as fields
-from jaxtheory.core import draws
 from jaxtheory.core.attention import softmax
-from jaxtheory.core.config import Size, size, static, traced
-from jaxtheory.core.linalg import truncate
-
-LITERAL_SCALE = 100.0  # logit_scale of the literal N(0, 1) data: the logits' standard deviation at d = 64, r = 4
-HELDOUT = 4  # sequences kept for the error on fresh data
-BLOCK = 4  # tokens per block of the block-wise attention mask
+from jaxtheory.core.config import Size, concretely, size, static, traced
 
 
 class Config(fields.Config):
@@ -49,9 +42,9 @@ class Config(fields.Config):
     ranking: str = static("mask", "ranking", "entries are pruned from the smallest M, or the smallest |M o W|", ("mask", "magnitude_mask"))
 
     def violations(self) -> list[str]:
-        if isinstance(self.rank, jax.core.Tracer) or isinstance(self.dimension.n, jax.core.Tracer) or self.rank <= self.dimension.n:
-            return []
-        return [f"rank (r) = {self.rank}: must be at most dimension (d) = {self.dimension.n}; lower r or raise d"]
+        if concretely(lambda r, d: r > d, self.rank, self.dimension.n):
+            return [f"rank (r) = {self.rank}: must be at most dimension (d) = {self.dimension.n}; lower r or raise d"]
+        return []
 
 
 class Problem(NamedTuple):
@@ -89,35 +82,6 @@ class FactorMasks(NamedTuple):
 
 
 Params = FusedMask | FactorMasks
-
-
-def problem(key: Array, config: Config) -> Problem:
-    """Draw the data: X ~ N(0, 1); W_Q and W_K the best rank-r approximations of independent N(0, 1) matrices, times sqrt(tau / 100).
-
-    Source: section 6.1. With tau = 100 this is the literal data, whose attention is nearly one-hot. Equal bit for bit under padding,
-    but for the three weight matrices, which are factorised and so agree to rounding when d is padded.
-    """
-    d, L, S = config.dimension, config.length, config.num_sequences
-    k_inputs, k_weights = jax.random.split(key)
-    sequences = Size(HELDOUT + S.cap, None if S.value is None else HELDOUT + S.value)
-    X = draws.normal(k_inputs, sequences, L, d)  # few calls of the generator: each costs compilation time
-    G = draws.normal(k_weights, 5, d, d)
-    W_Q, W_K = jnp.sqrt(config.logit_scale / LITERAL_SCALE) * jax.vmap(truncate, (0, None))(G[:2], config.rank)
-    uniform = jnp.where(entries(config)[None], jax.scipy.stats.norm.cdf(G[2:]), 0)
-    return Problem(X[HELDOUT:], X[:HELDOUT], W_Q, W_K, W_Q @ W_K.T, attention_mask(config), uniform)
-
-
-def attention_mask(config: Config) -> Bool[Array, "L L"]:
-    """Mc, False beyond L: causal (j <= i), full, or block (i and j in the same run of 4 tokens). Source: definition 3.1."""
-    i, j = jnp.arange(config.length.cap)[:, None], jnp.arange(config.length.cap)[None, :]
-    valid = config.length.mask()[:, None] & config.length.mask()[None, :]
-    allowed = {"causal": j <= i, "full": jnp.ones_like(valid), "block": i // BLOCK == j // BLOCK}
-    return allowed[config.attention] & valid
-
-
-def sample(key: Array, problem: Problem, config: Config) -> Batch:
-    """The calibration sequences: training is full-batch."""
-    return Batch(problem.inputs)
 
 
 def init(key: Array, problem: Problem, config: Config) -> FusedMask:

@@ -54,10 +54,7 @@ def step(key: Array, t: Array, state: State, batch: Batch, problem: Problem, con
     return State(params, velocity, state.target)
 
 
-def params(state: State, problem: Problem, config: Config) -> Params:
-    """The masks."""
-    return state.params
-
-
-gradient_descent = Algorithm(init, step, params)
-two_mask = Algorithm(init_two_masks, step, params)
+ALGORITHMS = {
+    "gradient_descent": Algorithm(init, step, lambda state, problem, config: state.params),
+    "two_mask": Algorithm(init_two_masks, step, lambda state, problem, config: state.params),
+}

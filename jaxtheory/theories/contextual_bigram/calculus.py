@@ -10,24 +10,24 @@ A column whose token is no query of the batch has gradient 0.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core import draws
+from jaxtheory.core import draws, linalg
 from jaxtheory.core.attention import softmax_vjp
 from jaxtheory.core.config import Size
 from jaxtheory.theories.contextual_bigram import model
-from jaxtheory.theories.contextual_bigram.model import SELECTED, Batch, Config, Params, Problem
+from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem
 
 
 def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
     """The gradient of the mean loss in A and V, not preconditioned. Source: lemma B.3."""
     p, r = model.residuals(params, batch, config)
-    r = r * model.sample_weights(config)[:, None]
+    r = r * config.batch_size.weights()[:, None]
     return Params(attention_gradient(r @ params.value, batch, config), r.T @ p)
 
 
 def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> Float[Array, "T N"]:
     """sum_i u_i[x_it] e_{k_i}^T: what each sample pulls at its tokens, added up per last token."""
     N, x = config.num_states.cap, batch.tokens
-    if N > SELECTED:
+    if N > model.SELECTED:
         pull = jnp.take_along_axis(u, x.astype(jnp.int32), axis=1)
     else:
         pull = jnp.broadcast_to(u[:, N - 1 :], x.shape)
@@ -43,7 +43,7 @@ def centred(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
 
 def inverse(mu: Float[Array, " N"]) -> Float[Array, " N"]:
     """1 / mu, zero for padded tokens."""
-    return jnp.where(mu > 0, 1 / jnp.where(mu > 0, mu, 1), 0)
+    return linalg.quotient(jnp.ones_like(mu), mu)
 
 
 def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params:

@@ -1,4 +1,4 @@
-"""Sparse contextual bigrams and a linear transformer: config, task, parameters and loss.
+"""Sparse contextual bigrams and a linear transformer: config, records and loss.
 
 The next token depends on a few earlier ones, chosen by the last token. The contexts are drawn, then the last token k = x_{T+1} picks one:
 
@@ -17,7 +17,6 @@ Symbols, with their shapes:
 Source: arXiv 2410.23438, section 2 (columns, not rows, are transition laws). How P and Q are drawn is reconstructed.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -27,7 +26,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import config as fields
 from jaxtheory.core import draws
-from jaxtheory.core.config import Size, evaluation, size, static, traced
+from jaxtheory.core.config import Size, concretely, evaluation, size, static, traced
 
 SELECTED = 8  # up to this many tokens sums over a context run through the tokens' values; beyond, they scatter and gather
 LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are divided by it
@@ -62,22 +61,17 @@ class Config(fields.Config):
         """Conditions between fields; those on traced values are skipped while tracing."""
         N, T, Q = self.num_states.n, self.length.n, self.sparsity.n
         found = []
-        if _any(lambda Q, T: Q > T, Q, T):
+        if concretely(lambda Q, T: Q > T, Q, T):
             found.append(f"sparsity (Q) = {Q}: must be at most length (T) = {T}; lower Q or raise T")
-        elif self.weights == "uniform" and _any(lambda Q, T: Q == T, Q, T):
+        elif self.weights == "uniform" and concretely(lambda Q, T: Q == T, Q, T):
             found.append(f"sparsity (Q) = {Q} = length (T) with uniform weights: K_Q = 0, nothing to learn; lower Q or set weights=unequal")
-        if _any(lambda N, rho: (N == 2) & (rho < 1), N, self.correlation):
+        if concretely(lambda N, rho: (N == 2) & (rho < 1), N, self.correlation):
             found.append(f"correlation (rho) = {self.correlation}: must be 1 for two tokens, where mu leaves one direction; set rho=1")
         if self.given is not None:
             found += _given_violations(self.given, N)
-        elif _any(lambda floor, N: floor * N >= 1, self.stationary_floor, N):
+        elif concretely(lambda floor, N: floor * N >= 1, self.stationary_floor, N):
             found.append(f"stationary_floor (mu0) = {self.stationary_floor}: must be in [0, 1/N) = [0, {1 / np.max(N):g}); lower mu0")
         return found
-
-
-def _any(condition: Callable, *values: Any) -> bool:
-    """Whether a condition holds for some entry of concrete values; False for tracers."""
-    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
 
 
 def _given_violations(given: Any, N: Any) -> list[str]:
@@ -87,7 +81,7 @@ def _given_violations(given: Any, N: Any) -> list[str]:
         P = np.asarray(given, float)
     except (TypeError, ValueError):
         return [f"{label} = {given!r}: must be a tuple of N rows of N numbers"]
-    if P.ndim != 2 or P.shape[0] != P.shape[1] or _any(lambda n: n != len(P), N):
+    if P.ndim != 2 or P.shape[0] != P.shape[1] or concretely(lambda n: n != len(P), N):
         return [f"{label} has shape {P.shape}: must be (N, N) with num_states (N) = {N}; set num_states={len(P)} or change P"]
     if not np.all((P >= 0) & (P <= 1)) or not np.allclose(P.sum(axis=0), 1, rtol=0, atol=1e-9):
         return [f"{label} has columns with sums {P.sum(axis=0).tolist()}: entries must be in [0, 1] and columns sum to 1; transpose P?"]
@@ -168,12 +162,7 @@ def residuals(params: Params, batch: Batch, config: Config) -> tuple[Float[Array
     return p, p @ params.value.T - jax.nn.one_hot(batch.label, config.num_states.cap, dtype=p.dtype)
 
 
-def sample_weights(config: Config) -> Float[Array, " B"]:
-    """1/B on the samples of a batch, zero beyond."""
-    return jnp.where(config.batch_size.mask(), 1 / jnp.asarray(config.batch_size.real, float), 0)
-
-
 def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
     """Mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term, which the prox applies."""
     _, r = residuals(params, batch, config)
-    return jnp.sum(sample_weights(config) * jnp.sum(r**2, axis=1)) / 2
+    return jnp.sum(config.batch_size.weights() * jnp.sum(r**2, axis=1)) / 2

@@ -2,18 +2,18 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm as normal
+from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.theories.contextual_bigram import calculus, dynamics, model, noise, population, transfer
+from jaxtheory.theories.contextual_bigram import calculus, model
+from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, population, transfer
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
-from jaxtheory.theories.contextual_bigram.population import Alignment, inner, norm
 
 
 def cosine(A: Float[Array, "n N"], B: Float[Array, "n N"], mu: Float[Array, " N"]) -> Float[Array, ""]:
     """<A, B>_mu / (|A| |B|), zero where one of them is zero."""
-    size = norm(A, mu) * norm(B, mu)
-    return inner(A, B, mu) / jnp.where(size > 0, size, 1)
+    size = population.norm(A, mu) * population.norm(B, mu)
+    return population.inner(A, B, mu) / jnp.where(size > 0, size, 1)
 
 
 def share(columns: Bool[Array, " N"], config: Config) -> Float[Array, ""]:
@@ -67,10 +67,10 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
         "relative_excess_loss": excess / population.excess_loss(start, problem, config),
         "attention_alignment": alpha.attention,
         "value_alignment": alpha.value,
-        "attention_residual": norm(off.attention, mu),
-        "value_residual": norm(off.value, mu),
-        "attention_distance": norm(A - Q, mu),
-        "value_distance": norm(V - P, mu),
+        "attention_residual": population.norm(off.attention, mu),
+        "value_residual": population.norm(off.value, mu),
+        "attention_distance": population.norm(A - Q, mu),
+        "value_distance": population.norm(V - P, mu),
         "attention_cosine": cosine(A, Q, mu),
         "value_cosine": cosine(V, P, mu),
         "value_cosine_centred": cosine(V - start.value, P - start.value, mu),
@@ -94,51 +94,10 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Floa
     empty = calculus.empty_columns(params.attention, config)
     return {
         "support_recovery": share(same_support(A > 0, problem) & ~empty, config),
-        "rounded_attention_distance": norm(A - problem.context, problem.stationary),
-        "rounded_value_distance": norm(V - problem.transition, problem.stationary),
+        "rounded_attention_distance": population.norm(A - problem.context, problem.stationary),
+        "rounded_value_distance": population.norm(V - problem.transition, problem.stationary),
         "empty_columns": jnp.sum(empty).astype(float),
     }
-
-
-# Bounds of what threshold and rounding do, for A whose kept entries are exactly the support
-
-
-def deviation(A: Float[Array, "T N"], problem: Problem, config: Config) -> tuple[Float[Array, ""], Float[Array, "T N"]]:
-    """alpha_A, and Delta_A on the support of Q, zero off it."""
-    params = Params(A, problem.transition)
-    off = population.residual(params, problem, config).attention
-    return population.alignment(params, problem, config).attention, jnp.where(problem.context > 0, off, 0)
-
-
-def threshold_bounds(A: Float[Array, "T N"], problem: Problem, config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """After thresholding, |Delta_A| <= b and alpha_A changes by at most b / sqrt(K_Q), where
-
-    b = |1 - alpha_A| sqrt(Q) / T + |Delta_A on the support of Q|.
-
-    Source: lemma E.2; the constants are derived.
-    """
-    alpha, on_support = deviation(A, problem, config)
-    root = jnp.sqrt(jnp.asarray(config.sparsity.real, float))
-    b = jnp.abs(1 - alpha) * root / config.length.real + norm(on_support, problem.stationary)
-    return b, b / jnp.sqrt(population.signals(problem, config).attention)
-
-
-def rounding_bound(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, ""]:
-    """|A^ - Q| after rounding, at most the mu-norm over columns of [|1 - alpha_A| |1_S - Q q| / T + (1 + sqrt(Q) |q|) |Delta_A on S|] / Z
-
-    with S the support, Q its size and Z the sum of the kept entries. It depends on Delta_A but for terms of order 1/T, as 1_S = Q q for
-    uniform weights. Source: lemma F.1; the constants are derived.
-    """
-    q, mu, Q = problem.context, problem.stationary, jnp.asarray(config.sparsity.real, float)
-    alpha, on_support = deviation(A, problem, config)
-    size = lambda x: jnp.sqrt(jnp.sum(x**2, axis=0))
-    Z = jnp.sum(jnp.where(q > 0, A, 0), axis=0)
-    uneven = jnp.where(q > 0, 1 - Q * q, 0)
-    per_column = jnp.abs(1 - alpha) * size(uneven) / config.length.real + (1 + jnp.sqrt(Q) * size(q)) * size(on_support)
-    return jnp.sqrt(jnp.sum(mu * (per_column / jnp.where(Z == 0, 1, jnp.abs(Z))) ** 2))
-
-
-# What the theory says
 
 
 def predict(problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
@@ -168,18 +127,11 @@ def predict(problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[s
         "attention_alignment:early": jnp.where(small, early.attention, jnp.nan),
         "value_alignment:early": jnp.where(small, early.value, jnp.nan),
         "loss:bayes": constant(bayes),
-        "loss:population": bayes + excess_on_line(path, problem, config)[times],
-        "right_sign:sign_law": constant(normal.cdf(noise.growth_noise(problem, config))),
+        "loss:population": bayes + population.excess_on_line(path, problem, config)[times],
+        "right_sign:sign_law": constant(norm.cdf(noise.growth_noise(problem, config))),
         "off_support_std:one_step": constant(spread),
         "support_match:one_step": constant(recovery),
     }
-
-
-def excess_on_line(alpha: Alignment, problem: Problem, config: Config) -> Float[Array, "*n"]:
-    """K_P / 2 [(1 - alpha_A alpha_V)^2 K_Q + (1 - alpha_V)^2 / T]: the excess loss of A~ and V~. Source: derived."""
-    K_P, K_Q = population.signals(problem, config)
-    a, v = alpha
-    return K_P / 2 * ((1 - a * v) ** 2 * K_Q + (1 - v) ** 2 / config.length.real)
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:

@@ -21,10 +21,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.core.attention import softmax
-from jaxtheory.core.theory import Algorithm
-from jaxtheory.theories.contextual_bigram import calculus, dynamics, model, noise, population, transfer
+from jaxtheory.core.theory import Algorithm, nothing
+from jaxtheory.theories.contextual_bigram import calculus, model
+from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, population, transfer
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem
-from jaxtheory.theories.contextual_bigram.population import Alignment
 
 Slope = Callable[[Params], Params]
 
@@ -106,26 +106,23 @@ def noise_sgd_step(key: Array, t: Array, state: Params, _batch: tuple, problem: 
     return plain_step(t, state, noisy_slope(key, problem, config), problem, config)
 
 
-def shown(state: Params, _problem: Problem, _config: Config) -> Params:
-    """The state is A and V."""
-    return state
-
-
 # The dynamics of the alphas
 
 
-def init_dynamics(_key: Array, problem: Problem, _config: Config) -> Alignment:
+def init_dynamics(_key: Array, problem: Problem, _config: Config) -> population.Alignment:
     """alpha_A = alpha_V = 0."""
     zero = jnp.zeros_like(problem.stationary[0])
-    return Alignment(zero, zero)
+    return population.Alignment(zero, zero)
 
 
-def dynamics_step(_key: Array, t: Array, state: Alignment, _batch: tuple, problem: Problem, config: Config) -> Alignment:
+def dynamics_step(
+    _key: Array, t: Array, state: population.Alignment, _batch: tuple, problem: Problem, config: Config
+) -> population.Alignment:
     """Equation (8)."""
     return dynamics.boosted(state, dynamics.rate(t, config), problem, config)
 
 
-def dynamics_params(state: Alignment, problem: Problem, config: Config) -> Params:
+def dynamics_params(state: population.Alignment, problem: Problem, config: Config) -> Params:
     """A~ and V~."""
     return population.aligned(state, problem, config)
 
@@ -214,25 +211,15 @@ def refit_step(_key: Array, _t: Array, state: Params, batch: Batch, problem: Pro
     return params._replace(value=params.value - config.late_learning_rate / population.signals(problem, config).attention * slope.value)
 
 
-def transfer_params(state: Transfer, _problem: Problem, _config: Config) -> Params:
-    """A and V."""
-    return state.params
-
-
-def nothing(_key: Array, _problem: Problem, _config: Config) -> tuple:
-    """No batch."""
-    return ()
-
-
 ALGORITHMS = {
-    "proximal": Algorithm(model.init, step, shown),
-    "sgd": Algorithm(model.init, sgd_step, shown),
-    "sgd_plain": Algorithm(model.init, sgd_plain_step, shown),
+    "proximal": Algorithm(model.init, step),
+    "sgd": Algorithm(model.init, sgd_step),
+    "sgd_plain": Algorithm(model.init, sgd_plain_step),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),
-    "population": Algorithm(model.init, population_step, shown, nothing),
+    "population": Algorithm(model.init, population_step, sample=nothing),
     "dynamics": Algorithm(init_dynamics, dynamics_step, dynamics_params, nothing),
-    "noise": Algorithm(model.init, noise_step, shown, nothing),
-    "noise_sgd": Algorithm(model.init, noise_sgd_step, shown, nothing),
-    "transfer": Algorithm(init_transfer, transfer_step, transfer_params),
+    "noise": Algorithm(model.init, noise_step, sample=nothing),
+    "noise_sgd": Algorithm(model.init, noise_sgd_step, sample=nothing),
+    "transfer": Algorithm(init_transfer, transfer_step, lambda state, problem, config: state.params),
     "refit": Algorithm(model.init, refit_step, refit_params),
 }

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxtheory.core.positions import indices
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 
@@ -43,7 +44,7 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
         q = b @ params.V
     m = jnp.sum(q * H, axis=1, keepdims=True)
     du = -jnp.sum(r[:, None] * (q - m) * H, axis=0)
-    token = (model.indices(N.cap) < N.n - 1)[None, :]
+    token = (indices(N.cap) < N.n - 1)[None, :]
     a = jnp.where(token, jnp.take_along_axis(q, batch.s, axis=1), 0)
     dw = -jnp.sum(r[:, None] * S * (a - m), axis=0)
     if isinstance(params, Reduced):

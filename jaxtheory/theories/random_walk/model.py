@@ -1,4 +1,4 @@
-"""One softmax layer that predicts the next state of a walk on a circle: config, data, parameters, forward pass and loss.
+"""One softmax layer that predicts the next state of a walk on a circle: config, records, forward pass and loss.
 
     s_1 ~ U{0..K-1},  s_{i+1} = s_i + 1 with probability p, else s_i - 1  (mod K);   y = s_N is predicted from s_1..s_{N-1}
     xt_j = [e_{s_j}; p_j] for j < N,   xt_N = [0; p_N],   p_i = (sin(i k pi / (M + 1)))_{k=1..M}
@@ -18,20 +18,23 @@ Source: "Towards Understanding Transformers in Learning Random Walks", sections 
 Prediction by Attending to the Direct Parent State". The encoding is reconstructed: an orthogonal family of sines with M >= N.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import attention, draws
+from jaxtheory.core import attention, draws, positions
 from jaxtheory.core import config as fields
-from jaxtheory.core.config import Size, size, static, traced
-from jaxtheory.theories.random_walk import questions
+from jaxtheory.core.config import Size, concretely, size, static, traced
+from jaxtheory.core.positions import indices
 
-TEST_SEQUENCES = 1000
+# of the questions, see `data`
+VOCABULARY = tuple("apple orange Based on the which type of fruit list appears most frequently sentence I prefer an to do".split())
+SENTENCES = {
+    "qa1": tuple("Based on the list ? ? ? ? ? which type of fruit appears most frequently".split()),
+    "qa2": tuple("Based on the sentence I prefer an ? to an ? which type of fruit do I prefer".split()),
+}
 
 
 class Config(fields.Config):
@@ -56,26 +59,21 @@ class Config(fields.Config):
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
         found = []
-        if _any(lambda m, n: m < n, self.encoding_dim.n, self.length.n):
+        if concretely(lambda m, n: m < n, self.encoding_dim.n, self.length.n):
             found.append(
                 f"encoding_dim (M) = {self.encoding_dim.n} is below length (N) = {self.length.n}: orthogonal encodings need M >= N"
             )
         if self.task != "walk":
-            words = len(questions.SENTENCES[self.task])
-            for name, symbol, want in (("num_states", "K", len(questions.VOCABULARY)), ("length", "N", words + 1)):
+            words = len(SENTENCES[self.task])
+            for name, symbol, want in (("num_states", "K", len(VOCABULARY)), ("length", "N", words + 1)):
                 value = getattr(self, name).n
-                if _any(lambda a, b: a != b, value, want):
+                if concretely(lambda a, b: a != b, value, want):
                     found.append(f"{name} ({symbol}) = {value}: task {self.task!r} has {want}; set {name}={want}")
-        if self.population and (self.task != "walk" or _any(lambda p: (p != 0) & (p != 1), self.clockwise_probability)):
+        if self.population and (self.task != "walk" or concretely(lambda p: (p != 0) & (p != 1), self.clockwise_probability)):
             found.append("population = True needs task = 'walk' and clockwise_probability (p) 0 or 1, where the law has K sequences")
-        if self.value == "mlp" and _any(lambda sigma: sigma == 0, self.init_scale):
+        if self.value == "mlp" and concretely(lambda sigma: sigma == 0, self.init_scale):
             found.append("init_scale (sigma) = 0 is a fixed point of value = 'mlp': set init_scale > 0, for instance 0.01")
         return found
-
-
-def _any(condition: Callable, *values: Any) -> bool:
-    """Whether a condition holds for some entry of concrete values; False for tracers."""
-    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
 
 
 class Batch(NamedTuple):
@@ -113,84 +111,12 @@ class Literal(NamedTuple):
 Params = Reduced | Literal
 
 
-# Data
-
-
-def indices(n: int) -> Int[Array, " n"]:
-    """0..n-1 in int32, the type of states and traced sizes whatever the float type."""
-    return jnp.arange(n, dtype=jnp.int32)
-
-
-def transition(config: Config) -> Float[Array, "K K"]:
-    """Pi_ij = p 1[j = i + 1] + (1 - p) 1[j = i - 1] (mod K), rows sum to 1; zero beyond K."""
-    K, p = config.num_states, config.clockwise_probability
-    i = indices(K.cap)
-    step = (i[None, :] - i[:, None]) % K.n
-    inside = K.mask()[:, None] & K.mask()[None, :]
-    return jnp.where(inside & (step == 1), p, jnp.where(inside & (step == K.n - 1), 1 - p, 0))
-
-
-def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
-    """The optimal predictor P(y | s_1..s_{N-1}): row s_{N-1} of Pi for the walk, the answer itself for the questions."""
-    if config.task == "walk":
-        return transition(config)[jnp.take(batch.s, config.length.n - 2, axis=1)]
-    return jax.nn.one_hot(batch.y, config.num_states.cap)
-
-
-def _sequences(key: Array, count: Size | int, config: Config) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
-    """Independent sequences s_1..s_N of the task and their labels. One draw per token: the first gives s_1, the others the steps."""
-    K, N = config.num_states, config.length
-    draw = draws.uniform(key, count, N)
-    if config.task != "walk":
-        return questions.sentences(draw < 0.5, config.task)
-    first = jnp.minimum((draw[:, :1] * jnp.asarray(K.n, jnp.float32)).astype(jnp.int32), jnp.asarray(K.n, jnp.int32) - 1)
-    steps = jnp.where(draw[:, 1:] < jnp.asarray(config.clockwise_probability, jnp.float32), 1, -1)
-    return _walk(first, steps, config)
-
-
-def _walk(first: Int[Array, "B 1"], steps: Int[Array, "B N-1"], config: Config) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
-    s = jnp.cumsum(jnp.concatenate([first, steps.astype(jnp.int32)], axis=1), axis=1) % config.num_states.n
-    return s, jnp.take(s, config.length.n - 1, axis=1)
-
-
-def make_batch(s: Int[Array, "B N"], y: Int[Array, " B"], count: Size | int, config: Config) -> Batch:
-    """Sequences s_1..s_N and labels as a batch: the query and all beyond it blanked, padded rows at weight 0."""
-    count, N = Size.wrap(count), config.length
-    weight = jnp.where(count.mask(), 1 / jnp.asarray(count.real, float), 0)
-    before_query = indices(N.cap) < N.n - 1
-    return Batch(jnp.where(before_query[None, :], draws.masked(s, count), 0), draws.masked(y, count), weight)
-
-
-def problem(key: Array, config: Config) -> Problem:
-    """B training and 1000 test sequences; in population mode the K sequences of the deterministic walk, for both."""
-    K = config.num_states
-    if config.population:
-        first = indices(K.cap)[:, None]
-        turn = jnp.where(config.clockwise_probability > 0.5, 1, -1)
-        batch = make_batch(*_walk(first, jnp.broadcast_to(turn, (K.cap, config.length.cap - 1)), config), K, config)
-        return Problem(batch, batch)
-    train, test = jax.random.split(key)
-    B = config.num_sequences
-    return Problem(
-        make_batch(*_sequences(train, B, config), B, config), make_batch(*_sequences(test, TEST_SEQUENCES, config), TEST_SEQUENCES, config)
-    )
-
-
-def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
-    """The fixed training set: full-batch gradient descent."""
-    return problem.train
-
-
 # Positions
 
 
 def encodings(config: Config) -> Float[Array, "N M"]:
-    """p_i = (sin(i k pi / (M + 1)))_k: p_i^T p_j = rho 1[i = j] for N <= M; zero beyond N and M. i k is taken mod 2 (M + 1)."""
-    N, M = config.length, config.encoding_dim
-    i, k = 1 + indices(N.cap), 1 + indices(M.cap)
-    turns = (i[:, None] * k[None, :]) % (2 * (M.n + 1))
-    waves = jnp.sin(turns.astype(float) * (jnp.pi / (M.real + 1)))
-    return jnp.where(N.mask()[:, None] & M.mask()[None, :], waves, 0)
+    """The rows p_i, `positions.sines`: p_i^T p_j = rho 1[i = j] for N <= M; zero beyond N and M."""
+    return positions.sines(Size.wrap(config.length), Size.wrap(config.encoding_dim))
 
 
 def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], Float[Array, ""]]:

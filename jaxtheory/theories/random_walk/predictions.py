@@ -2,11 +2,11 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import linalg
-from jaxtheory.theories.random_walk import dynamics, model
+from jaxtheory.core.positions import indices
+from jaxtheory.theories.random_walk import data, laws, model
 from jaxtheory.theories.random_walk.model import Config, Params, Problem
 
 TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
@@ -57,9 +57,9 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     N, test = config.length, problem.test
     S, H = model.attend(params, test, config)
     f = model.output(params, H)
-    law = model.label_law(test, config)
+    law = data.label_law(test, config)
     mean = lambda per_sequence: jnp.sum(test.weight * per_sequence)
-    at = model.indices(N.cap)
+    at = indices(N.cap)
     token = at < N.n - 1
     attention = jnp.where(token, test.weight @ S, -jnp.inf)
     selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
@@ -80,9 +80,9 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
 
 
 def _value_metrics(params: Params, config: Config) -> dict:
-    target = model.transition(config).T
+    target = data.transition(config).T
     V = model.output(params, jnp.eye(config.num_states.cap)).T
-    forth, back = (jnp.sum(dynamics.circulant(unit, config) * V) for unit in _steps(config))
+    forth, back = (jnp.sum(laws.circulant(unit, config) * V) for unit in _steps(config))
     capped = jnp.clip(forth / jnp.where(back == 0, 1, back), -RATIO_CAP, RATIO_CAP)
     return {
         "value_direction_error": linalg.direction_error(V, target),
@@ -93,38 +93,8 @@ def _value_metrics(params: Params, config: Config) -> dict:
 
 def _steps(config: Config) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
     """Indicators of the offsets +1 and -1."""
-    d = model.indices(config.num_states.cap)
+    d = indices(config.num_states.cap)
     return (d == 1).astype(float), (d == config.num_states.n - 1).astype(float)
-
-
-# What the theory says
-
-
-def best_accuracy(config: Config) -> Float[Array, ""]:
-    """The accuracy of the best predictor of the whole sequence: max(p, 1 - p) for the walk, 1 for the questions."""
-    p = jnp.asarray(config.clockwise_probability, float)
-    return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
-
-
-def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and the KL divergence, both 0 at p = 1/2 only.
-
-    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p + q log q) / 2.
-    Source: derived; the source's theorem has 0 for both.
-    """
-    p = jnp.asarray(config.clockwise_probability, float)
-    q = 1 - p
-    norm_of_law = jnp.sqrt(p**2 + q**2)
-    gap = jnp.sqrt((jnp.sqrt(p) - p / norm_of_law) ** 2 + (jnp.sqrt(q) - q / norm_of_law) ** 2)
-    entropy = -sum(jnp.where(x > 0, x * jnp.log(jnp.where(x > 0, x, 1)), 0) for x in (p, q))
-    return gap, jnp.log(jnp.sqrt(p) + jnp.sqrt(q)) - entropy / 2
-
-
-def normal_range(n: Float[Array, ""] | int) -> Float[Array, ""]:
-    """E[max - min] of n standard normals = integral of 1 - Phi^n - (1 - Phi)^n."""
-    x = jnp.linspace(-9.0, 9.0, 2001)
-    below = jnp.exp(n * jnp.log(jnp.maximum(norm.cdf(x), 1e-30)))
-    return jnp.sum(1 - below - below[::-1]) * (x[1] - x[0])
 
 
 def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
@@ -133,7 +103,7 @@ def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
     accuracy                                     limit: max(p, 1 - p); 1/K where the failure theorem applies; 1 and 1/2 for qa1 and qa2
     value_direction_error, kl: theorem           limit 0, as the source states it for every 0 < p < 1; value_ratio: p/(1-p)
     value_direction_error, kl: sqrt_law          limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the ratio of the log loss
-    value_direction_error, kl, loss: population  the run of a large batch from the zero start (`dynamics.selected_run`)
+    value_direction_error, kl, loss: population  the run of a large batch from the zero start (`laws.selected_run`)
     attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta: delta times the growth, to first order
     NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
     """
@@ -143,12 +113,12 @@ def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
         best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
         return {"accuracy": constant(best), "kl": constant(rest)}
     K, p = config.num_states, jnp.asarray(config.clockwise_probability, float)
-    direction, kl = limit_error(config)
+    direction, kl = laws.limit_error(config)
     inside = (p > 0) & (p < 1)
     within = lambda value: constant(jnp.where(inside, value, jnp.nan))
     odds = p / jnp.where(p < 1, 1 - p, 1)
     curves = {
-        "accuracy": constant(jnp.where(dynamics.fails(config), 1 / jnp.asarray(K.real, float), best_accuracy(config))),
+        "accuracy": constant(jnp.where(laws.fails(config), 1 / jnp.asarray(K.real, float), laws.best_accuracy(config))),
         "value_direction_error:theorem": within(0.0),
         "value_direction_error:sqrt_law": within(direction),
         "kl:theorem": within(0.0),
@@ -161,14 +131,14 @@ def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
 
 def _population_curves(config: Config, steps: np.ndarray) -> dict:
     length = int(steps.max(initial=0)) + 1
-    run = dynamics.selected_run(config, length)
-    law = dynamics.step_law(config)
+    run = laws.selected_run(config, length)
+    law = laws.step_law(config)
     errors = jnp.sqrt(jnp.sum((directions(run.v) - directions(law)[None, :]) ** 2, axis=1))
-    q = normalised(jnp.where((model.indices(length) < 2)[:, None], 1, run.v), config)
-    symmetric = dynamics.symmetric_run(config, length)
+    q = normalised(jnp.where((indices(length) < 2)[:, None], 1, run.v), config)
+    symmetric = laws.symmetric_run(config, length)
     turns = (config.length.real - 1) / config.num_states.real
-    spread = config.perturbation * symmetric.token * symmetric.growth * normal_range(config.num_states.real) / jnp.sqrt(turns)
-    where_symmetric = dynamics.fails(config.replace(perturbation=0.0))
+    spread = config.perturbation * symmetric.token * symmetric.growth * laws.normal_range(config.num_states.real) / jnp.sqrt(turns)
+    where_symmetric = laws.fails(config.replace(perturbation=0.0))
     p = jnp.asarray(config.clockwise_probability)
     inside = (p > 0) & (p < 1)
     return {

@@ -46,11 +46,4 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Literal:
     return Literal(start.V, calculus.imprint(W, start.u, start.w, config), start.A)
 
 
-def _shown(state: Params, _problem: Problem, _config: Config) -> Params:
-    return state
-
-
-ALGORITHMS = {
-    "reduced": Algorithm(init=model.init, step=step, params=_shown),
-    "literal": Algorithm(init=init_literal, step=step, params=_shown),
-}
+ALGORITHMS = {"reduced": Algorithm(model.init, step), "literal": Algorithm(init_literal, step)}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jaxtheory.core.config import InputError
-from jaxtheory.theories.attention_pruning import Config, baselines
+from jaxtheory.theories.attention_pruning import Config
+from jaxtheory.theories.attention_pruning.analyses import baselines
 
 
 def case(seed, d=8, tokens=12, ratio=0.5):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from helpers.pruning import drawn
 
-from jaxtheory.core.config import InputError, Size, validate
-from jaxtheory.theories.attention_pruning import PRESETS, Config, FactorMasks, FusedMask, baselines, model, predictions, pruning
+from jaxtheory.core.config import Size
+from jaxtheory.theories.attention_pruning import Config, predictions
+from jaxtheory.theories.attention_pruning.analyses import baselines, pruning
+from jaxtheory.theories.attention_pruning.model import FactorMasks, FusedMask
 
 RATIOS = (0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.9, 0.99)
 
@@ -55,8 +57,8 @@ def test_ratio_zero_returns_the_dense_weights():
     assert (pruning.pruned_weights(factors, problem, config) == problem.query @ problem.key.T).all()
     assert (baselines.magnitude(problem.weights, config) == problem.weights).all()
     gram = problem.inputs[0].T @ problem.inputs[0]
-    for method in (baselines.wanda, baselines.sparsegpt):
-        assert (method(problem.query, gram, config) == problem.query).all()
+    for pruner in (baselines.wanda, baselines.sparsegpt):
+        assert (pruner(problem.query, gram, config) == problem.query).all()
     errors = jax.jit(lambda p: predictions.baselines(p, config))(problem)
     assert (errors["relative_error"] < 1e-12).all() and (errors["relative_error_heldout"] < 1e-12).all()
     assert (errors["logit_factor"] == 1).all()
@@ -82,62 +84,5 @@ def test_one_token_attends_to_itself():
     """With L = 1 every set of weights is exact."""
     config = Config(dimension=4, length=1, rank=2)
     problem = drawn(config)
-    for errors in predictions.plain_errors(jax.random.normal(jax.random.key(0), (3, 4, 4)), problem, config).values():
+    for errors in pruning.plain_errors(jax.random.normal(jax.random.key(0), (3, 4, 4)), problem, config).values():
         assert (errors == 0).all()
-
-
-def test_any_attention_mask_can_be_given():
-    """A row without permitted tokens has no attention, and nothing becomes NaN."""
-    config = Config(dimension=4, length=5, attention="full")
-    problem = drawn(config)
-    given = jax.random.bernoulli(jax.random.key(3), 0.5, (5, 5)).at[2].set(False)
-    problem = problem._replace(attention_mask=given)
-    batch, params = model.Batch(problem.inputs), ones(problem)[0]
-    f = model.forward(params, batch, problem, config)
-    assert (f[0] == 0)[~given].all()
-    np.testing.assert_allclose(f[0].sum(-1), np.asarray(given.any(-1), float), rtol=1e-12)
-    found = jax.jit(lambda m, p: (jax.grad(model.loss)(m, batch, p, config), predictions.metrics(m, p, config)))(params, problem)
-    assert all(np.isfinite(v).all() for v in jax.tree.leaves(found))
-
-
-@pytest.mark.parametrize("kind", ["causal", "full", "block"])
-def test_attention_masks(kind):
-    mask = np.asarray(model.attention_mask(Config(length=Size(9, 6), attention=kind)))
-    assert not mask[6:].any() and not mask[:, 6:].any()
-    inner = mask[:6, :6]
-    assert (inner == {"causal": np.tri(6), "full": np.ones((6, 6)), "block": np.kron(np.eye(2), np.ones((4, 4)))[:6, :6]}[kind]).all()
-
-
-def test_weights_have_the_given_rank_and_scale():
-    problem = jax.jit(lambda tau: model.problem(jax.random.key(4), Config(dimension=12, length=3, rank=3, logit_scale=tau)))
-    literal, smooth = problem(100.0), problem(12.5)
-    for W in (literal.query, literal.key):
-        spectrum = np.linalg.svd(W, compute_uv=False)
-        assert spectrum[2] > 0.1 and spectrum[3] < 1e-12
-    np.testing.assert_allclose(smooth.weights, literal.weights / 8, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(literal.weights, literal.query @ literal.key.T, rtol=1e-12, atol=1e-12)
-    assert (literal.uniform >= 0).all() and (literal.uniform <= 1).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "names"),
-    [
-        ({"pruning_ratio": 1.0}, "pruning_ratio"),
-        ({"pruning_ratio": -0.1}, "pruning_ratio"),
-        ({"regularization": 0.0}, "regularization"),
-        ({"length": 0}, "length"),
-        ({"momentum": 1.0}, "momentum"),
-        ({"rank": 65}, "rank"),
-        ({"logit_scale": float("nan")}, "logit_scale"),
-        ({"clip": 1}, "clip"),
-    ],
-)
-def test_bad_values_are_named(change, names):
-    with pytest.raises(InputError, match=names):
-        validate(Config(**change))
-
-
-def test_presets_are_valid():
-    for config, steps in PRESETS.values():
-        validate(config)
-        assert steps > 0

@@ -1,16 +1,15 @@
-"""The data law: walks, questions, padding, and what validate refuses."""
+"""The data law: walks, questions and padding."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.core.config import InputError, validate
 from jaxtheory.core.draws import run_key
-from jaxtheory.theories.random_walk import Config, encodings, label_law, problem, questions, transition
+from jaxtheory.theories.random_walk import Config, data, model
 
 KEY = run_key(0, 0)
-draw = jax.jit(problem)
+draw = jax.jit(data.problem)
 SMALL = Config(num_states=5, length=7, num_sequences=9, encoding_dim=11, clockwise_probability=0.7)
 
 
@@ -42,26 +41,26 @@ def test_padding_keeps_the_draws(config):
 def test_the_law_of_the_label_is_a_row_of_the_transition_matrix():
     Pi = np.array([[0, 0.7, 0, 0.3], [0.3, 0, 0.7, 0], [0, 0.3, 0, 0.7], [0.7, 0, 0.3, 0]])
     padded = SMALL.replace(num_states=4).pad(num_states=6)
-    np.testing.assert_allclose(transition(padded), np.pad(Pi, (0, 2)), atol=1e-15)
+    np.testing.assert_allclose(data.transition(padded), np.pad(Pi, (0, 2)), atol=1e-15)
     batch = draw(KEY, padded).train
-    np.testing.assert_allclose(label_law(batch, padded)[:, :4], Pi[np.asarray(batch.s)[:, 5]], atol=1e-15)
+    np.testing.assert_allclose(data.label_law(batch, padded)[:, :4], Pi[np.asarray(batch.s)[:, 5]], atol=1e-15)
 
 
 def read(sentence):
-    return " ".join(questions.VOCABULARY[word] for word in np.asarray(sentence))
+    return " ".join(model.VOCABULARY[word] for word in np.asarray(sentence))
 
 
 def test_the_questions_and_their_answers():
     coins = jnp.asarray(np.random.default_rng(0).random((40, 17)) < 0.5)
-    sentences, answers = questions.sentences(coins, "qa1")
+    sentences, answers = data.sentences(coins, "qa1")
     for sentence, answer in zip(np.asarray(sentences), np.asarray(answers), strict=True):
         text = read(sentence[:16])
         assert text.startswith("Based on the list") and text.endswith("which type of fruit appears most frequently")
-        assert text.count(questions.VOCABULARY[answer]) > text.count(questions.VOCABULARY[1 - answer])
+        assert text.count(model.VOCABULARY[answer]) > text.count(model.VOCABULARY[1 - answer])
     coins = jnp.asarray(np.random.default_rng(0).random((40, 19)) < 0.5)
-    sentences, answers = questions.sentences(coins, "qa2")
+    sentences, answers = data.sentences(coins, "qa2")
     for sentence, answer in zip(np.asarray(sentences), np.asarray(answers), strict=True):
-        liked, other = questions.VOCABULARY[answer], questions.VOCABULARY[1 - answer]
+        liked, other = model.VOCABULARY[answer], model.VOCABULARY[1 - answer]
         assert read(sentence[:18]) == f"Based on the sentence I prefer an {liked} to an {other} which type of fruit do I prefer"
     assert set(np.asarray(answers)) == {0, 1}
 
@@ -69,31 +68,3 @@ def test_the_questions_and_their_answers():
 def test_questions_have_one_layout_in_every_problem():
     batch = draw(KEY, Config(num_states=19, length=17, task="qa1", num_sequences=4)).train
     assert read(batch.s[0, :4]) == "Based on the list" and not np.any(batch.s[:, 16])
-
-
-def test_encodings_are_sines_of_one_length():
-    P = np.asarray(encodings(Config(length=97, encoding_dim=1000)))
-    np.testing.assert_allclose(P @ P.T, 500.5 * np.eye(97), atol=1e-10)
-    np.testing.assert_allclose(P[2, 6], np.sin(3 * 7 * np.pi / 1001), rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"encoding_dim": 96}, "encoding_dim (M) = 96"),
-        ({"num_states": 2}, "num_states (K)"),
-        ({"length": 1}, "length (N)"),
-        ({"clockwise_probability": 1.5}, "clockwise_probability (p)"),
-        ({"epsilon": 0.0}, "epsilon (eps)"),
-        ({"init_scale": -1.0}, "init_scale (sigma)"),
-        ({"task": "qa1"}, "num_states (K) = 6"),
-        ({"task": "qa2", "num_states": 19, "length": 17}, "set length=19"),
-        ({"population": True}, "clockwise_probability (p) 0 or 1"),
-        ({"value": "mlp"}, "init_scale (sigma) = 0"),
-        ({"loss_function": "hing"}, "loss_function (ell)"),
-    ],
-)
-def test_refused(change, words):
-    with pytest.raises(InputError) as refused:
-        validate(Config(**change))
-    assert words in str(refused.value)

@@ -10,13 +10,11 @@ import pytest
 
 from jaxtheory.core.config import Size, canonical
 from jaxtheory.core.draws import run_key
-from jaxtheory.theories.random_walk import THEORY, Config, Literal, Reduced, init, label_law, metrics, predict, problem, reduce
-from jaxtheory.theories.random_walk.training import init_literal
+from jaxtheory.theories.random_walk import THEORY, Config, calculus, data, model, predictions, training
+from jaxtheory.theories.random_walk.model import Literal, Reduced
 
 SMALL = Config(num_states=5, length=9, num_sequences=20, encoding_dim=12, clockwise_probability=0.7)
-
-
-draw, start, white_start, measure, transform = map(jax.jit, (problem, init, init_literal, metrics, reduce))
+draw, start, white_start, transform = map(jax.jit, (data.problem, model.init, training.init_literal, calculus.reduce))
 
 
 def train(seed, config, steps, algorithm="reduced"):
@@ -26,12 +24,13 @@ def train(seed, config, steps, algorithm="reduced"):
 @partial(jax.jit, static_argnums=(2, 3))
 def _train(key, config, steps, algorithm):
     """The final params and the metrics at steps 0..steps."""
-    data, algorithm = problem(key, config), THEORY.algorithms[algorithm]
+    problem, algorithm = data.problem(key, config), THEORY.algorithms[algorithm]
 
     def one(state, t):
-        return algorithm.step(key, t, state, data.train, data, config), metrics(algorithm.params(state, data, config), data, config)
+        found = predictions.metrics(algorithm.params(state, problem, config), problem, config)
+        return algorithm.step(key, t, state, problem.train, problem, config), found
 
-    state, measured = jax.lax.scan(one, algorithm.init(key, data, config), jnp.arange(steps + 1))
+    state, measured = jax.lax.scan(one, algorithm.init(key, problem, config), jnp.arange(steps + 1))
     return state, measured
 
 
@@ -79,7 +78,7 @@ def test_the_population_guesses_where_n_is_one_mod_k(loss_function, eta):
 def test_a_disturbance_grows_as_predicted():
     config = Config(clockwise_probability=1.0, population=True, perturbation=1e-10)
     spreads = np.stack([train(seed, config, 8)[1]["attention_spread"] for seed in range(4)])
-    predicted = np.asarray(predict(None, config, np.arange(9))["attention_spread:linear"])
+    predicted = np.asarray(predictions.predict(None, config, np.arange(9))["attention_spread:linear"])
     measured, steps = np.mean(spreads, axis=0), slice(4, 8)
     assert np.all(np.abs(np.log(measured[steps] / predicted[steps])) < np.log(1.5))
 
@@ -88,39 +87,14 @@ def test_a_disturbance_grows_as_predicted():
 def test_a_large_batch_follows_the_predicted_run(p):
     config = Config(num_states=6, length=31, encoding_dim=300, num_sequences=8000, clockwise_probability=p)
     _, measured = train(0, config, 30)
-    predicted = predict(None, config, np.arange(31))
+    predicted = predictions.predict(None, config, np.arange(31))
     assert measured["parent_attention"][-1] > 0.99
     for name, tolerance in (("value_direction_error", 0.03), ("kl", 0.01), ("loss", 0.01)):
         np.testing.assert_allclose(measured[name][5:], predicted[f"{name}:population"][5:], atol=tolerance)
 
 
-def test_metrics_at_zero_and_ties():
-    config = SMALL
-    data = draw(run_key(0, 0), config)
-    found = measure(start(run_key(0, 0), data, config), data, config)
-    chex.assert_tree_all_finite(found)
-    entropy = -(0.7 * np.log(0.7) + 0.3 * np.log(0.3))
-    np.testing.assert_allclose(found["kl"], np.log(5) - entropy)
-    assert found["value_direction_error"] == 1 and found["value_ratio"] == 1 and found["selected_lag"] == 8
-    tied = Reduced((1 + 1e-10 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)), jnp.zeros(5), jnp.zeros(9))
-    apart = tied._replace(V=(1 + 1e-8 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)))
-    share = lambda state: np.mean(np.asarray(label_law(data.test, config))[:, state])
-    np.testing.assert_allclose(measure(tied, data, config)["accuracy"], share(0), rtol=1e-12)
-    np.testing.assert_allclose(measure(apart, data, config)["accuracy"], share(4), rtol=1e-12)
-
-
-def test_the_selected_lag_counts_from_the_label():
-    data = draw(run_key(0, 0), SMALL)
-    for lag in (1, 3, 8):
-        scores = jnp.zeros(9).at[8 - lag].set(50.0)
-        found = measure(Reduced(jnp.eye(5), jnp.zeros(5), scores), data, SMALL)
-        assert found["selected_lag"] == lag
-        np.testing.assert_allclose(found["parent_attention"] + found["stray_attention"], 1, rtol=1e-12)
-        assert (found["parent_attention"] > 0.99) == (lag == 1)
-
-
 def test_a_run_outside_the_domain_of_the_log_is_not_finite():
-    data = draw(run_key(0, 0), SMALL)
+    problem = draw(run_key(0, 0), SMALL)
     for params in (Reduced(-jnp.ones((5, 5)), jnp.zeros(5), jnp.zeros(9)), Literal(-jnp.ones((5, 5)), jnp.zeros((17, 17)))):
-        after = jax.jit(THEORY.algorithms["reduced"].step)(None, 0, params, data.train, data, SMALL)
+        after = jax.jit(THEORY.algorithms["reduced"].step)(None, 0, params, problem.train, problem, SMALL)
         assert not np.any(np.isfinite(after.V))

@@ -7,22 +7,25 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from jaxtheory.core.config import InputError
-from jaxtheory.theories.attention_pruning.model import Config, Problem, entries
-from jaxtheory.theories.attention_pruning.pruning import binarise, binarise_columns, keep
+from jaxtheory.core import linalg
+from jaxtheory.core.config import InputError, concretely
+from jaxtheory.theories.attention_pruning import model
+from jaxtheory.theories.attention_pruning.analyses import pruning
+from jaxtheory.theories.attention_pruning.model import Config, Problem
 
-METHODS = ("wanda", "sparsegpt", "magnitude", "magnitude_factors", "random")
+PRUNERS = ("wanda", "sparsegpt", "magnitude", "magnitude_factors", "random")
 BLOCK_SIZE = 128  # inputs whose mask SparseGPT chooses at once
 DAMPING = 0.01  # share of the mean diagonal that SparseGPT adds to H
 
 
-def pruned(problem: Problem, config: Config) -> Float[Array, "method d d"]:
-    """The fused weights of each method of METHODS at pruning_ratio."""
+def pruned(problem: Problem, config: Config) -> Float[Array, "pruner d d"]:
+    """The fused weights that each of PRUNERS leaves at pruning_ratio."""
     rho = config.pruning_ratio
-    W_Q, W_K, W, valid = problem.query, problem.key, problem.weights, entries(config)
+    W_Q, W_K, W, valid = problem.query, problem.key, problem.weights, model.entries(config)
     gram = jnp.einsum("sli,slj->ij", problem.inputs, problem.inputs)
     by_wanda = partial(wanda, gram=gram, config=config)
     by_sparsegpt = partial(sparsegpt, gram=gram, config=config)
@@ -33,14 +36,14 @@ def pruned(problem: Problem, config: Config) -> Float[Array, "method d d"]:
             by_sparsegpt(W_Q) @ by_sparsegpt(W_K).T,
             by_magnitude(W),
             by_magnitude(W_Q) @ by_magnitude(W_K).T,
-            keep(W, binarise(problem.uniform[2], rho, valid)),
+            pruning.keep(W, pruning.binarise(problem.uniform[2], rho, valid)),
         ]
     )
 
 
 def magnitude(weights: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
     """Zero the floor(rho d^2) entries of smallest |W_ij|."""
-    return keep(weights, binarise(jnp.abs(weights), config.pruning_ratio, entries(config)))
+    return pruning.keep(weights, pruning.binarise(jnp.abs(weights), config.pruning_ratio, model.entries(config)))
 
 
 def wanda(weights: Float[Array, "d d"], gram: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
@@ -49,7 +52,7 @@ def wanda(weights: Float[Array, "d d"], gram: Float[Array, "d d"], config: Confi
     Source: Sun et al. 2024 (public definition); the comparison group is one output.
     """
     norms = jnp.sqrt(jnp.diagonal(gram))
-    return keep(weights, binarise_columns(jnp.abs(weights) * norms[:, None], config.pruning_ratio, config))
+    return pruning.keep(weights, pruning.binarise_columns(jnp.abs(weights) * norms[:, None], config.pruning_ratio, config))
 
 
 def inverse_factor(gram: Float[Array, "d d"], config: Config, damping: float = DAMPING) -> Float[Array, "d d"]:
@@ -62,10 +65,10 @@ def inverse_factor(gram: Float[Array, "d d"], config: Config, damping: float = D
     raised = jnp.where(diagonal == 0, 1, diagonal)
     damp = damping * jnp.sum(jnp.where(config.dimension.mask(), raised, 0)) / config.dimension.real
     H = gram + jnp.diag(raised - diagonal + damp)
-    R = jnp.linalg.cholesky(H[::-1, ::-1])[::-1, ::-1]
+    R = linalg.cholesky(H[::-1, ::-1])[::-1, ::-1]
     pivots = jnp.diagonal(R) ** 2
     regular = jnp.min(pivots) > pivots.size * jnp.finfo(H.dtype).eps * jnp.max(jnp.diagonal(H))  # False for NaN
-    if not isinstance(regular, jax.core.Tracer) and not regular:
+    if concretely(np.logical_not, regular):
         raise InputError(
             f"SparseGPT: the Cholesky factor of X^T X fails with damping = {damping:g}; raise damping (L < d needs damping > 0)"
         )
@@ -74,11 +77,7 @@ def inverse_factor(gram: Float[Array, "d d"], config: Config, damping: float = D
 
 
 def sparsegpt(
-    weights: Float[Array, "d d"],
-    gram: Float[Array, "d d"],
-    config: Config,
-    damping: float = DAMPING,
-    block_size: int = BLOCK_SIZE,
+    weights: Float[Array, "d d"], gram: Float[Array, "d d"], config: Config, damping: float = DAMPING, block_size: int = BLOCK_SIZE
 ) -> Float[Array, "d d"]:
     """Zero weights input by input and let the later inputs make up for each: with U from `inverse_factor`, j = 1, 2, ...
 
@@ -95,12 +94,12 @@ def sparsegpt(
         U_in, U_out = U[start : start + size, start : start + size], U[start : start + size, start + size :]
         W_in, W = W[:size], W[size:]
         scores = (W_in / jnp.diagonal(U_in)[:, None]) ** 2
-        kept = binarise(scores, config.pruning_ratio, entries(config)[start : start + size])
+        kept = pruning.binarise(scores, config.pruning_ratio, model.entries(config)[start : start + size])
 
         def prune_input(errors: Array, row: tuple) -> tuple[Array, Array]:
             j, w, u, kept_j = row
             w = w - u @ errors  # the updates of the inputs before j
-            q = keep(w, kept_j)
+            q = pruning.keep(w, kept_j)
             return errors.at[j].set((w - q) / u[j]), q
 
         errors, W_in = jax.lax.scan(prune_input, jnp.zeros_like(W_in), (jnp.arange(size), W_in, U_in.T, kept))

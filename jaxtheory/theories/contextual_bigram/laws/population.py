@@ -126,10 +126,7 @@ def expected_gradient(params: Params, problem: Problem, config: Config) -> Param
     slope = x.value_square * params.attention - x.value_overlap * problem.context + level[None, :]
     second = lambda diagonal, total: diagonal * jnp.diag(mu) + (total - diagonal) * mu[:, None] * mu[None, :]
     seen, wanted = second(x.attention_square, x.sums_square), second(x.attention_overlap, x.sums)
-    return Params(
-        jnp.where(config.length.mask()[:, None], mu[None, :] * slope, 0),
-        params.value @ seen - problem.transition @ wanted,
-    )
+    return Params(jnp.where(config.length.mask()[:, None], mu[None, :] * slope, 0), params.value @ seen - problem.transition @ wanted)
 
 
 def expected_preconditioned(params: Params, problem: Problem, config: Config) -> Params:
@@ -161,9 +158,15 @@ def aligned(alpha: Alignment, problem: Problem, config: Config) -> Params:
     """A~ and V~ of given alphas."""
     gap = directions(problem, config)
     return Params(
-        model.uniform_attention(config) + alpha.attention * gap.attention,
-        model.trivial_value(problem, config) + alpha.value * gap.value,
+        model.uniform_attention(config) + alpha.attention * gap.attention, model.trivial_value(problem, config) + alpha.value * gap.value
     )
+
+
+def excess_on_line(alpha: Alignment, problem: Problem, config: Config) -> Float[Array, "*n"]:
+    """K_P / 2 [(1 - alpha_A alpha_V)^2 K_Q + (1 - alpha_V)^2 / T]: the excess loss of A~ and V~. Source: derived."""
+    K_P, K_Q = signals(problem, config)
+    a, v = alpha
+    return K_P / 2 * ((1 - a * v) ** 2 * K_Q + (1 - v) ** 2 / config.length.real)
 
 
 def residual(params: Params, problem: Problem, config: Config) -> Params:
@@ -201,10 +204,7 @@ def residual_step(params: Params, noise: Params, rates: Params, problem: Problem
     h_V = noise.value - inner(noise.value, gap.value, mu) / K_P * gap.value
     mean = jnp.where(config.num_states.mask()[None, :], (off.value @ mu)[:, None], 0)
     moved = x.attention_square * off.value + (1 - x.attention_square) * mean
-    return Params(
-        (1 - rates.attention * x.value_square) * off.attention - rates.attention * h_A,
-        off.value - rates.value * (moved + h_V),
-    )
+    return Params((1 - rates.attention * x.value_square) * off.attention - rates.attention * h_A, off.value - rates.value * (moved + h_V))
 
 
 def optimal_value(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, "N N"]:

@@ -1,4 +1,4 @@
-"""Training as a few scalars: the first step, the run after the parent is selected, and the symmetric run at p in {0, 1}.
+"""Training as a few scalars: the first step, the run after the parent is selected, the symmetric run at p in {0, 1}, and the limits.
 
 By rotation of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is the K numbers v(d).
 """
@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float
 
+from jaxtheory.core.positions import indices
 from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.model import Config, Reduced
 
@@ -16,7 +18,7 @@ from jaxtheory.theories.random_walk.model import Config, Reduced
 def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
     """V_yk = v((y - k) mod K), zero beyond K."""
     K = config.num_states
-    i = model.indices(K.cap)
+    i = indices(K.cap)
     inside = K.mask()[:, None] & K.mask()[None, :]
     return jnp.where(inside, v[(i[:, None] - i[None, :]) % K.n], 0)
 
@@ -24,21 +26,21 @@ def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
 def step_law(config: Config) -> Float[Array, " K"]:
     """The law of y - s_{N-1}: p at 1, 1 - p at K - 1, zero elsewhere and beyond K."""
     K, p = config.num_states, config.clockwise_probability
-    d = model.indices(K.cap)
+    d = indices(K.cap)
     return jnp.where(d == 1, p, jnp.where(d == K.n - 1, 1 - p, 0.0))
 
 
 def lag_law_sum(config: Config) -> Float[Array, " K"]:
     """sum_{l=1}^{N-1} P(y - s_{N-l} = d): the first column of sum_l (Pi^T)^l."""
     K, N, p = config.num_states, config.length, config.clockwise_probability
-    d = model.indices(K.cap)
+    d = indices(K.cap)
     below, above = (d - 1) % K.n, (d + 1) % K.n
 
     def next_lag(law: Array, lag: Array) -> tuple[Array, Array]:
         law = jnp.where(K.mask(), p * law[below] + (1 - p) * law[above], 0)
         return law, jnp.where(lag < N.n, law, 0)
 
-    _, laws = jax.lax.scan(next_lag, (d == 0).astype(float), 1 + model.indices(N.cap - 1))
+    _, laws = jax.lax.scan(next_lag, (d == 0).astype(float), 1 + indices(N.cap - 1))
     return jnp.sum(laws, axis=0)
 
 
@@ -83,7 +85,7 @@ def selected_run(config: Config, length: int) -> Curve:
         early = v + config.learning_rate / K * share * calculus.slope(f, config)
         return jnp.where(t < 2, early, saturated_step(v, config)), Curve(v, mean_loss)
 
-    return jax.lax.scan(following, jnp.zeros_like(share), model.indices(length))[1]
+    return jax.lax.scan(following, jnp.zeros_like(share), indices(length))[1]
 
 
 class Symmetric(NamedTuple):
@@ -135,3 +137,30 @@ def fails(config: Config) -> Bool[Array, ""]:
     at_zero = (jnp.asarray(config.init_scale) == 0) & (jnp.asarray(config.perturbation) == 0)
     applies = config.task == "walk" and config.value == "linear"
     return ((p == 0) | (p == 1)) & ((N - 1) % K == 0) & at_zero & applies
+
+
+def best_accuracy(config: Config) -> Float[Array, ""]:
+    """The accuracy of the best predictor of the whole sequence: max(p, 1 - p) for the walk, 1 for the questions."""
+    p = jnp.asarray(config.clockwise_probability, float)
+    return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
+
+
+def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and the KL divergence, both 0 at p = 1/2 only.
+
+    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p + q log q) / 2.
+    Source: derived; the source's theorem has 0 for both.
+    """
+    p = jnp.asarray(config.clockwise_probability, float)
+    q = 1 - p
+    norm_of_law = jnp.sqrt(p**2 + q**2)
+    gap = jnp.sqrt((jnp.sqrt(p) - p / norm_of_law) ** 2 + (jnp.sqrt(q) - q / norm_of_law) ** 2)
+    entropy = -sum(jnp.where(x > 0, x * jnp.log(jnp.where(x > 0, x, 1)), 0) for x in (p, q))
+    return gap, jnp.log(jnp.sqrt(p) + jnp.sqrt(q)) - entropy / 2
+
+
+def normal_range(n: Float[Array, ""] | int) -> Float[Array, ""]:
+    """E[max - min] of n standard normals = integral of 1 - Phi^n - (1 - Phi)^n."""
+    x = jnp.linspace(-9.0, 9.0, 2001)
+    below = jnp.exp(n * jnp.log(jnp.maximum(norm.cdf(x), 1e-30)))
+    return jnp.sum(1 - below - below[::-1]) * (x[1] - x[0])

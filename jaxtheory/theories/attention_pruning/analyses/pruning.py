@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.attention import softmax
-from jaxtheory.theories.attention_pruning.model import Config, FusedMask, Params, Problem, attention, entries
+from jaxtheory.theories.attention_pruning import data, model
+from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
 OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
 
@@ -37,7 +38,7 @@ def binarise(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, valid
 
 def binarise_columns(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, config: Config) -> Bool[Array, "m n"]:
     """`binarise` within each column: floor(rho d) zeros per output."""
-    valid = entries(config)
+    valid = model.entries(config)
     return (ranks(scores, valid) >= count(ratio, config.dimension.n)) & valid
 
 
@@ -51,7 +52,7 @@ def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Ar
 
     def prune(mask: Float[Array, "d d"], weights: Float[Array, "d d"]) -> Float[Array, "d d"]:
         scores = mask if config.ranking == "mask" else jnp.abs(mask * weights)
-        return keep(weights, binarise(scores, config.pruning_ratio, entries(config)))
+        return keep(weights, binarise(scores, config.pruning_ratio, model.entries(config)))
 
     if isinstance(params, FusedMask):
         return prune(params.mask, problem.weights)
@@ -67,7 +68,7 @@ def error(
     weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]
 ) -> Float[Array, ""]:
     """Relative error of the attention of `weights`."""
-    return relative_error(attention(weights, inputs, mask), f_star)
+    return relative_error(model.attention(weights, inputs, mask), f_star)
 
 
 def doubled(f: Float[Array, "*S L L"]) -> Float[Array, "*S L L"]:
@@ -81,7 +82,7 @@ def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], m
     """The factor alpha on the logits z whose attention has the least relative error, in [2^-7, 2].
 
     The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a change of its temperature, which one
-    scalar repairs; compare methods after it.
+    scalar repairs; compare pruners after it.
     """
 
     def double(f: Array, _: None) -> tuple[Array, Array]:
@@ -92,3 +93,31 @@ def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], m
     factors = jnp.clip(best * jnp.asarray([1, 2**-0.5, 2**0.5], z.dtype), OCTAVES[0], OCTAVES[-1])
     beside = jax.vmap(lambda alpha: relative_error(softmax(alpha * z, mask), f_star))(factors[1:])
     return factors[jnp.argmin(jnp.append(jnp.min(errors), beside))]
+
+
+def calibration(problem: Problem, config: Config) -> tuple[Array, Array, Array]:
+    """Inputs, target attention and attention mask of the calibration sequences."""
+    return problem.inputs, model.target(Batch(problem.inputs), problem, config), model.support(problem, config)
+
+
+def heldout(problem: Problem) -> tuple[Array, Array, Array]:
+    """The same of the held-out sequences."""
+    mask = jnp.broadcast_to(problem.attention_mask, (data.HELDOUT, *problem.attention_mask.shape))
+    return problem.heldout, model.attention(problem.weights, problem.heldout, mask), mask
+
+
+def plain_errors(weights: Float[Array, "pruner d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
+    """Relative errors of pruned weights on calibration and held-out sequences."""
+    both = {"relative_error": calibration(problem, config), "relative_error_heldout": heldout(problem)}
+    return {name: jax.vmap(error, (0, None, None, None))(weights, *given) for name, given in both.items()}
+
+
+def rescaled_errors(weights: Float[Array, "pruner d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
+    """Relative errors at the logit factor that is best on the calibration sequences, and that factor."""
+    inputs, f_star, mask = calibration(problem, config)
+
+    def one(w: Float[Array, "d d"]) -> tuple[Array, Array, Array]:
+        alpha = best_logit_factor(model.logits(w, inputs), f_star, mask)
+        return error(alpha * w, inputs, f_star, mask), error(alpha * w, *heldout(problem)), alpha
+
+    return dict(zip(("relative_error_rescaled", "relative_error_rescaled_heldout", "logit_factor"), jax.vmap(one)(weights), strict=True))

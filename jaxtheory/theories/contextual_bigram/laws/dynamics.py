@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.theories.contextual_bigram import population
+from jaxtheory.core.positions import indices
+from jaxtheory.theories.contextual_bigram.laws import population
 from jaxtheory.theories.contextual_bigram.model import Config, Problem
-from jaxtheory.theories.contextual_bigram.population import Alignment
 
 
 def since_switch(t: Int[Array, "*n"] | int, config: Config) -> Int[Array, "*n"]:
@@ -41,11 +41,11 @@ def drift(problem: Problem, config: Config) -> Float[Array, ""]:
     return 1 / (config.length.real * population.signals(problem, config).attention)
 
 
-def boosted(alpha: Alignment, eta: Float[Array, ""] | float, problem: Problem, config: Config) -> Alignment:
+def boosted(alpha: population.Alignment, eta: Float[Array, ""] | float, problem: Problem, config: Config) -> population.Alignment:
     """One step of equation (8)."""
     a, v = alpha
     gap = 1 - a * v
-    return Alignment(a + eta * v * gap, v + eta * (a * gap + drift(problem, config) * (1 - v)))
+    return population.Alignment(a + eta * v * gap, v + eta * (a * gap + drift(problem, config) * (1 - v)))
 
 
 def sparsified(alpha: Float[Array, ""], lam: Float[Array, ""] | float, problem: Problem, config: Config) -> Float[Array, ""]:
@@ -74,13 +74,13 @@ def per_entry(problem: Problem, config: Config) -> Float[Array, ""]:
     return (1 - config.sparsity.real / config.length.real) / population.signals(problem, config).attention
 
 
-def path(length: int, problem: Problem, config: Config, prox: bool = False) -> Alignment:
+def path(length: int, problem: Problem, config: Config, prox: bool = False) -> population.Alignment:
     """The alphas at steps 0..length-1 from the start; with `prox` the second stage is thresholded and sparsified, where lambda > 0.
 
     With prox it is exact for uniform weights as long as attended entries exceed lambda.
     """
 
-    def following(alpha: Alignment, t: Array) -> tuple[Alignment, Alignment]:
+    def following(alpha: population.Alignment, t: Array) -> tuple[population.Alignment, population.Alignment]:
         on = prox & (since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
         start = jnp.where(on & (since_switch(t, config) == 0), cut(alpha.attention, problem, config), alpha.attention)
         new = boosted(alpha._replace(attention=start), rate(t, config), problem, config)
@@ -88,13 +88,13 @@ def path(length: int, problem: Problem, config: Config, prox: bool = False) -> A
         return new._replace(attention=jnp.where(on, shrunk, new.attention)), alpha
 
     zero = jnp.zeros_like(problem.stationary[0])
-    return jax.lax.scan(following, Alignment(zero, zero), jnp.arange(length, dtype=jnp.int32))[1]
+    return jax.lax.scan(following, population.Alignment(zero, zero), indices(length))[1]
 
 
-def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> Alignment:
+def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> population.Alignment:
     """alpha_A = d (cosh s - 1), alpha_V = d sinh s: equation (8) as long as both are small, s the time. Source: derived from (9)."""
     d = drift(problem, config)
-    return Alignment(d * (jnp.cosh(s) - 1), d * jnp.sinh(s))
+    return population.Alignment(d * (jnp.cosh(s) - 1), d * jnp.sinh(s))
 
 
 def boosting_steps(level: Float[Array, ""] | float, problem: Problem, config: Config) -> Float[Array, ""]:

@@ -10,9 +10,9 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
-from jaxtheory.theories.contextual_bigram import model, noise, population, sampling
+from jaxtheory.theories.contextual_bigram import data, model
+from jaxtheory.theories.contextual_bigram.laws import noise, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
-from jaxtheory.theories.contextual_bigram.population import Alignment
 
 REACH, NODES = 8.0, 128  # of the integral over the largest entry: standard deviations on either side, nodes
 
@@ -43,7 +43,7 @@ def first_rate(problem: Problem, config: Config) -> Float[Array, ""]:
     return 1 / (config.pretrained_weight * overlap(problem, config))
 
 
-def initial_alignment(problem: Problem, config: Config) -> tuple[Alignment, Float[Array, ""]]:
+def initial_alignment(problem: Problem, config: Config) -> tuple[population.Alignment, Float[Array, ""]]:
     """alpha at the start and |Delta_V|^2: alpha_V = theta <P~ - mu 1^T, P - mu 1^T>_mu / K_P, alpha_A = 0 and
 
     |Delta_V|^2 = theta^2 |P~ - mu 1^T|^2 - alpha_V^2 K_P.   Source: lemma H.1.
@@ -51,7 +51,7 @@ def initial_alignment(problem: Problem, config: Config) -> tuple[Alignment, Floa
     theta, (K_P, _) = config.pretrained_weight, population.signals(problem, config)
     alpha_V = theta * overlap(problem, config) / K_P
     size = population.norm(gap(problem, config), problem.stationary)
-    return Alignment(jnp.zeros_like(alpha_V), alpha_V), theta**2 * size**2 - alpha_V**2 * K_P
+    return population.Alignment(jnp.zeros_like(alpha_V), alpha_V), theta**2 * size**2 - alpha_V**2 * K_P
 
 
 def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
@@ -71,7 +71,7 @@ def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
     over which attended entry j is the largest, m. The expectation is Gauss-Legendre over m > 0, |m - q_j| <= 8 sd.
     1 without noise and for padded tokens. Source: derived.
     """
-    _, weights = sampling.support(problem, config)
+    _, weights = data.support(problem, config)
     q, theta0 = weights.T, jnp.asarray(config.stage_threshold, float)  # (Q, N), zero beyond the attended entries
     spread = step_spread(problem, config)
     sd = jnp.where(spread > 0, spread, jnp.ones_like(spread))

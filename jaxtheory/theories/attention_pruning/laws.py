@@ -9,9 +9,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.theories.attention_pruning import model
-from jaxtheory.theories.attention_pruning.model import Batch, Config, Params, Problem
+from jaxtheory.core import linalg
+from jaxtheory.theories.attention_pruning import calculus, model
+from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
+BOUNDS = ("lipschitz", "gradient_norm", "smallest_attention", "gram_floor", "smallest_weight", "chain")  # of `bound_ratio`
 ROW_CURVATURE = 1 / 4 + 1 + 2**-0.5  # of (1/2) ||softmax(z) - f*||^2: from ||diag f - f f^T|| <= 1/2, |c - m| <= 2, ||c|| <= sqrt 2
 _X = (15 - 33**0.5) / 24
 SHARP_ROW_CURVATURE = 4 * _X**2 * (1 - _X) * (2 - 3 * _X)  # .308117, the maximum of `two_entry_curvature`
@@ -39,7 +41,7 @@ def logit_gradient_norm(c: Float[Array, "S L L"]) -> Float[Array, ""]:
 
 def squared_spectral_norms(inputs: Float[Array, "S L d"]) -> Float[Array, " S"]:
     """||X_s||_2^2 per sequence."""
-    return jnp.linalg.eigvalsh(inputs.mT @ inputs)[..., -1]
+    return linalg.eigvalsh(inputs.mT @ inputs)[..., -1]
 
 
 def largest_weight(problem: Problem) -> Float[Array, ""]:
@@ -107,7 +109,7 @@ def gram_floor(inputs: Float[Array, "S L d"], config: Config) -> Float[Array, ""
     Source: lemma G.4, stated there for one sequence, where it needs n <= d.
     """
     Z = inputs.reshape(-1, inputs.shape[-1])
-    spectrum = jnp.linalg.eigvalsh(Z.T @ Z)[::-1]  # ascending reversed; the Sn leading values are those of Z Z^T
+    spectrum = linalg.eigvalsh(Z.T @ Z)[::-1]  # ascending reversed; the Sn leading values are those of Z Z^T
     rows = config.num_sequences.n * config.length.n
     least = spectrum[jnp.clip(jnp.asarray(rows, int) - 1, 0, spectrum.size - 1)]
     return jnp.where(rows <= config.dimension.n, jnp.maximum(least, 0), 0)
@@ -144,3 +146,26 @@ def convergence(t: Array | int, start: Float[Array, ""], mu: Float[Array, ""], x
 def descent(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
     """L(M_0), which bounds L_attn(M_t) for all t under monotone descent; from M_0 = 1 it is lambda d^2 / 2, with no other assumption."""
     return model.loss(params, batch, problem, config)
+
+
+def bound_ratio(params: Params, curvature: Float[Array, ""], problem: Problem, config: Config) -> Float[Array, " bound"]:
+    """Tightness of each bound of BOUNDS at the given mask; 0 where a lower bound is vacuous."""
+    if not isinstance(params, FusedMask):
+        return jnp.full((len(BOUNDS),), jnp.nan, curvature.dtype)
+    batch = Batch(problem.inputs)
+    f, f_star, mask = model.forward(params, batch, problem, config), model.target(batch, problem, config), model.support(problem, config)
+    c = f - f_star
+    p = calculus.logit_gradient(f, c)
+    B = calculus.outer_sum(p, batch.inputs)
+    pull = calculus.norm(FusedMask(problem.weights * B)) / config.num_sequences.real
+    size = lambda x: jnp.sqrt(jnp.sum(x**2))
+    delta = smallest_attention(f, mask)
+    pairs = (
+        (curvature, lipschitz(batch, problem, config).gradient),
+        (calculus.norm(calculus.gradient(params, batch, problem, config)), gradient_norm(params, c, batch, problem, config)),
+        (delta * size(c), size(p)),
+        (gram_floor(batch.inputs, config) * size(p), size(B)),
+        (smallest_weight(problem, config) * size(B), size(problem.weights * B)),
+        (chain(delta, batch, problem, config).slope * size(c), pull),
+    )
+    return jnp.stack([low / jnp.where(high > 0, high, 1) for low, high in pairs])

@@ -1,0 +1,98 @@
+"""Checks of the gradients and of the maps on A."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core import linalg
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.contextual_bigram import calculus, model
+from jaxtheory.theories.contextual_bigram.checks import literal, material
+from jaxtheory.theories.contextual_bigram.model import Config
+
+
+def gradient_autodiff(key: Array, config: Config) -> Compared:
+    """Columns of A with any sum."""
+    problem, params = material.setting(key, config)
+    params, batch = material.loose(params), material.random_batch(key, config)
+    want = [jax.grad(model.loss)(params, batch, problem, config), jax.grad(literal.loss)(params, batch, config)]
+    return [calculus.gradient(params, batch, problem, config)] * 2, want
+
+
+def preconditioned_matrices(key: Array, config: Config) -> Compared:
+    """(I - 1 1^T / n) g diag(1 / mu)."""
+    problem, params = material.setting(key, config)
+    g = material.loose(params)
+    want = jax.tree.map(lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g @ jnp.diag(1 / problem.stationary), g)
+    return calculus.preconditioned(g, problem, config), want
+
+
+def softmax_autodiff(key: Array, config: Config) -> Compared:
+    """Of the loss in the logits."""
+    problem, params = material.setting(key, config)
+    batch = material.random_batch(key, config)
+    of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
+    want = jax.grad(lambda W: literal.loss(of(W), batch, config))(params.attention)
+    here = of(params.attention)
+    return calculus.softmax_gradient(here.attention, calculus.gradient(here, batch, problem, config).attention), want
+
+
+def soft_threshold_cases(key: Array, config: Config) -> Compared:
+    """Case by case, on a grid that hits the corners."""
+    grid = [i / 16 for i in range(-8, 9)]
+    lam = 0.25
+    cases = [a - lam if a >= lam else (a + lam if a <= -lam and config.prox == "textbook" else 0.0) for a in grid]
+    return calculus.soft_threshold(jnp.asarray(grid), lam, config), jnp.asarray(cases)
+
+
+def simplex_bisected(key: Array, config: Config) -> Compared:
+    """max(a - nu, 0) with the nu that makes it sum to 1, by bisection."""
+    _, params = material.setting(key, config)
+    A = 3 * params.attention
+
+    def closer(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        above = jnp.sum(jnp.maximum(A - middle[None, :], 0), axis=0) > 1
+        return jnp.where(above, middle, low), jnp.where(above, high, middle)
+
+    top = jnp.max(A, axis=0)
+    low, high = jax.lax.fori_loop(0, 60, closer, (top - 1, top))
+    return calculus.on_simplex(A, config), jnp.maximum(A - ((low + high) / 2)[None, :], 0)
+
+
+def affine_projection(key: Array, config: Config) -> Compared:
+    """Least change with column sums 1: a + 1 (1^T 1)^-1 (1 - 1^T a)."""
+    _, params = material.setting(key, config)
+    A = material.loose(params).attention
+    one = jnp.ones((len(A), 1))
+    return calculus.projected(A, config), A + one @ linalg.inv(one.T @ one) @ (1 - one.T @ A)
+
+
+def rounding_by_entries(key: Array, config: Config) -> Compared:
+    """Rounded and thresholded entry by entry, twice rounded is once, and a column without a positive entry is uniform and flagged."""
+    _, params = material.setting(key, config)
+    A, theta = params.attention, config.stage_threshold
+    A = A.at[:, 0].set(-jnp.abs(A[:, 0]))
+    rounded = calculus.rounded(A, theta, config)
+    large = (theta * jnp.max(A, axis=0)[None, :] <= A).astype(float) * A
+    large = large.at[:, 0].set(0)
+    sums = jnp.sum(large, axis=0, keepdims=True)
+    want = jnp.where(sums == 0, 1 / len(A), large / jnp.where(sums == 0, 1, sums))
+    empty = calculus.empty_columns(A, config).astype(float)
+    thresholded = calculus.thresholded(A, theta, config)
+    got = rounded, calculus.rounded(rounded, theta, config), thresholded, empty
+    return got, (want, want, large + (1 - sums) / len(A), jnp.zeros_like(empty).at[0].set(1))
+
+
+CHECKS = (
+    Check("gradient: autodiff of the loss and of its one-hot form", "lemma B.3", "equal", gradient_autodiff),
+    Check("preconditioned: the matrices written out", "equation (4)", "equal", preconditioned_matrices),
+    Check("softmax_gradient: autodiff in the logits", "section 5.2", "equal", softmax_autodiff),
+    Check("soft_threshold: case by case", "equation (6)", "equal", soft_threshold_cases),
+    Check("on_simplex: multiplier by bisection", "derived", "equal", simplex_bisected),
+    Check("projected: least change with column sums 1", "equation (6)", "equal", affine_projection),
+    Check("rounded: entry by entry, idempotent, empty columns", "appendix F, section E.1", "equal", rounding_by_entries),
+)

@@ -1,0 +1,18 @@
+"""The loss against its one-hot form."""
+
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.contextual_bigram import model
+from jaxtheory.theories.contextual_bigram.checks import literal, material
+from jaxtheory.theories.contextual_bigram.model import Config
+
+
+def loss_one_hot(key: Array, config: Config) -> Compared:
+    """Columns of A with any sum."""
+    problem, params = material.setting(key, config)
+    params, batch = material.loose(params), material.random_batch(key, config)
+    return model.loss(params, batch, problem, config), literal.loss(params, batch, config)
+
+
+CHECKS = (Check("loss: one-hot matrices, sample by sample", "equation (3)", "equal", loss_one_hot),)

@@ -1,0 +1,79 @@
+"""Checks of the gradient and of the reduction to scores."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.random_walk import calculus, model
+from jaxtheory.theories.random_walk.checks import literal, material
+from jaxtheory.theories.random_walk.model import Config
+
+
+def gradient_reduced(key: Array, config: Config) -> Compared:
+    """In (V, u, w, A), padded sizes too."""
+    if not material.layer(config):
+        return None
+    batch, full = material.case(key, config)
+    params = calculus.reduce(full, config)
+    return calculus.gradient(params, batch, material.UNREAD, config), jax.grad(model.loss)(params, batch, material.UNREAD, config)
+
+
+def gradient_literal(key: Array, config: Config) -> Compared:
+    """In (V, W, A)."""
+    if material.padded(config) or not material.layer(config):
+        return None
+    batch, params = material.case(key, config)
+    return calculus.gradient(params, batch, material.UNREAD, config), jax.grad(literal.loss)(params, batch, config)
+
+
+def slope_of_loss(key: Array, config: Config) -> Compared:
+    """At random outputs, down to half of -eps."""
+    f = jax.random.uniform(key, (20,), minval=-0.5 * config.epsilon, maxval=2.0)
+    return calculus.slope(f, config), -jax.vmap(jax.grad(lambda x: model.ell(x, config)))(f)
+
+
+def reduce_logits(key: Array, config: Config) -> Compared:
+    """u_{s_j} + w_j, and w_N at the query."""
+    if material.padded(config) or not material.layer(config):
+        return None
+    batch, params = material.case(key, config)
+    scores = calculus.reduce(params, config)
+    token = jnp.arange(config.length.cap) < config.length.cap - 1
+    got = jnp.where(token[None, :], scores.u[batch.s], 0) + scores.w[None, :]
+    return got, literal.logits(params.W, batch, config)
+
+
+def lift_of_scores(key: Array, config: Config) -> Compared:
+    """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2 + |W - W'|^2."""
+    if not material.layer(config):
+        return None
+    _, params = material.case(key, config)
+    scores = calculus.reduce(params, config)
+    lifted = calculus.lift(scores, config)
+    again = calculus.reduce(lifted, config)
+    squares = jnp.sum(lifted.W**2) + jnp.sum((params.W - lifted.W) ** 2)
+    return (material.flat((again.u, again.w)), squares), (material.flat((scores.u, scores.w)), jnp.sum(params.W**2))
+
+
+def imprint_scores(key: Array, config: Config) -> Compared:
+    """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W - lift(scores)."""
+    if not material.layer(config):
+        return None
+    _, params = material.case(key, config)
+    before = calculus.reduce(params, config)
+    u, w = before.u[::-1], jnp.where(config.length.mask(), before.w**2, 0)
+    after = params._replace(W=calculus.imprint(params.W, u, w, config))
+    found = calculus.reduce(after, config)
+    unseen = [x.W - calculus.lift(scores, config).W for x, scores in ((after, found), (params, before))]
+    return (material.flat((found.u, found.w)), unseen[0]), (material.flat((u, w)), unseen[1])
+
+
+CHECKS = (
+    Check("gradient: autodiff of the loss in the scores", material.PAPER, "equal", gradient_reduced),
+    Check("gradient: autodiff of the token-by-token loss in V and W", material.PAPER, "equal", gradient_literal),
+    Check("slope: autodiff of ell", material.PAPER, "equal", slope_of_loss),
+    Check("reduce: token-by-token logits", "derived", "equal", reduce_logits),
+    Check("lift: smallest matrix with the scores", "derived", "equal", lift_of_scores),
+    Check("imprint: new scores, the rest kept", "derived", "equal", imprint_scores),
+)
