@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 
 def alone(factorisation: Callable) -> Callable:
-    """A function of matrices [..., m, n] that calls LAPACK, for one matrix at a time on CPU however it is vmapped; the numbers stay the same.
+    """A function of matrices [.., m, n] that calls LAPACK, on CPU for one matrix at a time however it is vmapped; the numbers are the same.
 
     jaxlib hands the matrices of a batched LAPACK call to the thread pool on which the call itself may run, and waits for them: as many
     such calls at a time as the pool has threads wait for each other for ever. A call on one matrix waits for nobody.

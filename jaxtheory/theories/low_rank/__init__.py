@@ -36,7 +36,7 @@ THEORY = Theory(
 
 
 def text_theory(source: Any = None) -> Theory:
-    """The same layer on windows of bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`data.read_text`)."""
+    """The same layer on bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`data.read_text`)."""
     return THEORY._replace(
         name="low_rank_text",
         problem=data.text_problem(None if source is None else data.read_text(source)),
