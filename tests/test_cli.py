@@ -165,7 +165,7 @@ def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> N
     [
         (["show", "nothing"], "nothing"),
         (["run", "nothing"], "nothing"),
-        (["run", REGRESSION], "FIGURES"),
+        (["run", REGRESSION], "FIGURE"),
         (["verify", "nothing"], "nothing"),
         (["verify", REGRESSION, "--seeds", "0"], "seeds"),
         (["frobnicate"], "frobnicate"),
@@ -243,10 +243,10 @@ def test_the_default_store_is_named_by_the_request_and_the_theory(here: Path, mo
     assert stores[0] == stores[1]
     assert len(set(stores)) == 4
     edited = here / "edited.py"
-    for text in ("", "# another law\n"):
+    for text in ("", "# a comment\n", "_old = THEORY.coords\nTHEORY = THEORY._replace(coords=lambda config: dict(_old(config)))\n"):
         edited.write_text(Path(REGRESSION).read_text() + text)
         assert main(["sweep", str(edited), "--steps", "2"]) == 0
-    assert len(set(stores)) == 6
+    assert stores[-3] == stores[-2] != stores[-1] and len(set(stores)) == 6
     assert all(store.parent == Path("results") and store.name.startswith("linear_regression-") for store in stores)
 
 
@@ -308,10 +308,10 @@ def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:
 def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
-    assert all(name in printed for name in (*jaxtheory.theories.names(), *jaxtheory.claims.figures()))
+    assert all(name in printed for name in (*jaxtheory.theories.names(), *jaxtheory.figures.entries()))
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    assert all(word in printed for word in ("jaxlib", "host devices", "compilation cache", "writable"))
+    assert all(word in printed for word in ("jaxlib", "side by side", "compilation cache", "writable"))
     assert list(here.iterdir()) == []
 
 

@@ -87,7 +87,7 @@ import sys, numpy as np, jaxtheory, jax
 sys.path.insert(0, {here!r})
 from helpers.contract import bare, close
 from jaxtheory.theories import get, names
-assert jax.local_device_count() == {devices}, jax.local_device_count()
+assert jaxtheory.plan(get("random_walk"), get("random_walk").examples[0], steps=1).devices == {devices}
 for name in names():
     for i, config in enumerate(get(name).examples[:{examples}]):
         theory = bare(get(name)) if i or {devices} > 2 else get(name)
@@ -101,10 +101,10 @@ print("same")
 
 
 @pytest.mark.parametrize(("devices", "examples"), [(2, 2), (4, 1)])
-def test_sharded_over_host_devices_in_a_subprocess(devices, examples):
-    """All theories spread over the devices, in a process that a deadlock would not take down with it. On two the first with all metrics."""
+def test_side_by_side_in_a_subprocess(devices, examples):
+    """All theories, several chunks side by side, in a process that a deadlock would not take down with it. With two the first example with all metrics."""
     code = SHARDED.format(here=str(Path(__file__).parents[1]), devices=devices, examples=examples)
-    environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(devices), "NPROC": str(2 * (os.cpu_count() or 1))}
+    environment = {**os.environ, "JAXTHEORY_DEVICES": str(devices), "NPROC": str(2 * (os.cpu_count() or 1))}
     del environment["XLA_FLAGS"]  # compiled as a user's programs are
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0 and done.stdout.strip() == "same", done.stderr[-3000:]

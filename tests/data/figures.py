@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import jaxtheory
-from jaxtheory import Claim, Figure, Verdict, plot
+from jaxtheory import Figure, holds, plot, refuted, undecided
 
 THEORY = jaxtheory.theories.load(Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py").THEORY
 
 
 def falls(dataset):
-    share = float((dataset.loss.isel(step=-1) < dataset.loss.isel(step=0)).mean())
-    return Verdict(share >= 0.9, share, 0.9, dataset.sizes["seed"])
+    return dataset.loss.isel(step=-1) < dataset.loss.isel(step=0)
 
 
 def claim(name, expected, minimum=2):
-    return Claim(name, "source", "the loss falls", expected, falls, minimum)
+    made = {"holds": holds, "refuted": refuted, "open": undecided}[expected]
+    return made(name, "printed", "source", "the loss falls", falls, statistic="share", where="together", at_least=0.9, minimum=minimum)
 
 
 def draw(dataset):

@@ -3,22 +3,24 @@ import pytest
 import xarray as xr
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import Claim, Figure, Verdict
+from jaxtheory import Figure, InputError, holds, refuted, undecided, verdict
 from jaxtheory.engine.claims import judge, run_figure
 from jaxtheory.engine.statistics import average, slope
 
-
-def below(threshold):
-    def test(data):
-        found = float(average(data.loss.isel(step=-1)).mean)
-        return Verdict(found <= threshold, found, threshold, data.sizes["seed"])
-
-    return test
+MAKERS = {"holds": holds, "refuted": refuted, "open": undecided}
+SEEDS = xr.Dataset(coords={"seed": range(4)})
 
 
 def figure(expected, threshold, minimum=3):
-    claim = Claim("loss", "test", "the loss falls", expected, below(threshold), minimum)
+    last = lambda data: data.loss.isel(step=-1)
+    claim = MAKERS[expected]("loss", "derived", "test", "the loss falls", last, at_most=threshold, minimum=minimum)
     return Figure("falls", "test", THEORY, Config(), {"steps": 40, "seeds": 4}, {"seeds": 2}, (claim,), lambda data: None)
+
+
+def made(expected, *values, minimum=3):
+    """A claim whose four runs measure these values, to be at least 1."""
+    measured = xr.DataArray(list(values), dims="seed")
+    return MAKERS[expected]("x", "printed", "s", "s", lambda data: measured, at_least=1.0, minimum=minimum)
 
 
 @pytest.mark.parametrize(
@@ -36,15 +38,54 @@ def test_too_few_seeds_are_no_verdict():
 
 
 def test_too_few_runs_left_for_a_verdict_are_none():
-    claim = Claim("x", "s", "s", "refuted", lambda data: Verdict(False, 1.0, 0.5, 2), 3)
-    (judged,) = judge((claim,), xr.Dataset(coords={"seed": range(4)}))
+    (judged,) = judge((made("refuted", 1.0, 2.0, np.nan, np.nan),), SEEDS)
     assert judged.verdict is None and judged.reason == "not tested (n=2 < 3)" and judged.as_expected
 
 
 @pytest.mark.parametrize(("expected", "as_expected"), [("holds", False), ("refuted", False), ("open", True)])
 def test_nan_confirms_nothing(expected, as_expected):
-    claim = Claim("x", "s", "s", expected, lambda data: Verdict(False, np.nan, 0.5, 4), 3)
-    assert judge((claim,), xr.Dataset(coords={"seed": range(4)}))[0].as_expected is as_expected
+    claim = made(expected, *[np.nan] * 4, minimum=0)
+    assert judge((claim,), SEEDS)[0].as_expected is as_expected
+
+
+CONDITIONS = xr.DataArray([[1.0, 3.0], [5.0, 7.0]], dims=("x", "seed"))
+
+
+@pytest.mark.parametrize(
+    ("options", "holds", "measured"),
+    [
+        ({"at_least": 2.0}, True, 2.0),
+        ({"at_least": 2.1}, False, 2.0),
+        ({"at_most": 6.0}, True, 6.0),
+        ({"at_most": 5.9}, False, 6.0),
+        ({"at_most": 2.0, "where": "somewhere"}, True, 2.0),
+        ({"at_least": 6.1, "where": "somewhere"}, False, 6.0),
+        ({"between": (2.0, 6.0)}, True, 2.0),
+        ({"between": (2.0, 5.0)}, False, 6.0),
+        ({"between": (3.0, 6.0)}, False, 2.0),
+        ({"between": (3.9, 4.1), "where": "together"}, True, 4.0),
+        ({"at_least": 1.0, "statistic": "each"}, True, 1.0),
+        ({"at_least": 1.1, "statistic": "each"}, False, 1.0),
+        ({"at_most": 4.0, "statistic": "median", "where": "together"}, True, 4.0),
+    ],
+)
+def test_statistic_place_and_bound(options, holds, measured):
+    found = verdict(CONDITIONS, **options)
+    assert (found.holds, found.n) == (holds, 2) and found.measured == pytest.approx(measured)
+
+
+def test_a_share_counts_truth_and_an_infinite_run_is_the_worst():
+    assert verdict(CONDITIONS > 2, statistic="share", where="together", at_least=0.75).holds
+    assert not verdict(CONDITIONS > 2, statistic="share", at_least=0.75).holds
+    assert not verdict(xr.DataArray([1.0, np.inf], dims="seed"), statistic="each", at_most=2.0).holds
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"at_least": 1.0, "at_most": 2.0}, {"statistic": "mode", "at_least": 1.0}, {"where": "here", "at_least": 1.0}]
+)
+def test_a_verdict_needs_one_bound_and_known_words(options):
+    with pytest.raises(InputError):
+        verdict(CONDITIONS, **options)
 
 
 def test_verdicts_do_not_depend_on_the_key():
@@ -63,6 +104,6 @@ def test_slope_is_the_exponent_of_a_power_law():
     assert slope(xr.DataArray(3 * t**-0.5, {"step": t}, ("step",)), "step").item() == pytest.approx(-0.5)
 
 
-def test_unknown_expectation_is_refused():
-    with pytest.raises(ValueError, match="expected is"):
-        judge((Claim("x", "s", "s", "maybe", below(1.0)),), xr.Dataset(coords={"seed": [0]}))
+def test_an_unknown_origin_is_refused():
+    with pytest.raises(InputError, match="origin is 'hearsay'"):
+        holds("x", "hearsay", "s", "s", lambda data: data, at_least=1.0)

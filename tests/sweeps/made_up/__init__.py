@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.engine.request import schedule
+from jaxtheory.engine.request import read_schedule
 
 
 class Case(NamedTuple):
@@ -47,7 +47,7 @@ def table(name: str, quick: bool = False) -> xr.Dataset:
     figure = get(name)
     config, options = jaxtheory.claims.arguments(figure, quick)
     axes = plan(name, quick).axes
-    steps = schedule(options["record"], [options["steps"]])[0].astype(int)
+    steps = read_schedule(options["record"], [options["steps"]]).records.astype(int)
     coords = {a.name: list(a.labels) for a in axes} | {"seed": list(plan(name, quick).seeds), "step": steps}
     one = xr.DataArray(1.0, coords, [*(a.name for a in axes), "seed", "step"])
     along = {word: (a.name, list(v)) for a in axes for word, v in a.values.items() if word != a.name}

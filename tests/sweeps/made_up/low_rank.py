@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from jaxtheory.engine.request import schedule
+from jaxtheory.engine.request import read_schedule
 
 from . import Case, get, plan
 
@@ -40,7 +40,7 @@ def case(name, values, holds):
     def make(blank):
         sweep, (dims, lengths) = get(name).sweep, entries(name)
         blank = blank.assign({f"at_{dim}": (dim, np.arange(n)) for dim, n in lengths.items() if dim not in blank.coords})
-        which = schedule(sweep["record"], [sweep["steps"]])[1]
+        which = read_schedule(sweep["record"], [sweep["steps"]]).which
         data = blank.drop_vars(list(blank.data_vars))
         for word, value in values(blank).items():
             outer = (*(a.name for a in plan(name).axes), "seed", *dims[word])
