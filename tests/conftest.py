@@ -9,7 +9,13 @@ import os
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 # isort: split
-import jaxtheory  # noqa: F401  (first, so that it can set the host devices and the compilation cache)
+import helpers.typechecks  # noqa: F401
+from jaxtyping import install_import_hook
+
+install_import_hook("jaxtheory", "helpers.typechecks.checked")  # shape annotations are executed
+
+# isort: split
+import jaxtheory  # noqa: F401  (first, so that it can set the compilation cache)
 
 # isort: split
 import gc

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, no_type_check
 
 import jax
 import jax.numpy as jnp
@@ -119,6 +119,7 @@ class Size(struct.PyTreeNode):
         return length if isinstance(length, Size) else cls(int(length))
 
 
+@no_type_check  # fields are numbers, sizes, arrays or tracers by turns
 class Config(struct.PyTreeNode):
     """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and `evaluation`.
 
