@@ -23,7 +23,19 @@ from jaxtheory.engine import lanes, layout, part, program
 from jaxtheory.engine.lanes import Run
 from jaxtheory.engine.request import Request
 
-LIBRARIES = {"jax", "jaxlib", "numpy", "scipy", "flax", "optax", "chex", "jaxtyping", "beartype", "xarray", "matplotlib"} | sys.stdlib_module_names
+LIBRARIES = {
+    "jax",
+    "jaxlib",
+    "numpy",
+    "scipy",
+    "flax",
+    "optax",
+    "chex",
+    "jaxtyping",
+    "beartype",
+    "xarray",
+    "matplotlib",
+} | sys.stdlib_module_names
 THEORY_SLOTS = ("problem", "metrics", "baselines", "analyses", "predict", "dims", "coords", "Config")
 ENGINE = (layout, program, lanes, part, draws)  # the modules that compute a chunk
 

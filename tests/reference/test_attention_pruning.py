@@ -3,6 +3,7 @@
 from functools import cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -225,7 +226,7 @@ def test_ranking_by_masked_weight():
     config = make(5, 7, 1, ranking="magnitude_mask", pruning_ratio=0.4)
     X, W, _, _, mask = arrays(config)
     M = np.random.default_rng(4).normal(size=(5, 5))
-    got = THEORY.metrics(FusedMask(M), problem(config), config)
+    got = THEORY.metrics(FusedMask(jnp.asarray(M)), problem(config), config)
     agree(got["relative_error"], [ap.relative_error(W * ap.keep(np.abs(M * W), 0.4), X, W, mask)])
 
 
@@ -243,7 +244,7 @@ def test_polyak_lojasiewicz_chain():
     drawn, M = problem(config), np.random.default_rng(5).uniform(size=(6, 6))
     batch = THEORY.sample(jax.random.key(0), drawn, config)
     delta, beta, w_min, mu, xi = ap.pl_constants(M, X[0], W, mask, config.regularization)
-    got = laws.chain(np.float64(delta), batch, drawn, config)
+    got = laws.chain(jnp.asarray(delta), batch, drawn, config)
     for g, want in zip(got, (w_min * beta * delta, mu, xi), strict=True):
         agree(g, want, floor=0)
     slope_norm = (ap.gradient(M, X, W, mask, config.regularization) ** 2).sum()
@@ -258,7 +259,7 @@ def test_padding_changes_nothing():
     X, W, WQ, WK = (np.asarray(drawn.inputs)[:1, :5, :4], *(np.asarray(a)[:4, :4] for a in (drawn.weights, drawn.query, drawn.key)))
     heldout, mask = np.asarray(drawn.heldout)[:, :5, :4], np.asarray(drawn.attention_mask)[:5, :5]
     M = np.random.default_rng(7).uniform(size=(4, 4))
-    params, batch = FusedMask(np.pad(M, (0, 1))), THEORY.sample(jax.random.key(0), drawn, wide)
+    params, batch = FusedMask(jnp.pad(M, (0, 1))), THEORY.sample(jax.random.key(0), drawn, wide)
     agree(THEORY.loss(params, batch, drawn, wide), ap.loss(M, X, W, mask, 5.0))
     agree(THEORY.gradient(params, batch, drawn, wide).mask, np.pad(ap.gradient(M, X, W, mask, 5.0), (0, 1)))
     agree(THEORY.metrics(params, drawn, wide)["relative_error_heldout"], [ap.relative_error(W * ap.keep(M, 0.4), heldout, W, mask)])

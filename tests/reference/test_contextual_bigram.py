@@ -57,6 +57,11 @@ def draw(rng, reference, scale=1.0, sums=None):
     return (A, V) if sums is None else (tr.affine(A), tr.affine(V))
 
 
+def given(A, V):
+    """The parameters of NumPy matrices."""
+    return Params(jnp.asarray(A), jnp.asarray(V))
+
+
 def matrices(params):
     return np.asarray(params.attention), np.asarray(params.value)
 
@@ -184,8 +189,8 @@ def test_loss_and_gradient(config, scale, seed):
     reference, drawn = task(config, seed), problem(config, seed)
     params = draw(np.random.default_rng(seed), reference, scale)
     batch = THEORY.sample(jax.random.key(seed), drawn, config)
-    agree(THEORY.loss(Params(*params), batch, drawn, config), cb.loss(params, samples(batch, config)), TIGHT, 0)
-    got, want = THEORY.gradient(Params(*params), batch, drawn, config), cb.gradient(params, samples(batch, config))
+    agree(THEORY.loss(given(*params), batch, drawn, config), cb.loss(params, samples(batch, config)), TIGHT, 0)
+    got, want = THEORY.gradient(given(*params), batch, drawn, config), cb.gradient(params, samples(batch, config))
     agree_both(got, want)
     size = max(np.abs(g).max() for g in want)  # what is centred may vanish
     agree_both(calculus.preconditioned(got, drawn, config), cb.precondition(want, reference.mu), TIGHT, size)
@@ -200,9 +205,9 @@ def test_loss_and_gradient(config, scale, seed):
 def test_population_loss_and_gradient(config, scale, seed):
     reference, drawn = task(config, seed), problem(config, seed)
     for params in (draw(np.random.default_rng(seed), reference, scale), draw(np.random.default_rng(seed), reference, scale, 1)):
-        agree(population.population_loss(Params(*params), drawn, config), cb.population_loss(params, reference), TIGHT, 0)
-        agree_both(population.expected_gradient(Params(*params), drawn, config), cb.population_gradient(params, reference), TIGHT, scale)
-    agree_both(population.expected_preconditioned(Params(*params), drawn, config), cb.preconditioned(params, reference), TIGHT, scale)
+        agree(population.population_loss(given(*params), drawn, config), cb.population_loss(params, reference), TIGHT, 0)
+        agree_both(population.expected_gradient(given(*params), drawn, config), cb.population_gradient(params, reference), TIGHT, scale)
+    agree_both(population.expected_preconditioned(given(*params), drawn, config), cb.preconditioned(params, reference), TIGHT, scale)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -212,10 +217,12 @@ def test_bayes_loss_optimal_value_and_excess(config, seed):
     best = cb.bayes_loss(reference)
     agree(population.bayes_loss(drawn, config), best, TIGHT, 0)
     A, V = draw(np.random.default_rng(seed), reference, 1.0, 1)
-    agree(population.optimal_value(A, drawn, config), cb.optimal_value(A, reference), 1e-11)  # through an ill-conditioned regression there
-    agree(population.excess_loss(Params(A, V), drawn, config), cb.population_loss((A, V), reference) - best, TIGHT, 0)
-    agree(population.excess_loss(Params(2 * A, V), drawn, config), cb.population_loss((2 * A, V), reference) - best, TIGHT, 0)
-    assert population.excess_loss(Params(reference.Q, reference.P), drawn, config) < 1e-15
+    agree(
+        population.optimal_value(jnp.asarray(A), drawn, config), cb.optimal_value(A, reference), 1e-11
+    )  # through an ill-conditioned regression there
+    agree(population.excess_loss(given(A, V), drawn, config), cb.population_loss((A, V), reference) - best, TIGHT, 0)
+    agree(population.excess_loss(given(2 * A, V), drawn, config), cb.population_loss((2 * A, V), reference) - best, TIGHT, 0)
+    assert population.excess_loss(given(reference.Q, reference.P), drawn, config) < 1e-15
 
 
 @pytest.mark.parametrize("config", SMALL[:3])
@@ -237,8 +244,8 @@ def test_alignments_and_residuals(config, scale):
     reference, drawn = task(config), problem(config)
     for seed in (0, 1):
         params = draw(np.random.default_rng(seed), reference, scale, 1)
-        agree(population.alignment(Params(*params), drawn, config), cb.alphas(params, reference), TIGHT, 0)
-        agree_both(population.residual(Params(*params), drawn, config), cb.residuals(params, reference))
+        agree(population.alignment(given(*params), drawn, config), cb.alphas(params, reference), TIGHT, 0)
+        agree_both(population.residual(given(*params), drawn, config), cb.residuals(params, reference))
     K_P, K_Q = cb.scales(reference)
     agree(population.signals(drawn, config), (K_P, K_Q), TIGHT, 0)
 
@@ -254,9 +261,9 @@ def test_one_mini_batch_step_of_alphas_and_residuals(config, seed):
     h = tuple(one - expected for one, expected in zip(g, cb.preconditioned(params, reference), strict=True))
     rates = (0.3, 0.2)
     after = tuple(x - eta * slope for x, eta, slope in zip(params, rates, g, strict=True))
-    got = population.projected_step(Params(*params), Params(*h), Params(*map(jnp.asarray, rates)), drawn, config)
+    got = population.projected_step(given(*params), given(*h), given(*rates), drawn, config)
     agree(got, cb.alphas(after, reference), TIGHT, 0)
-    got = population.residual_step(Params(*params), Params(*h), Params(*map(jnp.asarray, rates)), drawn, config)
+    got = population.residual_step(given(*params), given(*h), given(*rates), drawn, config)
     agree_both(got, cb.residuals(after, reference))
 
 
@@ -271,7 +278,7 @@ def test_proximal_maps(config, lam, prox):
     for scale in (1e-3, 1.0, 30.0):
         A = scale * rng.normal(size=task(config).Q.shape)
         A.flat[0] = lam
-        agree(calculus.proximal(A, lam, config), tr.affine(tr.PROX[prox](A, lam)), TIGHT, 0)
+        agree(calculus.proximal(jnp.asarray(A), lam, config), tr.affine(tr.PROX[prox](A, lam)), TIGHT, 0)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
@@ -281,10 +288,10 @@ def test_thresholds_and_rounding(config, share):
     for shift in (-10.0, 0.0, 1.0):  # no positive entry, some, all
         A = rng.normal(size=task(config).Q.shape) + shift
         want, empty = cb.rounded(A, share)
-        agree(calculus.rounded(A, share, config), want, TIGHT, 0)
-        assert int(np.sum(calculus.empty_columns(A, config))) == empty
+        agree(calculus.rounded(jnp.asarray(A), share, config), want, TIGHT, 0)
+        assert int(np.sum(calculus.empty_columns(jnp.asarray(A), config))) == empty
         A = tr.affine(A)
-        agree(calculus.thresholded(A, share, config), tr.sparsify(A, share), TIGHT, 0)
+        agree(calculus.thresholded(jnp.asarray(A), share, config), tr.sparsify(A, share), TIGHT, 0)
 
 
 @pytest.mark.parametrize("config", [SMALL[0], LARGE[0]])
@@ -292,7 +299,7 @@ def test_softmax_gradient(config):
     rng = np.random.default_rng(0)
     for scale in (1e-3, 1.0, 30.0):
         W, g = scale * rng.normal(size=(2, *task(config).Q.shape))
-        agree(calculus.softmax_gradient(tr.softmax(W), g), tr.softmax_gradient(W, g), TIGHT, 0)
+        agree(calculus.softmax_gradient(jnp.asarray(tr.softmax(W)), jnp.asarray(g)), tr.softmax_gradient(W, g), TIGHT, 0)
 
 
 # Two numbers, and noise.
@@ -334,8 +341,8 @@ def test_noise_moments(config, seed):
         r = V @ p - np.eye(reference.N)[y]
         pp += weight * np.outer(p, p)
         rr += weight * np.outer(r, r)
-    agree(noise.occupancy_moment(Params(A, V), drawn, config), pp, TIGHT, 0)
-    agree(noise.residual_moment(Params(A, V), drawn, config), rr, TIGHT, 0)
+    agree(noise.occupancy_moment(given(A, V), drawn, config), pp, TIGHT, 0)
+    agree(noise.residual_moment(given(A, V), drawn, config), rr, TIGHT, 0)
     variance, _ = tr.large_batch_noise((A, V), reference)
-    agree(noise.attention_variance(Params(A, V), drawn, config), variance / config.batch_size.n, TIGHT, 0)
+    agree(noise.attention_variance(given(A, V), drawn, config), variance / config.batch_size.n, TIGHT, 0)
     agree(noise.growth_noise(drawn, config), tr.sign_law(reference, config.batch_size.n, config.learning_rate), TIGHT, 0)

@@ -4,16 +4,16 @@ import math
 from functools import cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxtheory.theories.contextual_bigram import THEORY
 from jaxtheory.theories.contextual_bigram.laws import bounds, dynamics, noise, transfer
-from jaxtheory.theories.contextual_bigram.model import Params
 from tests.reference import contextual_bigram_numpy as cb
 from tests.reference import contextual_bigram_training_numpy as tr
 from tests.reference.agree import agree
-from tests.reference.test_contextual_bigram import GIVEN, TIGHT, agree_both, make, matrices, problem, samples, task
+from tests.reference.test_contextual_bigram import GIVEN, TIGHT, agree_both, given, make, matrices, problem, samples, task
 
 STEPS = 8
 RUNS = [  # the switch within the run; strong and weak lambda, each prox, lambda = 0, a large relative threshold, unequal weights, tau = 0
@@ -40,7 +40,7 @@ def run(name, config):
     """Params at t = 0..STEPS through the contract; refit starts from where proximal ends."""
     algorithm, drawn = THEORY.algorithms[name], problem(config)
     step, params = compiled[name]
-    state = Params(*run("proximal", config)[-1]) if name == "refit" else algorithm.init(jax.random.key(0), drawn, config)
+    state = given(*run("proximal", config)[-1]) if name == "refit" else algorithm.init(jax.random.key(0), drawn, config)
     path = [matrices(params(state, drawn, config))]
     for t in range(STEPS):
         now = () if algorithm.sample else batch(config, t)
@@ -98,14 +98,14 @@ def test_metrics_and_analyses_along_training(name, config):
     reference, drawn = task(config), problem(config)
     for t in (config.switch_step + 1, STEPS):
         params = run(name, config)[t]
-        got = measure(Params(*params), drawn, config)
+        got = measure(given(*params), drawn, config)
         want = cb.metrics(params, reference, config.l1)
         assert set(got) == set(want)
         for metric, value in want.items():
             small = metric in ("value_residual", "attention_residual", "off_support_std", "value_cosine_centred")
             agree(got[metric], value, TIGHT, 0.1 if small else 1e-2)
     for theta in (0.3, 0.9):
-        got, want = analyse(Params(*params), drawn, config.replace(threshold=theta)), cb.analyses(params, reference, theta)
+        got, want = analyse(given(*params), drawn, config.replace(threshold=theta)), cb.analyses(params, reference, theta)
         assert set(got) == set(want)
         for metric, value in want.items():
             agree(got[metric], value, TIGHT, 0.1)
@@ -115,7 +115,7 @@ def test_rounding_reports_empty_columns():
     config = RUNS[0]
     A, V = -np.ones((5, 3)), task(config).P
     A[0, 0] = 1.0
-    got = analyse(Params(A, V), problem(config), config)
+    got = analyse(given(A, V), problem(config), config)
     assert got["empty_columns"] == 2 == cb.rounded(A, config.threshold)[1] and all(np.isfinite(value) for value in got.values())
 
 
@@ -176,11 +176,11 @@ def test_bounds_of_threshold_and_rounding(seed):
     A = tr.affine(reference.uniform + alpha * (reference.Q - reference.uniform) + 0.02 * rng.normal(size=reference.Q.shape))
     cut, full = tr.sparsify(A, 0.5), cb.rounded(A, 0.5)[0]
     assert cb.exact_supports(full, reference.Q) == 1
-    residual, change = bounds.threshold_bounds(A, drawn, config)
+    residual, change = bounds.threshold_bounds(jnp.asarray(A), drawn, config)
     V = reference.P
     assert cb.norm(cb.residuals((cut, V), reference)[0], reference.mu) <= residual * (1 + 1e-12)
     assert abs(cb.alphas((cut, V), reference)[0] - cb.alphas((A, V), reference)[0]) <= change * (1 + 1e-12)
-    assert cb.norm(full - reference.Q, reference.mu) <= bounds.rounding_bound(A, drawn, config) * (1 + 1e-12)
+    assert cb.norm(full - reference.Q, reference.mu) <= bounds.rounding_bound(jnp.asarray(A), drawn, config) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("point", ["start", "random", "task"])
@@ -190,7 +190,7 @@ def test_noise_has_the_stated_covariance(point):
     reference, drawn, rng = task(config), problem(config), np.random.default_rng(3)
     random = tr.affine(rng.normal(size=(5, 3))), tr.affine(rng.normal(size=(3, 3)))
     params = {"start": reference.start, "random": random, "task": (reference.Q, reference.P)}[point]
-    draws = jax.jit(jax.vmap(lambda key: noise.draw(key, Params(*params), drawn, config)))(jax.random.split(jax.random.key(1), 4000))
+    draws = jax.jit(jax.vmap(lambda key: noise.draw(key, given(*params), drawn, config)))(jax.random.split(jax.random.key(1), 4000))
     variance, full = tr.large_batch_noise(params, reference)
     centre = np.kron(np.eye(3) - 1 / 3, np.eye(3))
     want = np.tile(variance, (5, 1)) * (1 - 1 / 5), np.diag(centre @ full @ centre.T).reshape(3, 3)
@@ -211,8 +211,8 @@ def test_padding_changes_nothing():
     params = run("proximal", wide)[-1]
     inside, reference = (params[0][:5, :3], params[1][:3, :3]), task(wide)
     for got, want in (
-        (measure(Params(*params), drawn, wide), cb.metrics(inside, reference, wide.l1)),
-        (analyse(Params(*params), drawn, wide), cb.analyses(inside, reference, wide.threshold)),
+        (measure(given(*params), drawn, wide), cb.metrics(inside, reference, wide.l1)),
+        (analyse(given(*params), drawn, wide), cb.analyses(inside, reference, wide.threshold)),
     ):
         for metric, value in want.items():
             agree(got[metric], value, TIGHT, 0.1)

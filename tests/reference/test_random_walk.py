@@ -4,6 +4,7 @@ from collections import Counter
 from functools import cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -164,7 +165,7 @@ def test_reduced_loss_and_gradient(config, scale, seed):
     rng, drawn = np.random.default_rng(seed), THEORY.problem(jax.random.key(seed), config)
     K, N = config.num_states.n, config.length.n
     (V, A), u, w = draw(rng, config), scale * rng.normal(size=K), scale * rng.normal(size=N)
-    params, data, model = Reduced(V, u, w, A), rows(drawn.train, config), twin(config)
+    params, data, model = jax.tree.map(jnp.asarray, Reduced(V, u, w, A)), rows(drawn.train, config), twin(config)
     agree(THEORY.loss(params, drawn.train, drawn, config), model.loss(matrices(params, model), data))
     got = THEORY.gradient(params, drawn.train, drawn, config)
     dV, dW, *dA = model.gradient(matrices(params, model), data)
@@ -232,7 +233,8 @@ def test_padding_changes_nothing():
     drawn, model = THEORY.problem(jax.random.key(9), wide), twin(config)
     u, w, V = rng.normal(size=4), rng.normal(size=5), rng.uniform(size=(4, 4))
     spare = lambda a, *caps: np.pad(a, [(0, cap - n) for cap, n in zip(caps, a.shape, strict=True)])
-    params, lifted, data = Reduced(spare(V, 5, 5), spare(u, 5), spare(w, 6)), (V, model.from_scores(u, w)), rows(drawn.train, wide)
+    params = Reduced(*map(jnp.asarray, (spare(V, 5, 5), spare(u, 5), spare(w, 6))))
+    lifted, data = (V, model.from_scores(u, w)), rows(drawn.train, wide)
     assert data.shape == (9, 5)
     agree(THEORY.loss(params, drawn.train, drawn, wide), model.loss(lifted, data))
     agree(THEORY.gradient(params, drawn.train, drawn, wide).V, spare(model.gradient(lifted, data)[0], 5, 5))

@@ -92,7 +92,7 @@ def norm(params: Params) -> Float[Array, ""]:
 def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Array, ""]:
     """||Hessian of the loss||_2 from below, by 30 power iterations on Hessian-vector products."""
 
-    def iterate(_: int, carry: tuple[Params, Array]) -> tuple[Params, Array]:
+    def iterate(_: Array | int, carry: tuple[Params, Array]) -> tuple[Params, Array]:
         Hv = hessian_vector_product(params, carry[0], Batch(problem.inputs), problem, config)
         length = norm(Hv)
         return jax.tree.map(lambda x: x / length, Hv), length

@@ -98,7 +98,7 @@ def log_attention_floor(z: Float[Array, "S L L"], mask: Bool[Array, "S L L"], co
     return -2 * jnp.max(jnp.abs(jnp.where(mask, z, 0))) - jnp.log(jnp.asarray(config.length.real, z.dtype))
 
 
-def smallest_attention(f: Float[Array, "S L L"], mask: Bool[Array, "S L L"]) -> Float[Array, ""]:
+def smallest_attention(f: Float[Array, "*rows n"], mask: Bool[Array, "*rows n"]) -> Float[Array, ""]:
     """delta = min f_ij over permitted entries (not over all): ||p||_F >= delta ||c||_F. Source: lemma G.7."""
     return jnp.min(jnp.where(mask, f, jnp.inf))
 

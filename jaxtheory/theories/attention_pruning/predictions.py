@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.attention_pruning import calculus, laws, model
@@ -64,7 +65,7 @@ def saturation(problem: Problem, config: Config) -> Float[Array, ""]:
     return jnp.sum(jnp.max(f_star, axis=-1)) / (config.num_sequences.real * config.length.real)
 
 
-def predict(problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
     """Curves, constant in t, for a fused mask.
 
     attention_loss:descent is L(M_0) >= L_attn(M_t) under monotone descent (lambda d^2/2 from ones);

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.attention_pruning import calculus, model
@@ -44,7 +44,7 @@ def init_two_masks(key: Array, problem: Problem, config: Config) -> State:
     return begin(FactorMasks(*(model.initial_mask(problem.uniform[i], config) for i in range(2))), problem, config)
 
 
-def step(key: Array, t: Array, state: State, batch: Batch, problem: Problem, config: Config) -> State:
+def step(key: Array, t: Int[Array, ""] | int, state: State, batch: Batch, problem: Problem, config: Config) -> State:
     """One step of Algorithm 1."""
     gradient = calculus.gradient_to(state.target, state.params, batch, problem, config)
     update, velocity = optimiser(config).update(gradient, state.velocity)

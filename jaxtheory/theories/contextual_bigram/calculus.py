@@ -8,6 +8,7 @@ A column whose token is no query of the batch has gradient 0.
 """
 
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core import draws, linalg
@@ -60,7 +61,7 @@ def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Ar
     return softmax_vjp(a.T, g.T).T
 
 
-def soft_threshold(a: Float[Array, "*n"], lam: Float[Array, ""] | float, config: Config) -> Float[Array, "*n"]:
+def soft_threshold(a: Float[Array, "*n"], lam: Float[ArrayLike, ""], config: Config) -> Float[Array, "*n"]:
     """The prox of the second stage, entry by entry; lambda itself, not eta lambda, is taken off.
 
     two_case   a - lambda where a >= lambda, else 0: negative entries vanish too, which is most of the denoising
@@ -95,12 +96,12 @@ def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     return jnp.where(shown, jnp.maximum(a - jnp.take_along_axis(nu, last, axis=0), 0), 0)
 
 
-def proximal(A: Float[Array, "T N"], lam: Float[Array, ""] | float, config: Config) -> Float[Array, "T N"]:
+def proximal(A: Float[Array, "T N"], lam: Float[ArrayLike, ""], config: Config) -> Float[Array, "T N"]:
     """The prox and the projection of one step of the second stage."""
     return on_simplex(A, config) if config.prox == "simplex" else projected(soft_threshold(A, lam, config), config)
 
 
-def kept(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config) -> Bool[Array, "T N"]:
+def kept(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Bool[Array, "T N"]:
     """Entries of at least `share` times the largest of their column; none where the largest is not positive.
 
     Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries' scale alpha_A is not known.
@@ -110,12 +111,12 @@ def kept(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config
     return shown & (top > 0) & (share * top <= A)
 
 
-def thresholded(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config) -> Float[Array, "T N"]:
+def thresholded(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Float[Array, "T N"]:
     """Small entries set to zero, then the affine projection. Source: section E.1."""
     return projected(jnp.where(kept(A, share, config), A, 0), config)
 
 
-def rounded(A: Float[Array, "T N"], share: Float[Array, ""] | float, config: Config) -> Float[Array, "T N"]:
+def rounded(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Float[Array, "T N"]:
     """Small entries set to zero and the others divided by their sum. Idempotent; a column without a positive entry becomes uniform.
 
     Source: appendix F.

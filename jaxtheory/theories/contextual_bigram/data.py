@@ -5,7 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
-from jaxtyping import Array, Float, Int, UInt
+from jaxtyping import Array, Float, Int, Integer, UInt
 
 from jaxtheory.core import draws
 from jaxtheory.core.config import Size
@@ -157,7 +157,7 @@ def thresholds(mu: Float[Array, " N"], U: Float[Array, " B"], config: Config) ->
     return jnp.where(reachable[None, :], jnp.floor(c[None, :] + U[:, None]), RESOLUTION).astype(jnp.int32)
 
 
-def count_reached(halves: UInt[Array, "B T"], limits: Int[Array, "B N-1"], config: Config) -> Int[Array, "B T"]:
+def count_reached(halves: UInt[Array, "B T"], limits: Int[Array, "B n"], config: Config) -> Integer[Array, "B T"]:
     """#{n : half >= limit_n}, the token; by comparing with each limit where they are few, by bisection where many."""
     dtype = jnp.uint8 if config.num_states.cap <= 256 else jnp.int32
     if config.num_states.cap > model.SELECTED:
@@ -180,7 +180,7 @@ def support(problem: Problem, config: Config) -> tuple[Int[Array, "N Q"], Float[
     return places, weights
 
 
-def generate(key: Array, problem: Problem, tokens: Int[Array, " T+1"], count: int, config: Config) -> Int[Array, " count"]:
+def generate(key: Array, problem: Problem, tokens: Int[Array, " n"], count: int, config: Config) -> Int[Array, " count"]:
     """Go on from x_1..x_{T+1}: draw the next token, drop the first one, append it, `count` times. Sizes unpadded.
 
     Beyond the first token the contexts are no longer independent draws from mu. Source: section 2.1, remark on sequences.

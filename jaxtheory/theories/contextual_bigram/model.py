@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Integer
 
 from jaxtheory.core import config as fields
 from jaxtheory.core import draws
@@ -108,7 +108,7 @@ class Problem(NamedTuple):
 class Batch(NamedTuple):
     """Contexts x_1..x_T (uint8, int32 for more than 256 tokens), last tokens k and labels y; zero beyond the sizes."""
 
-    tokens: Int[Array, "B T"]
+    tokens: Integer[Array, "B T"]
     query: Int[Array, " B"]
     label: Int[Array, " B"]
 

@@ -100,7 +100,7 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Floa
     }
 
 
-def predict(problem: Problem, config: Config, steps: Int[Array, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
     """Curves at the given steps.
 
     attention_alignment, value_alignment: population   equation (8), exact for `population` and `dynamics`, sgd with large batches

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.attention import softmax
 from jaxtheory.core.theory import Algorithm, nothing
@@ -29,19 +29,19 @@ from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Pr
 Slope = Callable[[Params], Params]
 
 
-def rates(t: Array, problem: Problem, config: Config) -> Params:
+def rates(t: Int[Array, ""] | int, problem: Problem, config: Config) -> Params:
     """eta_A = eta / K_P and eta_V = eta / K_Q at step t."""
     eta, (K_P, K_Q) = dynamics.rate(t, config), population.signals(problem, config)
     return Params(eta / K_P, eta / K_Q)
 
 
-def descended(t: Array, params: Params, slope: Params, problem: Problem, config: Config) -> Params:
+def descended(t: Int[Array, ""] | int, params: Params, slope: Params, problem: Problem, config: Config) -> Params:
     """A - eta_A g_A and V - eta_V g_V."""
     eta = rates(t, problem, config)
     return Params(params.attention - eta.attention * slope.attention, params.value - eta.value * slope.value)
 
 
-def proximal_step(t: Array, params: Params, slope: Slope, problem: Problem, config: Config) -> Params:
+def proximal_step(t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config) -> Params:
     """One step along `slope`, a preconditioned gradient; where lambda > 0, from tau on with the prox, and at tau after the threshold.
 
     Source: equations (5) and (6), section E.1.
@@ -55,7 +55,7 @@ def proximal_step(t: Array, params: Params, slope: Slope, problem: Problem, conf
     return new._replace(attention=A)
 
 
-def plain_step(t: Array, params: Params, slope: Slope, problem: Problem, config: Config) -> Params:
+def plain_step(t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config) -> Params:
     """One step along a preconditioned gradient."""
     new = descended(t, params, slope(params), problem, config)
     return new._replace(attention=calculus.projected(new.attention, config))
@@ -76,32 +76,32 @@ def noisy_slope(key: Array, problem: Problem, config: Config) -> Slope:
     return slope
 
 
-def step(_key: Array, t: Array, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def step(_key: Array, t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """Algorithm 1, stages one and two."""
     return proximal_step(t, state, batch_slope(batch, problem, config), problem, config)
 
 
-def sgd_step(_key: Array, t: Array, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def sgd_step(_key: Array, t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """Preconditioned SGD."""
     return plain_step(t, state, batch_slope(batch, problem, config), problem, config)
 
 
-def sgd_plain_step(_key: Array, t: Array, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def sgd_plain_step(_key: Array, t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """SGD without preconditioning or projection."""
     return descended(t, state, calculus.gradient(state, batch, problem, config), problem, config)
 
 
-def population_step(_key: Array, t: Array, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def population_step(_key: Array, t: Int[Array, ""] | int, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
     """Preconditioned descent on the population loss. Source: equation (7)."""
     return plain_step(t, state, lambda params: population.expected_preconditioned(params, problem, config), problem, config)
 
 
-def noise_step(key: Array, t: Array, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def noise_step(key: Array, t: Int[Array, ""] | int, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
     """Algorithm 1 with simulated noise."""
     return proximal_step(t, state, noisy_slope(key, problem, config), problem, config)
 
 
-def noise_sgd_step(key: Array, t: Array, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def noise_sgd_step(key: Array, t: Int[Array, ""] | int, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
     """SGD with simulated noise."""
     return plain_step(t, state, noisy_slope(key, problem, config), problem, config)
 
@@ -116,7 +116,7 @@ def init_dynamics(_key: Array, problem: Problem, _config: Config) -> population.
 
 
 def dynamics_step(
-    _key: Array, t: Array, state: population.Alignment, _batch: tuple, problem: Problem, config: Config
+    _key: Array, t: Int[Array, ""] | int, state: population.Alignment, _batch: tuple, problem: Problem, config: Config
 ) -> population.Alignment:
     """Equation (8)."""
     return dynamics.boosted(state, dynamics.rate(t, config), problem, config)
@@ -149,7 +149,7 @@ def softmax_params(state: Softmax, _problem: Problem, config: Config) -> Params:
     return Params(jnp.where(config.num_states.mask()[None, :], A, 0), state.value)
 
 
-def softmax_step(_key: Array, t: Array, state: Softmax, batch: Batch, problem: Problem, config: Config) -> Softmax:
+def softmax_step(_key: Array, t: Int[Array, ""] | int, state: Softmax, batch: Batch, problem: Problem, config: Config) -> Softmax:
     """W - eta_W (diag a - a a^T) g_a / mu_k per column with eta_W = kappa eta T / K_P; V as in sgd.
 
     Near uniform attention this moves A as the linear model does at eta kappa / T. Source: section 5.2; the rate and the division by mu_k
@@ -179,7 +179,7 @@ def init_transfer(key: Array, problem: Problem, config: Config) -> Transfer:
     return Transfer(start, jnp.zeros_like(start.attention))
 
 
-def transfer_step(_key: Array, t: Array, state: Transfer, batch: Batch, problem: Problem, config: Config) -> Transfer:
+def transfer_step(_key: Array, t: Int[Array, ""] | int, state: Transfer, batch: Batch, problem: Problem, config: Config) -> Transfer:
     """t < tau: A and V wait, while the preconditioned gradient of A is averaged; at t = tau - 1, A takes one step on this batch of tau B
     and is thresholded where lambda > 0. From tau on: stage two. Without a first stage (tau = 0) there is no such step. Source: appendix H.
     """
@@ -204,7 +204,7 @@ def refit_params(state: Params, _problem: Problem, config: Config) -> Params:
     return Params(calculus.rounded(state.attention, config.stage_threshold, config), state.value)
 
 
-def refit_step(_key: Array, _t: Array, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def refit_step(_key: Array, _t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """V <- V - (eta2 / K_Q) g_V with A rounded and frozen: Delta_V contracts by 1 - (eta2 / K_Q) |A|_mu^2 a step. Source: appendix F."""
     params = refit_params(state, problem, config)
     slope = batch_slope(batch, problem, config)(params)

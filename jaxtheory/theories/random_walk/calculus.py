@@ -57,7 +57,7 @@ def _by_label(rows: Float[Array, "B n"], batch: Batch, K: int) -> Float[Array, "
     return jnp.zeros((K, rows.shape[1]), rows.dtype).at[batch.y].add(rows)
 
 
-def _pull_back(u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "K+M K+M"]:
+def _pull_back(u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "D D"]:
     """[u; sum_j w_j p_j] [0; p_N]^T with each token divided by its norm: the transpose of `model.scores` applied to (u, w)."""
     _, n, n_query = model.token_norms(config)
     P = model.encodings(config)
@@ -77,7 +77,7 @@ def lift(params: Reduced, config: Config) -> Literal:
     return Literal(params.V, _pull_back(params.u / rate_u, params.w / rate_w, config), params.A)
 
 
-def imprint(W: Float[Array, "K+M K+M"], u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "K+M K+M"]:
+def imprint(W: Float[Array, "D D"], u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "D D"]:
     """The matrix closest to W with scores u and w: W + lift(u - u(W), w - w(W))."""
     old_u, old_w = model.scores(Literal(W, W), config)
     return W + lift(Reduced(W, u - old_u, w - old_w), config).W

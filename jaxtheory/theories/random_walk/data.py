@@ -65,7 +65,7 @@ def _sequences(key: Array, count: Size | int, config: Config) -> tuple[Int[Array
     return _walk(first, steps, config)
 
 
-def _walk(first: Int[Array, "B 1"], steps: Int[Array, "B N-1"], config: Config) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
+def _walk(first: Int[Array, "B 1"], steps: Int[Array, "B n"], config: Config) -> tuple[Int[Array, "B n+1"], Int[Array, " B"]]:
     s = jnp.cumsum(jnp.concatenate([first, steps.astype(jnp.int32)], axis=1), axis=1) % config.num_states.n
     return s, jnp.take(s, config.length.n - 1, axis=1)
 

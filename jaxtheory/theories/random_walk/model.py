@@ -104,7 +104,7 @@ class Literal(NamedTuple):
     """The layer as the source writes it."""
 
     V: Float[Array, "K K"]  # (m, K) for value = mlp
-    W: Float[Array, "K+M K+M"]
+    W: Float[Array, "D D"]  # D = K + M
     A: Float[Array, "K m"] | None = None
 
 

@@ -29,7 +29,7 @@ def normalised(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
     return jnp.maximum(jnp.where(total > 0, f / jnp.where(total > 0, total, 1), 1 / jnp.asarray(K.real, float)), FLOOR)
 
 
-def divergence(law: Float[Array, "*n K"], q: Float[Array, "*n K"]) -> Float[Array, "*n"]:
+def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Array, "*n"]:
     """KL(law || q) = sum_k law_k log(law_k / q_k) in nats, with 0 log 0 = 0."""
     return jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1) / q), 0), axis=-1)
 
@@ -97,7 +97,7 @@ def _steps(config: Config) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
     return (d == 1).astype(float), (d == config.num_states.n - 1).astype(float)
 
 
-def predict(_problem: Problem, config: Config, steps: Int[Array, " T"]) -> dict:
+def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> dict:
     """The theory's curves at the given steps.
 
     accuracy                                     limit: max(p, 1 - p); 1/K where the failure theorem applies; 1 and 1/2 for qa1 and qa2

@@ -47,7 +47,7 @@ def test_transfer_recovers_the_support_in_one_step():
     assert one.metrics["support_match"].tolist() == [0, 0, 1]
     np.testing.assert_allclose(one.metrics["attention_alignment"][:2], 0, atol=1e-12)
     dense = run("transfer", config.replace(l1=0.0), steps=20, record=[20])
-    curves = predictions.predict(dense.problem, dense.config, np.array([20]))
+    curves = jax.jit(lambda problem, config: predictions.predict(problem, config, np.array([20])))(dense.problem, dense.config)
     assert curves["support_match:one_step"][0] > 0.99
     np.testing.assert_allclose(dense.metrics["off_support_std"][0], curves["off_support_std:one_step"][0], rtol=0.2)
 

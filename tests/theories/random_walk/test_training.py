@@ -11,9 +11,10 @@ import pytest
 from jaxtheory.core.config import Size, canonical
 from jaxtheory.core.draws import run_key
 from jaxtheory.theories.random_walk import THEORY, Config, calculus, data, model, predictions, training
-from jaxtheory.theories.random_walk.model import Literal, Reduced
+from jaxtheory.theories.random_walk.model import Literal, Problem, Reduced
 
 SMALL = Config(num_states=5, length=9, num_sequences=20, encoding_dim=12, clockwise_probability=0.7)
+UNREAD = Problem(None, None)  # where the problem is not looked at
 draw, start, white_start, transform = map(jax.jit, (data.problem, model.init, training.init_literal, calculus.reduce))
 
 
@@ -45,10 +46,10 @@ def test_one_key_gives_the_literal_and_the_reduced_run(tokens, value):
 
 def test_the_literal_start_is_white():
     config = Config(num_states=5, length=6, encoding_dim=40, num_sequences=3, init_scale=0.5)
-    W = np.asarray(white_start(run_key(0, 1), None, config).W)
+    W = np.asarray(white_start(run_key(0, 1), UNREAD, config).W)
     assert abs(W.std() - 0.5) < 5 * 0.5 / np.sqrt(2 * W.size) and abs(W.mean()) < 5 * 0.5 / np.sqrt(W.size)
-    scores = transform(white_start(run_key(0, 1), None, config), config)
-    chex.assert_trees_all_close(scores, start(run_key(0, 1), None, config), rtol=1e-10)
+    scores = transform(white_start(run_key(0, 1), UNREAD, config), config)
+    chex.assert_trees_all_close(scores, start(run_key(0, 1), UNREAD, config), rtol=1e-10)
 
 
 def test_deterministic_walks_stay_exactly_symmetric():
@@ -78,7 +79,7 @@ def test_the_population_guesses_where_n_is_one_mod_k(loss_function, eta):
 def test_a_disturbance_grows_as_predicted():
     config = Config(clockwise_probability=1.0, population=True, perturbation=1e-10)
     spreads = np.stack([train(seed, config, 8)[1]["attention_spread"] for seed in range(4)])
-    predicted = np.asarray(predictions.predict(None, config, np.arange(9))["attention_spread:linear"])
+    predicted = np.asarray(predictions.predict(UNREAD, config, np.arange(9))["attention_spread:linear"])
     measured, steps = np.mean(spreads, axis=0), slice(4, 8)
     assert np.all(np.abs(np.log(measured[steps] / predicted[steps])) < np.log(1.5))
 
@@ -87,7 +88,7 @@ def test_a_disturbance_grows_as_predicted():
 def test_a_large_batch_follows_the_predicted_run(p):
     config = Config(num_states=6, length=31, encoding_dim=300, num_sequences=8000, clockwise_probability=p)
     _, measured = train(0, config, 30)
-    predicted = predictions.predict(None, config, np.arange(31))
+    predicted = predictions.predict(UNREAD, config, np.arange(31))
     assert measured["parent_attention"][-1] > 0.99
     for name, tolerance in (("value_direction_error", 0.03), ("kl", 0.01), ("loss", 0.01)):
         np.testing.assert_allclose(measured[name][5:], predicted[f"{name}:population"][5:], atol=tolerance)
@@ -96,5 +97,5 @@ def test_a_large_batch_follows_the_predicted_run(p):
 def test_a_run_outside_the_domain_of_the_log_is_not_finite():
     problem = draw(run_key(0, 0), SMALL)
     for params in (Reduced(-jnp.ones((5, 5)), jnp.zeros(5), jnp.zeros(9)), Literal(-jnp.ones((5, 5)), jnp.zeros((17, 17)))):
-        after = jax.jit(THEORY.algorithms["reduced"].step)(None, 0, params, problem.train, problem, SMALL)
+        after = jax.jit(THEORY.algorithms["reduced"].step)(run_key(0, 0), 0, params, problem.train, problem, SMALL)
         assert not np.any(np.isfinite(after.V))

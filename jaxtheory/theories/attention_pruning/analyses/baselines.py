@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from jaxtheory.core import linalg
@@ -41,12 +42,12 @@ def pruned(problem: Problem, config: Config) -> Float[Array, "pruner d d"]:
     )
 
 
-def magnitude(weights: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
+def magnitude(weights: Float[ArrayLike, "d d"], config: Config) -> Float[Array, "d d"]:
     """Zero the floor(rho d^2) entries of smallest |W_ij|."""
     return pruning.keep(weights, pruning.binarise(jnp.abs(weights), config.pruning_ratio, model.entries(config)))
 
 
-def wanda(weights: Float[Array, "d d"], gram: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
+def wanda(weights: Float[ArrayLike, "d d"], gram: Float[ArrayLike, "d d"], config: Config) -> Float[Array, "d d"]:
     """Zero, in each column, the floor(rho d) entries of smallest |W_ij| ||X_:i||_2; gram = X^T X. Kept weights stay.
 
     Source: Sun et al. 2024 (public definition); the comparison group is one output.
@@ -55,7 +56,7 @@ def wanda(weights: Float[Array, "d d"], gram: Float[Array, "d d"], config: Confi
     return pruning.keep(weights, pruning.binarise_columns(jnp.abs(weights) * norms[:, None], config.pruning_ratio, config))
 
 
-def inverse_factor(gram: Float[Array, "d d"], config: Config, damping: float = DAMPING) -> Float[Array, "d d"]:
+def inverse_factor(gram: Float[ArrayLike, "d d"], config: Config, damping: float = DAMPING) -> Float[Array, "d d"]:
     """Upper U with H^-1 = U^T U for H = X^T X + damping mean(diag) I, H_ii = 1 first where input i is dead (X_:i = 0).
 
     From a Cholesky factor of H in reversed order, H = R R^T with R upper, U = R^-1. NaN where H is singular to rounding;
@@ -77,7 +78,7 @@ def inverse_factor(gram: Float[Array, "d d"], config: Config, damping: float = D
 
 
 def sparsegpt(
-    weights: Float[Array, "d d"], gram: Float[Array, "d d"], config: Config, damping: float = DAMPING, block_size: int = BLOCK_SIZE
+    weights: Float[ArrayLike, "d d"], gram: Float[ArrayLike, "d d"], config: Config, damping: float = DAMPING, block_size: int = BLOCK_SIZE
 ) -> Float[Array, "d d"]:
     """Zero weights input by input and let the later inputs make up for each: with U from `inverse_factor`, j = 1, 2, ...
 

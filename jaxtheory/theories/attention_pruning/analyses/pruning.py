@@ -6,6 +6,7 @@ first ones (row-major order). The source prunes below a percentile and leaves ti
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.attention import softmax
@@ -15,34 +16,34 @@ from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask,
 OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
 
 
-def count(ratio: Float[Array, ""] | float, n: Float[Array, ""] | Int[Array, ""] | int) -> Int[Array, ""]:
+def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, ""]) -> Int[Array, ""]:
     """floor(rho n), where rho n within two roundings below an integer counts as that integer: .29 of 100 is 29."""
     ratio = jnp.asarray(ratio)
     eps = jnp.finfo(ratio.dtype).eps
     return jnp.floor(ratio * jnp.asarray(n, ratio.dtype) * (1 + 2 * eps)).astype(int)
 
 
-def ranks(scores: Float[Array, "n groups"], valid: Bool[Array, "n groups"]) -> Int[Array, "n groups"]:
+def ranks(scores: Float[ArrayLike, "n groups"], valid: Bool[ArrayLike, "n groups"]) -> Int[Array, "n groups"]:
     """Place of each valid entry in its column's ascending order, ties in index order; the other entries come last."""
     order = jnp.argsort(jnp.where(valid, scores, jnp.inf), axis=0, stable=True)
     places = jnp.broadcast_to(jnp.arange(len(order))[:, None], order.shape)
     return jnp.put_along_axis(jnp.zeros_like(order), order, places, axis=0, inplace=False)
 
 
-def binarise(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
+def binarise(scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]) -> Bool[Array, "m n"]:
     """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest scores. Source: end of section 4."""
     flat = valid.reshape(-1, 1)
     keep = ranks(scores.reshape(-1, 1), flat) >= count(ratio, jnp.sum(valid))
     return (keep & flat).reshape(scores.shape)
 
 
-def binarise_columns(scores: Float[Array, "m n"], ratio: Float[Array, ""] | float, config: Config) -> Bool[Array, "m n"]:
+def binarise_columns(scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], config: Config) -> Bool[Array, "m n"]:
     """`binarise` within each column: floor(rho d) zeros per output."""
     valid = model.entries(config)
     return (ranks(scores, valid) >= count(ratio, config.dimension.n)) & valid
 
 
-def keep(weights: Float[Array, "m n"], kept: Bool[Array, "m n"]) -> Float[Array, "m n"]:
+def keep(weights: Float[ArrayLike, "*shape"], kept: Bool[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     """The weights where kept, zero elsewhere; no arithmetic, so a mask that keeps all returns the weights themselves."""
     return jnp.where(kept, weights, 0)
 
@@ -71,7 +72,7 @@ def error(
     return relative_error(model.attention(weights, inputs, mask), f_star)
 
 
-def doubled(f: Float[Array, "*S L L"]) -> Float[Array, "*S L L"]:
+def doubled(f: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
     """softmax(2z) = f o f / rowsum(f o f) for f = softmax(z): doubles the factor on the logits without an exponential."""
     square = f * f
     total = jnp.sum(square, axis=-1, keepdims=True)

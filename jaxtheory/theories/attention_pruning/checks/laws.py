@@ -82,7 +82,7 @@ def two_token_curvature(x: Array) -> Array:
 def sharp_at_two_tokens(key: Array, config: Config) -> Compared:
     """The maximum over x, by grids that close in on it."""
 
-    def closer(_: int, box: tuple[Array, Array]) -> tuple[Array, Array]:
+    def closer(_: Array | int, box: tuple[Array, Array]) -> tuple[Array, Array]:
         centre, width = box
         grid = centre + width * jnp.linspace(-1.0, 1.0, 199)
         return grid[jnp.argmax(jax.vmap(two_token_curvature)(grid))], width / 50

@@ -1,7 +1,5 @@
 """Checks of the gradients and of the maps on A."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
@@ -52,7 +50,7 @@ def simplex_bisected(key: Array, config: Config) -> Compared:
     _, params = material.setting(key, config)
     A = 3 * params.attention
 
-    def closer(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def closer(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = (low + high) / 2
         above = jnp.sum(jnp.maximum(A - middle[None, :], 0), axis=0) > 1

@@ -11,6 +11,7 @@ Source: equation (8).
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.positions import indices
@@ -18,18 +19,18 @@ from jaxtheory.theories.contextual_bigram.laws import population
 from jaxtheory.theories.contextual_bigram.model import Config, Problem
 
 
-def since_switch(t: Int[Array, "*n"] | int, config: Config) -> Int[Array, "*n"]:
+def since_switch(t: Int[ArrayLike, "*n"], config: Config) -> Int[Array, "*n"]:
     """t - tau: negative in the first stage."""
     return jnp.asarray(t, jnp.int32) - jnp.asarray(config.switch_step, jnp.int32)
 
 
-def rate(t: Int[Array, "*n"] | int, config: Config) -> Float[Array, "*n"]:
+def rate(t: Int[ArrayLike, "*n"], config: Config) -> Float[Array, "*n"]:
     """eta1 for t < tau, eta2 from tau on."""
     early, late = (jnp.asarray(eta, float) for eta in (config.learning_rate, config.late_learning_rate))
     return jnp.where(since_switch(t, config) < 0, early, late)
 
 
-def elapsed(t: Int[Array, "*n"] | int, config: Config) -> Float[Array, "*n"]:
+def elapsed(t: Int[ArrayLike, "*n"], config: Config) -> Float[Array, "*n"]:
     """s = eta1 min(t, tau) + eta2 max(t - tau, 0): the time of equation (8) after t steps."""
     late = jnp.maximum(since_switch(t, config), 0)
     early = jnp.asarray(t, jnp.int32) - late
@@ -41,14 +42,14 @@ def drift(problem: Problem, config: Config) -> Float[Array, ""]:
     return 1 / (config.length.real * population.signals(problem, config).attention)
 
 
-def boosted(alpha: population.Alignment, eta: Float[Array, ""] | float, problem: Problem, config: Config) -> population.Alignment:
+def boosted(alpha: population.Alignment, eta: Float[ArrayLike, ""], problem: Problem, config: Config) -> population.Alignment:
     """One step of equation (8)."""
     a, v = alpha
     gap = 1 - a * v
     return population.Alignment(a + eta * v * gap, v + eta * (a * gap + drift(problem, config) * (1 - v)))
 
 
-def sparsified(alpha: Float[Array, ""], lam: Float[Array, ""] | float, problem: Problem, config: Config) -> Float[Array, ""]:
+def sparsified(alpha: Float[Array, ""], lam: Float[ArrayLike, ""], problem: Problem, config: Config) -> Float[Array, ""]:
     """alpha_A after the two-case prox and the projection of A~: alpha_A + min(c - lambda, 0) (1 - Q/T) / K_Q, c = (1 - alpha_A) / T.
 
     Attended entries lose lambda. The others hold c: below lambda they vanish, above they lose lambda too and the projection undoes both.
@@ -97,7 +98,7 @@ def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> population
     return population.Alignment(d * (jnp.cosh(s) - 1), d * jnp.sinh(s))
 
 
-def boosting_steps(level: Float[Array, ""] | float, problem: Problem, config: Config) -> Float[Array, ""]:
+def boosting_steps(level: Float[ArrayLike, "*n"], problem: Problem, config: Config) -> Float[Array, "*n"]:
     """asinh(c / d) / eta1, the steps until alpha_V reaches a small level c. Source: derived; lemma D.1 bounds it."""
     return jnp.arcsinh(level / drift(problem, config)) / config.learning_rate
 

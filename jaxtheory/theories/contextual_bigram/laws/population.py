@@ -13,10 +13,13 @@ Source: appendices B and C. Norms are mu-norms.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
+
+Index = Int[ArrayLike, ""]  # of a token, a label or a position
 
 
 class Signals(NamedTuple):
@@ -216,13 +219,13 @@ def optimal_value(A: Float[Array, "T N"], problem: Problem, config: Config) -> F
     return model.trivial_value(problem, config) + inner(A, problem.context, mu) / inner(A, A, mu) * gap.value
 
 
-def attended_law(i: int, l: int, s: int, k: int, problem: Problem) -> Float[Array, ""]:
+def attended_law(i: Index, l: Index, s: Index, k: Index, problem: Problem) -> Float[Array, ""]:
     """P(x_s = i, y = l | x_{T+1} = k) = q_s P_li mu_i + (1 - q_s) mu_i mu_l. Source: lemma B.1."""
     P, mu, q = problem.transition, problem.stationary, problem.context[:, k]
     return mu[i] * (q[s] * P[l, i] + (1 - q[s]) * mu[l])
 
 
-def pair_law(i: int, j: int, l: int, s: int, t: int, k: int, problem: Problem) -> Float[Array, ""]:
+def pair_law(i: Index, j: Index, l: Index, s: Index, t: Index, k: Index, problem: Problem) -> Float[Array, ""]:
     """P(x_s = i, x_t = j, y = l | x_{T+1} = k) = mu_i mu_j (q_s P_li + q_t P_lj + (1 - q_s - q_t) mu_l) for s != t. Source: lemma B.2."""
     P, mu, q = problem.transition, problem.stationary, problem.context[:, k]
     return mu[i] * mu[j] * (q[s] * P[l, i] + q[t] * P[l, j] + (1 - q[s] - q[t]) * mu[l])

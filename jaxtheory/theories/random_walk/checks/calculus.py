@@ -7,7 +7,7 @@ from jaxtyping import Array
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.checks import literal, material
-from jaxtheory.theories.random_walk.model import Config
+from jaxtheory.theories.random_walk.model import Config, Problem
 
 
 def gradient_reduced(key: Array, config: Config) -> Compared:
@@ -15,8 +15,8 @@ def gradient_reduced(key: Array, config: Config) -> Compared:
     if not material.layer(config):
         return None
     batch, full = material.case(key, config)
-    params = calculus.reduce(full, config)
-    return calculus.gradient(params, batch, material.UNREAD, config), jax.grad(model.loss)(params, batch, material.UNREAD, config)
+    params, problem = calculus.reduce(full, config), Problem(batch, batch)
+    return calculus.gradient(params, batch, problem, config), jax.grad(model.loss)(params, batch, problem, config)
 
 
 def gradient_literal(key: Array, config: Config) -> Compared:
@@ -24,7 +24,7 @@ def gradient_literal(key: Array, config: Config) -> Compared:
     if material.padded(config) or not material.layer(config):
         return None
     batch, params = material.case(key, config)
-    return calculus.gradient(params, batch, material.UNREAD, config), jax.grad(literal.loss)(params, batch, config)
+    return calculus.gradient(params, batch, Problem(batch, batch), config), jax.grad(literal.loss)(params, batch, config)
 
 
 def slope_of_loss(key: Array, config: Config) -> Compared:

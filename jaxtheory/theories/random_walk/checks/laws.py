@@ -11,9 +11,10 @@ from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.random_walk import data, laws, model, training
 from jaxtheory.theories.random_walk.checks import literal, material
-from jaxtheory.theories.random_walk.model import Config, Reduced
+from jaxtheory.theories.random_walk.model import Config, Problem, Reduced
 
 STEPS = 3
+FAILURE = f"{material.PAPER}, failure theorem; recursion derived"
 
 
 def first_step_enumerated(_key: Array, config: Config) -> Compared:
@@ -22,7 +23,7 @@ def first_step_enumerated(_key: Array, config: Config) -> Compared:
         return None
     K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
     zero = Reduced(jnp.zeros((K, K)), jnp.zeros(K), jnp.zeros(N))
-    slopes = jax.grad(model.loss)(zero, paths, material.UNREAD, config)
+    slopes = jax.grad(model.loss)(zero, paths, Problem(paths, paths), config)
     return material.flat(laws.first_step(config)), -config.learning_rate * material.flat(slopes)
 
 
@@ -33,7 +34,7 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
     N, paths = config.length.cap, literal.paths(config)
     v = jax.random.uniform(key, (config.num_states.cap,))
     parent = jnp.where(jnp.arange(N) == N - 2, 0.0, -1e4)
-    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, material.UNREAD, config)
+    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, Problem(paths, paths), config)
     V = laws.circulant(v, config)
     return laws.circulant(laws.saturated_step(v, config), config), V - config.learning_rate * jax.grad(of_V)(V)
 
@@ -132,11 +133,6 @@ CHECKS = (
     Check("saturated_step: square-root growth", "derived", "bound", saturated_sqrt),
     Check("selected_run: first and saturated steps", "derived", "equal", selected_run_early),
     Check("limit_error: from the matrices", "derived", "equal", limits_of_direction),
-    Check(
-        "symmetric_run: attention and values of the algorithm",
-        f"{material.PAPER}, failure theorem; recursion derived",
-        "equal",
-        symmetric_values,
-    ),
+    Check("symmetric_run: attention and values of the algorithm", FAILURE, "equal", symmetric_values),
     Check("symmetric_run: growth is the run's derivative", "derived", "equal", symmetric_growth),
 )

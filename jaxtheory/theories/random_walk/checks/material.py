@@ -1,7 +1,5 @@
 """What the checks share: random sequences and parameters that compile fast, and which configs a check is for."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +9,6 @@ from jaxtheory.theories.random_walk import data
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal
 
 PAPER = "Towards Understanding Transformers in Learning Random Walks"
-UNREAD: Any = None  # a problem that is not looked at
 
 
 def case(key: Array, config: Config) -> tuple[Batch, Literal]:

@@ -6,7 +6,7 @@ from jaxtyping import Array
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.random_walk import calculus, training
 from jaxtheory.theories.random_walk.checks import literal, material
-from jaxtheory.theories.random_walk.model import Config
+from jaxtheory.theories.random_walk.model import Config, Problem
 
 
 def step_descends(key: Array, config: Config) -> Compared:
@@ -16,7 +16,7 @@ def step_descends(key: Array, config: Config) -> Compared:
     batch, params = material.case(key, config)
     slopes = jax.grad(literal.loss)(params, batch, config)
     want = jax.tree.map(lambda x, g: x - config.learning_rate * g, params, slopes)
-    got = [training.step(key, 0, start, batch, material.UNREAD, config) for start in (params, calculus.reduce(params, config))]
+    got = [training.step(key, 0, start, batch, Problem(batch, batch), config) for start in (params, calculus.reduce(params, config))]
     return got, [want, calculus.reduce(want, config)]
 
 
