@@ -14,6 +14,7 @@ import xarray as xr
 
 import jaxtheory
 
+RENAMED = {"method": "pruner", "rank": "cut"}
 LIMIT = {"float64": 1e-10, "float32": 1e-4}
 
 
@@ -42,7 +43,7 @@ def main(folder: str, *names: str) -> int:
         config, options = jaxtheory.claims.arguments(figure, True)
         options["dtype"] = json.loads((stored[0].parent / "manifest.json").read_text())["request"]["dtype"]
         new = jaxtheory.sweep(figure.theory, config, **options)
-        old = old.rename({k: v for k, v in {"method": "pruner"}.items() if k in old.dims and v in new.dims})
+        old = old.rename({k: v for k, v in RENAMED.items() if k in old.dims and v in new.dims})
         same_names = set(old.variables) == set(new.variables) and all(old[n].dims == new[n].dims for n in old.data_vars)
         gaps = {n: gap(np.asarray(new[n].values), np.asarray(old[n].values)) for n in old.data_vars if n in new}
         worst = max(gaps, key=lambda n: gaps[n])

@@ -12,7 +12,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 import helpers.typechecks  # noqa: F401
 from jaxtyping import install_import_hook
 
-install_import_hook("jaxtheory", "helpers.typechecks.checked")  # shape annotations are executed
+install_import_hook(["jaxtheory.core", "jaxtheory.theories"], "helpers.typechecks.checked")  # shape annotations are executed
 
 # isort: split
 import jaxtheory  # noqa: F401  (first, so that it can set the compilation cache)

@@ -1,10 +1,13 @@
 """Every theory's functions compose with jit, vmap, grad and jvp; the closed gradient is autodiff's; programs lower for every backend."""
 
+import inspect
+
 import jax
 import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 from helpers.contract import ALGORITHMS, CASES, config_of, drawn, first, material
 
 import jaxtheory
@@ -133,3 +136,31 @@ def test_predictions_name_metrics_and_dims_match(name, i):
         assert len(theory.dims.get(n, ())) == len(shape), n
         for dim, length in zip(theory.dims.get(n, ()), shape, strict=True):
             assert len(theory.coords(config).get(dim, range(length))) == length, n
+
+
+TAKEN = {name for method in ("sel", "isel", "interp", "reduce") for name in inspect.signature(getattr(xr.Dataset, method)).parameters}
+TAKEN |= {name for name in dir(xr.Dataset) if not name.startswith("_")}
+
+
+def words_of(theory):
+    """Every name a theory gives to a dimension, a variable or a field of its Config."""
+    config = jax.tree.map(jnp.asarray, canonical(theory.examples[0], np.float64))
+
+    def everything(key):
+        problem, _, params = material(theory, config, key)
+        return theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+
+    outputs = {name for group in jax.eval_shape(everything, jax.random.key(0)) for name in group}
+    return outputs | {dim for dims in theory.dims.values() for dim in dims} | set(fields(theory.Config))
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_name_is_taken_by_xarray(name):
+    """`data.sel(method="wanda")` would be an option of sel and select nothing; `data.size` would be a number."""
+    assert words_of(get(name)) & TAKEN == set()
+
+
+def test_a_taken_name_is_seen():
+    theory = get("random_walk")
+    named = theory._replace(dims={"accuracy": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0})
+    assert words_of(named) & TAKEN == {"method", "sizes"}

@@ -102,7 +102,7 @@ print("same")
 
 @pytest.mark.parametrize(("devices", "examples"), [(2, 2), (4, 1)])
 def test_side_by_side_in_a_subprocess(devices, examples):
-    """All theories, several chunks side by side, in a process that a deadlock would not take down with it. With two the first example with all metrics."""
+    """All theories, chunks side by side, in a process that a deadlock would not take down. With two the first example with all metrics."""
     code = SHARDED.format(here=str(Path(__file__).parents[1]), devices=devices, examples=examples)
     environment = {**os.environ, "JAXTHEORY_DEVICES": str(devices), "NPROC": str(2 * (os.cpu_count() or 1))}
     del environment["XLA_FLAGS"]  # compiled as a user's programs are

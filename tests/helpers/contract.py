@@ -16,7 +16,7 @@ ALGORITHMS = [(name, i, a) for name, i in CASES for k, a in enumerate(get(name).
 
 
 def config_of(name, i, dtype=np.float64):
-    return canonical(get(name).examples[i], dtype)
+    return jax.tree.map(jnp.asarray, canonical(get(name).examples[i], dtype))
 
 
 def material(theory, config, key):
