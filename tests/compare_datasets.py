@@ -14,7 +14,7 @@ import xarray as xr
 
 import jaxtheory
 
-RENAMED = {"method": "pruner", "rank": "cut"}
+RENAMED = {"method": "pruner", "rank": "kept_rank"}
 LIMIT = {"float64": 1e-10, "float32": 1e-4}
 
 

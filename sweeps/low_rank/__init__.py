@@ -68,7 +68,7 @@ def last(values: xr.DataArray) -> xr.DataArray:
 
 def rank_cost(data: xr.Dataset, rank: Any, name: str = "truncated_loss") -> xr.DataArray:
     """By how much an analysis of changes cut to a rank exceeds that at full rank."""
-    return data[name].sel(cut=rank).drop_vars("cut") - data[name].isel(cut=-1, drop=True)
+    return data[name].sel(kept_rank=rank).drop_vars("kept_rank") - data[name].isel(kept_rank=-1, drop=True)
 
 
 def ratio(singular_values: xr.DataArray, r: int, other: int) -> xr.DataArray:

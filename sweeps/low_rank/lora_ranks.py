@@ -24,7 +24,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(axes[0, 0], "step t", "test hinge loss")
     at = np.arange(len(names))
     axes[0, 1].bar(at - 0.2, last(data.loss).mean("seed"), 0.4, color=plot.COLOURS[0], label="trained")
-    axes[0, 1].bar(at + 0.2, data.truncated_loss.sel(cut=1).mean("seed"), 0.4, color=plot.COLOURS[1], label="changes cut to rank 1")
+    axes[0, 1].bar(at + 0.2, data.truncated_loss.sel(kept_rank=1).mean("seed"), 0.4, color=plot.COLOURS[1], label="changes cut to rank 1")
     axes[0, 1].set_xticks(at, names, rotation=45)
     plot.finish(axes[0, 1], "", "test hinge loss")
     return figure
@@ -57,7 +57,7 @@ FIGURE = Figure(
         ours(
             "LR-78",
             "Yet cutting the changes of full training to rank 1 costs at least .2.",
-            lambda data: (data.truncated_loss.sel(cut=1) - last(data.loss)).sel(run="all weights"),
+            lambda data: (data.truncated_loss.sel(kept_rank=1) - last(data.loss)).sel(run="all weights"),
             at_least=0.2,
         ),
     ),

@@ -32,7 +32,7 @@ def thick(data: xr.Dataset) -> xr.DataArray:
 
 def cost(data: xr.Dataset, rank: int) -> xr.DataArray:
     """What truncation of all changes to a rank costs."""
-    return data.truncated_loss.sel(cut=rank, drop=True) - last(data.loss)
+    return data.truncated_loss.sel(kept_rank=rank, drop=True) - last(data.loss)
 
 
 def without(data: xr.Dataset, heads: int, shape: str | list[str]) -> xr.DataArray:
@@ -45,7 +45,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(4, title=f"Heads and layers (P1), {data.sizes['seed']} seeds", width=3.4)
     s = last(data.singular_values)
     lines(axes[0, 0], (s / s.sel(index=1)).isel(index=slice(0, 5)).max("matrix"), "index", "shape")
-    lines(axes[0, 1], data.truncated_loss.isel(cut=slice(0, 5)), "cut", "shape")
+    lines(axes[0, 1], data.truncated_loss.isel(kept_rank=slice(0, 5)), "kept_rank", "shape")
     for colour, shape in enumerate(data["shape"].values):
         heads = data.head_pruned_loss.sel(shape=shape).dropna("removed_heads", how="all")
         plot.series(axes[0, 2], heads, "removed_heads", str(shape), colour=colour)

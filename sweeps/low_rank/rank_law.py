@@ -49,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         lines(ax, s.sel(matrix=matrix).isel(index=slice(0, 8)), "index", "case")
         ax.set_ylim(1e-4, 1.5)
         plot.finish(ax, "index", f"singular value / largest, {matrix}", yscale="log", legend=False)
-    lines(axes[1, 0], shared.truncated_loss.isel(cut=slice(0, 8)), "cut", "case")
+    lines(axes[1, 0], shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
     plot.finish(axes[1, 0], "all changes cut to rank r", "test hinge loss", legend=False)
     axes[1, 3].legend(*axes[1, 0].get_legend_handles_labels(), frameon=False, loc="center")
     axes[1, 3].set_axis_off()

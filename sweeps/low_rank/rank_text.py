@@ -17,7 +17,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(4, title=f"Windows of 96 bytes, asyncio against email, {data.sizes['seed']} seeds", width=3.3)
     for colour, name in enumerate(("loss", "error")):
         plot.series(axes[0, 0], data[name], "step", f"test {name}", colour=colour)
-        plot.series(axes[0, 2], data[f"truncated_{name}"], "cut", name, colour=colour)
+        plot.series(axes[0, 2], data[f"truncated_{name}"], "kept_rank", name, colour=colour)
     plot.finish(axes[0, 0], "step t", "on the last fifth of the texts")
     s = data.singular_values.isel(step=-1)
     lines(axes[0, 1], s / s.sel(index=1), "index", "matrix", markers=False)

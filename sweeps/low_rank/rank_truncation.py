@@ -22,12 +22,12 @@ def cost(data: xr.Dataset, rank: int, name: str = "truncated_loss") -> xr.DataAr
 
 def change(data: xr.Dataset) -> xr.DataArray:
     """The largest |truncated loss - full| from rank 2 on."""
-    return abs(data.truncated_loss - data.truncated_loss.isel(cut=-1)).sel(setting=PRINTED, cut=slice(2, None)).max("cut")
+    return abs(data.truncated_loss - data.truncated_loss.isel(kept_rank=-1)).sel(setting=PRINTED, kept_rank=slice(2, None)).max("kept_rank")
 
 
 def alone(data: xr.Dataset) -> xr.DataArray:
     """What it costs to cut one matrix to rank 1."""
-    return data.alone_truncated_loss - data.truncated_loss.isel(cut=-1)
+    return data.alone_truncated_loss - data.truncated_loss.isel(kept_rank=-1)
 
 
 def lost(data: xr.Dataset, rank: int, name: str = "truncated_attention") -> xr.DataArray:
@@ -38,9 +38,9 @@ def lost(data: xr.Dataset, rank: int, name: str = "truncated_attention") -> xr.D
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1 at a time."""
     figure, axes = plot.panels(4, title=f"All changes cut to rank r, {data.sizes['seed']} seeds", width=3.3)
-    ranks = [r for r in RANKS if r in data["cut"]]
+    ranks = [r for r in RANKS if r in data["kept_rank"]]
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
-        lines(ax, data[name].sel(cut=ranks), "cut", "setting")
+        lines(ax, data[name].sel(kept_rank=ranks), "kept_rank", "setting")
         if name != "truncated_loss":
             plot.theory(ax, ranks, float(data.predicted_relevant_attention_uniform.isel(step=0, seed=0, setting=0)), "uniform")
         plot.finish(ax, "rank r", label, xscale="log", legend=False)

@@ -163,7 +163,7 @@ def test_analyses(config):
     params, drawn, the = draw(config, 0.5, 2), problem(config), model(config)
     got = jax.jit(THEORY.analyses)(Params(*map(jnp.asarray, params)), drawn, config)
     start, test, coords = arrays(initial(drawn, config)), samples(drawn.test), THEORY.coords(config)
-    for i, rank in enumerate(coords["cut"]):
+    for i, rank in enumerate(coords["kept_rank"]):
         cut = lr.truncated(start, params, rank)
         agree(got["truncated_loss"][i], lr.loss(cut, test, the), 1e-10)
         agree(got["truncated_attention"][i], lr.relevant_attention(cut, marked(drawn.test, config), False), 1e-10)

@@ -75,11 +75,11 @@ def spectrum(d, first, second, third):
 
 def truncations(d, one, two, error, ends, alone):
     """Costs of the ranks 1 and 2, the other way round in G, in attention for P1 only; attention at the end; which matrices cost alone."""
-    cost = by(d, "cut", {1: one, 2: two})
+    cost = by(d, "kept_rank", {1: one, 2: two})
     lost = cost * (d.setting == "P1")
     return {
-        "truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "cut", {1: 0.5 - one, 2: 0.5 - two}), cost),
-        "truncated_error": by(d, "cut", {1: error}) * (d.setting != "G"),
+        "truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "kept_rank", {1: 0.5 - one, 2: 0.5 - two}), cost),
+        "truncated_error": by(d, "kept_rank", {1: error}) * (d.setting != "G"),
         "alone_truncated_loss": 0.1 + 0.3 * (d.cut.isin(alone) ^ (d.setting == "G")),
         "relevant_attention": at_end(d, by(d, "setting", ends, 0.31), 0.3),
         "truncated_attention": 0.5 - 0.3 * lost,
@@ -151,7 +151,7 @@ def ranks(d, found, needed):
     return {
         "predicted_gap_rank_law": predicted_ranks(d),
         "singular_values": xr.where(d.step > 0, spectrum(d, 1.0, 0.6, 0.6).where(d["index"] <= found, 0.01), 1.0),
-        "truncated_loss": xr.where(d["cut"] >= needed, 0.01, 0.5),
+        "truncated_loss": xr.where(d["kept_rank"] >= needed, 0.01, 0.5),
     }
 
 
@@ -177,7 +177,7 @@ def failures(d, coherent, both, two, second, gap):
     s = spectrum(d, 1.0, ratio, ratio / xr.where(loud & (d.coherence == 0), gap, 30.0))
     return {
         "loss": xr.where(top & mild, coherent, xr.where(top & loud, both, 0.2)),
-        "truncated_loss": 0.2 + by(d, "cut", {1: 0.5, 2: two}),
+        "truncated_loss": 0.2 + by(d, "kept_rank", {1: 0.5, 2: two}),
         "singular_values": xr.where((d.matrix == "WK") & (d.step > 0), s, 1.0),
     }
 
@@ -210,7 +210,7 @@ def lora(d, first, full):
     """The loss of rank 1, and of full training cut to rank 1."""
     return {
         "loss": xr.where(d.step == d.step[-1], xr.where(d.lora_rank == 1, first, 0.005), 0.5),
-        "truncated_loss": 0.005 + (d.algorithm == "sgd") * by(d, "cut", {1: full}),
+        "truncated_loss": 0.005 + (d.algorithm == "sgd") * by(d, "kept_rank", {1: full}),
     }
 
 
@@ -227,7 +227,7 @@ def heads(d, third, one, two, of_two, of_four):
     return {
         "loss": xr.where(d.step == d.step[-1], 0.01, 0.9),
         "singular_values": xr.where(d.step > 0, s, 1.0),
-        "truncated_loss": 0.01 + by(d, "cut", {1: one, 2: two}),
+        "truncated_loss": 0.01 + by(d, "kept_rank", {1: one, 2: two}),
         "head_pruned_loss": (0.01 + cost).where(d.removed_heads <= d.num_heads),
     }
 
