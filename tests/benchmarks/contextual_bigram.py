@@ -133,9 +133,7 @@ def on_device(theory, config):
 
 def through_engine(theory, config):
     """A function that gives the seconds of one step, the difference of a long and a short run divided by their steps."""
-    run = lambda steps: jaxtheory.simulate(  # noqa: E731
-        theory, config, jaxtheory.run_key(0, 0), steps=steps, record=[0, steps], dtype="float32"
-    )
+    run = lambda steps: jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=steps, record=[0, steps], dtype="float32")
     return lambda: (seconds(lambda: run(LONG)) - seconds(lambda: run(SHORT))) / (LONG - SHORT)
 
 

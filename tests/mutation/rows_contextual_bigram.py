@@ -37,7 +37,7 @@ def with_config(**change):
     """The original at other hyper-parameters."""
 
     def build(original):
-        replaced = lambda arg: arg.replace(**change) if isinstance(arg, Config) else arg  # noqa: E731
+        replaced = lambda arg: arg.replace(**change) if isinstance(arg, Config) else arg
         return lambda *args, **options: original(*map(replaced, args), **options)
 
     return build
@@ -47,7 +47,7 @@ def with_problem(f):
     """The original on another task."""
 
     def build(original):
-        other = lambda arg: f(arg) if hasattr(arg, "stationary") else arg  # noqa: E731
+        other = lambda arg: f(arg) if hasattr(arg, "stationary") else arg
         return lambda *args, **options: original(*map(other, args), **options)
 
     return build

@@ -31,7 +31,7 @@ def changed(**change):
 
 def mirrored(original):
     """The original at 1 - p."""
-    mirror = lambda arg: arg.replace(clockwise_probability=1 - arg.clockwise_probability) if isinstance(arg, Config) else arg  # noqa: E731
+    mirror = lambda arg: arg.replace(clockwise_probability=1 - arg.clockwise_probability) if isinstance(arg, Config) else arg
     return lambda *args: original(*map(mirror, args))
 
 

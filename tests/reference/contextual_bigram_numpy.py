@@ -118,7 +118,7 @@ def gradient(params: Pair, batch: Batch) -> Pair:
 
 def precondition(g: Pair, mu: np.ndarray) -> Pair:
     """Eq. (4): ((I - 11^T/T) g_A diag(1/mu), (I - 11^T/N) g_V diag(1/mu))."""
-    centre = lambda n: np.eye(n) - np.ones((n, n)) / n  # noqa: E731
+    centre = lambda n: np.eye(n) - np.ones((n, n)) / n
     scale = np.diag(1 / mu)
     return centre(len(g[0])) @ g[0] @ scale, centre(len(mu)) @ g[1] @ scale
 

@@ -119,7 +119,7 @@ def test_gradient_descent(config):
     start = np.asarray(path[0].mask)
     if config.mask_init != "uniform":
         agree(start, np.full(W.shape, {"ones": 1.0, "half": 0.5}[config.mask_init]))
-    grad = lambda M: ap.gradient(M, X, W, mask, lam)  # noqa: E731
+    grad = lambda M: ap.gradient(M, X, W, mask, lam)
     wanted = ap.descend(start, grad, config.step_scale / lam, config.momentum, 12, config.clip)
     for params, want in zip(path, wanted, strict=True):
         agree(params.mask, want)
@@ -130,7 +130,7 @@ def test_two_mask_descent(config):
     X, _, WQ, WK, mask = arrays(config)
     path = train("two_mask", config)
     lam = config.regularization
-    grad = lambda pair: np.stack(ap.two_mask_gradient(tuple(pair), X, WQ, WK, mask, lam))  # noqa: E731
+    grad = lambda pair: np.stack(ap.two_mask_gradient(tuple(pair), X, WQ, WK, mask, lam))
     start = np.stack([np.asarray(m) for m in path[0]])
     for params, want in zip(path, ap.descend(start, grad, config.step_scale / lam, config.momentum, 12, config.clip), strict=True):
         agree(np.stack(params), want)

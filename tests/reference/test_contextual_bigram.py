@@ -90,14 +90,14 @@ def test_the_reference_projections_are_nearest_points():
     rng = np.random.default_rng(0)
     a = rng.normal(size=(6, 1))
     near = a + 1e-3 * rng.normal(size=(1000, 6, 1))
-    away = lambda x: ((x - a) ** 2).sum()  # noqa: E731
+    away = lambda x: ((x - a) ** 2).sum()
     assert all(away(tr.affine(a)) <= away(tr.affine(tr.affine(a) + x - a)) for x in near)
     simplex = tr.simplex(a)
     assert abs(simplex.sum() - 1) < 1e-12 and simplex.min() >= 0
     others = rng.dirichlet(np.ones(6), size=1000)[:, :, None]
     assert all(away(simplex) <= away(0.99 * simplex + 0.01 * x) for x in others)
     soft = tr.textbook(a, 0.3)
-    objective = lambda x: away(x) / 2 + 0.3 * np.abs(x).sum()  # noqa: E731
+    objective = lambda x: away(x) / 2 + 0.3 * np.abs(x).sum()
     assert all(objective(soft) <= objective(soft + x - a) for x in near)
     agree(tr.two_case(a, 0.3), np.maximum(soft, 0), 0)
 

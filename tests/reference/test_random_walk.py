@@ -232,7 +232,7 @@ def test_padding_changes_nothing():
     wide = config.pad(num_states=5, length=6, num_sequences=12, encoding_dim=9)
     drawn, model = THEORY.problem(jax.random.key(9), wide), twin(config)
     u, w, V = rng.normal(size=4), rng.normal(size=5), rng.uniform(size=(4, 4))
-    spare = lambda a, *caps: np.pad(a, [(0, cap - n) for cap, n in zip(caps, a.shape, strict=True)])  # noqa: E731
+    spare = lambda a, *caps: np.pad(a, [(0, cap - n) for cap, n in zip(caps, a.shape, strict=True)])
     params = Reduced(*map(jnp.asarray, (spare(V, 5, 5), spare(u, 5), spare(w, 6))))
     lifted, data = (V, model.from_scores(u, w)), rows(drawn.train, wide)
     assert data.shape == (9, 5)

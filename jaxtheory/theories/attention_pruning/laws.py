@@ -157,7 +157,7 @@ def bound_ratio(params: Params, curvature: Float[Array, ""], problem: Problem, c
     p = calculus.logit_gradient(f, c)
     B = calculus.outer_sum(p, batch.inputs)
     pull = calculus.norm(FusedMask(problem.weights * B)) / config.num_sequences.real
-    size = lambda x: jnp.sqrt(jnp.sum(x**2))  # noqa: E731
+    size = lambda x: jnp.sqrt(jnp.sum(x**2))
     delta = smallest_attention(f, mask)
     pairs = (
         (curvature, lipschitz(batch, problem, config).gradient),

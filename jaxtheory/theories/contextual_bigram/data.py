@@ -57,7 +57,7 @@ def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
     """
     N, alpha = config.num_states, jnp.asarray(config.concentration, float)
     each = 2 * PROPOSALS + 1
-    draw = lambda k, shape: jax.random.uniform(k, (shape[0] * each,)).reshape(shape[0], each)  # noqa: E731
+    draw = lambda k, shape: jax.random.uniform(k, (shape[0] * each,)).reshape(shape[0], each)
     u = draws.stable(draw, key, rows, N)
     x, log_u = ndtri(u[..., :PROPOSALS]), jnp.log1p(-u[..., PROPOSALS:])
     d = alpha + 2 / 3
@@ -113,8 +113,8 @@ def pretrained(key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], confi
     c = |P - mu 1^T|, or less where an entry would be negative. rho = 1 gives P. Source: section 4; the construction is ours.
     """
     one = config.num_states.mask().astype(mu.dtype)
-    inner = lambda A, B: jnp.sum(mu[None, :] * A * B)  # noqa: E731
-    unit = lambda A: A / jnp.where(inner(A, A) > 0, jnp.sqrt(inner(A, A)), 1)  # noqa: E731
+    inner = lambda A, B: jnp.sum(mu[None, :] * A * B)
+    unit = lambda A: A / jnp.where(inner(A, A) > 0, jnp.sqrt(inner(A, A)), 1)
     trivial = mu[:, None] * one[None, :]
     gap = P - trivial
     G = mu[:, None] * draws.normal(key, config.num_states, config.num_states)

@@ -115,7 +115,7 @@ def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> d
     shrunk = dynamics.path(int(times.max(initial=0)) + 1, problem, config, prox=True)
     early = dynamics.early(dynamics.elapsed(jnp.asarray(times), config), problem, config)
     small = early.value <= 1
-    constant = lambda value: jnp.broadcast_to(value, times.shape)  # noqa: E731
+    constant = lambda value: jnp.broadcast_to(value, times.shape)
     spread = jnp.sqrt(jnp.sum(transfer.step_spread(problem, config) ** 2) / config.num_states.real)
     recovery = jnp.sum(jnp.where(config.num_states.mask(), transfer.step_recovery(problem, config), 0)) / config.num_states.real
     bayes = population.bayes_loss(problem, config)

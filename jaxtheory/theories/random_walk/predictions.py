@@ -58,7 +58,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     S, H = model.attend(params, test, config)
     f = model.output(params, H)
     law = data.label_law(test, config)
-    mean = lambda per_sequence: jnp.sum(test.weight * per_sequence)  # noqa: E731
+    mean = lambda per_sequence: jnp.sum(test.weight * per_sequence)
     at = indices(N.cap)
     token = at < N.n - 1
     attention = jnp.where(token, test.weight @ S, -jnp.inf)
@@ -108,14 +108,14 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
     NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
     """
     times = np.asarray(steps)
-    constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), times.shape)  # noqa: E731
+    constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), times.shape)
     if config.task != "walk":
         best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
         return {"accuracy": constant(best), "kl": constant(rest)}
     K, p = config.num_states, jnp.asarray(config.clockwise_probability, float)
     direction, kl = laws.limit_error(config)
     inside = (p > 0) & (p < 1)
-    within = lambda value: constant(jnp.where(inside, value, jnp.nan))  # noqa: E731
+    within = lambda value: constant(jnp.where(inside, value, jnp.nan))
     odds = p / jnp.where(p < 1, 1 - p, 1)
     curves = {
         "accuracy": constant(jnp.where(laws.fails(config), 1 / jnp.asarray(K.real, float), laws.best_accuracy(config))),

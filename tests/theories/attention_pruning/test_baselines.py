@@ -71,7 +71,7 @@ def test_no_better_than_the_joint_optimum_on_its_mask(seed):
     for output in range(W.shape[1]):
         kept = got[:, output] != 0
         joint[kept, output] = np.linalg.solve(H[np.ix_(kept, kept)], H[kept] @ W[:, output])
-    error = lambda V: np.trace((V - W).T @ H @ (V - W))  # noqa: E731
+    error = lambda V: np.trace((V - W).T @ H @ (V - W))
     assert error(joint) <= error(got) * (1 + 1e-9)
 
 

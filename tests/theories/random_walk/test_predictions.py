@@ -23,7 +23,7 @@ def test_metrics_at_zero_and_ties():
     assert found["value_direction_error"] == 1 and found["value_ratio"] == 1 and found["selected_lag"] == 8
     tied = Reduced((1 + 1e-10 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)), jnp.zeros(5), jnp.zeros(9))
     apart = tied._replace(V=(1 + 1e-8 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)))
-    share = lambda state: np.mean(np.asarray(data.label_law(problem.test, config))[:, state])  # noqa: E731
+    share = lambda state: np.mean(np.asarray(data.label_law(problem.test, config))[:, state])
     np.testing.assert_allclose(measure(tied, problem, config)["accuracy"], share(0), rtol=1e-12)
     np.testing.assert_allclose(measure(apart, problem, config)["accuracy"], share(4), rtol=1e-12)
 

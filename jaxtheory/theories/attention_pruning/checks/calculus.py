@@ -41,7 +41,7 @@ def hessian_autodiff(key: Array, config: Config) -> Compared:
     problem, batch, fused, factors = material.setting(key, config)
     masks: tuple[model.Params, ...] = (fused, factors)
     directions = [jax.tree.map(jnp.flip, m) for m in masks]
-    route = lambda m, v: jax.jvp(lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,))[1]  # noqa: E731
+    route = lambda m, v: jax.jvp(lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,))[1]
     got = [calculus.hessian_vector_product(m, v, batch, problem, config) for m, v in zip(masks, directions, strict=True)]
     return got, [route(m, v) for m, v in zip(masks, directions, strict=True)]
 
@@ -80,7 +80,7 @@ def curvature_diagonal(key: Array, config: Config) -> Compared:
 def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
     """Power iteration stays below the largest |eigenvalue| of the Hessian formed by autodiff."""
     problem, batch, fused, _ = material.setting(key, config)
-    flat = lambda m: model.loss(FusedMask(m.reshape(fused.mask.shape)), batch, problem, config)  # noqa: E731
+    flat = lambda m: model.loss(FusedMask(m.reshape(fused.mask.shape)), batch, problem, config)
     spectrum = jnp.linalg.eigvalsh(jax.hessian(flat)(fused.mask.ravel()))
     return calculus.hessian_norm(fused, problem, config), jnp.max(jnp.abs(spectrum))
 

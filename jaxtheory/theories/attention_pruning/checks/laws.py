@@ -75,7 +75,7 @@ def row_hessian_norm(key: Array) -> Array:
 def two_token_curvature(x: Array) -> Array:
     """v^T H v at f = (x, 1 - x), f* = (0, 1), v = (1, -1) / sqrt 2, by autodiff in the logits."""
     z, v = jnp.stack([jnp.log(x), jnp.log1p(-x)]), jnp.asarray([1.0, -1.0]) / jnp.sqrt(2.0)
-    row = lambda z: jnp.sum((jax.nn.softmax(z) - jnp.asarray([0.0, 1.0])) ** 2) / 2  # noqa: E731
+    row = lambda z: jnp.sum((jax.nn.softmax(z) - jnp.asarray([0.0, 1.0])) ** 2) / 2
     return v @ jax.hessian(row)(z) @ v
 
 

@@ -37,7 +37,7 @@ def best_factor_by_search(key: Array, config: Config) -> Compared:
     problem, _, fused, _ = material.setting(key, config)
     inputs, f_star, mask = pruning.calibration(problem, config)
     W = model.masked_weights(fused, problem)
-    error = lambda k: pruning.error(2**k * W, inputs, f_star, mask)  # noqa: E731
+    error = lambda k: pruning.error(2**k * W, inputs, f_star, mask)
     alpha = pruning.best_logit_factor(model.logits(W, inputs), f_star, mask)
     octaves = jnp.arange(-7.0, 2.0)
     best = octaves[jnp.argmin(jax.lax.map(error, octaves))]

@@ -30,7 +30,7 @@ def softmax_autodiff(key: Array, config: Config) -> Compared:
     """Of the loss in the logits."""
     problem, params = material.setting(key, config)
     batch = material.random_batch(key, config)
-    of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))  # noqa: E731
+    of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
     want = jax.grad(lambda W: literal.loss(of(W), batch, config))(params.attention)
     here = of(params.attention)
     return calculus.softmax_gradient(here.attention, calculus.gradient(here, batch, problem, config).attention), want

@@ -73,7 +73,7 @@ def samples_law(key: Array, config: Config) -> Compared:
     seen = jnp.take_along_axis(x, first[query][:, None], axis=1)[:, 0]
     weight = Q[first, jnp.arange(N)][:, None, None]
     joint = mu[:, None, None] * mu[None, :, None] * (weight * P.T[None] + (1 - weight) * mu[None, None, :])
-    hot = lambda x: jax.nn.one_hot(x, N)  # noqa: E731
+    hot = lambda x: jax.nn.one_hot(x, N)
     found = (
         jnp.einsum("bk,bi,bl->kil", hot(query), hot(seen), hot(label)) / n,
         jnp.mean(hot(x), axis=0),
@@ -110,7 +110,7 @@ def generated_law(key: Array, config: Config) -> Compared:
     N, T = config.num_states.cap, config.length.cap
     start = jnp.arange(T + 1, dtype=jnp.int32) % N
     outputs = jax.vmap(lambda k: data.generate(k, problem, start, 2, config))(jax.random.split(key, 2000))
-    after = lambda window: problem.transition @ (jax.nn.one_hot(window[:T], N).T @ problem.context[:, window[T]])  # noqa: E731
+    after = lambda window: problem.transition @ (jax.nn.one_hot(window[:T], N).T @ problem.context[:, window[T]])
     windows = jnp.stack([jnp.append(start[1:], jnp.int32(y)) for y in range(N)])
     law = after(start)[:, None] * jax.vmap(after)(windows)
     hot = jax.nn.one_hot(outputs, N)

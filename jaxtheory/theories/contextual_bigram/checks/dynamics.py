@@ -38,7 +38,7 @@ def prox_path_of_matrices(key: Array, config: Config) -> Compared:
         return None
     problem, _ = material.setting(key, config)
     config = config.replace(switch_step=3, learning_rate=0.5, late_learning_rate=0.1, l1=0.15, stage_threshold=0.6)
-    slope = lambda params: population.expected_preconditioned(params, problem, config)  # noqa: E731
+    slope = lambda params: population.expected_preconditioned(params, problem, config)
     run = trained(problem, config, 7, lambda t, s: training.proximal_step(jnp.asarray(t), s, slope, problem, config))
     return dynamics.path(7, problem, config, prox=True), run
 
@@ -101,7 +101,7 @@ def eigenvalues_of_jacobian(key: Array, config: Config) -> Compared:
     """Sum and product are trace and determinant; the leading orders are -2 and -d/2 within d."""
     problem, _ = material.setting(key, config)
     one = population.Alignment(jnp.ones(()), jnp.ones(()))
-    move = lambda a, v: jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config)) - jnp.stack([a, v])  # noqa: E731
+    move = lambda a, v: jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config)) - jnp.stack([a, v])
     J = jnp.stack(jax.jacfwd(move, argnums=(0, 1))(*one), axis=1)
     found = dynamics.eigenvalues(problem, config)
     det = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]

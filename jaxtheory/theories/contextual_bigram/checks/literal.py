@@ -98,7 +98,7 @@ def proximal(t: int, params: Params, batch: Batch, problem: Problem, config: Con
     """One step of algorithm 1 with autodiff gradients and every map written out; tau = 1."""
     A, V, mu = *params, problem.stationary
     T = len(A)
-    project = lambda A: A + (1 - jnp.sum(A, axis=0, keepdims=True)) / T  # noqa: E731
+    project = lambda A: A + (1 - jnp.sum(A, axis=0, keepdims=True)) / T
     lam = config.l1
     if t == 1:
         A = jnp.where(lam > 0, project(jnp.where(config.stage_threshold * jnp.max(A, axis=0)[None, :] <= A, A, 0)), A)

@@ -71,7 +71,7 @@ def draw_covariance(key: Array, config: Config) -> Compared:
     N, T = config.num_states.cap, config.length.cap
     problem, params = material.setting(key, config)
     h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(jax.random.split(key, material.DRAWS))
-    centre = lambda n: jnp.eye(n) - 1 / n  # noqa: E731
+    centre = lambda n: jnp.eye(n) - 1 / n
     R, S = noise.residual_moment(params, problem, config), noise.occupancy_moment(params, problem, config)
     scaled = S / problem.stationary[:, None] / problem.stationary[None, :] / config.batch_size.cap
     want_V = jnp.kron(centre(N) @ R @ centre(N), scaled)

@@ -34,7 +34,7 @@ def expected_preconditioned_enumerated(key: Array, config: Config) -> Compared:
     """With the projections written out as matrices."""
     problem, params = material.setting(key, config)
     g_A, g_V = jax.grad(literal.enumerated_loss)(params, literal.population(problem, config))
-    without_mean = lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g / problem.stationary[None, :]  # noqa: E731
+    without_mean = lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g / problem.stationary[None, :]
     return population.expected_preconditioned(params, problem, config), Params(without_mean(g_A), without_mean(g_V))
 
 
@@ -105,7 +105,7 @@ def alignment_by_autodiff(key: Array, config: Config) -> Compared:
     mu, U = problem.stationary, 1 / config.length.cap
 
     def nearest(M: Array, start: Array, end: Array) -> Array:
-        f = lambda alpha: jnp.sum(mu[None, :] * (M - alpha * end - (1 - alpha) * start) ** 2)  # noqa: E731
+        f = lambda alpha: jnp.sum(mu[None, :] * (M - alpha * end - (1 - alpha) * start) ** 2)
         return -jax.grad(f)(0.0) / jax.grad(jax.grad(f))(0.0)
 
     def line(p: Params) -> population.Alignment:

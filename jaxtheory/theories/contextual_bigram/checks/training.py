@@ -63,7 +63,7 @@ def softmax_step_autodiff(key: Array, config: Config) -> Compared:
     problem, params = material.setting(key, config)
     batch, early = material.random_batch(key, config), config.replace(switch_step=9)
     W, mu = params.attention, problem.stationary
-    of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)  # noqa: E731
+    of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
     g_W = jax.grad(lambda W: literal.loss(of(W), batch, config))(W)
     rate = early.softmax_rate * early.learning_rate * config.length.cap / literal.constants(problem)[0]
     value = literal.proximal(0, of(W), batch, problem, early).value

@@ -35,7 +35,7 @@ def rounding_bound(A: Float[Array, "T N"], problem: Problem, config: Config) -> 
     """
     q, mu, Q = problem.context, problem.stationary, jnp.asarray(config.sparsity.real, float)
     alpha, on_support = deviation(A, problem, config)
-    size = lambda x: jnp.sqrt(jnp.sum(x**2, axis=0))  # noqa: E731
+    size = lambda x: jnp.sqrt(jnp.sum(x**2, axis=0))
     Z = jnp.sum(jnp.where(q > 0, A, 0), axis=0)
     uneven = jnp.where(q > 0, 1 - Q * q, 0)
     per_column = jnp.abs(1 - alpha) * size(uneven) / config.length.real + (1 + jnp.sqrt(Q) * size(q)) * size(on_support)

@@ -127,7 +127,7 @@ def expected_gradient(params: Params, problem: Problem, config: Config) -> Param
     s = jnp.sum(params.attention, axis=0)
     level = jnp.sum(x.mean**2) * s - jnp.sum(x.mean * mu)
     slope = x.value_square * params.attention - x.value_overlap * problem.context + level[None, :]
-    second = lambda diagonal, total: diagonal * jnp.diag(mu) + (total - diagonal) * mu[:, None] * mu[None, :]  # noqa: E731
+    second = lambda diagonal, total: diagonal * jnp.diag(mu) + (total - diagonal) * mu[:, None] * mu[None, :]
     seen, wanted = second(x.attention_square, x.sums_square), second(x.attention_overlap, x.sums)
     return Params(jnp.where(config.length.mask()[:, None], mu[None, :] * slope, 0), params.value @ seen - problem.transition @ wanted)
 

@@ -81,7 +81,7 @@ def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
     z = low[None] + (REACH - low)[None] * (nodes + 1) / 2
     m = q[None] + sd[None, None, :] * z  # (nodes, j, N)
     inside = jnp.exp(others[None, None, :] * norm.logcdf(theta0 * m / sd[None, None, :]))
-    below = lambda cut: norm.cdf((cut[:, :, None] - q[None, None]) / sd[None, None, None, :])  # (nodes, j, i, N)  # noqa: E731
+    below = lambda cut: norm.cdf((cut[:, :, None] - q[None, None]) / sd[None, None, None, :])  # (nodes, j, i, N)
     rival = (q > 0)[None, None] & ~jnp.eye(len(q), dtype=bool)[None, :, :, None]
     kept = jnp.prod(jnp.where(rival, jnp.maximum(below(m) - below(theta0 * m), 0), 1), axis=2)
     density = weight * (REACH - low)[None] / 2 * norm.pdf(z)

@@ -34,7 +34,7 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
     N, paths = config.length.cap, literal.paths(config)
     v = jax.random.uniform(key, (config.num_states.cap,))
     parent = jnp.where(jnp.arange(N) == N - 2, 0.0, -1e4)
-    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, Problem(paths, paths), config)  # noqa: E731
+    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, Problem(paths, paths), config)
     V = laws.circulant(v, config)
     return laws.circulant(laws.saturated_step(v, config), config), V - config.learning_rate * jax.grad(of_V)(V)
 
@@ -119,7 +119,7 @@ def symmetric_growth(key: Array, config: Config) -> Compared:
         return None
     K, N = config.num_states.cap, config.length.cap
     lag_class = (N - 1 - jnp.arange(N - 1)) % K
-    sums = lambda w: (c := jnp.zeros(K).at[lag_class].add(w[: N - 1])) - jnp.mean(c)  # noqa: E731
+    sums = lambda w: (c := jnp.zeros(K).at[lag_class].add(w[: N - 1])) - jnp.mean(c)
     direction = jax.random.normal(key, (N,))
     _, moved = jax.jvp(lambda w: [state.w for state in _symmetric_training(w, config, STEPS)], (jnp.zeros(N),), (direction,))
     want = jnp.stack([sums(w) for w in moved])
