@@ -15,8 +15,9 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.theory import Theory
+from jaxtheory.engine.axes import Points
 from jaxtheory.engine.cost import reads, step_work
-from jaxtheory.engine.request import Points, Request
+from jaxtheory.engine.request import Request
 
 
 class Layout(NamedTuple):

@@ -12,11 +12,12 @@ import jax
 import numpy as np
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine.axes import Axis
 from jaxtheory.engine.cost import step_work
 from jaxtheory.engine.execute import CHUNK_SECONDS, workers
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Bucket, Chunk, Layout, group, lanes, share_values
-from jaxtheory.engine.request import Asked, Axis, Request, numerics, read, read_schedule, takes_what_is_asked
+from jaxtheory.engine.request import Asked, Request, numerics, read, read_schedule, takes_what_is_asked
 
 CACHE = {"cpu": 2 << 20}  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
 ACCELERATOR_CACHE = 1 << 30

@@ -143,7 +143,7 @@ TAKEN |= {name for name in dir(xr.Dataset) if not name.startswith("_")}
 
 
 def words_of(theory):
-    """Every name a theory gives to a dimension or a variable. (Fields of a Config are dimensions where they are axes; they keep their names.)"""
+    """Every name a theory gives to a dimension or a variable; fields of a Config, which are dimensions as axes, keep their names."""
     config = jax.tree.map(jnp.asarray, canonical(theory.examples[0], np.float64))
 
     def everything(key):
