@@ -5,7 +5,8 @@
     run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(0, 0), steps=50)
     data = jaxtheory.sweep(theory, theory.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=50)
 
-A sweep computes as many chunks side by side as the processor has cores, or there are accelerators; `JAXTHEORY_DEVICES=1` opts out.
+A sweep computes as many chunks side by side as the processor has cores, or there are accelerators;
+`JAXTHEORY_DEVICES=1` opts out.
 """
 
 import importlib
@@ -47,9 +48,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public names and where they live; loaded at first use, so that `jaxtheory --help` does not wait for JAX.
+# Public names and where they live; loaded at first use, so that `jaxtheory --help` does not wait
+# for JAX.
 _PUBLIC = {
-    **dict.fromkeys(("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"),
+    **dict.fromkeys(
+        ("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"
+    ),
     **dict.fromkeys(("Algorithm", "Check", "Theory", "conform"), "core.theory"),
     **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "engine.claims"),
     **dict.fromkeys(("Verdict", "verdict"), "engine.verdicts"),
@@ -74,7 +78,9 @@ __all__ = [*_PUBLIC, *_MODULES]
 
 
 def _set_thread_pool() -> None:
-    """A host thread pool of twice the cores, unless JAX has started: batched LAPACK calls of a theory can otherwise wait for each other."""
+    """A host thread pool of twice the cores, unless JAX has started: batched LAPACK calls of a
+    theory can otherwise wait for each other.
+    """
     os.environ.setdefault("NPROC", str(2 * (os.cpu_count() or 1)))
 
 

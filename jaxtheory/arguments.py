@@ -1,4 +1,6 @@
-"""What to sweep, read from words: values, axes and the arguments of `sweep` and `plan`. Pure functions of the command line's texts."""
+"""What to sweep, read from words: values, axes and the arguments of `sweep` and `plan`. Pure
+functions of the command line's texts.
+"""
 
 import dataclasses
 import decimal
@@ -23,11 +25,16 @@ def parse_values(field: "Field", text: str) -> list[Any]:
     `a:b:n`       n values at equal distances from a to b, both included
     `log:a:b:n`   n values at equal ratios from a to b, both included
 
-    Ranges are computed in decimal, so that 0:1:11 holds 0.3 itself. Integer fields take whole numbers: a linear range must step over
-    them, a logarithmic one is rounded to them. Static fields take their choices by name. Raises InputError for what cannot be read;
-    whether a value lies in the field's range is for the engine to say.
+    Ranges are computed in decimal, so that 0:1:11 holds 0.3 itself. Integer fields take whole
+    numbers: a linear range must step over them, a logarithmic one is rounded to them. Static fields
+    take their choices by name. Raises InputError for what cannot be read; whether a value lies in
+    the field's range is for the engine to say.
     """
-    label = f"{field.name} ({field.symbol}) = {text!r}" if field.symbol != field.name else f"{field.name} = {text!r}"
+    label = (
+        f"{field.name} ({field.symbol}) = {text!r}"
+        if field.symbol != field.name
+        else f"{field.name} = {text!r}"
+    )
     items = [item.strip() for item in text.strip().removesuffix(",").split(",")]
     if items == [""]:
         raise jaxtheory.InputError(f"{label}: empty; give a list 1,2,3, a range a:b:n or log:a:b:n")
@@ -84,7 +91,10 @@ def _range(text: str, integer: bool) -> list[int | float]:
         numbers = [a * (b / a) ** share if logarithmic else a + (b - a) * share for share in shares]
     except decimal.DecimalException:
         raise ValueError("the range is too wide") from None
-    values = [_plain(number.to_integral_value() if integer and logarithmic else number, integer) for number in numbers]
+    values = [
+        _plain(number.to_integral_value() if integer and logarithmic else number, integer)
+        for number in numbers
+    ]
     if integer and not all(isinstance(value, int) for value in values):
         raise ValueError(f"{n} values from {a} to {b} are not all integers")
     return values
@@ -93,19 +103,27 @@ def _range(text: str, integer: bool) -> list[int | float]:
 def _parse_integers(name: str, text: str) -> list[int]:
     from jaxtheory.core.config import Field, Interval
 
-    return parse_values(Field(name, name, "traced", None, Interval.parse("[0, inf)"), "", "", True), text)
+    return parse_values(
+        Field(name, name, "traced", None, Interval.parse("[0, inf)"), "", "", True), text
+    )
 
 
 def parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
-    """`NAME=VALUES` as (word, values); NAME is a field by word or symbol, `algorithm` or `steps`. Raises InputError."""
+    """`NAME=VALUES` as (word, values); NAME is a field by word or symbol, `algorithm` or `steps`.
+    Raises InputError.
+    """
     from jaxtheory.core.config import Field, fields, resolve
 
     name, equals, values = text.partition("=")
     name = name.strip()
     if not equals:
-        raise jaxtheory.InputError(f"{text!r}: give NAME=VALUES, such as {next(iter(fields(theory.Config)))}=1,2,3")
+        raise jaxtheory.InputError(
+            f"{text!r}: give NAME=VALUES, such as {next(iter(fields(theory.Config)))}=1,2,3"
+        )
     if name == "algorithm":
-        return name, parse_values(Field(name, name, "static", None, tuple(theory.algorithms), "", "", False), values)
+        return name, parse_values(
+            Field(name, name, "static", None, tuple(theory.algorithms), "", "", False), values
+        )
     if name == "steps":
         return name, _parse_integers(name, values)
     word = resolve(theory.Config, name)
@@ -140,7 +158,9 @@ class Request:
     theory: Positional[Annotated[str, arg(metavar="THEORY")]]
     """Theory or FILE.py that defines THEORY."""
     vary: Texts = ()
-    """Axis NAME=VALUES, NAME being a field (word or symbol), algorithm or steps; repeat it for a product of axes."""
+    """Axis NAME=VALUES, NAME being a field (word or symbol), algorithm or steps; repeat it for a
+    product of axes.
+    """
     zip: Texts = ()
     """Axes that move together, one dimension: "lambda=1,5 rho=.3,.5"; repeatable."""
     set: Texts = ()
@@ -154,7 +174,9 @@ class Request:
     algorithm: Annotated[str | None, arg(metavar="NAME")] = None
     """Training algorithm; the theory's first by default."""
     record: Texts = ()
-    """When to look: every N steps (10), at a list of steps (0,10,50; one alone: 50,), or METRIC=STEPS, repeatable."""
+    """When to look: every N steps (10), at a list of steps (0,10,50; one alone: 50,), or
+    METRIC=STEPS, repeatable.
+    """
     dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
     """JAX's setting by default."""
     buckets: Literal["auto", "pad", "exact"] = "auto"
@@ -166,7 +188,9 @@ class Request:
         fixed = _parse_axes(theory, self.set)
         for word, values in fixed.items():
             if word in ("algorithm", "steps") or len(values) != 1:
-                raise jaxtheory.InputError(f"--set {word}: takes one value of a field; use --{word} or --vary {word}=...")
+                raise jaxtheory.InputError(
+                    f"--set {word}: takes one value of a field; use --{word} or --vary {word}=..."
+                )
         vary = _parse_axes(theory, self.vary)
         zipped = [_parse_axes(theory, text.split()) for text in self.zip]
         steps = [step for axes in (vary, *zipped) for step in axes.get("steps", ())]
@@ -195,7 +219,9 @@ class Request:
             return None
         if all("=" in text for text in self.record):
             named = [text.partition("=") for text in self.record]
-            return {metric: _parse_integers(f"record {metric}", steps) for metric, _, steps in named}
+            return {
+                metric: _parse_integers(f"record {metric}", steps) for metric, _, steps in named
+            }
         if len(self.record) > 1:
             raise jaxtheory.InputError("record: give one list of steps, or METRIC=STEPS for each")
         steps = _parse_integers("record", self.record[0])

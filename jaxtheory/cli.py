@@ -1,7 +1,9 @@
-"""The command line: `jaxtheory list | show | run | sweep | plan | verify | doctor`. The only place that prints.
+"""The command line: `jaxtheory list | show | run | sweep | plan | verify | doctor`. The only place
+that prints.
 
-Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted (the store can be resumed).
-JAX and all that rests on it load when a command needs them, so that `--help` does not wait.
+Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
+(the store can be resumed). JAX and all that rests on it load when a command needs them, so that
+`--help` does not wait.
 """
 
 import contextlib
@@ -30,10 +32,14 @@ RESULTS = Path("results")
 
 
 def _figures(name: str) -> "list[Figure]":
-    """The figures that `run` and `show` mean by a name: a figure's, a theory's, a FILE.py's or all."""
+    """The figures that `run` and `show` mean by a name: a figure's, a theory's, a
+    FILE.py's or all.
+    """
     if name.endswith(".py"):
         module = jaxtheory.theories.load(name)
-        figures = list(getattr(module, "FIGURES", getattr(module, "FIGURE", None) and (module.FIGURE,)) or ())
+        figures = list(
+            getattr(module, "FIGURES", getattr(module, "FIGURE", None) and (module.FIGURE,)) or ()
+        )
         if not figures:
             raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
         return figures
@@ -42,11 +48,16 @@ def _figures(name: str) -> "list[Figure]":
     if not found:
         from jaxtheory.core.errors import suggest
 
-        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, [*known, *jaxtheory.theories.names(), 'all'])}")
+        raise jaxtheory.InputError(
+            f"unknown figure or theory {name!r}; "
+            f"{suggest(name, [*known, *jaxtheory.theories.names(), 'all'])}"
+        )
     return [jaxtheory.figures.get(figure) for figure in found]
 
 
-def _store(folder: Path, name: str, theory: "Theory", config: "Config", asked: dict[str, Any]) -> Path:
+def _store(
+    folder: Path, name: str, theory: "Theory", config: "Config", asked: dict[str, Any]
+) -> Path:
     """FOLDER/<name>-<hash of all that determines the numbers>; an edited theory starts anew."""
     from jaxtheory.engine.identity import fingerprint, identity
     from jaxtheory.engine.request import read
@@ -54,7 +65,7 @@ def _store(folder: Path, name: str, theory: "Theory", config: "Config", asked: d
     return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
-# -------------------------------------------------------------------------------------------------------------- printing
+# ----------------------------------------------------------------------------------------- printing
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -85,19 +96,27 @@ def _progress(title: str) -> Iterator[Callable | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}")
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None, note="")
 
         def show(event: Any) -> None:
             eta = "" if event.eta_seconds is None else f", {event.eta_seconds:.0f} s left"
-            note = f"{event.phase}: {event.done_points}/{event.points} points, step {event.step}/{event.steps}{eta}"
+            note = (
+                f"{event.phase}: {event.done_points}/{event.points} points, step "
+                f"{event.step}/{event.steps}{eta}"
+            )
             bar.update(task, total=event.points, completed=event.done_points, note=note)
 
         yield show
 
 
-# -------------------------------------------------------------------------------------------------------------- commands
+# ----------------------------------------------------------------------------------------- commands
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +124,11 @@ class List:
     """The theories and the figures."""
 
     def __call__(self) -> int:
-        _table("theories", ("name", "question"), [(name, jaxtheory.theories.question(name)) for name in jaxtheory.theories.names()])
+        _table(
+            "theories",
+            ("name", "question"),
+            [(name, jaxtheory.theories.question(name)) for name in jaxtheory.theories.names()],
+        )
         _table("figures", ("name", "theory", "question"), jaxtheory.figures.entries().values())
         return 0
 
@@ -119,7 +142,9 @@ def _about(theory: "Theory") -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Show:
-    """A theory's fields, algorithms, metrics, checks and figures; or a figure's sweep and claims."""
+    """A theory's fields, algorithms, metrics, checks and figures; or a figure's sweep
+    and claims.
+    """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
     """Theory, FILE.py, figure or all."""
@@ -128,11 +153,18 @@ class Show:
         if self.name in jaxtheory.theories.names() or self.name.endswith(".py"):
             theory = load_theory(self.name)
             _show_theory(theory)
-            figures = [jaxtheory.figures.get(entry.name) for entry in jaxtheory.figures.entries().values() if entry.theory == theory.name]
+            figures = [
+                jaxtheory.figures.get(entry.name)
+                for entry in jaxtheory.figures.entries().values()
+                if entry.theory == theory.name
+            ]
         else:
             figures = _figures(self.name)
         for figure in figures:
-            print(f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick {figure.quick}")
+            print(
+                f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick "
+                f"{figure.quick}"
+            )
             _table(
                 "",
                 ("claim", "origin", "source", "expected", "statement"),
@@ -148,12 +180,18 @@ def _show_theory(theory: "Theory") -> None:
     rows = []
     for f in fields(theory.Config).values():
         valid = str(f.valid) if isinstance(f.valid, Interval) else ", ".join(map(str, f.valid))
-        rows.append((f.name, f.symbol, f.kind, str(f.default), f"{valid} {f.unit}".strip(), f.meaning))
+        rows.append(
+            (f.name, f.symbol, f.kind, str(f.default), f"{valid} {f.unit}".strip(), f.meaning)
+        )
     _table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
     print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
     for title, names in _outputs(theory).items():
         print(f"{title}: {', '.join(names) or 'none'}")
-    _table("checks", ("check", "source", "kind", "tolerance"), [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks])
+    _table(
+        "checks",
+        ("check", "source", "kind", "tolerance"),
+        [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks],
+    )
 
 
 def _outputs(theory: "Theory") -> dict[str, list[str]]:
@@ -168,7 +206,10 @@ def _outputs(theory: "Theory") -> dict[str, list[str]]:
     config = theory.Config()
     shapes = jax.eval_shape(outputs, jax.random.key(0))
     dims = {name: f"({', '.join(dim)})" for name, dim in theory.dims.items()}
-    return {title: [name + dims.get(name, "") for name in shape] for title, shape in zip(("metrics", "analyses"), shapes, strict=True)}
+    return {
+        title: [name + dims.get(name, "") for name in shape]
+        for title, shape in zip(("metrics", "analyses"), shapes, strict=True)
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,10 +230,15 @@ class Run:
         summary, failed = [], False
         for figure in figures:
             config, request = jaxtheory.claims.arguments(figure, self.quick)
-            store = _store(self.store, figure.name, figure.theory, config, {**request, "key": self.key})
+            store = _store(
+                self.store, figure.name, figure.theory, config, {**request, "key": self.key}
+            )
             with _progress(figure.name) as progress:
-                result = jaxtheory.claims.run_figure(figure, key=self.key, quick=self.quick, store=store, progress=progress)
-            image = self.store / f"{figure.name}{'-quick' if self.quick else ''}{f'-key{self.key}' if self.key else ''}.png"
+                result = jaxtheory.claims.run_figure(
+                    figure, key=self.key, quick=self.quick, store=store, progress=progress
+                )
+            quick, key = "-quick" * self.quick, f"-key{self.key}" if self.key else ""
+            image = self.store / f"{figure.name}{quick}{key}.png"
             figure.draw(result.dataset).savefig(image, dpi=150)
             columns = ("claim", "source", "expected", "measured", "threshold", "n", "verdict", "")
             _table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
@@ -220,7 +266,16 @@ def _verdict(judged: "Judged") -> tuple:
     if verdict is None:
         return claim.id, claim.source, claim.expected, "", "", "", reason, ""
     found = "holds" if verdict.holds else "refuted"
-    return claim.id, claim.source, claim.expected, verdict.measured, verdict.threshold, verdict.n, found, _outcome(judged)
+    return (
+        claim.id,
+        claim.source,
+        claim.expected,
+        verdict.measured,
+        verdict.threshold,
+        verdict.n,
+        found,
+        _outcome(judged),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,20 +300,27 @@ class Sweep(Request):
         print(f"variables {', '.join(map(str, data.data_vars))}")
         diverged = int((data["diverged_at"] >= 0).sum())
         if diverged:
-            print(f"diverged  {diverged} of {data['diverged_at'].size} runs; their records are NaN from diverged_at on")
+            print(
+                f"diverged  {diverged} of {data['diverged_at'].size} runs; "
+                "their records are NaN from diverged_at on"
+            )
         return 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan(Request):
-    """How a sweep would run, and at what cost: points, buckets, compilations, memory, time. Takes sweep's arguments; runs nothing."""
+    """How a sweep would run, and at what cost: points, buckets, compilations, memory, time. Takes
+    sweep's arguments; runs nothing.
+    """
 
     compile: FlagCreatePairsOff[bool] = False
     """Compile and time instead of estimating."""
 
     def __call__(self) -> int:
         request = self.request()
-        plan = jaxtheory.plan(request.pop("theory"), request.pop("config"), **request, compile=self.compile)
+        plan = jaxtheory.plan(
+            request.pop("theory"), request.pop("config"), **request, compile=self.compile
+        )
         rows = plan.rows()
         if rows:
             _table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
@@ -267,13 +329,18 @@ class Plan(Request):
         print(f"devices      {plan.devices}")
         print(f"chunks       {len(plan.chunks)}")
         print(f"memory       {plan.memory_bytes / 2**20:.1f} MiB")
-        print(f"time         {plan.seconds:.1f} s ({'measured' if plan.measured else 'a rough estimate'})")
+        print(
+            f"time         {plan.seconds:.1f} s "
+            f"({'measured' if plan.measured else 'a rough estimate'})"
+        )
         return 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Verify:
-    """Hold every closed form against its second route, in float64, over the theory's examples. Exit code 1 if one fails."""
+    """Hold every closed form against its second route, in float64, over the theory's examples. Exit
+    code 1 if one fails.
+    """
 
     theory: Positional[Annotated[str | None, arg(metavar="THEORY")]] = None
     """Theory or FILE.py; all theories by default."""
@@ -291,16 +358,29 @@ class Verify:
             table = jaxtheory.verify(theory, seeds=self.seeds)
             rows = table.checks if self.full else _worst(table.checks)
             columns = ("check", "source", "kind", "example", "error", "tolerance", "passed")
-            _table(f"{theory.name}: checks", columns, [tuple(getattr(row, column) for column in columns) for row in rows])
+            _table(
+                f"{theory.name}: checks",
+                columns,
+                [tuple(getattr(row, column) for column in columns) for row in rows],
+            )
             if table.assumptions:
-                _table(f"{theory.name}: assumptions", ("example", "assumption", "holds", "margin"), table.assumptions)
-            print(f"{theory.name}: {sum(row.passed for row in table.checks)} of {len(table.checks)} checks passed\n")
+                _table(
+                    f"{theory.name}: assumptions",
+                    ("example", "assumption", "holds", "margin"),
+                    table.assumptions,
+                )
+            print(
+                f"{theory.name}: {sum(row.passed for row in table.checks)} "
+                f"of {len(table.checks)} checks passed\n"
+            )
             passed &= table.passed
         return int(not passed)
 
 
 def _worst(rows: Iterable[Any]) -> list[Any]:
-    """Of each check the failed rows, or else the one with the largest error against its tolerance."""
+    """Of each check the failed rows, or else the one with the largest error against
+    its tolerance.
+    """
     by_check: dict[str, list[Any]] = {}
     for row in rows:
         by_check.setdefault(row.check, []).append(row)
@@ -313,7 +393,9 @@ def _worst(rows: Iterable[Any]) -> list[Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Doctor:
-    """What this installation runs on: versions, devices, number format, caches, directories, figures."""
+    """What this installation runs on: versions, devices, number format, caches, directories,
+    figures.
+    """
 
     def __call__(self) -> int:
         import jax
@@ -327,7 +409,11 @@ class Doctor:
             "doctor",
             ("", ""),
             [
-                ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
+                (
+                    "python",
+                    f"{platform.python_version()} on {platform.system()} {platform.machine()}, "
+                    f"{os.cpu_count()} cores",
+                ),
                 ("jaxtheory", jaxtheory.__version__),
                 *((name, version(name)) for name in packages),
                 ("devices", f"{len(devices)} x {devices[0].platform} ({devices[0].device_kind})"),
@@ -343,11 +429,17 @@ class Doctor:
 
 
 def _writable(place: Path) -> str:
-    existing = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
-    return "writable" if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK) else f"not writable: {existing}"
+    existing = next(
+        parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists()
+    )
+    return (
+        "writable"
+        if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+        else f"not writable: {existing}"
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------------ main
+# --------------------------------------------------------------------------------------------- main
 
 Command = (
     Annotated[List, subcommand("list")]
@@ -364,13 +456,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        command = tyro.cli(Command, prog="jaxtheory", description="A laboratory for transformer learning theory.", args=words)
+        command = tyro.cli(
+            Command,
+            prog="jaxtheory",
+            description="A laboratory for transformer learning theory.",
+            args=words,
+        )
         return command()
     except SystemExit as stop:  # help, or arguments that do not parse
         return int(stop.code or 0)
     except KeyboardInterrupt:
         resumes = words[:1] in (["run"], ["sweep"])
-        print(f"interrupted; resume with: jaxtheory {shlex.join(words)}" if resumes else "interrupted", file=sys.stderr)
+        print(
+            f"interrupted; resume with: jaxtheory {shlex.join(words)}"
+            if resumes
+            else "interrupted",
+            file=sys.stderr,
+        )
         return 130
     except BrokenPipeError:  # the reader, `| head` for instance, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

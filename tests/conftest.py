@@ -1,7 +1,8 @@
 """Every test runs in float64, with strict dtype promotion and rank promotion an error.
 
-Programs are compiled without optimisation, which halves the time of compiling and with it that of the tests; they run slower and round
-differently. `tests/contract/test_same_numbers.py` has a subprocess that compiles as a user's would.
+Programs are compiled without optimisation, which halves the time of compiling and with it that of
+the tests; they run slower and round differently. `tests/contract/test_same_numbers.py` has a
+subprocess that compiles as a user's would.
 """
 
 import os
@@ -12,7 +13,9 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 import helpers.typechecks  # noqa: F401
 from jaxtyping import install_import_hook
 
-install_import_hook(["jaxtheory.core", "jaxtheory.theories"], "helpers.typechecks.checked")  # shape annotations are executed
+install_import_hook(
+    ["jaxtheory.core", "jaxtheory.theories"], "helpers.typechecks.checked"
+)  # shape annotations are executed
 
 # isort: split
 import jaxtheory  # noqa: F401  (first, so that it can set the compilation cache)

@@ -16,7 +16,10 @@ from jaxtheory.cli import main
 from jaxtheory.core.config import Field, Interval
 
 ROOT = Path(__file__).parent.parent
-REGRESSION, FIGURES = str(ROOT / "docs" / "examples" / "linear_regression.py"), str(ROOT / "tests" / "data" / "figures.py")
+REGRESSION, FIGURES = (
+    str(ROOT / "docs" / "examples" / "linear_regression.py"),
+    str(ROOT / "tests" / "data" / "figures.py"),
+)
 NUMBER = Field("rate", "eta", "traced", 0.1, Interval.parse("(0, inf)"), "", "", False)
 COUNT = NUMBER._replace(integer=True)
 CHOICE = Field("clip", "clip", "static", False, (False, True, "soft"), "", "", False)
@@ -87,7 +90,9 @@ def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> Non
 
 def test_axes_go_by_word_or_symbol() -> None:
     theory = jaxtheory.theories.load(REGRESSION).THEORY
-    assert parse_axis(theory, "d=2,4") == parse_axis(theory, "dimension=2,4") == ("dimension", [2, 4])
+    assert (
+        parse_axis(theory, "d=2,4") == parse_axis(theory, "dimension=2,4") == ("dimension", [2, 4])
+    )
     assert parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
     assert parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
 
@@ -106,10 +111,16 @@ SWEEPS = [
     (f"{REGRESSION} --vary d=2,2 --steps 3", "dimension"),
     (f"{REGRESSION} --vary d=2.5 --steps 3", "dimension (d) = 2.5: must be an integer in [1, inf)"),
     (f"{REGRESSION} --vary d=1:4:0 --steps 3", "dimension (d)"),
-    (f"{REGRESSION} --vary eta=-1 --steps 3", "learning_rate (eta) = -1.0: must be a number in (0, inf)"),
+    (
+        f"{REGRESSION} --vary eta=-1 --steps 3",
+        "learning_rate (eta) = -1.0: must be a number in (0, inf)",
+    ),
     (f"{REGRESSION} --vary eta=nan --steps 3", "learning_rate (eta) = nan"),
     (f"{REGRESSION} --vary eta=log:0:1:3 --steps 3", "learning_rate (eta)"),
-    (f"{REGRESSION} --set eta=0 --steps 3", "learning_rate (eta) = 0.0: must be a number in (0, inf)"),
+    (
+        f"{REGRESSION} --set eta=0 --steps 3",
+        "learning_rate (eta) = 0.0: must be a number in (0, inf)",
+    ),
     (f"{REGRESSION} --set eta=1,2 --steps 3", "learning_rate"),
     (f"{REGRESSION} --set steps=3", "--steps"),
     (f"{REGRESSION} --zip eta=1,2 --zip sigma=1 --zip d= --steps 3", "dimension (d)"),
@@ -133,20 +144,36 @@ SWEEPS = [
     (f"{REGRESSION} --steps 3 --key x", "--key"),
     ("missing.py --steps 3", "missing.py: no such file"),
     ("random_walk --vary N=1 --steps 3", "length (N) = 1: must be an integer in [2, inf)"),
-    ("random_walk --vary p=-.1,.5 --steps 3", "clockwise_probability (p) = -0.1: must be a number in [0, 1]"),
+    (
+        "random_walk --vary p=-.1,.5 --steps 3",
+        "clockwise_probability (p) = -0.1: must be a number in [0, 1]",
+    ),
     ("random_walk --vary p=1.5 --steps 3", "clockwise_probability (p) = 1.5"),
     ("random_walk --set K=2 --steps 3", "num_states (K) = 2: must be an integer in [3, inf)"),
-    ("random_walk --set ell=cross --steps 3", "loss_function (ell) = 'cross': choose among log, square, hinge"),
+    (
+        "random_walk --set ell=cross --steps 3",
+        "loss_function (ell) = 'cross': choose among log, square, hinge",
+    ),
     ("random_walk --set M=50 --steps 3", "encoding_dim"),
-    ("attention_pruning --vary rho=1 --steps 3", "pruning_ratio (rho) = 1.0: must be a number in [0, 1)"),
-    ("attention_pruning --set lambda=0 --steps 3", "regularization (lambda) = 0.0: must be a number in (0, inf)"),
+    (
+        "attention_pruning --vary rho=1 --steps 3",
+        "pruning_ratio (rho) = 1.0: must be a number in [0, 1)",
+    ),
+    (
+        "attention_pruning --set lambda=0 --steps 3",
+        "regularization (lambda) = 0.0: must be a number in (0, inf)",
+    ),
     ("attention_pruning --set L=0 --steps 3", "length (L) = 0: must be an integer in [1, inf)"),
 ]
 
 
-@pytest.mark.parametrize(("words", "named"), SWEEPS, ids=[words.removeprefix(REGRESSION) for words, _ in SWEEPS])
+@pytest.mark.parametrize(
+    ("words", "named"), SWEEPS, ids=[words.removeprefix(REGRESSION) for words, _ in SWEEPS]
+)
 @pytest.mark.parametrize("command", ["sweep", "plan"])
-def test_bad_sweeps_are_refused(command: str, words: str, named: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_bad_sweeps_are_refused(
+    command: str, words: str, named: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
     assert main([command, *words.split()]) == 2
     output = capsys.readouterr()
     assert named in output.out + output.err
@@ -174,7 +201,9 @@ def test_uneven_zips_are_refused(here: Path, capsys: pytest.CaptureFixture) -> N
     ],
     ids=["show", "run", "run file", "verify", "verify seeds", "unknown", "no name", "nothing"],
 )
-def test_bad_commands_are_refused(words: list[str], named: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_bad_commands_are_refused(
+    words: list[str], named: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
     assert main(words) == 2
     output = capsys.readouterr()
     assert named in output.out + output.err
@@ -188,21 +217,32 @@ def test_bad_commands_are_refused(words: list[str], named: str, here: Path, caps
         ("x = 1\n", "THEORY"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
         ("THEORY = 3\n", "expected a jaxtheory.Theory"),
-        (Path(REGRESSION).read_text().replace("def sgd_step(key, t,", "def sgd_step(t, key,"), "argument 1 is 't', expected 'key'"),
+        (
+            Path(REGRESSION).read_text().replace("def sgd_step(key, t,", "def sgd_step(t, key,"),
+            "argument 1 is 't', expected 'key'",
+        ),
     ],
     ids=["syntax", "no theory", "import", "no record", "arguments"],
 )
-def test_bad_theory_files_are_refused(source: str, named: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_bad_theory_files_are_refused(
+    source: str, named: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
     file = here / "mine.py"
     file.write_text(source)
-    for command in (["sweep", str(file), "--steps", "3"], ["verify", str(file)], ["show", str(file)]):
+    for command in (
+        ["sweep", str(file), "--steps", "3"],
+        ["verify", str(file)],
+        ["show", str(file)],
+    ):
         assert main(command) == 2
         assert named in capsys.readouterr().err
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == ["mine.py"]
 
 
 @pytest.mark.parametrize("store", ["taken", "taken/below"])
-def test_a_store_that_cannot_be_written_is_refused(store: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_store_that_cannot_be_written_is_refused(
+    store: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
     (here / "taken").write_text("a file")
     for command in (["sweep", REGRESSION, "--steps", "3"], ["run", FIGURES]):
         assert main([*command, "--store", store]) == 2
@@ -213,8 +253,23 @@ def test_a_store_that_cannot_be_written_is_refused(store: str, here: Path, capsy
 # what works
 
 
-def test_sweep_writes_a_labelled_dataset_and_resumes(here: Path, capsys: pytest.CaptureFixture) -> None:
-    words = ["sweep", REGRESSION, "--vary", "d=2,4", "--zip", "eta=.1,.2 sigma=0,1", "--seeds", "3,5", "--steps", "4", "--record", "0,4"]
+def test_sweep_writes_a_labelled_dataset_and_resumes(
+    here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    words = [
+        "sweep",
+        REGRESSION,
+        "--vary",
+        "d=2,4",
+        "--zip",
+        "eta=.1,.2 sigma=0,1",
+        "--seeds",
+        "3,5",
+        "--steps",
+        "4",
+        "--record",
+        "0,4",
+    ]
     assert main(words) == 0
     (store,) = (here / "results").iterdir()
     printed = capsys.readouterr()
@@ -230,7 +285,9 @@ def test_sweep_writes_a_labelled_dataset_and_resumes(here: Path, capsys: pytest.
     assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()} == before
 
 
-def test_the_default_store_is_named_by_the_request_and_the_theory(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_store_is_named_by_the_request_and_the_theory(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stores = []
 
     def remember(*args: object, store: Path, **options: object) -> xr.Dataset:
@@ -238,16 +295,30 @@ def test_the_default_store_is_named_by_the_request_and_the_theory(here: Path, mo
         return xr.Dataset({"diverged_at": -1})
 
     monkeypatch.setattr(jaxtheory, "sweep", remember, raising=False)
-    for words in ("--set d=2", "--set dimension=2", "--set d=3", "--set d=2 --key 1", "--set d=2 --seeds 2"):
+    for words in (
+        "--set d=2",
+        "--set dimension=2",
+        "--set d=3",
+        "--set d=2 --key 1",
+        "--set d=2 --seeds 2",
+    ):
         assert main(["sweep", REGRESSION, "--steps", "2", *words.split()]) == 0
     assert stores[0] == stores[1]
     assert len(set(stores)) == 4
     edited = here / "edited.py"
-    for text in ("", "# a comment\n", "_old = THEORY.coords\nTHEORY = THEORY._replace(coords=lambda config: dict(_old(config)))\n"):
+    for text in (
+        "",
+        "# a comment\n",
+        "_old = THEORY.coords\nTHEORY = THEORY._replace(coords=lambda config: "
+        "dict(_old(config)))\n",
+    ):
         edited.write_text(Path(REGRESSION).read_text() + text)
         assert main(["sweep", str(edited), "--steps", "2"]) == 0
     assert stores[-3] == stores[-2] != stores[-1] and len(set(stores)) == 6
-    assert all(store.parent == Path("results") and store.name.startswith("linear_regression-") for store in stores)
+    assert all(
+        store.parent == Path("results") and store.name.startswith("linear_regression-")
+        for store in stores
+    )
 
 
 def test_diverged_runs_are_counted(capsys: pytest.CaptureFixture) -> None:
@@ -256,7 +327,23 @@ def test_diverged_runs_are_counted(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["plan", REGRESSION, "--vary", "d=2,4", "--vary", "eta=.1,.2,.3", "--vary", "steps=5,9", "--buckets", "pad"]) == 0
+    assert (
+        main(
+            [
+                "plan",
+                REGRESSION,
+                "--vary",
+                "d=2,4",
+                "--vary",
+                "eta=.1,.2,.3",
+                "--vary",
+                "steps=5,9",
+                "--buckets",
+                "pad",
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "points       12" in printed
     assert "compilations 1" in printed
@@ -267,7 +354,11 @@ def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> N
     assert main(["verify", REGRESSION]) == 0
     assert "4 of 4 checks passed" in capsys.readouterr().out
     wrong = here / "wrong.py"
-    wrong.write_text(Path(REGRESSION).read_text().replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real"))
+    wrong.write_text(
+        Path(REGRESSION)
+        .read_text()
+        .replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real")
+    )
     assert main(["verify", str(wrong)]) == 1
     assert "2 of 4 checks passed" in capsys.readouterr().out
 
@@ -284,9 +375,13 @@ def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None
 
 def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
     good = here / "good.py"
-    good.write_text(f"import jaxtheory\nFIGURES = jaxtheory.theories.load({FIGURES!r}).FIGURES[:1]\n")
+    good.write_text(
+        f"import jaxtheory\nFIGURES = jaxtheory.theories.load({FIGURES!r}).FIGURES[:1]\n"
+    )
     assert main(["run", str(good), "--quick"]) == 0
-    assert main(["run", str(good)]) == 1  # now the claim expected to be refuted is tested, and holds
+    assert (
+        main(["run", str(good)]) == 1
+    )  # now the claim expected to be refuted is tested, and holds
 
 
 @pytest.mark.parametrize("name", jaxtheory.theories.names())
@@ -308,20 +403,28 @@ def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:
 def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
-    assert all(name in printed for name in (*jaxtheory.theories.names(), *jaxtheory.figures.entries()))
+    assert all(
+        name in printed for name in (*jaxtheory.theories.names(), *jaxtheory.figures.entries())
+    )
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    assert all(word in printed for word in ("jaxlib", "side by side", "compilation cache", "writable"))
+    assert all(
+        word in printed for word in ("jaxlib", "side by side", "compilation cache", "writable")
+    )
     assert list(here.iterdir()) == []
 
 
-def test_an_interruption_says_how_to_resume(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+def test_an_interruption_says_how_to_resume(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(jaxtheory, "sweep", interrupted, raising=False)
     assert main(["sweep", REGRESSION, "--zip", "d=1,2 eta=1,2", "--steps", "3"]) == 130
-    assert f"jaxtheory sweep {REGRESSION} --zip 'd=1,2 eta=1,2' --steps 3" in capsys.readouterr().err
+    assert (
+        f"jaxtheory sweep {REGRESSION} --zip 'd=1,2 eta=1,2' --steps 3" in capsys.readouterr().err
+    )
 
 
 # as a process of its own
@@ -330,21 +433,39 @@ def test_an_interruption_says_how_to_resume(monkeypatch: pytest.MonkeyPatch, cap
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-HEEDING = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from jaxtheory.cli import main; sys.exit(main())"
+HEEDING = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from "
+    "jaxtheory.cli import main; sys.exit(main())"
+)
 
 
 def jaxtheory_process(*words: str) -> subprocess.Popen:
-    """The command line in a process that heeds SIGINT, which is ignored where the tests run in the background."""
+    """The command line in a process that heeds SIGINT, which is ignored where the tests run in the
+    background.
+    """
     command = [sys.executable, "-c", HEEDING, *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
 
 
 def test_help_is_quick_and_loads_no_jax() -> None:
-    code = "import sys; from jaxtheory.cli import main; main(['sweep', '--help']); sys.exit(bool({'jax', 'xarray'} & sys.modules.keys()))"
+    code = (
+        "import sys; from jaxtheory.cli import main; main(['sweep', '--help']); "
+        "sys.exit(bool({'jax', 'xarray'} & sys.modules.keys()))"
+    )
     times = []
     for _ in range(3):
         begun = time.perf_counter()
-        assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=False).returncode == 0
+        assert (
+            subprocess.run(
+                [sys.executable, "-c", code],
+                stdout=subprocess.DEVNULL,
+                env=ENVIRONMENT,
+                check=False,
+            ).returncode
+            == 0
+        )
         times.append(time.perf_counter() - begun)
     assert min(times) < 1
 

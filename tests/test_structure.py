@@ -7,17 +7,49 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted(path.relative_to(ROOT) for folder in ("jaxtheory", "sweeps") for path in (ROOT / folder).rglob("*.py"))
-ROOMS = sorted(path.parent.relative_to(ROOT) for path in (ROOT / "jaxtheory" / "theories").glob("*/model.py"))
+FILES = sorted(
+    path.relative_to(ROOT)
+    for folder in ("jaxtheory", "sweeps")
+    for path in (ROOT / folder).rglob("*.py")
+)
+ROOMS = sorted(
+    path.parent.relative_to(ROOT) for path in (ROOT / "jaxtheory" / "theories").glob("*/model.py")
+)
 
 CORE_USES = {"jax", "flax", "optax", "numpy", "jaxtyping"}
 SEE_EVERYTHING = {"jaxtheory", "jaxtheory.cli", "jaxtheory.theories"}
-LAYERS = ("model", "data", "calculus", "laws", "training", "analyses", "predictions", "checks")  # each may import what stands before it
+LAYERS = (
+    "model",
+    "data",
+    "calculus",
+    "laws",
+    "training",
+    "analyses",
+    "predictions",
+    "checks",
+)  # each may import what stands before it
 FOLDERS = ("laws", "analyses", "checks")  # which may be folders
-CHECKS_BESIDE = ("__init__", "literal", "material")  # files of checks/ that guard no file of the same name
+CHECKS_BESIDE = (
+    "__init__",
+    "literal",
+    "material",
+)  # files of checks/ that guard no file of the same name
 FACES = {"simulate", "holds"}  # the public functions with more arguments than the others
 ARGUMENTS, LONGEST = 7, 500
-FACTORISATIONS = {"svd", "eigh", "eigvalsh", "cholesky", "qr", "solve", "inv", "pinv", "lstsq", "eig", "det", "slogdet"}
+FACTORISATIONS = {
+    "svd",
+    "eigh",
+    "eigvalsh",
+    "cholesky",
+    "qr",
+    "solve",
+    "inv",
+    "pinv",
+    "lstsq",
+    "eig",
+    "det",
+    "slogdet",
+}
 
 
 def module_name(path: Path) -> str:
@@ -31,7 +63,11 @@ def imports(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {"." * node.level + f"{node.module or ''}.{alias.name}".lstrip("." * bool(node.level)) for alias in node.names}
+            found |= {
+                "." * node.level
+                + f"{node.module or ''}.{alias.name}".lstrip("." * bool(node.level))
+                for alias in node.names
+            }
     return found
 
 
@@ -46,62 +82,115 @@ def import_fault(module: str, name: str) -> str | None:
         return None if own_folder else "imports are absolute, but for a figure's own folder"
     if inside(name, "jax._src"):
         return "only public JAX names"
-    if inside(name, "matplotlib") and module not in ("jaxtheory.engine.plot", "jaxtheory.engine.report"):
+    if inside(name, "matplotlib") and module not in (
+        "jaxtheory.engine.plot",
+        "jaxtheory.engine.report",
+    ):
         return "only plot and report import matplotlib"
     ours = inside(name, "jaxtheory")
     if inside(module, "sweeps"):
-        public = name.count(".") <= 1 or inside(name, "jaxtheory.theories") or inside(name, "jaxtheory.plot")
+        public = (
+            name.count(".") <= 1
+            or inside(name, "jaxtheory.theories")
+            or inside(name, "jaxtheory.plot")
+        )
         return None if not ours or public else "sweeps use the public API only"
     if inside(module, "jaxtheory.core"):
         if ours:
             return None if inside(name, "jaxtheory.core") else "core imports nothing of ours"
-        return None if name.split(".")[0] in CORE_USES | sys.stdlib_module_names else f"core uses {', '.join(sorted(CORE_USES))} only"
+        return (
+            None
+            if name.split(".")[0] in CORE_USES | sys.stdlib_module_names
+            else f"core uses {', '.join(sorted(CORE_USES))} only"
+        )
     if not ours or module in SEE_EVERYTHING:
         return None
     if inside(module, "jaxtheory.engine"):
-        return None if inside(name, "jaxtheory.core", "jaxtheory.engine") else "engine imports core only"
+        return (
+            None
+            if inside(name, "jaxtheory.core", "jaxtheory.engine")
+            else "engine imports core only"
+        )
     if module.startswith("jaxtheory.theories."):
         room = ".".join(module.split(".")[:3])
         if not inside(name, "jaxtheory.core", room):
             return "a room imports core and itself only"
         here, there = (part.removeprefix(room).strip(".").split(".")[0] for part in (module, name))
         if here in LAYERS and there in LAYERS and LAYERS.index(there) > LAYERS.index(here):
-            return f"{here} may import {', '.join(LAYERS[: LAYERS.index(here)]) or 'no other file of its room'}"
+            return (
+                f"{here} may import "
+                f"{', '.join(LAYERS[: LAYERS.index(here)]) or 'no other file of its room'}"
+            )
         return None
-    return "sees engine and rooms" if inside(name, "jaxtheory.engine", "jaxtheory.theories") else None
+    return (
+        "sees engine and rooms" if inside(name, "jaxtheory.engine", "jaxtheory.theories") else None
+    )
 
 
 def faults(module: str, source: str) -> list[str]:
     """The rules that a source breaks."""
     tree = ast.parse(source)
-    found = [f"{module} imports {name}: {why}" for name in sorted(imports(tree)) if (why := import_fault(module, name))]
+    found = [
+        f"{module} imports {name}: {why}"
+        for name in sorted(imports(tree))
+        if (why := import_fault(module, name))
+    ]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     if module != "jaxtheory.cli":
-        prints = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+        prints = [
+            call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"
+        ]
         found += [f"{module}:{call.lineno} prints; only the command line does" for call in prints]
     if inside(module, "jaxtheory.theories"):
         factors = [
-            c for c in calls if isinstance(c.func, ast.Attribute) and ast.unparse(c.func.value) in ("jnp.linalg", "jax.numpy.linalg")
+            c
+            for c in calls
+            if isinstance(c.func, ast.Attribute)
+            and ast.unparse(c.func.value) in ("jnp.linalg", "jax.numpy.linalg")
         ]
-        found += [f"{module}:{c.lineno} calls LAPACK on a batch; take core.linalg's" for c in factors if c.func.attr in FACTORISATIONS]
+        found += [
+            f"{module}:{c.lineno} calls LAPACK on a batch; take core.linalg's"
+            for c in factors
+            if c.func.attr in FACTORISATIONS
+        ]
     if inside(module, "jaxtheory.engine"):
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in FACES]
-        several = {f.name: sum(a.arg != "self" for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)) for f in functions}
-        found += [f"{module}.{name} takes {n} arguments: make a record" for name, n in several.items() if n > ARGUMENTS]
+        functions = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name not in FACES
+        ]
+        several = {
+            f.name: sum(
+                a.arg != "self" for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)
+            )
+            for f in functions
+        }
+        found += [
+            f"{module}.{name} takes {n} arguments: make a record"
+            for name, n in several.items()
+            if n > ARGUMENTS
+        ]
     if (length := source.count("\n")) > LONGEST:
         found.append(f"{module} has {length} lines: one object, or two?")
     return found
 
 
 def room_faults(files: set[str], sources: dict[str, str]) -> list[str]:
-    """The rules of names that a room breaks, given its files (relative to the room, without .py) and the text of some."""
+    """The rules of names that a room breaks, given its files (relative to the room, without .py)
+    and the text of some.
+    """
     found = []
     for file in sorted(files - {"__init__"}):
         layer, _, inner = file.partition("/")
         if layer not in LAYERS or (inner and layer not in FOLDERS):
             found.append(f"{file}: the files of a room are {', '.join(LAYERS)}")
         if layer == "checks" and inner and inner not in CHECKS_BESIDE:
-            guarded = {inner, f"laws/{inner}", f"analyses/{inner}", *((f"{inner}/__init__",) if inner in FOLDERS else ())}
+            guarded = {
+                inner,
+                f"laws/{inner}",
+                f"analyses/{inner}",
+                *((f"{inner}/__init__",) if inner in FOLDERS else ()),
+            }
             if not guarded & (files - {file}):
                 found.append(f"{file}: guards no file of its name")
     for name in ("problem", "sample"):
@@ -119,7 +208,10 @@ def test_the_rules_hold(path: Path) -> None:
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
 def test_every_room_has_one_shape(room: Path) -> None:
-    files = {path.relative_to(ROOT / room).with_suffix("").as_posix() for path in (ROOT / room).rglob("*.py")}
+    files = {
+        path.relative_to(ROOT / room).with_suffix("").as_posix()
+        for path in (ROOT / room).rglob("*.py")
+    }
     sources = {name: (ROOT / room / f"{name}.py").read_text() for name in ("__init__", "data")}
     assert room_faults(files, sources) == []
 
@@ -157,7 +249,16 @@ def test_a_broken_rule_is_seen(module: str, source: str) -> None:
     assert len(faults(module, source)) == 1
 
 
-GOOD = {"__init__", "model", "data", "laws/__init__", "laws/population", "checks/__init__", "checks/population", "checks/literal"}
+GOOD = {
+    "__init__",
+    "model",
+    "data",
+    "laws/__init__",
+    "laws/population",
+    "checks/__init__",
+    "checks/population",
+    "checks/literal",
+}
 DATA = "def problem(key): ...\ndef sample(key): ..."
 
 
@@ -180,14 +281,26 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
     ("module", "source"),
     [
         ("jaxtheory.core.draws", "from jaxtheory.core.config import Size\nfrom flax import struct"),
-        ("jaxtheory.engine.sweep", "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine import plan\nimport xarray"),
-        ("jaxtheory.theories.a.predictions", "from jaxtheory.theories.a import calculus, model, training"),
-        ("jaxtheory.theories.a.checks.model", "from jaxtheory.theories.a import model\nfrom jaxtheory.theories.a.checks import literal"),
+        (
+            "jaxtheory.engine.sweep",
+            "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine import plan\nimport "
+            "xarray",
+        ),
+        (
+            "jaxtheory.theories.a.predictions",
+            "from jaxtheory.theories.a import calculus, model, training",
+        ),
+        (
+            "jaxtheory.theories.a.checks.model",
+            "from jaxtheory.theories.a import model\nfrom jaxtheory.theories.a.checks import "
+            "literal",
+        ),
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
         ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
         (
             "sweeps.a.figure",
-            "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import rate\nfrom . import last",
+            "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import "
+            "rate\nfrom . import last",
         ),
     ],
 )
@@ -197,17 +310,31 @@ def test_what_is_allowed_passes(module: str, source: str) -> None:
 
 def test_rooms_have_no_import_cycles() -> None:
     graph: dict[str, set[str]] = {}
-    modules = {module_name(path): path for path in FILES if str(path).startswith("jaxtheory/theories/") and len(path.parts) > 3}
+    modules = {
+        module_name(path): path
+        for path in FILES
+        if str(path).startswith("jaxtheory/theories/") and len(path.parts) > 3
+    }
     for module, path in modules.items():
         names = imports(ast.parse((ROOT / path).read_text()))
-        graph[module] = {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys() - {module}
+        graph[module] = {
+            name if name in modules else name.rpartition(".")[0] for name in names
+        } & modules.keys() - {module}
     done: set[str] = set()
-    while ready := {m for m, needs in graph.items() if m not in done and not (needs & graph.keys()) - done}:
+    while ready := {
+        m for m, needs in graph.items() if m not in done and not (needs & graph.keys()) - done
+    }:
         done |= ready
     assert graph.keys() - done == set()
 
 
 def test_there_is_something_to_check() -> None:
     modules = {module_name(path) for path in FILES}
-    assert {"jaxtheory", "jaxtheory.cli", "jaxtheory.core.config", "jaxtheory.engine.sweep", "jaxtheory.theories.random_walk"} <= modules
+    assert {
+        "jaxtheory",
+        "jaxtheory.cli",
+        "jaxtheory.core.config",
+        "jaxtheory.engine.sweep",
+        "jaxtheory.theories.random_walk",
+    } <= modules
     assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 6

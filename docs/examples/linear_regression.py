@@ -1,6 +1,8 @@
-"""Online linear regression: a whole theory in one file, the worked example of docs/add-your-theory.md.
+"""Online linear regression: a whole theory in one file, the worked example of
+docs/add-your-theory.md.
 
-x ~ N(0, I_d), y = <w*, x> + sigma * noise, loss = mean over the batch of (<w, x> - y)^2 / 2, plain SGD from zero on fresh batches.
+x ~ N(0, I_d), y = <w*, x> + sigma * noise, loss = mean over the batch of (<w, x> - y)^2 / 2, plain
+SGD from zero on fresh batches.
 
 | symbol | code                 | shape  |                                    |
 |--------|----------------------|--------|------------------------------------|
@@ -57,7 +59,9 @@ def sample(key, problem, config):
     """B fresh samples; padded ones are zero."""
     key_inputs, key_noise = jax.random.split(key)
     inputs = draws.normal(key_inputs, config.batch_size, config.dimension)
-    return Batch(inputs, inputs @ problem.truth + config.noise * draws.normal(key_noise, config.batch_size))
+    return Batch(
+        inputs, inputs @ problem.truth + config.noise * draws.normal(key_noise, config.batch_size)
+    )
 
 
 def init(key, problem, config):
@@ -84,7 +88,9 @@ def sgd_init(key, problem, config):
 
 def sgd_step(key, t, state, batch, problem, config):
     """w <- w - eta dL/dw."""
-    return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, gradient(state, batch, problem, config))
+    return jax.tree.map(
+        lambda w, g: w - config.learning_rate * g, state, gradient(state, batch, problem, config)
+    )
 
 
 def sgd_params(state, problem, config):
@@ -92,14 +98,18 @@ def sgd_params(state, problem, config):
 
 
 def metrics(params, problem, config):
-    """Population loss |w - w*|^2/2 + sigma^2/2, and the same after rounding small weights to zero."""
+    """Population loss |w - w*|^2/2 + sigma^2/2, and the same after rounding small
+    weights to zero.
+    """
     rounded = jnp.where(jnp.abs(params.weights) < config.threshold, 0, params.weights)
     risk = lambda w: jnp.sum((w - problem.truth) ** 2) / 2 + config.noise**2 / 2
     return {"loss": risk(params.weights), "rounded_loss": risk(rounded), "weights": params.weights}
 
 
 def predict(problem, config, steps):
-    """E L at step t, exactly: with e_t = E|w_t - w*|^2, e_(t+1) = (1 - 2 eta + eta^2 (B + d + 1)/B) e_t + eta^2 sigma^2 d/B."""
+    """E L at step t, exactly: with e_t = E|w_t - w*|^2, e_(t+1) = (1 - 2 eta + eta^2 (B + d + 1)/B)
+    e_t + eta^2 sigma^2 d/B.
+    """
     d, b, eta = config.dimension.real, config.batch_size.real, config.learning_rate
     rate = 1 - 2 * eta + eta**2 * (b + d + 1) / b
     floor = eta**2 * config.noise**2 * d / b / (1 - rate)
@@ -108,7 +118,10 @@ def predict(problem, config, steps):
 
 def assumptions(problem, config):
     """SGD is stable when its rate is below 1, that is eta < 2B/(B + d + 1)."""
-    margin = 2 * config.batch_size.real / (config.batch_size.real + config.dimension.real + 1) - config.learning_rate
+    margin = (
+        2 * config.batch_size.real / (config.batch_size.real + config.dimension.real + 1)
+        - config.learning_rate
+    )
     return {"stable step": (margin > 0, margin)}
 
 
@@ -127,9 +140,15 @@ def check_gradient(key, config):
 def check_predict(key, config):
     """One step of the recursion against the mean over 4000 batches."""
     p = problem(key, config)
-    step = lambda k: metrics(sgd_step(k, 0, init(k, p, config), sample(k, p, config), p, config), p, config)["loss"]
+    step = lambda k: metrics(
+        sgd_step(k, 0, init(k, p, config), sample(k, p, config), p, config), p, config
+    )["loss"]
     losses = jax.vmap(step)(jax.random.split(key, 4000))
-    return jnp.mean(losses), predict(p, config, jnp.array([1]))["loss"][0], jnp.std(losses) / 4000**0.5
+    return (
+        jnp.mean(losses),
+        predict(p, config, jnp.array([1]))["loss"][0],
+        jnp.std(losses) / 4000**0.5,
+    )
 
 
 THEORY = Theory(

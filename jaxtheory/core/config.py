@@ -1,13 +1,16 @@
 """Configs: frozen dataclasses whose leaves a sweep may vary.
 
-A theory's hyper-parameters are one `Config`, a pytree passed as the last argument of every function. Its fields are of four kinds:
+A theory's hyper-parameters are one `Config`, a pytree passed as the last argument of every
+function. Its fields are of four kinds:
 
 - `traced`: a number, a leaf; swept by vmap without recompilation;
 - `size`: a length that shapes arrays, a `Size` with a static capacity and a possibly traced value;
 - `static`: a hashable Python value; one compilation per value;
-- `evaluation`: a traced number that only metrics, baselines and analyses read; swept without training again.
+- `evaluation`: a traced number that only metrics, baselines and analyses read; swept without
+  training again.
 
-Each field carries its paper symbol, its meaning and its valid range, written as an interval such as `"[0, 1)"`.
+Each field carries its paper symbol, its meaning and its valid range, written as an interval such as
+`"[0, 1)"`.
 """
 
 import dataclasses
@@ -46,11 +49,16 @@ class Interval(NamedTuple):
         return bool(above and below)  # False for NaN
 
     def __str__(self) -> str:
-        return f"{'[' if self.closed_low else '('}{self.low:g}, {self.high:g}{']' if self.closed_high else ')'}"
+        return (
+            f"{'[' if self.closed_low else '('}{self.low:g}, "
+            f"{self.high:g}{']' if self.closed_high else ')'}"
+        )
 
 
 class Field(NamedTuple):
-    """What a config field is: `kind` in {traced, size, static, evaluation}; `valid` an Interval, or the choices of a static field."""
+    """What a config field is: `kind` in {traced, size, static, evaluation}; `valid` an Interval, or
+    the choices of a static field.
+    """
 
     name: str
     symbol: str
@@ -90,7 +98,8 @@ def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
 class Size(struct.PyTreeNode):
     """A length: `cap` shapes the arrays, `n` counts the valid leading entries.
 
-    `value` None means n = cap and folds away at compile time; a sweep that pads several lengths into one capacity sets it.
+    `value` None means n = cap and folds away at compile time; a sweep that pads several lengths
+    into one capacity sets it.
     """
 
     cap: int = struct.field(pytree_node=False)
@@ -107,7 +116,9 @@ class Size(struct.PyTreeNode):
 
     @property
     def real(self) -> Any:
-        """n for arithmetic with floats: a Python int, or a traced number of the default float dtype."""
+        """n for arithmetic with floats: a Python int, or a traced number of the default float
+        dtype.
+        """
         return self.cap if self.value is None else jnp.asarray(self.value, float)
 
     def weights(self) -> jax.Array:
@@ -121,7 +132,8 @@ class Size(struct.PyTreeNode):
 
 @no_type_check  # fields are numbers, sizes, arrays or tracers by turns
 class Config(struct.PyTreeNode):
-    """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and `evaluation`.
+    """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and
+    `evaluation`.
 
     Override `violations` for conditions between fields.
     """
@@ -129,7 +141,11 @@ class Config(struct.PyTreeNode):
     def __post_init__(self) -> None:
         for name, field in fields(type(self)).items():
             value = getattr(self, name)
-            if field.kind == "size" and isinstance(value, int | np.integer) and not isinstance(value, bool):
+            if (
+                field.kind == "size"
+                and isinstance(value, int | np.integer)
+                and not isinstance(value, bool)
+            ):
                 object.__setattr__(self, name, Size(int(value)))
 
     def pad(self, **capacities: int) -> Self:
@@ -146,7 +162,9 @@ class Config(struct.PyTreeNode):
         return self.replace(**padded)
 
     def violations(self) -> list[str]:
-        """Messages for conditions between fields that fail, each naming field, value, range and remedy."""
+        """Messages for conditions between fields that fail, each naming field, value, range and
+        remedy.
+        """
         return []
 
 
@@ -161,14 +179,30 @@ def _table(config_type: Any) -> dict[str, Field]:
     for f in dataclasses.fields(config_type):
         meta = f.metadata
         if "kind" not in meta:
-            raise InputError(f"{config_type.__name__}.{f.name}: make fields with traced, size, static or evaluation")
-        integer = meta["kind"] == "size" or (isinstance(f.default, int) and not isinstance(f.default, bool))
-        table[f.name] = Field(f.name, meta["symbol"], meta["kind"], f.default, meta["valid"], meta["meaning"], meta["unit"], integer)
+            raise InputError(
+                f"{config_type.__name__}.{f.name}: make fields with traced, size, static or "
+                "evaluation"
+            )
+        integer = meta["kind"] == "size" or (
+            isinstance(f.default, int) and not isinstance(f.default, bool)
+        )
+        table[f.name] = Field(
+            f.name,
+            meta["symbol"],
+            meta["kind"],
+            f.default,
+            meta["valid"],
+            meta["meaning"],
+            meta["unit"],
+            integer,
+        )
     return table
 
 
 def resolve(config_type: type, name: str) -> str:
-    """The word of a field given by word or paper symbol. Raises InputError with the closest name when there is none."""
+    """The word of a field given by word or paper symbol. Raises InputError with the closest name
+    when there is none.
+    """
     table = fields(config_type)
     if name in table:
         return name
@@ -179,8 +213,12 @@ def resolve(config_type: type, name: str) -> str:
 
 
 def concretely(condition: Callable, *values: Any) -> bool:
-    """Whether a condition holds for some entry of concrete values; False for tracers, so that `violations` may be called on any config."""
-    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(np.any(condition(*map(np.asarray, values))))
+    """Whether a condition holds for some entry of concrete values; False for tracers, so that
+    `violations` may be called on any config.
+    """
+    return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(
+        np.any(condition(*map(np.asarray, values)))
+    )
 
 
 def _hashable(value: Any) -> bool:
@@ -192,14 +230,21 @@ def _hashable(value: Any) -> bool:
 
 
 def _violation(field: Field, value: Any) -> str | None:
-    """Why one value of one field is invalid, or None. Tracers pass: a value must be concrete to be judged."""
+    """Why one value of one field is invalid, or None. Tracers pass: a value must be concrete to be
+    judged.
+    """
     label = f"{field.name} ({field.symbol})"
     if field.kind == "static":
         if isinstance(value, jax.Array | np.ndarray):
             choose = f"; choose one of {', '.join(map(repr, field.valid))}" if field.valid else ""
             return f"{label} is static and takes a plain Python value, not an array{choose}"
         if not field.valid:
-            return None if _hashable(value) else f"{label}: must be hashable, for instance a tuple of tuples, not {type(value).__name__}"
+            return (
+                None
+                if _hashable(value)
+                else f"{label}: must be hashable, for instance a tuple of tuples, not "
+                f"{type(value).__name__}"
+            )
         if not any(value == choice and type(value) is type(choice) for choice in field.valid):
             return f"{label} = {value!r}: choose one of {', '.join(map(repr, field.valid))}"
         return None
@@ -209,18 +254,33 @@ def _violation(field: Field, value: Any) -> str | None:
     kind = "an integer" if field.integer else "a number"
     expected = f"{kind} in {field.valid}{' ' + field.unit if field.unit else ''} ({field.meaning})"
     for entry in np.ravel(number):
-        if isinstance(entry, bool | np.bool_ | str | bytes) or not np.issubdtype(np.asarray(entry).dtype, np.number):
+        if isinstance(entry, bool | np.bool_ | str | bytes) or not np.issubdtype(
+            np.asarray(entry).dtype, np.number
+        ):
             return f"{label} = {entry!r}: must be {expected}"
-        if not math.isfinite(entry) or entry not in field.valid or (field.integer and entry != int(entry)):
+        if (
+            not math.isfinite(entry)
+            or entry not in field.valid
+            or (field.integer and entry != int(entry))
+        ):
             return f"{label} = {entry!s}: must be {expected}"
     if isinstance(value, Size) and np.any(np.asarray(number) > value.cap):
-        return f"{label} = {number!s} exceeds its capacity {value.cap}: raise it with config.pad({field.name}=...)"
+        return (
+            f"{label} = {number!s} exceeds its capacity {value.cap}: raise it with "
+            f"config.pad({field.name}=...)"
+        )
     return None
 
 
 def validate(config: Config) -> None:
-    """Check every field and the conditions between fields. Raises InputError that lists all violations, a line each."""
-    lines = [why for name, field in fields(type(config)).items() if (why := _violation(field, getattr(config, name)))]
+    """Check every field and the conditions between fields. Raises InputError that lists all
+    violations, a line each.
+    """
+    lines = [
+        why
+        for name, field in fields(type(config)).items()
+        if (why := _violation(field, getattr(config, name)))
+    ]
     lines = lines or config.violations()
     if lines:
         raise InputError("\n".join(lines))
@@ -235,7 +295,9 @@ def validate_value(config_type: type, name: str, value: Any) -> None:
 
 
 def canonical(config: ConfigType, dtype: Any) -> ConfigType:
-    """The config with every traced leaf a NumPy scalar of one dtype, so that 1, 1.0 and float32(1) share a compilation."""
+    """The config with every traced leaf a NumPy scalar of one dtype, so that 1, 1.0 and float32(1)
+    share a compilation.
+    """
     new: dict[str, Any] = {}
     for name, field in fields(type(config)).items():
         value = getattr(config, name)
@@ -249,12 +311,20 @@ def canonical(config: ConfigType, dtype: Any) -> ConfigType:
 def leaf_names(config: Config) -> list[str]:
     """The fields that are leaves: traced and evaluation fields, and sizes that carry a value."""
     kinds = {name: field.kind for name, field in fields(type(config)).items()}
-    return [n for n, kind in kinds.items() if kind in ("traced", "evaluation") or (kind == "size" and getattr(config, n).value is not None)]
+    return [
+        n
+        for n, kind in kinds.items()
+        if kind in ("traced", "evaluation")
+        or (kind == "size" and getattr(config, n).value is not None)
+    ]
 
 
 def with_leaves(config: ConfigType, leaves: Mapping[str, Any]) -> ConfigType:
     """The config with some traced leaves replaced; for size fields the leaf is the value."""
     new = {
-        name: Size(getattr(config, name).cap, leaf) if isinstance(getattr(config, name), Size) else leaf for name, leaf in leaves.items()
+        name: Size(getattr(config, name).cap, leaf)
+        if isinstance(getattr(config, name), Size)
+        else leaf
+        for name, leaf in leaves.items()
     }
     return config.replace(**new)

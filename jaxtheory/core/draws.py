@@ -1,8 +1,10 @@
 """Random draws that do not depend on how large the arrays are.
 
-Threefry keeps the prefix of a draw when its leading axis grows, and `split(key, n)[i]` does not depend on n. So an array with several
-growing axes is drawn with one level of keys per axis, the last axis in one call: entry (i, j, k) depends on the key, i, j and k only.
-Entries beyond a `Size`'s value are zero. Integer draws use float32 uniforms (resolution 2^-23) whatever the run's dtype.
+Threefry keeps the prefix of a draw when its leading axis grows, and `split(key, n)[i]` does not
+depend on n. So an array with several
+growing axes is drawn with one level of keys per axis, the last axis in one call: entry (i, j, k)
+depends on the key, i, j and k only. Entries beyond a `Size`'s value are zero. Integer draws use
+float32 uniforms (resolution 2^-23) whatever the run's dtype.
 """
 
 from collections.abc import Callable
@@ -18,7 +20,9 @@ PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
 
 
 def run_key(k: int, seed: int) -> jax.Array:
-    """The key of one run, `fold_in(key(k), seed)`: the same for every point of a sweep, so points share random numbers."""
+    """The key of one run, `fold_in(key(k), seed)`: the same for every point of a sweep, so points
+    share random numbers.
+    """
     return jax.random.fold_in(jax.random.key(k, impl="threefry2x32"), seed)
 
 
@@ -32,7 +36,9 @@ def masked(values: Array, *axes: Size | int) -> Array:
 
 
 def stable(draw: Callable, key: Array, *axes: Size | int) -> Array:
-    """An array of shape (cap_1, ..., cap_m) from draw(key, shape), one key level per axis but the last, zero beyond each value."""
+    """An array of shape (cap_1, ..., cap_m) from draw(key, shape), one key level per axis but the
+    last, zero beyond each value.
+    """
     caps = [axis.cap if isinstance(axis, Size) else axis for axis in axes]
 
     def level(k: Array, depth: int) -> Array:
@@ -65,19 +71,28 @@ def integers(key: Array, n: Int[Array, ""] | int, *axes: Size | int) -> Int[Arra
 
 
 def words(key: Array, rows: int, columns: int) -> UInt[Array, "rows columns"]:
-    """Independent uniform uint32 words, both words of each threefry block: half the price of `jax.random.bits`, and one call for two axes.
+    """Independent uniform uint32 words, both words of each threefry block: half the price of
+    `jax.random.bits`, and one call for two axes.
 
-    Words (i, 2j) and (i, 2j + 1) are block (j, i) of the cipher, so they do not depend on how large the array is.
+    Words (i, 2j) and (i, 2j + 1) are block (j, i) of the cipher, so they do not depend on how large
+    the array is.
     """
     blocks = -(-columns // 2)
-    i, j = (jnp.broadcast_to(x, (rows, blocks)) for x in (jnp.arange(rows)[:, None], jnp.arange(blocks)[None, :]))
+    i, j = (
+        jnp.broadcast_to(x, (rows, blocks))
+        for x in (jnp.arange(rows)[:, None], jnp.arange(blocks)[None, :])
+    )
     counters = jnp.stack([j, i]).astype(jnp.uint32)
-    out = jax.extend.random.threefry_2x32(jax.random.bits(key, (2,), jnp.uint32), counters.reshape(-1))
+    out = jax.extend.random.threefry_2x32(
+        jax.random.bits(key, (2,), jnp.uint32), counters.reshape(-1)
+    )
     return jnp.moveaxis(out.reshape(counters.shape), 0, 2).reshape(rows, -1)[:, :columns]
 
 
 def distinct(key: Array, population: Size | int, count: int) -> Int[Array, " count"]:
-    """`count` distinct integers in [0, n), in random order: the places of the smallest of n uniforms. Needs count <= n."""
+    """`count` distinct integers in [0, n), in random order: the places of the smallest of n
+    uniforms. Needs count <= n.
+    """
     size = Size.wrap(population)
     order = jnp.where(size.mask(), uniform(key, size), jnp.inf)
     return jnp.argsort(order)[:count].astype(jnp.int32)

@@ -1,11 +1,15 @@
-"""What a user is told: InputError, and hints for names that are not known. Imports nothing, so that listing names does not wait for JAX."""
+"""What a user is told: InputError, and hints for names that are not known. Imports nothing, so that
+listing names does not wait for JAX.
+"""
 
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """A user's mistake: says what is wrong, which range is valid and what to do. The command line prints it without a traceback."""
+    """A user's mistake: says what is wrong, which range is valid and what to do. The command line
+    prints it without a traceback.
+    """
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

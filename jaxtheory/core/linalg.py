@@ -10,10 +10,12 @@ from jaxtyping import Array, Float, Int
 
 
 def alone(factorisation: Callable) -> Callable:
-    """A function of matrices [.., m, n] that calls LAPACK, on CPU for one matrix at a time however it is vmapped; the numbers are the same.
+    """A function of matrices [.., m, n] that calls LAPACK, on CPU for one matrix at a time however
+    it is vmapped; the numbers are the same.
 
-    jaxlib hands the matrices of a batched LAPACK call to the thread pool on which the call itself may run, and waits for them: as many
-    such calls at a time as the pool has threads wait for each other for ever. A call on one matrix waits for nobody.
+    jaxlib hands the matrices of a batched LAPACK call to the thread pool on which the call itself
+    may run, and waits for them: as many such calls at a time as the pool has threads wait for each
+    other for ever. A call on one matrix waits for nobody.
     """
     one_by_one = jax.custom_batching.sequential_vmap(factorisation)
 
@@ -49,7 +51,9 @@ def quotient(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Arra
 
 
 def direction_error(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, ""]:
-    """|| a/||a|| - b/||b|| || in the Frobenius norm, in [0, 2]; a zero array has direction zero, which gives 1 against a nonzero one."""
+    """|| a/||a|| - b/||b|| || in the Frobenius norm, in [0, 2]; a zero array has direction zero,
+    which gives 1 against a nonzero one.
+    """
     return jnp.linalg.norm(jnp.ravel(unit(a) - unit(b)))
 
 

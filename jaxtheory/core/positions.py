@@ -12,7 +12,8 @@ def indices(n: int) -> Int[Array, " n"]:
 
 
 def sines(length: Size, dim: Size) -> Float[Array, "N M"]:
-    """p_ik = sin(i k pi / (M + 1)), i = 1..N, k = 1..M: p_i^T p_j = rho 1[i = j] with rho = (M + 1) / 2 for N <= M; zero beyond N and M.
+    """p_ik = sin(i k pi / (M + 1)), i = 1..N, k = 1..M: p_i^T p_j = rho 1[i = j] with rho = (M + 1)
+    / 2 for N <= M; zero beyond N and M.
 
     i k is taken mod 2 (M + 1), so that large arguments lose no digits.
     """

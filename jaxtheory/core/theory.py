@@ -1,4 +1,6 @@
-"""A theory as a record of pure functions: `Theory`, its `Algorithm`s and its `Check`s; `conform` tests a record against the contract."""
+"""A theory as a record of pure functions: `Theory`, its `Algorithm`s and its `Check`s; `conform`
+tests a record against the contract.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -6,7 +8,9 @@ from typing import Any, NamedTuple
 
 from jaxtheory.core.config import Config, InputError, fields
 
-Compared = tuple[Any, ...] | None  # what a check returns: (got, want), or (got, want, standard error); None where it does not apply
+Compared = (
+    tuple[Any, ...] | None
+)  # what a check returns: (got, want), or (got, want, standard error); None where it does not apply
 
 
 def shown(state: Any, problem: Any, config: Any) -> Any:
@@ -24,10 +28,12 @@ class Algorithm(NamedTuple):
 
     init(key, problem, config) -> State
     step(key, t, state, batch, problem, config) -> State, with t counted from 0
-    params(state, problem, config) -> the theory's Params, what loss, metrics and analyses see; by default the state
-    sample(key, problem, config) -> Batch, or None for the theory's own sample; `nothing` where there are no batches
+    params(state, problem, config) -> the theory's Params, what loss, metrics and analyses see; by
+    default the state sample(key, problem, config) -> Batch, or None for the theory's own sample;
+    `nothing` where there are no batches
 
-    A run can start from given parameters when State is Params itself or a NamedTuple with a field `params`.
+    A run can start from given parameters when State is Params itself or a NamedTuple with a field
+    `params`.
     """
 
     init: Callable
@@ -37,7 +43,8 @@ class Algorithm(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A statement that holds at every config: fn(key, config) -> (got, want), or (got, want, standard error); None where it does not apply.
+    """A statement that holds at every config: fn(key, config) -> (got, want), or (got, want,
+    standard error); None where it does not apply.
 
     kind "equal": largest |got - want| <= tolerance times the largest |want| (tolerance <= 1e-11);
     kind "bound": got <= want (1 + tolerance);
@@ -52,7 +59,9 @@ class Check(NamedTuple):
 
 
 class Theory(NamedTuple):
-    """A model, its data law, loss, closed-form gradient, algorithms, predictions and checks. See docs/add-your-theory.md for each slot."""
+    """A model, its data law, loss, closed-form gradient, algorithms, predictions and checks. See
+    docs/add-your-theory.md for each slot.
+    """
 
     name: str
     Config: type
@@ -96,51 +105,89 @@ _CHECK_KINDS = ("equal", "bound", "sample")
 
 
 def _signature_fault(where: str, function: Any, expected: str) -> str | None:
-    """What is wrong with a function's arguments, or None. An underscore may precede a name that is not used."""
+    """What is wrong with a function's arguments, or None. An underscore may precede a name that is
+    not used.
+    """
     if not callable(function):
-        return f"{where} is {type(function).__name__}, expected a function ({expected.replace(' ', ', ')})"
+        return (
+            f"{where} is {type(function).__name__}, expected a function "
+            f"({expected.replace(' ', ', ')})"
+        )
     want = expected.split()
     parameters = inspect.signature(function).parameters.values()
-    got = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    got = [
+        p.name
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
     for position, (g, w) in enumerate(zip(got, want, strict=False), start=1):
         if g.lstrip("_") != w:
             return f"{where}: argument {position} is {g!r}, expected {w!r} in ({', '.join(want)})"
     if len(got) != len(want):
-        return f"{where} takes {len(got)} arguments ({', '.join(got)}), expected {len(want)} ({', '.join(want)})"
+        return (
+            f"{where} takes {len(got)} arguments ({', '.join(got)}), expected {len(want)} "
+            f"({', '.join(want)})"
+        )
     return None
 
 
 def conform(theory: Theory) -> None:
-    """Test a record against the contract. Raises InputError that names each wrong slot and argument, a line each."""
+    """Test a record against the contract. Raises InputError that names each wrong slot and
+    argument, a line each.
+    """
     if not isinstance(theory, Theory):
         raise InputError(f"THEORY is a {type(theory).__name__}, expected a jaxtheory.Theory")
     name = theory.name
-    faults = [_signature_fault(f"{name}.{slot}", getattr(theory, slot), want) for slot, want in _THEORY_SLOTS.items()]
+    faults = [
+        _signature_fault(f"{name}.{slot}", getattr(theory, slot), want)
+        for slot, want in _THEORY_SLOTS.items()
+    ]
     if not (isinstance(theory.Config, type) and issubclass(theory.Config, Config)):
         faults.append(f"{name}.Config: expected a subclass of jaxtheory.Config")
     else:
         table = fields(theory.Config)
         symbols = [field.symbol for field in table.values()]
-        for symbol in sorted({s for s in symbols if symbols.count(s) > 1 or (s in table and table[s].symbol != s)}):
+        for symbol in sorted(
+            {s for s in symbols if symbols.count(s) > 1 or (s in table and table[s].symbol != s)}
+        ):
             faults.append(f"{name}.Config: symbol {symbol!r} is not unique")
-        faults += [f"{name}.Config: field {word!r} is reserved for an axis" for word in ("algorithm", "steps", "seed") if word in table]
+        faults += [
+            f"{name}.Config: field {word!r} is reserved for an axis"
+            for word in ("algorithm", "steps", "seed")
+            if word in table
+        ]
     if not theory.algorithms:
         faults.append(f"{name}.algorithms is empty; the first entry is the default")
     for label, algorithm in theory.algorithms.items():
         if not isinstance(algorithm, Algorithm):
-            faults.append(f"{name}.algorithms[{label!r}] is a {type(algorithm).__name__}, expected a jaxtheory.Algorithm")
+            faults.append(
+                f"{name}.algorithms[{label!r}] is a {type(algorithm).__name__}, expected a "
+                "jaxtheory.Algorithm"
+            )
             continue
         for slot, want in _ALGORITHM_SLOTS.items():
             function = getattr(algorithm, slot)
             if not (slot == "sample" and function is None):
-                faults.append(_signature_fault(f"{name}.algorithms[{label!r}].{slot}", function, want))
+                faults.append(
+                    _signature_fault(f"{name}.algorithms[{label!r}].{slot}", function, want)
+                )
     for check in theory.checks:
         if check.kind not in _CHECK_KINDS:
-            faults.append(f"{name}.checks[{check.name!r}].kind is {check.kind!r}, expected one of {', '.join(_CHECK_KINDS)}")
+            faults.append(
+                f"{name}.checks[{check.name!r}].kind is {check.kind!r}, expected one of "
+                f"{', '.join(_CHECK_KINDS)}"
+            )
         if check.kind == "equal" and check.tolerance > 1e-11:
-            faults.append(f"{name}.checks[{check.name!r}].tolerance is {check.tolerance:g}; exact checks hold to 1e-11")
+            faults.append(
+                f"{name}.checks[{check.name!r}].tolerance is {check.tolerance:g}; exact checks "
+                "hold to 1e-11"
+            )
         faults.append(_signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
-    faults += [f"{name}.examples: {type(e).__name__} is not {name}.Config" for e in theory.examples if type(e) is not theory.Config]
+    faults += [
+        f"{name}.examples: {type(e).__name__} is not {name}.Config"
+        for e in theory.examples
+        if type(e) is not theory.Config
+    ]
     found = [fault for fault in faults if fault]
     if found:
         raise InputError("\n".join(found))

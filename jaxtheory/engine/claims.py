@@ -1,6 +1,8 @@
-"""A paper's claims as data: whose sentence it is, what is measured for it on a sweep's dataset, and the bound that decides.
+"""A paper's claims as data: whose sentence it is, what is measured for it on a sweep's dataset, and
+the bound that decides.
 
-A figure is a sweep with its claims and its drawing. Statements that do not hold as printed stand as `refuted` claims.
+A figure is a sweep with its claims and its drawing. Statements that do not hold as printed stand as
+`refuted` claims.
 """
 
 import math
@@ -21,9 +23,10 @@ ORIGINS = ("printed", "reading", "derived")
 class Claim(NamedTuple):
     """A statement and how it is judged; made by `holds`, `refuted` or `undecided`.
 
-    origin: "printed" (the source says so), "reading" (the source's numbers are lost, ours stand in), "derived" (ours).
-    measure(dataset) -> values with the dimension `seed`; bound: the arguments of `jaxtheory.verdict`, which decide on them.
-    With fewer than `minimum` seeds, or fewer of them left in the values, it is not tested. A verdict whose number is NaN is never as
+    origin: "printed" (the source says so), "reading" (the source's numbers are lost, ours stand
+    in), "derived" (ours). measure(dataset) -> values with the dimension `seed`; bound: the
+    arguments of `jaxtheory.verdict`, which decide on them. With fewer than `minimum` seeds, or
+    fewer of them left in the values, it is not tested. A verdict whose number is NaN is never as
     expected.
     """
 
@@ -38,9 +41,18 @@ class Claim(NamedTuple):
 
 
 def holds(
-    id: str, origin: str, source: str, statement: str, measure: Callable[[xr.Dataset], xr.DataArray], *, minimum: int = 8, **bound: Any
+    id: str,
+    origin: str,
+    source: str,
+    statement: str,
+    measure: Callable[[xr.Dataset], xr.DataArray],
+    *,
+    minimum: int = 8,
+    **bound: Any,
 ) -> Claim:
-    """A claim expected to hold. bound: statistic, where, and at_least, at_most or between (see `jaxtheory.verdict`)."""
+    """A claim expected to hold. bound: statistic, where, and at_least, at_most or between (see
+    `jaxtheory.verdict`).
+    """
     if origin not in ORIGINS:
         raise InputError(f"claim {id}: origin is {origin!r}, choose one of {', '.join(ORIGINS)}")
     return Claim(id, origin, source, statement, "holds", measure, bound, minimum)
@@ -59,8 +71,9 @@ def undecided(*args: Any, **bound: Any) -> Claim:
 class Figure(NamedTuple):
     """A sweep of a theory, the claims it decides, and its drawing.
 
-    sweep: keyword arguments of `jaxtheory.sweep`; quick: what `--quick` changes in them (and `config`, where it replaces it);
-    draw(dataset) -> the matplotlib figure. What it asks is the first line of the docstring of its file.
+    sweep: keyword arguments of `jaxtheory.sweep`; quick: what `--quick` changes in them (and
+    `config`, where it replaces it); draw(dataset) -> the matplotlib figure. What it asks is the
+    first line of the docstring of its file.
     """
 
     name: str
@@ -85,7 +98,9 @@ class Judged(NamedTuple):
         """False for a verdict that contradicts what is expected, or has no number."""
         if self.verdict is None or self.claim.expected == "open":
             return True
-        return self.verdict.holds == (self.claim.expected == "holds") and not math.isnan(self.verdict.measured)
+        return self.verdict.holds == (self.claim.expected == "holds") and not math.isnan(
+            self.verdict.measured
+        )
 
 
 class FigureResult(NamedTuple):
@@ -110,7 +125,11 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
                 found = found._replace(n=n)
         seen = n if found is None else found.n
         few = seen < claim.minimum
-        judged.append(Judged(claim, None, f"not tested (n={seen} < {claim.minimum})") if few else Judged(claim, found, ""))
+        judged.append(
+            Judged(claim, None, f"not tested (n={seen} < {claim.minimum})")
+            if few
+            else Judged(claim, found, "")
+        )
     return judged
 
 
@@ -120,8 +139,19 @@ def arguments(figure: Figure, quick: bool) -> tuple[Config, dict[str, Any]]:
     return options.pop("config", figure.config), options
 
 
-def run_figure(figure: Figure, *, key: int = 0, quick: bool = False, store: str | Path | None = None, progress: Any = None) -> FigureResult:
-    """Run a figure's sweep and judge its claims; drawing is left to the caller (`figure.draw(result.dataset)`)."""
+def run_figure(
+    figure: Figure,
+    *,
+    key: int = 0,
+    quick: bool = False,
+    store: str | Path | None = None,
+    progress: Any = None,
+) -> FigureResult:
+    """Run a figure's sweep and judge its claims; drawing is left to the caller
+    (`figure.draw(result.dataset)`).
+    """
     config, options = arguments(figure, quick)
     dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
-    return FigureResult(figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store))
+    return FigureResult(
+        figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
+    )

@@ -1,4 +1,6 @@
-"""What a step of training costs, counted from its jaxpr, and which config fields a function reads."""
+"""What a step of training costs, counted from its jaxpr, and which config fields a
+function reads.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +17,9 @@ BYTES_PER_SECOND, FLOPS_PER_SECOND = 2e9, 2e10  # of one core of a small machine
 
 
 class Work(NamedTuple):
-    """Of one step: bytes written by all operations, floating-point operations of matrix products, bytes of the largest array."""
+    """Of one step: bytes written by all operations, floating-point operations of matrix products,
+    bytes of the largest array.
+    """
 
     bytes: float
     flops: float
@@ -38,7 +42,11 @@ def work(jaxpr: Any) -> Work:
         ]
         times = eqn.params.get("length", 1) if eqn.primitive.name == "scan" else 1
         for part in map(work, inner):
-            total, flops, largest = total + times * part.bytes, flops + times * part.flops, max(largest, part.largest)
+            total, flops, largest = (
+                total + times * part.bytes,
+                flops + times * part.flops,
+                max(largest, part.largest),
+            )
         if not inner:
             sizes = [
                 math.prod(v.aval.shape) * v.aval.dtype.itemsize
@@ -64,14 +72,25 @@ def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int
         batch = (alg.sample or theory.sample)(key, problem, config)
         return alg.step(key, jnp.int32(0), state, batch, problem, config)
 
-    size = lambda tree: sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in jax.tree.leaves(tree))
+    size = lambda tree: sum(
+        math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in jax.tree.leaves(tree)
+    )
     return work(jax.make_jaxpr(step)(key, state, problem, config).jaxpr), size(problem), size(state)
 
 
 def reads(function: Callable, template: Config, names: Sequence[str], *args: Any) -> set[str]:
-    """Which of the named config leaves the result of function(*args, config) depends on (never too few)."""
-    leaves = {n: getattr(template, n).n if isinstance(getattr(template, n), Size) else getattr(template, n) for n in sorted(names)}
-    jaxpr = jax.make_jaxpr(lambda leaves, *args: function(*args, with_leaves(template, leaves)))(leaves, *args).jaxpr
+    """Which of the named config leaves the result of function(*args, config) depends on (never too
+    few).
+    """
+    leaves = {
+        n: getattr(template, n).n
+        if isinstance(getattr(template, n), Size)
+        else getattr(template, n)
+        for n in sorted(names)
+    }
+    jaxpr = jax.make_jaxpr(lambda leaves, *args: function(*args, with_leaves(template, leaves)))(
+        leaves, *args
+    ).jaxpr
     live = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
     for eqn in reversed(jaxpr.eqns):
         if eqn.effects or not live.isdisjoint(eqn.outvars):

@@ -22,7 +22,9 @@ def in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def assemble(request: Request, parts: Iterable[Part], allocate: Allocate = in_memory) -> xr.Dataset:
-    """One dataset from all parts: dims are the axes, seed, step, then the theory's; NaN where a point has no entry."""
+    """One dataset from all parts: dims are the axes, seed, step, then the theory's; NaN where a
+    point has no entry.
+    """
     grid = (*request.points.shape, len(request.seeds))
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
     for part in parts:
@@ -34,15 +36,27 @@ def assemble(request: Request, parts: Iterable[Part], allocate: Allocate = in_me
     for name, array in whole.items():
         title, dims = described(request, name, array.ndim - 1)
         variables[title] = (dims, array.reshape(grid + array.shape[1:]))
-    lengths = {dim: n for dims, array in variables.values() for dim, n in zip(dims, array.shape, strict=True)}
-    attrs: dict[str, Any] = {"theory": request.theory.name, "algorithm": request.points.point(0).algorithm, "matmul_precision": "highest"}
+    lengths = {
+        dim: n
+        for dims, array in variables.values()
+        for dim, n in zip(dims, array.shape, strict=True)
+    }
+    attrs: dict[str, Any] = {
+        "theory": request.theory.name,
+        "algorithm": request.points.point(0).algorithm,
+        "matmul_precision": "highest",
+    }
     if isinstance(request.key, int):
         attrs["key"] = request.key
     return xr.Dataset(variables, coordinates(request, lengths), attrs)
 
 
-def room_for(name: str, have: np.ndarray | None, values: np.ndarray, entries: int, allocate: Allocate) -> np.ndarray:
-    """An array of all entries that holds what `have` holds and has room for values [entry, ...]; NaN, or NEVER, where nothing is yet."""
+def room_for(
+    name: str, have: np.ndarray | None, values: np.ndarray, entries: int, allocate: Allocate
+) -> np.ndarray:
+    """An array of all entries that holds what `have` holds and has room for values [entry, ...];
+    NaN, or NEVER, where nothing is yet.
+    """
     extent = values.shape[1:] if have is None else tuple(map(max, have.shape[1:], values.shape[1:]))
     if have is not None and extent == have.shape[1:]:
         return have
@@ -61,35 +75,63 @@ def described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, .
     count = ndim - len(stepped)
     inner = request.theory.dims.get(metric, tuple(f"{metric}_{i}" for i in range(count)))[:count]
     if len(inner) < count:
-        raise InputError(f"{request.theory.name}.dims[{metric!r}] names {len(inner)} dimensions of an array with {count}")
+        raise InputError(
+            f"{request.theory.name}.dims[{metric!r}] names {len(inner)} dimensions of an array "
+            f"with {count}"
+        )
     title = f"predicted_{metric}" + (f"_{label}" if label else "") if kind == "predicted" else word
     return title, (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
 
 
 def coordinates(request: Request, lengths: dict[str, int]) -> dict[str, Any]:
-    """Labels of every dimension: axes, zipped fields, seeds, steps, and the theory's where they mean the same for every point."""
-    coords: dict[str, Any] = {"seed": request.seeds.astype(np.int64), "step": request.schedule.records.astype(np.int64)}
+    """Labels of every dimension: axes, zipped fields, seeds, steps, and the theory's where they
+    mean the same for every point.
+    """
+    coords: dict[str, Any] = {
+        "seed": request.seeds.astype(np.int64),
+        "step": request.schedule.records.astype(np.int64),
+    }
     for axis in request.axes:
         coords[axis.name] = list(axis.labels)
-        coords.update({word: (axis.name, list(values)) for word, values in axis.values.items() if word != axis.name})
+        coords.update(
+            {
+                word: (axis.name, list(values))
+                for word, values in axis.values.items()
+                if word != axis.name
+            }
+        )
     labels: dict[str, list[list]] = {}
     for i in examples(request):
         for dim, names in request.theory.coords(request.points.point(i).config).items():
             if list(names) not in labels.setdefault(dim, []):
                 labels[dim].append(list(names))
-    for dim, several in labels.items():  # labels of the longest, where every point's are the first of them
+    for (
+        dim,
+        several,
+    ) in labels.items():  # labels of the longest, where every point's are the first of them
         longest = max(several, key=len)
-        if len(longest) == lengths.get(dim) and all(names == longest[: len(names)] for names in several):
+        if len(longest) == lengths.get(dim) and all(
+            names == longest[: len(names)] for names in several
+        ):
             coords.setdefault(dim, longest)
     return coords
 
 
 def examples(request: Request) -> list[int]:
-    """Points in which every value of every axis stands once, and every combination of sizes and static values."""
+    """Points in which every value of every axis stands once, and every combination of sizes and
+    static values.
+    """
     points, table = request.points, fields(type(request.config))
-    shaping = [any(w not in table or table[w].kind in ("size", "static") for w in axis.values) for axis in request.axes]
-    some = np.ix_(*(range(n) if whole else [0] for n, whole in zip(points.shape, shaping, strict=True)))
-    chosen = set(np.ravel(np.ravel_multi_index(some, points.shape)).tolist()) if points.axes else {0}
+    shaping = [
+        any(w not in table or table[w].kind in ("size", "static") for w in axis.values)
+        for axis in request.axes
+    ]
+    some = np.ix_(
+        *(range(n) if whole else [0] for n, whole in zip(points.shape, shaping, strict=True))
+    )
+    chosen = (
+        set(np.ravel(np.ravel_multi_index(some, points.shape)).tolist()) if points.axes else {0}
+    )
     for k, n in enumerate(points.shape):
         stride = math.prod(points.shape[k + 1 :])
         chosen |= {i * stride for i in range(n)}

@@ -1,4 +1,6 @@
-"""Computing chunks: one of them as a pure function, and all of them on the devices of this machine."""
+"""Computing chunks: one of them as a pure function, and all of them on the devices of
+this machine.
+"""
 
 import contextlib
 import os
@@ -17,7 +19,8 @@ from jaxtheory.engine.request import Request, backend, flag, numerics
 
 CHUNK_SECONDS = 30.0  # what is lost at most by an interruption
 
-# JAX's settings of the calling thread that its workers take over; those that change numbers are the request's
+# JAX's settings of the calling thread that its workers take over; those that change numbers are the
+# request's
 FLAGS: dict[str, Callable] = {
     "jax_log_compiles": jax.log_compiles,
     "jax_numpy_dtype_promotion": jax.numpy_dtype_promotion,
@@ -25,7 +28,9 @@ FLAGS: dict[str, Callable] = {
 }
 
 Tell = Callable[[Chunk, int], None]
-Execute = Callable[[Callable[[Chunk, Tell], Part], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Part]]]
+Execute = Callable[
+    [Callable[[Chunk, Tell], Part], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Part]]
+]
 
 
 class GivenUpError(Exception):
@@ -37,7 +42,9 @@ def silent(chunk: Chunk, step: int) -> None:
 
 
 def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
-    """The part of a chunk: the same in this process or in another, computed once or twice. tell(chunk, step) follows the records."""
+    """The part of a chunk: the same in this process or in another, computed once or twice.
+    tell(chunk, step) follows the records.
+    """
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
         outcome = train_chunk(request, chunk, inputs, lambda step: tell(chunk, step))
@@ -45,7 +52,9 @@ def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
 
 
 def workers() -> int:
-    """How many chunks are computed side by side: JAXTHEORY_DEVICES, else the accelerators, else the cores of the CPU."""
+    """How many chunks are computed side by side: JAXTHEORY_DEVICES, else the accelerators, else the
+    cores of the CPU.
+    """
     wanted = os.environ.get("JAXTHEORY_DEVICES", "")
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
@@ -54,11 +63,14 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def here(run: Callable[[Chunk, Tell], Part], chunks: Iterable[Chunk], tell: Tell = silent) -> Iterator[tuple[Chunk, Part]]:
+def here(
+    run: Callable[[Chunk, Tell], Part], chunks: Iterable[Chunk], tell: Tell = silent
+) -> Iterator[tuple[Chunk, Part]]:
     """Compute chunks on this machine and yield (chunk, part) as they are finished.
 
-    One thread per worker. On CPU all threads use one device, hence one compilation, and the processor's cores side by side; accelerators
-    get a thread each. The first chunk of a bucket is one slot; the others take as many slots as its measured time allows in 30 s.
+    One thread per worker. On CPU all threads use one device, hence one compilation, and the
+    processor's cores side by side; accelerators get a thread each. The first chunk of a bucket is
+    one slot; the others take as many slots as its measured time allows in 30 s.
     """
     count = workers()
     devices = jax.local_devices() if backend() != "cpu" else [None]
@@ -92,8 +104,16 @@ def here(run: Callable[[Chunk, Tell], Part], chunks: Iterable[Chunk], tell: Tell
         """The next chunk, of a length that the measured time allows; what is left of it waits."""
         chunk = waiting.pop()
         known = seconds.get(chunk.bucket.number)
-        left = sum(c.last - c.first for c in waiting if c.bucket.number == chunk.bucket.number) + chunk.last - chunk.first
-        most = 1 if known is None else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-left // count)))
+        left = (
+            sum(c.last - c.first for c in waiting if c.bucket.number == chunk.bucket.number)
+            + chunk.last
+            - chunk.first
+        )
+        most = (
+            1
+            if known is None
+            else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-left // count)))
+        )
         if chunk.first + most < chunk.last:
             waiting.append(chunk._replace(first=chunk.first + most))
             chunk = chunk._replace(last=chunk.first + most)

@@ -1,6 +1,8 @@
-"""The figures that ship with jaxtheory: `sweeps/<theory>/<figure>.py`, each with one FIGURE whose name is the file's.
+"""The figures that ship with jaxtheory: `sweeps/<theory>/<figure>.py`, each with one FIGURE whose
+name is the file's.
 
-Names and questions are read from the files without running them; a figure is imported when it is asked for.
+Names and questions are read from the files without running them; a figure is imported when it is
+asked for.
 """
 
 import ast
@@ -15,11 +17,14 @@ from jaxtheory.core.errors import InputError, suggest
 if TYPE_CHECKING:
     from jaxtheory.engine.claims import Figure
 
-PACKAGE = "jaxtheory._sweeps"  # its name wherever it lies: in the wheel, or beside the package in a checkout
+# its name wherever it lies: in the wheel, or beside the package in a checkout
+PACKAGE = "jaxtheory._sweeps"
 
 
 class Entry(NamedTuple):
-    """A figure's place: its name, its theory's, and what it asks (the first line of the file's docstring)."""
+    """A figure's place: its name, its theory's, and what it asks (the first line of the file's
+    docstring).
+    """
 
     name: str
     theory: str
@@ -53,7 +58,9 @@ def get(name: str) -> "Figure":
         raise InputError(f"unknown figure {name!r}; {suggest(name, known)}")
     if PACKAGE not in sys.modules:
         place = folder()
-        spec = importlib.util.spec_from_file_location(PACKAGE, place / "__init__.py", submodule_search_locations=[str(place)])
+        spec = importlib.util.spec_from_file_location(
+            PACKAGE, place / "__init__.py", submodule_search_locations=[str(place)]
+        )
         if spec is None or spec.loader is None:
             raise InputError(f"{place}: the figures cannot be read")
         package = importlib.util.module_from_spec(spec)

@@ -1,8 +1,11 @@
-"""What a result is a result of: the request as plain data, with a digest of the code that computes it.
+"""What a result is a result of: the request as plain data, with a digest of the code that computes
+it.
 
-The digest follows what a function is made of: its instructions and constants, what it closes over, and every function, class or value it
-names in its module, down to the libraries (whose versions are kept beside it). Comments, docstrings and names of variables do not
-count. It reads objects as they are in memory, so that theories in a room, in a file with its helpers, or typed into a notebook are alike.
+The digest follows what a function is made of: its instructions and constants, what it closes over,
+and every function, class or value it names in its module, down to the libraries (whose versions are
+kept beside it). Comments, docstrings and names of variables do not count. It reads objects as they
+are in memory, so that theories in a room, in a file with its helpers, or typed into a notebook are
+alike.
 """
 
 import dataclasses
@@ -36,7 +39,16 @@ LIBRARIES = {
     "xarray",
     "matplotlib",
 } | sys.stdlib_module_names
-THEORY_SLOTS = ("problem", "metrics", "baselines", "analyses", "predict", "dims", "coords", "Config")
+THEORY_SLOTS = (
+    "problem",
+    "metrics",
+    "baselines",
+    "analyses",
+    "predict",
+    "dims",
+    "coords",
+    "Config",
+)
 ENGINE = (layout, program, lanes, part, draws)  # the modules that compute a chunk
 
 
@@ -45,18 +57,35 @@ def identity(request: Request) -> dict[str, Any]:
     config = {n: getattr(request.config, n) for n in fields(type(request.config))}
     used = dict.fromkeys(request.points.values("algorithm"))
     slots = {name: digest_code(getattr(request.theory, name)) for name in THEORY_SLOTS}
-    slots |= {f"algorithm {name}": digest_code((request.theory.algorithms[name], request.theory.sample)) for name in used}
+    slots |= {
+        f"algorithm {name}": digest_code((request.theory.algorithms[name], request.theory.sample))
+        for name in used
+    }
     return {
         "theory": request.theory.name,
-        "config": {n: {"n": int(v.n), "capacity": v.cap} if isinstance(v, Size) else plain(v) for n, v in config.items()},
-        "axes": [{"name": a.name, "labels": plain(a.labels), "values": plain(a.values)} for a in request.axes],
+        "config": {
+            n: {"n": int(v.n), "capacity": v.cap} if isinstance(v, Size) else plain(v)
+            for n, v in config.items()
+        },
+        "axes": [
+            {"name": a.name, "labels": plain(a.labels), "values": plain(a.values)}
+            for a in request.axes
+        ],
         "seeds": request.seeds.tolist(),
         "steps": request.points.steps,
         "algorithm": request.algorithm,
-        "key": request.key if isinstance(request.key, int) else plain(jax.random.key_data(request.key)),
+        "key": request.key
+        if isinstance(request.key, int)
+        else plain(jax.random.key_data(request.key)),
         "record": plain(request.schedule.records),
-        "metrics": None if request.schedule.which is None else {n: sorted(steps) for n, steps in request.schedule.which.items()},
-        "start": digest_arrays((request.start.params, request.start.state) if isinstance(request.start, Run) else request.start),
+        "metrics": None
+        if request.schedule.which is None
+        else {n: sorted(steps) for n, steps in request.schedule.which.items()},
+        "start": digest_arrays(
+            (request.start.params, request.start.state)
+            if isinstance(request.start, Run)
+            else request.start
+        ),
         "stop": None if request.stop is None else digest_code(request.stop),
         "dtype": request.dtype,
         "matmul_precision": "highest",
@@ -145,13 +174,22 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
         cells = [_content(cell) for cell in thing.__closure__ or ()]
         if library:  # a function made by a library may hold a user's
             return f"library {module} {name}", cells if "<locals>" in name else []
-        more = [thing.__code__, thing.__defaults__, thing.__kwdefaults__, getattr(thing, "__wrapped__", None)]
+        more = [
+            thing.__code__,
+            thing.__defaults__,
+            thing.__kwdefaults__,
+            getattr(thing, "__wrapped__", None),
+        ]
         return "function", [*more, *cells, *_globals(thing)]
     if library and not _wraps(thing):
         return f"library {module} {name}", []
     if isinstance(thing, type):
         bases = list(thing.__mro__[1:-1])
-        own = {k: v for k, v in vars(thing).items() if k not in ("__doc__", "__dict__", "__weakref__", "__module__", "__firstlineno__")}
+        own = {
+            k: v
+            for k, v in vars(thing).items()
+            if k not in ("__doc__", "__dict__", "__weakref__", "__module__", "__firstlineno__")
+        }
         return f"class {name}", [*bases, *(x for pair in own.items() for x in pair)]
     return f"object {type(thing).__qualname__}", list(_contents(thing))
 
@@ -164,7 +202,11 @@ def _has_docstring(code: types.CodeType) -> bool:
     """Whether the first constant is the docstring."""
     if sys.version_info >= (3, 13):
         return bool(code.co_flags & 0x4000000)
-    return not code.co_name.startswith("<") and bool(code.co_consts) and isinstance(code.co_consts[0], str)
+    return (
+        not code.co_name.startswith("<")
+        and bool(code.co_consts)
+        and isinstance(code.co_consts[0], str)
+    )
 
 
 def _content(cell: Any) -> Any:
@@ -175,8 +217,12 @@ def _content(cell: Any) -> Any:
 
 
 def _wraps(thing: Any) -> bool:
-    """Whether a library's object stands for a user's function: partial, jit, custom derivatives, bound methods."""
-    return isinstance(thing, functools.partial | types.MethodType | staticmethod | classmethod | property) or hasattr(thing, "__wrapped__")
+    """Whether a library's object stands for a user's function: partial, jit, custom derivatives,
+    bound methods.
+    """
+    return isinstance(
+        thing, functools.partial | types.MethodType | staticmethod | classmethod | property
+    ) or hasattr(thing, "__wrapped__")
 
 
 def _contents(thing: Any) -> Iterator[Any]:
@@ -197,12 +243,18 @@ def _contents(thing: Any) -> Iterator[Any]:
             yield type(thing)
         yield getattr(thing, "__wrapped__", None)
         yield {k: v for k, v in getattr(thing, "__dict__", {}).items() if k != "__wrapped__"}
-        slots = [name for base in type(thing).__mro__ for name in np.atleast_1d(getattr(base, "__slots__", ()))]
+        slots = [
+            name
+            for base in type(thing).__mro__
+            for name in np.atleast_1d(getattr(base, "__slots__", ()))
+        ]
         yield {name: getattr(thing, name, None) for name in map(str, slots)}
 
 
 def _globals(function: types.FunctionType) -> Iterator[Any]:
-    """What the names in a function's code stand for: globals of its module, attributes of modules, modules imported within."""
+    """What the names in a function's code stand for: globals of its module, attributes of modules,
+    modules imported within.
+    """
     names = list(dict.fromkeys(_names(function.__code__)))
     scope = function.__globals__
     for name in names:

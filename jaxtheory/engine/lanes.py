@@ -1,4 +1,6 @@
-"""Training one chunk of lanes: blocks of steps between records, metrics at records, baselines, predictions and analyses."""
+"""Training one chunk of lanes: blocks of steps between records, metrics at records, baselines,
+predictions and analyses.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +17,9 @@ from jaxtheory.engine.request import Request, Schedule
 
 
 class Run(NamedTuple):
-    """One run. `metrics[name]` has the leading axis `steps`; NaN after the run stopped or diverged. Arrays are NumPy."""
+    """One run. `metrics[name]` has the leading axis `steps`; NaN after the run stopped or diverged.
+    Arrays are NumPy.
+    """
 
     config: Config
     steps: np.ndarray
@@ -28,7 +32,9 @@ class Run(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a chunk of lanes gave: arrays of leading axes [slot, row, run, value] (metrics and predictions: then record)."""
+    """What a chunk of lanes gave: arrays of leading axes [slot, row, run, value] (metrics and
+    predictions: then record).
+    """
 
     metrics: dict[str, np.ndarray]
     analyses: dict[str, np.ndarray]
@@ -46,25 +52,42 @@ class Seen:
         self.values: dict[str, np.ndarray] = {}
 
     def put(self, record: int, values: dict[str, np.ndarray]) -> None:
-        """Keep the values [slot, row, run, value, ...] of one record; a metric is NaN at the records where it was not looked at."""
+        """Keep the values [slot, row, run, value, ...] of one record; a metric is NaN at the
+        records where it was not looked at.
+        """
         for name, value in values.items():
             if name not in self.values:
                 missing = self.schedule.which is not None
-                dtype = np.result_type(value.dtype, np.float32) if missing or value.dtype.kind != "f" else value.dtype
-                self.values[name] = np.full((*value.shape[:4], len(self.schedule.records), *value.shape[4:]), np.nan, dtype)
+                dtype = (
+                    np.result_type(value.dtype, np.float32)
+                    if missing or value.dtype.kind != "f"
+                    else value.dtype
+                )
+                self.values[name] = np.full(
+                    (*value.shape[:4], len(self.schedule.records), *value.shape[4:]), np.nan, dtype
+                )
             self.values[name][:, :, :, :, record] = value
 
 
-def train_chunk(request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[int], None], curves: bool = True) -> Outcome:
-    """Train the lanes of a chunk, look at them at the recorded steps, and at the end; tell(step) is called after each record."""
+def train_chunk(
+    request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[int], None], curves: bool = True
+) -> Outcome:
+    """Train the lanes of a chunk, look at them at the recorded steps, and at the end; tell(step) is
+    called after each record.
+    """
     bucket, used, records = chunk.bucket, inputs.used, request.schedule.records
-    program = Program(request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout)
+    program = Program(
+        request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout
+    )
     row = PerRow(*draw(request, program, inputs))
     run = PerRun(inputs.own, inputs.values, inputs.limit)
     state = program.begin(row, run, used)
     if request.start is not None:
         state = start_from(request.start, state, inputs.place, len(request.seeds), bucket.algorithm)
-    if any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(state)) and request.dtype == "float32":
+    if (
+        any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(state))
+        and request.dtype == "float32"
+    ):
         raise InputError("start holds float64 arrays, but the run is float32; pass dtype='float64'")
     trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
     fixed = {n: np.asarray(v) for n, v in program.baselines(row, run, used).items()}
@@ -78,7 +101,9 @@ def train_chunk(request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[i
         t = end
         diverged = np.asarray(trained.diverged_at)
         late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
-        values = jax.device_get(program.look("metrics", row, run, trained.state, used, request.schedule.metrics_at(t)))
+        values = jax.device_get(
+            program.look("metrics", row, run, trained.state, used, request.schedule.metrics_at(t))
+        )
         values = {n: blank(with_baselines(v, fixed.get(n)), late) for n, v in values.items()}
         seen.put(k, values)
         if request.stop is not None:
@@ -90,13 +115,21 @@ def train_chunk(request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[i
         trained = program.train(row, run._replace(limit=limit), trained, used, t, int(limit.max()))
     diverged = np.asarray(trained.diverged_at)
     analyses = jax.device_get(program.look("analyses", row, run, trained.state, used))
-    analyses = {n: blank(with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()}
-    predictions = jax.device_get(program.predict(row, run, used, tuple(records.tolist()))) if curves else {}
+    analyses = {
+        n: blank(with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
+    }
+    predictions = (
+        jax.device_get(program.predict(row, run, used, tuple(records.tolist()))) if curves else {}
+    )
     return Outcome(seen.values, analyses, predictions, diverged, trained.state, row.problem)
 
 
-def draw(request: Request, program: Program, inputs: Lanes) -> tuple[Any, dict[str, np.ndarray], Any]:
-    """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is drawn once."""
+def draw(
+    request: Request, program: Program, inputs: Lanes
+) -> tuple[Any, dict[str, np.ndarray], Any]:
+    """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is
+    drawn once.
+    """
     layout = program.layout
     count = layout.slots * layout.rows
     seeds, shared = inputs.distinct
@@ -105,7 +138,9 @@ def draw(request: Request, program: Program, inputs: Lanes) -> tuple[Any, dict[s
     place = inputs.problem.reshape(-1)
     if not np.array_equal(place, np.arange(count)):
         drawn = jax.tree.map(lambda x: x[place], drawn)
-    fold = lambda tree: jax.tree.map(lambda x: jnp.reshape(x, (layout.slots, layout.rows, *x.shape[1:])), tree)
+    fold = lambda tree: jax.tree.map(
+        lambda x: jnp.reshape(x, (layout.slots, layout.rows, *x.shape[1:])), tree
+    )
     return fold(run_keys(request, inputs.seed.reshape(-1))), inputs.shared, fold(drawn)
 
 
@@ -125,26 +160,40 @@ def same(a: Any, b: Any) -> bool:
 
 
 def embed(start: Any, state: Any) -> Any:
-    """start's leaves [row..., entries] laid into state's leaves [row..., entries up to capacity], zero beyond."""
+    """start's leaves [row..., entries] laid into state's leaves [row..., entries up to capacity],
+    zero beyond.
+    """
 
     def lay(value: Any, like: Any) -> Any:
         value = jnp.asarray(value)
-        if value.ndim != like.ndim or any(v > c for v, c in zip(value.shape, like.shape, strict=True)):
-            raise InputError(f"start: an array of shape {value.shape} does not fit the run's {like.shape}")
-        return jnp.pad(value, [(0, c - v) for v, c in zip(value.shape, like.shape, strict=True)]).astype(like.dtype)
+        if value.ndim != like.ndim or any(
+            v > c for v, c in zip(value.shape, like.shape, strict=True)
+        ):
+            raise InputError(
+                f"start: an array of shape {value.shape} does not fit the run's {like.shape}"
+            )
+        return jnp.pad(
+            value, [(0, c - v) for v, c in zip(value.shape, like.shape, strict=True)]
+        ).astype(like.dtype)
 
     return jax.tree.map(lay, start, state)
 
 
 def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: str) -> Any:
-    """The initial state replaced by `start`: a Run (its state where the structures agree, else its parameters) or a pytree of parameters.
+    """The initial state replaced by `start`: a Run (its state where the structures agree, else its
+    parameters) or a pytree of parameters.
 
-    What is given has the structure of the state or of its field `params`. A pytree of parameters has the leading axis seed, a Run does
-    not. `places` [slot, row] are places on that axis.
+    What is given has the structure of the state or of its field `params`. A pytree of parameters
+    has the leading axis seed, a Run does not. `places` [slot, row] are places on that axis.
     """
     if isinstance(start, Run):
-        whole = same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [x.ndim - 3 for x in jax.tree.leaves(state)]
-        given = jax.tree.map(lambda x: np.broadcast_to(x, (n_seeds, *np.shape(x))), start.state if whole else start.params)
+        whole = same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [
+            x.ndim - 3 for x in jax.tree.leaves(state)
+        ]
+        given = jax.tree.map(
+            lambda x: np.broadcast_to(x, (n_seeds, *np.shape(x))),
+            start.state if whole else start.params,
+        )
     else:
         given = start
     if any(np.ndim(x) == 0 or np.shape(x)[0] != n_seeds for x in jax.tree.leaves(given)):
@@ -153,10 +202,13 @@ def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: s
     target = state if direct else getattr(state, "params", None)
     if target is None or not same(target, given):
         raise InputError(
-            f"start: algorithm {name!r} trains {type(target if target is not None else state).__name__}, got {type(given).__name__}"
+            f"start: algorithm {name!r} trains "
+            f"{type(target if target is not None else state).__name__}, got {type(given).__name__}"
         )
     runs = jax.tree.leaves(state)[0].shape[2]
-    lanes = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[places][:, :, None], runs, axis=2), given)
+    lanes = jax.tree.map(
+        lambda x: jnp.repeat(jnp.asarray(x)[places][:, :, None], runs, axis=2), given
+    )
     laid = embed(lanes, target)
     return laid if direct else state._replace(params=laid)
 
@@ -165,7 +217,9 @@ def with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
     """Entries that training does not change, appended along the last axis."""
     if fixed is None:
         return value
-    return np.concatenate([value, np.broadcast_to(fixed, (*value.shape[:-1], fixed.shape[-1]))], axis=-1)
+    return np.concatenate(
+        [value, np.broadcast_to(fixed, (*value.shape[:-1], fixed.shape[-1]))], axis=-1
+    )
 
 
 def blank(value: np.ndarray, lanes: np.ndarray) -> np.ndarray:

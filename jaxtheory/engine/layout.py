@@ -1,9 +1,12 @@
-"""Which points share what: points -> buckets -> problems, runs and values; and the lanes of a chunk, by index arithmetic.
+"""Which points share what: points -> buckets -> problems, runs and values; and the lanes of a
+chunk, by index arithmetic.
 
-Points with equal static fields and one capacity per size form a *bucket*: one compilation of the training loop. In a bucket the fields
-that `problem`, `sample` or `baselines` read, with the seed, name a *problem*; the *runs* that share it draw it once, and its batches; each
-run is looked at with several *values* of the evaluation fields. What is compiled trains *rows*: a problem with up to so many of its runs.
-Rows lie side by side; *slots* of rows follow each other. A *chunk* is a range of slots.
+Points with equal static fields and one capacity per size form a *bucket*: one compilation of the
+training loop. In a bucket the fields that `problem`, `sample` or `baselines` read, with the seed,
+name a *problem*; the *runs* that share it draw it once, and its batches; each run is looked at with
+several *values* of the evaluation fields. What is compiled trains *rows*: a problem with up to so
+many of its runs. Rows lie side by side; *slots* of rows follow each other. A *chunk* is a range of
+slots.
 """
 
 import math
@@ -21,9 +24,11 @@ from jaxtheory.engine.request import Request
 
 
 class Layout(NamedTuple):
-    """Shape of a compiled program: slots in sequence, rows side by side, runs per row, values per run.
+    """Shape of a compiled program: slots in sequence, rows side by side, runs per row, values per
+    run.
 
-    `width` runs are vmapped at once (the rest by lax.map); `common` says that all runs of a row share their evaluation values.
+    `width` runs are vmapped at once (the rest by lax.map); `common` says that all runs of a row
+    share their evaluation values.
     """
 
     slots: int = 1
@@ -35,10 +40,12 @@ class Layout(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The points of a bucket in the order problem, run, value. Level by level the place where each entry's children start, and the end.
+    """The points of a bucket in the order problem, run, value. Level by level the place where each
+    entry's children start, and the end.
 
-    Problem c has the runs run_of[c] : run_of[c + 1], run r the values value_of[r] : value_of[r + 1], value v the points
-    points[point_of[v] : point_of[v + 1]]. Every problem stands for one row, or several, per seed.
+    Problem c has the runs run_of[c] : run_of[c + 1], run r the values value_of[r] : value_of[r +
+    1], value v the points points[point_of[v] : point_of[v + 1]]. Every problem stands for one row,
+    or several, per seed.
     """
 
     points: np.ndarray
@@ -52,7 +59,9 @@ class Members(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """Points that one compilation of the training loop serves. shared, own, values: the fields of problems, of runs, of values."""
+    """Points that one compilation of the training loop serves. shared, own, values: the fields of
+    problems, of runs, of values.
+    """
 
     number: int
     algorithm: str
@@ -70,12 +79,20 @@ class Bucket(NamedTuple):
     @property
     def sizes(self) -> dict[str, int]:
         """The capacity of each size field."""
-        return {n: getattr(self.template, n).cap for n, f in fields(type(self.template)).items() if f.kind == "size"}
+        return {
+            n: getattr(self.template, n).cap
+            for n, f in fields(type(self.template)).items()
+            if f.kind == "size"
+        }
 
     @property
     def static(self) -> dict[str, Any]:
         """The value of each static field."""
-        return {n: getattr(self.template, n) for n, f in fields(type(self.template)).items() if f.kind == "static"}
+        return {
+            n: getattr(self.template, n)
+            for n, f in fields(type(self.template)).items()
+            if f.kind == "static"
+        }
 
     @property
     def problems(self) -> int:
@@ -112,10 +129,12 @@ class Chunk(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """The inputs of a chunk: NumPy arrays with the leading axes [slot, row], then [run], then [value]. `used` counts the filled slots.
+    """The inputs of a chunk: NumPy arrays with the leading axes [slot, row], then [run], then
+    [value]. `used` counts the filled slots.
 
-    limit: steps of each run, 0 for filling. problem: the row's place among the chunk's distinct problems, whose seeds and fields are
-    `distinct`. place: of the row's seed. out: which lane is which point and seed, as (slot, row, run, value), points, places of seeds.
+    limit: steps of each run, 0 for filling. problem: the row's place among the chunk's distinct
+    problems, whose seeds and fields are `distinct`. place: of the row's seed. out: which lane is
+    which point and seed, as (slot, row, run, value), points, places of seeds.
     """
 
     used: int
@@ -135,13 +154,22 @@ def padded_fields(theory: Theory, points: Points, mode: str) -> set[str]:
 
     auto: exact where padding would more than double the work of a step, field by field.
     """
-    lengths = {n: [int(Size.wrap(v).n) for v in points.values(n)] for n, f in fields(theory.Config).items() if f.kind == "size"}
+    lengths = {
+        n: [int(Size.wrap(v).n) for v in points.values(n)]
+        for n, f in fields(theory.Config).items()
+        if f.kind == "size"
+    }
     varying = {n: several for n, several in lengths.items() if len(set(several)) > 1}
     if mode != "auto":
         return set(varying) if mode == "pad" else set()
     padded, first = set(), points.point(0)
     for name, several in varying.items():
-        seconds = {n: step_work(theory, first.algorithm, first.config.replace(**{name: Size(n)}))[0].seconds for n in sorted(set(several))}
+        seconds = {
+            n: step_work(theory, first.algorithm, first.config.replace(**{name: Size(n)}))[
+                0
+            ].seconds
+            for n in sorted(set(several))
+        }
         if len(several) * seconds[max(several)] <= 2 * sum(seconds[n] for n in several):
             padded.add(name)
     return padded
@@ -153,48 +181,87 @@ def in_order(codes: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(first))[inverse]
 
 
-def codes_of(points: Points, words: Sequence[str], at: np.ndarray, same: Callable = lambda value: value) -> np.ndarray:
+def codes_of(
+    points: Points, words: Sequence[str], at: np.ndarray, same: Callable = lambda value: value
+) -> np.ndarray:
     """A number per point that is equal where all the named fields are, in the sense of `same`."""
     total = np.zeros(len(at), np.int64)
     for word in words:
         table: dict[Any, int] = {}
-        codes = np.array([table.setdefault((type(value), value), len(table)) for value in map(same, points.values(word))])
+        codes = np.array(
+            [
+                table.setdefault((type(value), value), len(table))
+                for value in map(same, points.values(word))
+            ]
+        )
         if len(table) > 1:
             total = in_order(total * len(table) + codes[points.codes(word, at)])
     return total
 
 
 def group(request: Request) -> list[Bucket]:
-    """The buckets of a request, without their layouts. With a stop rule values do not share a run, since each stops for itself."""
+    """The buckets of a request, without their layouts. With a stop rule values do not share a run,
+    since each stops for itself.
+    """
     theory, points = request.theory, request.points
     table = fields(theory.Config)
     sizes = [n for n, f in table.items() if f.kind == "size"]
     padded = padded_fields(theory, points, request.buckets)
     cap = {n: max(Size.wrap(v).cap for v in points.values(n)) for n in padded}
     every = np.arange(points.total)
-    static = codes_of(points, ["algorithm", *(n for n, f in table.items() if f.kind == "static")], every)
+    static = codes_of(
+        points, ["algorithm", *(n for n, f in table.items() if f.kind == "static")], every
+    )
     shape = lambda length: (Size.wrap(length).cap, Size.wrap(length).value is not None)
-    kind = in_order(static * points.total + codes_of(points, [n for n in sizes if n not in padded], every, shape))
+    kind = in_order(
+        static * points.total
+        + codes_of(points, [n for n in sizes if n not in padded], every, shape)
+    )
     order = np.argsort(kind, kind="stable")
     buckets: list[Bucket] = []
     for at in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
         point = points.point(int(at[0]))
-        config = point.config.replace(**{n: Size(cap[n], int(getattr(point.config, n).n)) for n in padded})
+        config = point.config.replace(
+            **{n: Size(cap[n], int(getattr(point.config, n).n)) for n in padded}
+        )
         template = canonical(config, request.dtype)
         names = leaf_names(template)
-        values = () if request.stop is not None else tuple(n for n in names if table[n].kind == "evaluation")
-        common = read_by_problem(theory, point.algorithm, template, names) if len(at) > 1 else set(names)
+        values = (
+            ()
+            if request.stop is not None
+            else tuple(n for n in names if table[n].kind == "evaluation")
+        )
+        common = (
+            read_by_problem(theory, point.algorithm, template, names) if len(at) > 1 else set(names)
+        )
         shared = tuple(n for n in names if n in common and n not in values)
         own = tuple(n for n in names if n not in shared and n not in values)
         members = arrange(points, at, shared, own, values)
         steps = points.column("steps", members.first_of_run(np.arange(len(members.value_of) - 1)))
-        bucket = Bucket(len(buckets), point.algorithm, template, shared, own, values, members, steps, len(request.seeds), Layout(), 0.0, 0)
+        bucket = Bucket(
+            len(buckets),
+            point.algorithm,
+            template,
+            shared,
+            own,
+            values,
+            members,
+            steps,
+            len(request.seeds),
+            Layout(),
+            0.0,
+            0,
+        )
         buckets.append(bucket)
     return buckets
 
 
-def read_by_problem(theory: Theory, algorithm: str, template: Config, names: Sequence[str]) -> set[str]:
-    """The fields that `problem`, `sample` or `baselines` read; runs that agree in them share a problem and its batches."""
+def read_by_problem(
+    theory: Theory, algorithm: str, template: Config, names: Sequence[str]
+) -> set[str]:
+    """The fields that `problem`, `sample` or `baselines` read; runs that agree in them share a
+    problem and its batches.
+    """
     key = jax.random.key(0, impl="threefry2x32")
     problem = jax.eval_shape(theory.problem, key, template)
     sample = theory.algorithms[algorithm].sample or theory.sample
@@ -205,8 +272,12 @@ def read_by_problem(theory: Theory, algorithm: str, template: Config, names: Seq
     )
 
 
-def arrange(points: Points, at: np.ndarray, shared: Sequence[str], own: Sequence[str], values: Sequence[str]) -> Members:
-    """The members of a bucket; problems and runs with more steps stand first, else the order is that of the points."""
+def arrange(
+    points: Points, at: np.ndarray, shared: Sequence[str], own: Sequence[str], values: Sequence[str]
+) -> Members:
+    """The members of a bucket; problems and runs with more steps stand first, else the order is
+    that of the points.
+    """
     steps = points.column("steps", at)
     problem = codes_of(points, shared, at)
     run = in_order(problem * len(at) + codes_of(points, [*own, "steps"], at))
@@ -219,7 +290,12 @@ def arrange(points: Points, at: np.ndarray, shared: Sequence[str], own: Sequence
     new_run = new_problem | (np.diff(run, prepend=-1) != 0)
     new_value = new_run | (np.diff(value, prepend=-1) != 0)
     starts = lambda new, within: np.append(np.flatnonzero(new[within]), np.count_nonzero(within))
-    return Members(at[order], starts(new_problem, new_run), starts(new_run, new_value), starts(new_value, np.ones(len(at), bool)))
+    return Members(
+        at[order],
+        starts(new_problem, new_run),
+        starts(new_run, new_value),
+        starts(new_value, np.ones(len(at), bool)),
+    )
 
 
 def share_values(request: Request, bucket: Bucket) -> bool:
@@ -228,19 +304,25 @@ def share_values(request: Request, bucket: Bucket) -> bool:
     counts = np.diff(members.value_of)
     if counts.min() < counts.max():
         return False
-    codes = codes_of(request.points, bucket.values, members.points[members.point_of[:-1]]).reshape(len(counts), -1)
+    codes = codes_of(request.points, bucket.values, members.points[members.point_of[:-1]]).reshape(
+        len(counts), -1
+    )
     first = np.repeat(members.run_of[:-1], np.diff(members.run_of))
     return bool(np.all(codes == codes[first]))
 
 
 def lanes(request: Request, chunk: Chunk) -> Lanes:
-    """What a chunk computes. Lanes beyond its rows, runs or values repeat the last one, with no steps to train."""
+    """What a chunk computes. Lanes beyond its rows, runs or values repeat the last one, with no
+    steps to train.
+    """
     bucket, layout, members = chunk.bucket, chunk.bucket.layout, chunk.bucket.members
     dtype, table = np.dtype(request.dtype), fields(type(bucket.template))
     shape = (layout.slots, layout.rows, layout.runs, layout.values)
     used = chunk.last - chunk.first
     real_rows = min(chunk.last * layout.rows, bucket.rows) - chunk.first * layout.rows
-    row = chunk.first * layout.rows + np.minimum(np.arange(layout.slots * layout.rows), real_rows - 1)
+    row = chunk.first * layout.rows + np.minimum(
+        np.arange(layout.slots * layout.rows), real_rows - 1
+    )
     # a problem's rows: for each piece of its runs one row per seed
     begin = np.append(0, np.cumsum(bucket.pieces)) * bucket.seeds
     problem = np.searchsorted(begin, row, side="right") - 1
@@ -255,17 +337,23 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
     value = members.value_of[run][:, :, None] + np.minimum(e, looks - 1)
 
     def column(name: str, at: np.ndarray) -> np.ndarray:
-        numbers = request.points.column(name, at.ravel()).astype(np.int32 if table[name].integer else dtype)
+        numbers = request.points.column(name, at.ravel()).astype(
+            np.int32 if table[name].integer else dtype
+        )
         return numbers.reshape(shape[: at.ndim + 1])
 
     first = members.first_of_run(members.run_of[problem])
     shared = {n: column(n, first) for n in bucket.shared}
-    _, distinct, place_of = np.unique(problem * bucket.seeds + place, return_index=True, return_inverse=True)
+    _, distinct, place_of = np.unique(
+        problem * bucket.seeds + place, return_index=True, return_inverse=True
+    )
     distinct_shared = {n: v.reshape(-1)[distinct] for n, v in shared.items()}
     # the points behind each real value
     flat, behind = value[real], np.nonzero(real)
     n_points = members.point_of[flat + 1] - members.point_of[flat]
-    which = np.repeat(members.point_of[flat] - np.append(0, np.cumsum(n_points)[:-1]), n_points) + np.arange(n_points.sum())
+    which = np.repeat(
+        members.point_of[flat] - np.append(0, np.cumsum(n_points)[:-1]), n_points
+    ) + np.arange(n_points.sum())
     rows, runs, values = (np.repeat(index, n_points) for index in behind)
     return Lanes(
         used,

@@ -1,7 +1,8 @@
 """How a sweep runs, and at what cost: buckets get a layout, and chunks to compute.
 
-The shape of what is compiled depends on the request and the kind of device, not on how many devices there are: as many lanes side by side
-(vmap) as fit a working set of `CACHE` bytes, but at least four rows' worth of chunks where there are that many, so that devices share.
+The shape of what is compiled depends on the request and the kind of device, not on how many devices
+there are: as many lanes side by side (vmap) as fit a working set of `CACHE` bytes, but at least
+four rows' worth of chunks where there are that many, so that devices share.
 """
 
 import math
@@ -17,9 +18,18 @@ from jaxtheory.engine.cost import step_work
 from jaxtheory.engine.execute import CHUNK_SECONDS, workers
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Bucket, Chunk, Layout, group, lanes, share_values
-from jaxtheory.engine.request import Asked, Request, numerics, read, read_schedule, takes_what_is_asked
+from jaxtheory.engine.request import (
+    Asked,
+    Request,
+    numerics,
+    read,
+    read_schedule,
+    takes_what_is_asked,
+)
 
-CACHE = {"cpu": 2 << 20}  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
+CACHE = {
+    "cpu": 2 << 20
+}  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
 ACCELERATOR_CACHE = 1 << 30
 MEMORY = 256 << 20  # bytes of problems and states in one chunk
 RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
@@ -28,7 +38,9 @@ COMPILE_SECONDS = 4.0  # for estimates only
 
 
 class Plan(NamedTuple):
-    """What a sweep will do. `seconds` is a rough estimate unless measured with `compile=True`; `devices` compute chunks side by side."""
+    """What a sweep will do. `seconds` is a rough estimate unless measured with `compile=True`;
+    `devices` compute chunks side by side.
+    """
 
     points: int
     runs: int
@@ -52,7 +64,8 @@ class Plan(NamedTuple):
                 "sizes": ", ".join(f"{n}={v}" for n, v in b.sizes.items()),
                 "problems": b.problems,
                 "runs": b.runs,
-                "layout": f"{b.layout.slots} x {b.layout.rows} rows of {b.layout.runs} runs, {b.layout.values} values",
+                "layout": f"{b.layout.slots} x {b.layout.rows} rows of {b.layout.runs} runs, "
+                f"{b.layout.values} values",
                 "side by side": b.layout.rows * min(b.layout.width, b.layout.runs),
                 "chunks": len(chunks(b)),
                 "memory_bytes": b.memory,
@@ -63,25 +76,46 @@ class Plan(NamedTuple):
 
     @property
     def layouts(self) -> list[dict[str, Any]]:
-        """What of the plan a store keeps and a resumed sweep follows: the layout of each bucket, and what it lays out."""
+        """What of the plan a store keeps and a resumed sweep follows: the layout of each bucket,
+        and what it lays out.
+        """
         return [
-            {"algorithm": b.algorithm, "problems": b.problems, "runs": b.runs, "sizes": b.sizes, "layout": b.layout._asdict()}
+            {
+                "algorithm": b.algorithm,
+                "problems": b.problems,
+                "runs": b.runs,
+                "sizes": b.sizes,
+                "layout": b.layout._asdict(),
+            }
             for b in self.buckets
         ]
 
     def following(self, layouts: list[dict[str, Any]]) -> "Plan":
-        """The same plan with stored layouts. Raises InputError where they are not of these buckets."""
+        """The same plan with stored layouts. Raises InputError where they are not of
+        these buckets.
+        """
         mine = [{**entry, "layout": None} for entry in self.layouts]
         if mine != [{**entry, "layout": None} for entry in layouts]:
-            raise InputError("the store was planned differently (by another version of jaxtheory?); choose another store directory")
-        buckets = tuple(b._replace(layout=Layout(**entry["layout"])) for b, entry in zip(self.buckets, layouts, strict=True))
-        return self._replace(buckets=buckets, chunks=tuple(chunk for b in buckets for chunk in chunks(b)))
+            raise InputError(
+                "the store was planned differently (by another version of jaxtheory?); choose "
+                "another store directory"
+            )
+        buckets = tuple(
+            b._replace(layout=Layout(**entry["layout"]))
+            for b, entry in zip(self.buckets, layouts, strict=True)
+        )
+        return self._replace(
+            buckets=buckets, chunks=tuple(chunk for b in buckets for chunk in chunks(b))
+        )
 
 
 def chunks(bucket: Bucket) -> list[Chunk]:
     """A bucket's chunks: as many slots at a time as its program holds."""
     step = bucket.layout.slots
-    return [Chunk(bucket, first, min(first + step, bucket.slots)) for first in range(0, bucket.slots, step)]
+    return [
+        Chunk(bucket, first, min(first + step, bucket.slots))
+        for first in range(0, bucket.slots, step)
+    ]
 
 
 def power_of_two(n: float, up: bool) -> int:
@@ -94,20 +128,29 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     """Choose how many lanes go side by side, and how many follow each other in a chunk."""
     work, problem_bytes, state_bytes = step_work(request.theory, bucket.algorithm, bucket.template)
     budget = CACHE.get(jax.default_backend(), ACCELERATOR_CACHE)
-    width = int(np.clip(budget // max(4 * work.largest, 1), 1, 64 if jax.default_backend() == "cpu" else 4096))
+    width = int(
+        np.clip(
+            budget // max(4 * work.largest, 1), 1, 64 if jax.default_backend() == "cpu" else 4096
+        )
+    )
     values = int(np.diff(bucket.members.value_of).max())
     most = int(np.diff(bucket.members.run_of).max())
     problems = bucket.problems
-    # a row is what cannot be cut: not too many runs, nor too long by an estimate; and two of them at least, for two workers
+    # a row is what cannot be cut: not too many runs, nor too long by an estimate; and two of them
+    # at least, for two workers
     steps = int(bucket.steps.max())
-    fit = min(RUNS, MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9))
+    fit = min(
+        RUNS, MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9)
+    )
     pieces = max(1 if most == 1 or problems > 1 else 2, math.ceil(most / max(fit, 1)))
     runs = math.ceil(most / pieces)
     bucket = bucket._replace(layout=Layout(runs=runs))
     rows = min(max(width // runs, 1), power_of_two(math.ceil(bucket.rows / SHARES), up=True))
     row_bytes = problem_bytes + runs * state_bytes
     waiting = math.ceil(bucket.rows / rows / SHARES)
-    slots = min(64, power_of_two(waiting, up=True), power_of_two(MEMORY / (rows * row_bytes + 1), up=False))
+    slots = min(
+        64, power_of_two(waiting, up=True), power_of_two(MEMORY / (rows * row_bytes + 1), up=False)
+    )
     layout = Layout(slots, rows, runs, values, min(width, runs), share_values(request, bucket))
     memory = slots * rows * row_bytes + rows * min(width, runs) * 4 * work.largest
     seconds = work.seconds * float(bucket.steps.sum()) * bucket.seeds / workers()
@@ -115,10 +158,14 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
 
 
 @takes_what_is_asked
-def plan(theory: Any, config: Any, *, compile: bool = False, store: Any = None, **asked: Unpack[Asked]) -> Plan:
-    """What `sweep` of the same arguments would do: points, runs, problems, buckets, compilations, memory and a rough time.
+def plan(
+    theory: Any, config: Any, *, compile: bool = False, store: Any = None, **asked: Unpack[Asked]
+) -> Plan:
+    """What `sweep` of the same arguments would do: points, runs, problems, buckets, compilations,
+    memory and a rough time.
 
-    With `compile=True` the training loop of each bucket is compiled and timed on its first slot. Raises InputError as sweep does.
+    With `compile=True` the training loop of each bucket is compiled and timed on its first slot.
+    Raises InputError as sweep does.
     """
     request = read(theory, config, **asked)
     made = make(request)
@@ -150,14 +197,22 @@ def make(request: Request) -> Plan:
 
 
 def measure(request: Request, bucket: Bucket) -> Bucket:
-    """The bucket with its seconds measured: compiling once, and the steps of every slot; memory stays an estimate."""
+    """The bucket with its seconds measured: compiling once, and the steps of every slot; memory
+    stays an estimate.
+    """
     chunk = Chunk(bucket, 0, 1)
     with numerics(request.dtype, request.partitionable):
         inputs, times = lanes(request, chunk), []
         for steps in (1, 1, 6):  # the first call compiles
             short = request._replace(schedule=read_schedule([steps], [steps]), stop=None)
             begun = time.perf_counter()
-            train_chunk(short, chunk, inputs._replace(limit=np.minimum(inputs.limit, steps)), lambda _: None, curves=False)
+            train_chunk(
+                short,
+                chunk,
+                inputs._replace(limit=np.minimum(inputs.limit, steps)),
+                lambda _: None,
+                curves=False,
+            )
             times.append(time.perf_counter() - begun)
     per_step = max(times[2] - times[1], 1e-6) / 5
     each = times[1] + per_step * int(bucket.steps.max())

@@ -1,4 +1,6 @@
-"""Drawing for figures: one style, means with bands over seeds, theory as dashed lines, and the number of excluded runs always shown."""
+"""Drawing for figures: one style, means with bands over seeds, theory as dashed lines, and the
+number of excluded runs always shown.
+"""
 
 from typing import Any
 
@@ -15,7 +17,15 @@ from jaxtheory.engine.statistics import slope as slope
 
 Drawing = Figure  # what `draw` of a figure returns
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito: safe for colour-blind readers
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)  # Okabe and Ito: safe for colour-blind readers
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 STYLE: Any = {
     "font.size": 9,
@@ -32,7 +42,9 @@ STYLE: Any = {
 }
 
 
-def panels(columns: int = 1, rows: int = 1, *, title: str = "", width: float = 3.6, height: float = 2.8) -> tuple[Figure, np.ndarray]:
+def panels(
+    columns: int = 1, rows: int = 1, *, title: str = "", width: float = 3.6, height: float = 2.8
+) -> tuple[Figure, np.ndarray]:
     """A figure with a row-major array of axes [rows, columns] in the common style."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
@@ -43,9 +55,17 @@ def panels(columns: int = 1, rows: int = 1, *, title: str = "", width: float = 3
 
 
 def series(
-    ax: Axes, values: xr.DataArray, x: str, label: str = "", *, colour: int = 0, seeds: bool = False, markers: bool | None = None
+    ax: Axes,
+    values: xr.DataArray,
+    x: str,
+    label: str = "",
+    *,
+    colour: int = 0,
+    seeds: bool = False,
+    markers: bool | None = None,
 ) -> None:
-    """Mean over `seed` against the dimension x, with a band of two standard errors (seeds=True: a thin line per seed instead).
+    """Mean over `seed` against the dimension x, with a band of two standard errors (seeds=True: a
+    thin line per seed instead).
 
     Runs that are NaN throughout are left out; the legend then says how many.
     """
@@ -65,7 +85,9 @@ def series(
     ax.plot(at, found.mean.transpose(x).values, label=text or None, **style)
     if seeds:
         for seed in range(values.sizes["seed"]):
-            ax.plot(at, values.isel(seed=seed).values, color=style["color"], alpha=0.25, linewidth=0.6)
+            ax.plot(
+                at, values.isel(seed=seed).values, color=style["color"], alpha=0.25, linewidth=0.6
+            )
     elif values.sizes["seed"] > 1:
         low, high = found.mean - 2 * found.error, found.mean + 2 * found.error
         ax.fill_between(at, low.values, high.values, color=style["color"], alpha=0.2, linewidth=0)
@@ -77,14 +99,32 @@ def theory(ax: Axes, x: Any, y: Any, label: str, *, colour: int | None = None) -
     if np.ndim(y) == 0:
         ax.axhline(float(y), linestyle="--", color=shade, linewidth=1.2, label=label)
     else:
-        ax.plot(np.asarray(x), np.asarray(y), linestyle="--", color=shade, linewidth=1.2, label=label)
+        ax.plot(
+            np.asarray(x), np.asarray(y), linestyle="--", color=shade, linewidth=1.2, label=label
+        )
 
 
-def heat(ax: Axes, values: xr.DataArray, x: str, y: str, *, label: str = "", digits: int = 2, span: Any = (None, None)) -> None:
-    """A phase diagram: one cell per pair of axis values, written with its number; NaN cells stay blank."""
+def heat(
+    ax: Axes,
+    values: xr.DataArray,
+    x: str,
+    y: str,
+    *,
+    label: str = "",
+    digits: int = 2,
+    span: Any = (None, None),
+) -> None:
+    """A phase diagram: one cell per pair of axis values, written with its number; NaN cells stay
+    blank.
+    """
     table = values.transpose(y, x)
     picture = ax.pcolormesh(
-        np.arange(table.sizes[x] + 1), np.arange(table.sizes[y] + 1), table.values, cmap="cividis", vmin=span[0], vmax=span[1]
+        np.arange(table.sizes[x] + 1),
+        np.arange(table.sizes[y] + 1),
+        table.values,
+        cmap="cividis",
+        vmin=span[0],
+        vmax=span[1],
     )
     low, high = picture.get_clim()
     for i in range(table.sizes[y]):
@@ -92,15 +132,33 @@ def heat(ax: Axes, values: xr.DataArray, x: str, y: str, *, label: str = "", dig
             value = float(table.values[i, j])
             if np.isfinite(value):
                 dark = (value - low) < 0.55 * (high - low)
-                ax.text(j + 0.5, i + 0.5, f"{value:.{digits}f}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
-    ax.set_xticks(np.arange(table.sizes[x]) + 0.5, [f"{v:g}" if not isinstance(v, str) else v for v in table[x].values])
-    ax.set_yticks(np.arange(table.sizes[y]) + 0.5, [f"{v:g}" if not isinstance(v, str) else v for v in table[y].values])
+                ax.text(
+                    j + 0.5,
+                    i + 0.5,
+                    f"{value:.{digits}f}",
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color="white" if dark else "black",
+                )
+    ax.set_xticks(
+        np.arange(table.sizes[x]) + 0.5,
+        [f"{v:g}" if not isinstance(v, str) else v for v in table[x].values],
+    )
+    ax.set_yticks(
+        np.arange(table.sizes[y]) + 0.5,
+        [f"{v:g}" if not isinstance(v, str) else v for v in table[y].values],
+    )
     ax.grid(False)
     ax.figure.colorbar(picture, ax=ax, label=label)
 
 
-def finish(ax: Axes, x: str, y: str, title: str = "", *, legend: bool = True, **scales: str) -> None:
-    """Axis labels (with units where there are any), title, legend; scales: xscale="log", yscale="log"."""
+def finish(
+    ax: Axes, x: str, y: str, title: str = "", *, legend: bool = True, **scales: str
+) -> None:
+    """Axis labels (with units where there are any), title, legend; scales: xscale="log",
+    yscale="log".
+    """
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.set_title(title)

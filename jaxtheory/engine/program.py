@@ -1,9 +1,12 @@
-"""What is compiled for a bucket: problem, init, blocks of training steps, metrics, analyses, baselines, predictions.
+"""What is compiled for a bucket: problem, init, blocks of training steps, metrics, analyses,
+baselines, predictions.
 
-Arrays have the leading axes [slot, row, run, value], see `layout`. Slots follow each other in a loop whose length is not compiled in, so
-that one program serves any number of rows. What the runs of a row share is a `PerRow`, what each run has a `PerRun`.
+Arrays have the leading axes [slot, row, run, value], see `layout`. Slots follow each other in a
+loop whose length is not compiled in, so that one program serves any number of rows. What the runs
+of a row share is a `PerRow`, what each run has a `PerRun`.
 
-Each compiled function is kept under the slots of the theory that it uses, and no more: theories that differ in a metric share training.
+Each compiled function is kept under the slots of the theory that it uses, and no more: theories
+that differ in a metric share training.
 """
 
 import functools
@@ -21,11 +24,15 @@ from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.layout import Layout
 
 NEVER = -1  # diverged_at of a run that stayed finite
-LIVE = 48  # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530 (beyond, jaxlib crashes)
+# compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530
+# (beyond, jaxlib crashes)
+LIVE = 48
 
 
 class PerRow(NamedTuple):
-    """What the runs of a row share: the run key, the fields that its problem reads, the problem. Leading axes [slot, row]."""
+    """What the runs of a row share: the run key, the fields that its problem reads, the problem.
+    Leading axes [slot, row].
+    """
 
     key: Any
     fields: Any
@@ -33,7 +40,9 @@ class PerRow(NamedTuple):
 
 
 class PerRun(NamedTuple):
-    """What each run has: its fields, its evaluation values [.., value], its number of steps. Leading axes [slot, row, run]."""
+    """What each run has: its fields, its evaluation values [.., value], its number of steps.
+    Leading axes [slot, row, run].
+    """
 
     fields: Any
     values: Any
@@ -41,14 +50,18 @@ class PerRun(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Where each run stands: its state, and the step after which it was not finite, or NEVER. Leading axes [slot, row, run]."""
+    """Where each run stands: its state, and the step after which it was not finite, or NEVER.
+    Leading axes [slot, row, run].
+    """
 
     state: Any
     diverged_at: Any
 
 
 def batched(function: Callable, n: int, width: int | None = None) -> Callable:
-    """function over the leading axis of all arguments: nothing to do for n = 1, else vmap, or lax.map in pieces of `width`."""
+    """function over the leading axis of all arguments: nothing to do for n = 1, else vmap, or
+    lax.map in pieces of `width`.
+    """
     if n == 1:
 
         def one(*args: Any) -> Any:
@@ -57,11 +70,15 @@ def batched(function: Callable, n: int, width: int | None = None) -> Callable:
         return one
     if width is None or width >= n:
         return jax.vmap(function)
-    return lambda *args: jax.lax.map(lambda xs: function(*xs), args, batch_size=None if width == 1 else width)
+    return lambda *args: jax.lax.map(
+        lambda xs: function(*xs), args, batch_size=None if width == 1 else width
+    )
 
 
 def in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
-    """function over the first `used` (traced) entries of the leading axis, one after the other; the rest of the result is zero."""
+    """function over the first `used` (traced) entries of the leading axis, one after the other; the
+    rest of the result is zero.
+    """
     if slots == 1:
         return batched(function, 1)(*xs)
     at = lambda i: jax.tree.map(lambda x: jax.lax.dynamic_index_in_dim(x, i, keepdims=False), xs)
@@ -69,13 +86,17 @@ def in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
     out = jax.tree.map(lambda s: jnp.zeros((slots, *s.shape), s.dtype), shapes)
 
     def body(i: Any, out: Any) -> Any:
-        return jax.tree.map(lambda o, y: jax.lax.dynamic_update_index_in_dim(o, y, i, 0), out, function(*at(i)))
+        return jax.tree.map(
+            lambda o, y: jax.lax.dynamic_update_index_in_dim(o, y, i, 0), out, function(*at(i))
+        )
 
     return jax.lax.fori_loop(0, used, body, out)
 
 
 def over_values(function: Callable, n: int, values: dict) -> Any:
-    """function over the leading axis of the evaluation values; without any, a leading axis of length n = 1."""
+    """function over the leading axis of the evaluation values; without any, a leading axis of
+    length n = 1.
+    """
     if not values:
         return jax.tree.map(lambda y: jnp.asarray(y)[None], function(values))
     return batched(function, n)(values)
@@ -84,7 +105,9 @@ def over_values(function: Callable, n: int, values: dict) -> Any:
 def finite(tree: Any) -> jax.Array:
     """Whether every floating entry of a pytree is finite."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
-    return functools.reduce(jnp.logical_and, [jnp.all(jnp.isfinite(leaf)) for leaf in leaves], jnp.ones((), bool))
+    return functools.reduce(
+        jnp.logical_and, [jnp.all(jnp.isfinite(leaf)) for leaf in leaves], jnp.ones((), bool)
+    )
 
 
 class Compiled:
@@ -119,16 +142,19 @@ def compiled(key: Any, function: Callable) -> Compiled:
 
 
 class Program(NamedTuple):
-    """The compiled functions of an algorithm of a theory, for the static fields and capacities of a template, in a layout."""
+    """The compiled functions of an algorithm of a theory, for the static fields and capacities of a
+    template, in a layout.
+    """
 
     theory: Theory
     algorithm: Algorithm
     template: Config
     layout: Layout
 
-    def kept(self, method: Callable, slots: tuple, *options: Any) -> Compiled:
+    def kept(self, method: Any, slots: tuple, *options: Any) -> Compiled:
         """A method as a compiled function, kept under the slots it uses."""
-        key = (method.__func__, slots, options, jax.tree.structure(self.template), self.layout, jnp.result_type(float))  # type: ignore[attr-defined]
+        shape = (jax.tree.structure(self.template), self.layout, jnp.result_type(float))
+        key = (method.__func__, slots, options, *shape)
         return compiled(key, functools.partial(method, *options))
 
     def config(self, *leaves: Mapping[str, Any]) -> Config:
@@ -146,7 +172,9 @@ class Program(NamedTuple):
         """The state of every run before training."""
         return self.kept(self._begin, (self.algorithm.init,))(row, run, np.int32(used))
 
-    def train(self, row: PerRow, run: PerRun, trained: Trained, used: int, start: int, end: int) -> Trained:
+    def train(
+        self, row: PerRow, run: PerRun, trained: Trained, used: int, start: int, end: int
+    ) -> Trained:
         """Steps start..end-1 of every run."""
         block = self.kept(self._train_block, (self.algorithm.step, self.sample))
         if not block.ready:
@@ -154,41 +182,69 @@ class Program(NamedTuple):
         out: Trained = block(row, run, trained, np.int32(used), np.int32(start), np.int32(end))
         return out
 
-    def look(self, slot: str, row: PerRow, run: PerRun, state: Any, used: int, names: frozenset[str] | None = None) -> dict[str, Any]:
+    def look(
+        self,
+        slot: str,
+        row: PerRow,
+        run: PerRun,
+        state: Any,
+        used: int,
+        names: frozenset[str] | None = None,
+    ) -> dict[str, Any]:
         """The slot "metrics" (of some names, None: all) or "analyses" of every run and value."""
         functions = (getattr(self.theory, slot), self.algorithm.params)
-        out: dict[str, Any] = self.kept(self._look, functions, slot, names)(row, run, state, np.int32(used))
+        out: dict[str, Any] = self.kept(self._look, functions, slot, names)(
+            row, run, state, np.int32(used)
+        )
         return out
 
     def baselines(self, row: PerRow, run: PerRun, used: int) -> dict[str, Any]:
-        """Baselines [slot, row, run, value]; over one run where all runs of a row share their evaluation values."""
-        out: dict[str, Any] = self.kept(self._baselines, (self.theory.baselines,))(row, run, np.int32(used))
+        """Baselines [slot, row, run, value]; over one run where all runs of a row share their
+        evaluation values.
+        """
+        out: dict[str, Any] = self.kept(self._baselines, (self.theory.baselines,))(
+            row, run, np.int32(used)
+        )
         return out
 
-    def predict(self, row: PerRow, run: PerRun, used: int, steps: tuple[int, ...]) -> dict[str, Any]:
+    def predict(
+        self, row: PerRow, run: PerRun, used: int, steps: tuple[int, ...]
+    ) -> dict[str, Any]:
         """The theory's curves at some steps."""
-        out: dict[str, Any] = self.kept(self._predict, (self.theory.predict,), steps)(row, run, np.int32(used))
+        out: dict[str, Any] = self.kept(self._predict, (self.theory.predict,), steps)(
+            row, run, np.int32(used)
+        )
         return out
 
     def _draw(self, keys: Any, shared: dict, count: Any) -> Any:
-        one = lambda key, shared: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
+        one = lambda key, shared: self.theory.problem(
+            jax.random.fold_in(key, draws.PROBLEM), self.config(shared)
+        )
         return in_slots(one, self.layout.slots * self.layout.rows, count, keys, shared)
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
             key = jax.random.fold_in(row.key, draws.INIT)
-            one = lambda run: self.algorithm.init(key, row.problem, self.config(row.fields, run.fields, first(run.values)))
+            one = lambda run: self.algorithm.init(
+                key, row.problem, self.config(row.fields, run.fields, first(run.values))
+            )
             return batched(one, self.layout.runs, self.layout.width)(run)
 
         # one row after the other: a vmapped factorisation may round differently
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (row, run))
         out = in_slots(of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat)
-        return jax.tree.map(lambda x: x.reshape(self.layout.slots, self.layout.rows, *x.shape[1:]), out)
+        return jax.tree.map(
+            lambda x: x.reshape(self.layout.slots, self.layout.rows, *x.shape[1:]), out
+        )
 
-    def _train_block(self, row: PerRow, run: PerRun, trained: Trained, used: Any, start: Any, end: Any) -> Trained:
+    def _train_block(
+        self, row: PerRow, run: PerRun, trained: Trained, used: Any, start: Any, end: Any
+    ) -> Trained:
         def slot(row: PerRow, run: PerRun, trained: Trained) -> Trained:
             def step(t: Any, trained: Trained) -> Trained:
-                out: Trained = batched(functools.partial(self._step, t), self.layout.rows)(row, run, trained)
+                out: Trained = batched(functools.partial(self._step, t), self.layout.rows)(
+                    row, run, trained
+                )
                 return out
 
             return jax.lax.fori_loop(start, end, step, trained)
@@ -196,31 +252,59 @@ class Program(NamedTuple):
         return in_slots(slot, self.layout.slots, used, row, run, trained)
 
     def _step(self, t: Any, row: PerRow, run: PerRun, trained: Trained) -> Trained:
-        """One step of a row: one batch, every run. A run past its limit, or diverged, keeps its state."""
+        """One step of a row: one batch, every run. A run past its limit, or diverged, keeps its
+        state.
+        """
         key = jax.random.fold_in(jax.random.fold_in(row.key, draws.STEPS), t)
-        any_run = first(run)  # problem and sample do not read what differs between the runs of a row
-        batch = self.sample(jax.random.fold_in(key, 0), row.problem, self.config(row.fields, any_run.fields, first(any_run.values)))
+        any_run = first(
+            run
+        )  # problem and sample do not read what differs between the runs of a row
+        batch = self.sample(
+            jax.random.fold_in(key, 0),
+            row.problem,
+            self.config(row.fields, any_run.fields, first(any_run.values)),
+        )
 
         def one(run: PerRun, old: Trained) -> Trained:
-            config = self.config(row.fields, run.fields, first(run.values))  # training does not read the evaluation values
-            new = self.algorithm.step(jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config)
+            config = self.config(
+                row.fields, run.fields, first(run.values)
+            )  # training does not read the evaluation values
+            new = self.algorithm.step(
+                jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config
+            )
             active = (t < run.limit) & (old.diverged_at == NEVER)
             good = finite(new)
-            state = jax.tree.map(lambda n, o: jnp.where(active & good, n.astype(o.dtype), o), new, old.state)
+            state = jax.tree.map(
+                lambda n, o: jnp.where(active & good, n.astype(o.dtype), o), new, old.state
+            )
             return Trained(state, jnp.where(active & ~good, t + 1, old.diverged_at))
 
         out: Trained = batched(one, self.layout.runs, self.layout.width)(run, trained)
         return out
 
-    def _look(self, slot: str, names: frozenset[str] | None, row: PerRow, run: PerRun, state: Any, used: Any) -> Any:
+    def _look(
+        self,
+        slot: str,
+        names: frozenset[str] | None,
+        row: PerRow,
+        run: PerRun,
+        state: Any,
+        used: Any,
+    ) -> Any:
         function = getattr(self.theory, slot)
 
         def of_row(row: PerRow, run: PerRun, state: Any) -> Any:
             def one(run: PerRun, state: Any) -> Any:
                 def value(values: dict) -> Any:
                     config = self.config(row.fields, run.fields, values)
-                    out = function(self.algorithm.params(state, row.problem, config), row.problem, config)
-                    return {name: jnp.asarray(entry) for name, entry in out.items() if names is None or name in names}
+                    out = function(
+                        self.algorithm.params(state, row.problem, config), row.problem, config
+                    )
+                    return {
+                        name: jnp.asarray(entry)
+                        for name, entry in out.items()
+                        if names is None or name in names
+                    }
 
                 return over_values(value, self.layout.values, run.values)
 
@@ -236,7 +320,11 @@ class Program(NamedTuple):
 
             runs = 1 if self.layout.common else self.layout.runs
             some = jax.tree.map(lambda x: x[:runs], run)
-            return batched(lambda run: over_values(value, self.layout.values, run.values), runs, self.layout.width)(some)
+            return batched(
+                lambda run: over_values(value, self.layout.values, run.values),
+                runs,
+                self.layout.width,
+            )(some)
 
         return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
 
@@ -244,7 +332,9 @@ class Program(NamedTuple):
         def of_row(row: PerRow, run: PerRun) -> Any:
             def one(run: PerRun) -> Any:
                 at = np.array(steps, np.int32)
-                curves = lambda values: self.theory.predict(row.problem, self.config(row.fields, run.fields, values), at)
+                curves = lambda values: self.theory.predict(
+                    row.problem, self.config(row.fields, run.fields, values), at
+                )
                 return over_values(curves, self.layout.values, run.values)
 
             return batched(one, self.layout.runs, self.layout.width)(run)

@@ -9,7 +9,9 @@ from jaxtheory.engine.layout import Chunk
 
 
 class Progress(NamedTuple):
-    """What a sweep is doing: phase in {"compile", "run", "resume", "assemble"}; eta_seconds is None while unknown."""
+    """What a sweep is doing: phase in {"compile", "run", "resume", "assemble"}; eta_seconds is None
+    while unknown.
+    """
 
     phase: str
     done_points: int
@@ -20,10 +22,23 @@ class Progress(NamedTuple):
 
 
 class Meter:
-    """Turns finished and running chunks into `Progress` events; the steps of all lanes count alike."""
+    """Turns finished and running chunks into `Progress` events; the steps of all lanes
+    count alike.
+    """
 
-    def __init__(self, show: Callable[[Progress], None] | None, points: int, chunks: Iterable[Chunk], missing: Iterable[Chunk]):
-        self.show, self.points, self.begun, self.lock = show, points, time.perf_counter(), threading.Lock()
+    def __init__(
+        self,
+        show: Callable[[Progress], None] | None,
+        points: int,
+        chunks: Iterable[Chunk],
+        missing: Iterable[Chunk],
+    ):
+        self.show, self.points, self.begun, self.lock = (
+            show,
+            points,
+            time.perf_counter(),
+            threading.Lock(),
+        )
         self.total = sum(chunk.last - chunk.first for chunk in chunks)
         self.left = self.missing = sum(chunk.last - chunk.first for chunk in missing)
         if self.left < self.total:
@@ -31,7 +46,11 @@ class Meter:
 
     def tell(self, chunk: Chunk, step: int) -> None:
         """A chunk has come to a step."""
-        self.event("run" if self.left < self.missing or step else "compile", step, int(chunk.bucket.steps.max()))
+        self.event(
+            "run" if self.left < self.missing or step else "compile",
+            step,
+            int(chunk.bucket.steps.max()),
+        )
 
     def finished(self, chunk: Chunk) -> None:
         """A chunk is finished."""
@@ -46,4 +65,13 @@ class Meter:
         done = self.missing - self.left
         eta = (time.perf_counter() - self.begun) / done * self.left if done else None
         with self.lock:
-            self.show(Progress(phase, self.points * (self.total - self.left) // max(self.total, 1), self.points, step, steps, eta))
+            self.show(
+                Progress(
+                    phase,
+                    self.points * (self.total - self.left) // max(self.total, 1),
+                    self.points,
+                    step,
+                    steps,
+                    eta,
+                )
+            )

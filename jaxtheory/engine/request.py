@@ -1,4 +1,6 @@
-"""What a user asks for, checked once: `read` makes a `Request`, which holds all that determines the numbers."""
+"""What a user asks for, checked once: `read` makes a `Request`, which holds all that determines the
+numbers.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,19 +13,31 @@ import numpy as np
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory, conform
-from jaxtheory.engine.axes import Axis, Points, check_points, checked_algorithm, checked_steps, read_axes, refuse_tracers
+from jaxtheory.engine.axes import (
+    Axis,
+    Points,
+    check_points,
+    checked_algorithm,
+    checked_steps,
+    read_axes,
+    refuse_tracers,
+)
 
 
 class Asked(TypedDict, total=False):
     """The keyword arguments of `sweep` and `plan`, and those of `simulate` among them.
 
-    vary: field (word or symbol), `algorithm` or `steps` -> values, a product axis each. zip: values that run together, as one dimension
-    named after its first key (a key that is no field labels it); a list of such groups gives a dimension each.
+    vary: field (word or symbol), `algorithm` or `steps` -> values, a product axis each. zip: values
+    that run together, as one dimension named after its first key (a key that is no field labels
+    it); a list of such groups gives a dimension each.
     seeds: a count or a list; seed s of base key k is the run `simulate(..., run_key(k, s))`.
-    steps: how many; algorithm: its name (None: the theory's first). record: every n steps, a list of steps, or {metric: steps}; None: at
-    most 100 records with first and last; step 0 is before training.
-    start: a Run, or a pytree of parameters with the leading axis seed. stop(metrics) -> bool is tested per run at recorded steps.
-    dtype: "float32" or "float64" (None: JAX's setting). buckets: "auto", "pad" or "exact", how points of different sizes share programs.
+    steps: how many; algorithm: its name (None: the theory's first). record: every n steps, a list
+    of steps, or {metric: steps}; None: at most 100 records with first and last; step 0 is before
+    training.
+    start: a Run, or a pytree of parameters with the leading axis seed. stop(metrics) -> bool is
+    tested per run at recorded steps.
+    dtype: "float32" or "float64" (None: JAX's setting). buckets: "auto", "pad" or "exact", how
+    points of different sizes share programs.
     """
 
     vary: Mapping[str, Sequence] | None
@@ -47,11 +61,17 @@ class Schedule(NamedTuple):
 
     def metrics_at(self, step: int) -> frozenset[str] | None:
         """The metrics that are looked at after `step` steps; None for all."""
-        return None if self.which is None else frozenset(name for name, steps in self.which.items() if step in steps)
+        return (
+            None
+            if self.which is None
+            else frozenset(name for name, steps in self.which.items() if step in steps)
+        )
 
 
 class Request(NamedTuple):
-    """All that determines the numbers of a sweep, and nothing else. `key` is the base key number, or one run's key itself."""
+    """All that determines the numbers of a sweep, and nothing else. `key` is the base key number,
+    or one run's key itself.
+    """
 
     theory: Theory
     config: Config
@@ -75,14 +95,17 @@ class Request(NamedTuple):
 
 @contextlib.contextmanager
 def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[np.dtype]:
-    """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at precision "highest".
+    """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at
+    precision "highest".
 
     NaN is allowed, because lanes may diverge.
     """
     name = dtype_name(dtype)
     with (
         jax.enable_x64(name == "float64"),
-        jax.threefry_partitionable(flag("jax_threefry_partitionable") if partitionable is None else partitionable),
+        jax.threefry_partitionable(
+            flag("jax_threefry_partitionable") if partitionable is None else partitionable
+        ),
         jax.default_matmul_precision("highest"),
         jax.debug_nans(False),
         jax.debug_infs(False),
@@ -115,7 +138,10 @@ def takes_what_is_asked(function: Callable) -> Callable:
     given = inspect.signature(function)
     defaults = {"seeds": 1, "steps": inspect.Parameter.empty, "key": 0, "buckets": "auto"}
     kind = inspect.Parameter.KEYWORD_ONLY
-    asked = [inspect.Parameter(n, kind, default=defaults.get(n), annotation=a) for n, a in Asked.__annotations__.items()]
+    asked = [
+        inspect.Parameter(n, kind, default=defaults.get(n), annotation=a)
+        for n, a in Asked.__annotations__.items()
+    ]
     own = [p for p in given.parameters.values() if p.kind is not p.VAR_KEYWORD]
     shown = [p for p in own if p.kind is not kind] + asked + [p for p in own if p.kind is kind]
     function.__signature__ = given.replace(parameters=shown)  # type: ignore[attr-defined]
@@ -123,7 +149,9 @@ def takes_what_is_asked(function: Callable) -> Callable:
 
 
 def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
-    """The checked request. Raises InputError that says what is wrong, which range is valid and what to do."""
+    """The checked request. Raises InputError that says what is wrong, which range is valid and what
+    to do.
+    """
     backend()
     conform(theory)
     if unknown := asked.keys() - Asked.__annotations__.keys():
@@ -141,14 +169,31 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     if mode not in ("auto", "pad", "exact"):
         raise InputError(f"buckets = {mode!r}: choose 'auto', 'pad' or 'exact'")
     if stop is not None and not callable(stop):
-        raise InputError(f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda metrics: metrics['loss'] < 0.1")
+        raise InputError(
+            f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda "
+            "metrics: metrics['loss'] < 0.1"
+        )
     seeds = read_seeds(asked.get("seeds", 1))
     points = Points(config, axes, name, checked_steps(asked["steps"]))
     check_points(points)  # values that axes replace need not fit together; every point must
     schedule = read_schedule(asked.get("record"), points.values("steps"))
     dtype = dtype_name(asked.get("dtype"))
     drawn = bool(flag("jax_threefry_partitionable"))
-    made = Request(theory, config, axes, points, seeds, schedule, name, read_key(key), asked.get("start"), stop, dtype, mode, drawn)
+    made = Request(
+        theory,
+        config,
+        axes,
+        points,
+        seeds,
+        schedule,
+        name,
+        read_key(key),
+        asked.get("start"),
+        stop,
+        dtype,
+        mode,
+        drawn,
+    )
     check_record(made)
     return made
 
@@ -159,7 +204,9 @@ def backend() -> str:
         return jax.default_backend()
     except RuntimeError as error:
         first = str(error).partition("\n")[0]
-        raise InputError(f"JAX cannot start ({first}); set JAX_PLATFORMS to cpu, or to what this machine has") from None
+        raise InputError(
+            f"JAX cannot start ({first}); set JAX_PLATFORMS to cpu, or to what this machine has"
+        ) from None
 
 
 def read_key(key: Any) -> int | jax.Array:
@@ -176,31 +223,46 @@ def check_type(theory: Theory, config: Config) -> None:
     """A config of this theory, or InputError."""
     if type(config) is not theory.Config:
         raise InputError(
-            f"config is a {type(config).__name__} of {type(config).__module__}, expected {theory.name}'s {theory.Config.__qualname__}"
+            f"config is a {type(config).__name__} of {type(config).__module__}, expected "
+            f"{theory.name}'s {theory.Config.__qualname__}"
         )
 
 
 def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
-    """The schedule of `record`, for runs of these numbers of steps. Raises InputError for steps outside [0, the largest]."""
+    """The schedule of `record`, for runs of these numbers of steps. Raises InputError for steps
+    outside [0, the largest].
+    """
     ends = sorted(set(steps))
     if isinstance(record, Mapping):
         if not record:
             raise InputError("record: an empty dictionary; give {metric: steps}, or leave it out")
-        each = {name: frozenset(map(int, read_schedule(r, ends).records)) for name, r in record.items()}
+        each = {
+            name: frozenset(map(int, read_schedule(r, ends).records)) for name, r in record.items()
+        }
         return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
     if record is None:
         places = [np.linspace(0, end, min(end + 1, 100)).round() for end in ends]
     elif isinstance(record, int | np.integer) and not isinstance(record, bool):
         if record < 1:
-            raise InputError(f"record = {record}: must be a step interval in [1, inf), a list of steps, or {{metric: steps}}")
+            raise InputError(
+                f"record = {record}: must be a step interval in [1, inf), a list of steps, or "
+                f"{{metric: steps}}"
+            )
         places = [np.append(np.arange(0, end, record), end) for end in ends]
     else:
         try:
             chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
         except (TypeError, ValueError):
-            raise InputError(f"record = {record!r}: must be a step interval, a list of steps, or {{metric: steps}}") from None
-        if chosen.size == 0 or not np.all((chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())):
-            raise InputError(f"record = {record!r}: steps must be integers in [0, {ends[-1]}], at least one")
+            raise InputError(
+                f"record = {record!r}: must be a step interval, a list of steps, or "
+                f"{{metric: steps}}"
+            ) from None
+        if chosen.size == 0 or not np.all(
+            (chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())
+        ):
+            raise InputError(
+                f"record = {record!r}: steps must be integers in [0, {ends[-1]}], at least one"
+            )
         places = [chosen]
     return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
 
@@ -213,10 +275,14 @@ def check_record(request: Request) -> None:
 
     def metrics(key: Any, config: Config) -> Any:
         problem = theory.problem(key, config)
-        return theory.metrics(alg.params(alg.init(key, problem, config), problem, config), problem, config)
+        return theory.metrics(
+            alg.params(alg.init(key, problem, config), problem, config), problem, config
+        )
 
     with numerics(request.dtype) as dtype:
-        known = jax.eval_shape(metrics, jax.random.key(0), canonical(request.points.point(0).config, dtype))
+        known = jax.eval_shape(
+            metrics, jax.random.key(0), canonical(request.points.point(0).config, dtype)
+        )
     for name in request.schedule.which:
         if name not in known:
             raise InputError(f"record: unknown metric {name!r}; {suggest(name, known)}")
@@ -226,11 +292,17 @@ def read_seeds(seeds: Any) -> np.ndarray:
     """Seeds 0..n-1 of a count, or the listed ones."""
     if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool) and 1 <= seeds < 2**31:
         return np.arange(seeds, dtype=np.int32)
-    wrong = InputError(f"seeds = {seeds!r}: must be a count in [1, inf) or a list of different integers in [0, 2^31)")
+    wrong = InputError(
+        f"seeds = {seeds!r}: must be a count in [1, inf) or a list of different integers in [0, "
+        "2^31)"
+    )
     if isinstance(seeds, str | bool | float | int) or not hasattr(seeds, "__iter__"):
         raise wrong
     listed = list(seeds)
-    good = all(isinstance(s, int | np.integer) and not isinstance(s, bool) and 0 <= s < 2**31 for s in listed)
+    good = all(
+        isinstance(s, int | np.integer) and not isinstance(s, bool) and 0 <= s < 2**31
+        for s in listed
+    )
     if not listed or not good or len(set(listed)) < len(listed):
         raise wrong
     return np.array(listed, np.int32)

@@ -28,17 +28,30 @@ def simulate(
     stop: Callable[[dict], bool] | None = None,
     dtype: Any = None,
 ) -> Run:
-    """Train one run: `steps` steps of an algorithm (None: the theory's first) from the run key `jaxtheory.run_key(k, seed)`.
+    """Train one run: `steps` steps of an algorithm (None: the theory's first) from the run key
+    `jaxtheory.run_key(k, seed)`.
 
-    record: every n steps, a list of steps, or {metric: steps}; None: at most 100 records with first and last; step 0 is before training.
-    start: a Run or a pytree of parameters to begin from. stop(metrics) -> bool is tested at recorded steps. dtype: float32 or float64.
-    The numbers are those of the same lane in any sweep. Raises InputError for invalid input.
+    record: every n steps, a list of steps, or {metric: steps}; None: at most 100 records with first
+    and last; step 0 is before training.
+    start: a Run or a pytree of parameters to begin from. stop(metrics) -> bool is tested at
+    recorded steps. dtype: float32 or float64. The numbers are those of the same lane in any sweep.
+    Raises InputError for invalid input.
     """
     if isinstance(key, int) or not hasattr(key, "dtype"):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
     if start is not None and not isinstance(start, Run):
         start = jax.tree.map(lambda x: np.asarray(x)[None], start)
-    request = read(theory, config, key=key, steps=steps, algorithm=algorithm, record=record, start=start, stop=stop, dtype=dtype)
+    request = read(
+        theory,
+        config,
+        key=key,
+        steps=steps,
+        algorithm=algorithm,
+        record=record,
+        start=start,
+        stop=stop,
+        dtype=dtype,
+    )
     with numerics(request.dtype, request.partitionable) as float_dtype:
         chunk = Chunk(group(request)[0], 0, 1)
         out = train_chunk(request, chunk, lanes(request, chunk), lambda step: None, curves=False)
@@ -46,8 +59,14 @@ def simulate(
         def first(tree: Any, depth: int) -> Any:
             return jax.tree.map(lambda x: np.asarray(x)[(0,) * depth], tree)
 
-        state, problem, config = first(out.state, 3), first(out.problem, 2), canonical(config, float_dtype)
-        shown = theory.algorithms[request.algorithm].params(*jax.tree.map(jnp.asarray, (state, problem)), config)
+        state, problem, config = (
+            first(out.state, 3),
+            first(out.problem, 2),
+            canonical(config, float_dtype),
+        )
+        shown = theory.algorithms[request.algorithm].params(
+            *jax.tree.map(jnp.asarray, (state, problem)), config
+        )
     diverged = int(out.diverged_at[0, 0, 0])
     return Run(
         config,

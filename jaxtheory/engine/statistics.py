@@ -7,7 +7,9 @@ import xarray as xr
 
 
 class Average(NamedTuple):
-    """Mean over a dimension, its standard error, and how many entries were averaged and left out (NaN)."""
+    """Mean over a dimension, its standard error, and how many entries were averaged and left out
+    (NaN).
+    """
 
     mean: xr.DataArray
     error: xr.DataArray
@@ -16,7 +18,9 @@ class Average(NamedTuple):
 
 
 def average(values: xr.DataArray, dim: str = "seed") -> Average:
-    """mean = sum over the finite entries / n, error = standard deviation (n - 1) / sqrt(n); NaN where n = 0, error NaN where n < 2."""
+    """mean = sum over the finite entries / n, error = standard deviation (n - 1) / sqrt(n); NaN
+    where n = 0, error NaN where n < 2.
+    """
     good: xr.DataArray = abs(values) < np.inf
     n: xr.DataArray = good.sum(dim)
     kept = values.where(good)
@@ -31,7 +35,9 @@ def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:
 
 
 def slope(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Least-squares slope of log(values) against log(coordinate `dim`): the exponent of a power law."""
+    """Least-squares slope of log(values) against log(coordinate `dim`): the exponent of a power
+    law.
+    """
     x, y = xr.apply_ufunc(np.log, values[dim].astype(float)), xr.apply_ufunc(np.log, values)
     x = x - x.mean(dim)
     return xr.dot(x, y, dim=dim) / xr.dot(x, x, dim=dim)

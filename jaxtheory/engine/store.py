@@ -1,11 +1,14 @@
 """Results on disk: resumable, labelled, never half-written, by as many processes as like.
 
-    DIR/manifest.json     the request's identity, the fixed plan, versions; written once and never again
+    DIR/manifest.json     the request's identity, the fixed plan, versions; written once and never
+                          again
     DIR/parts/*.part      one file per finished chunk: a checksum and its arrays, renamed into place
-    DIR/data.zarr         the labelled dataset, assembled beside and renamed when whole; its chunks carry checksums
+    DIR/data.zarr         the labelled dataset, assembled beside and renamed when whole; its chunks
+                          carry checksums
     DIR/data.sum          a checksum per file of data.zarr
 
-A part is finished when its file reads back whole; one that is missing or damaged is computed again. No pickle is loaded.
+A part is finished when its file reads back whole; one that is missing or damaged is computed again.
+No pickle is loaded.
 """
 
 import contextlib
@@ -34,13 +37,18 @@ from jaxtheory.engine.layout import Chunk
 from jaxtheory.engine.part import Part
 
 FORMAT = 2
-KEYS = "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, t): 0 batch, 1 step"
+KEYS = (
+    "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, "
+    "t): 0 batch, 1 step"
+)
 CHUNK_BYTES = 16 << 20  # of one chunk of an array in data.zarr
 IN_MEMORY = 1 << 30  # bytes up to which a finished dataset is read into memory
 
 
 class Store:
-    """A result directory. Opening reads it and compares the request; nothing is written before `begin`."""
+    """A result directory. Opening reads it and compares the request; nothing is written before
+    `begin`.
+    """
 
     def __init__(self, path: str | os.PathLike, identity: Mapping[str, Any]):
         self.path = Path(path).expanduser()
@@ -50,7 +58,9 @@ class Store:
         if file.exists():
             self.manifest = self._read_manifest(file)
         elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise InputError(f"{self.path} exists and is no result directory; choose another store directory")
+            raise InputError(
+                f"{self.path} exists and is no result directory; choose another store directory"
+            )
 
     def _read_manifest(self, file: Path) -> dict[str, Any]:
         """The manifest, if it is whole and of the same request."""
@@ -59,16 +69,32 @@ class Store:
             stored, _, _ = manifest["request"], manifest["plan"], manifest["versions"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = f"{type(error).__name__}: {error}"
-            raise InputError(f"{file} cannot be read ({why}); choose another store directory") from None
+            raise InputError(
+                f"{file} cannot be read ({why}); choose another store directory"
+            ) from None
         if manifest.get("format") != FORMAT:
-            raise InputError(f"{self.path} was written by another version of jaxtheory; choose another store directory")
+            raise InputError(
+                f"{self.path} was written by another version of jaxtheory; choose another store "
+                "directory"
+            )
         changed = differences({**stored, "code": None}, {**self.identity, "code": None})
         if changed:
-            raise InputError("\n".join([f"{self.path} holds the results of another request; choose another store directory:", *changed]))
+            raise InputError(
+                "\n".join(
+                    [
+                        f"{self.path} holds the results of another request; choose another store "
+                        "directory:",
+                        *changed,
+                    ]
+                )
+            )
         old, new = stored["code"], self.identity["code"]
         if edited := [name for name in new if old.get(name) != new[name]]:
             theory = self.identity["theory"]
-            raise InputError(f"{self.path}: the code of {theory} has changed since ({', '.join(edited)}); choose another store directory")
+            raise InputError(
+                f"{self.path}: the code of {theory} has changed since ({', '.join(edited)}); "
+                "choose another store directory"
+            )
         found: dict[str, Any] = manifest
         return found
 
@@ -82,12 +108,20 @@ class Store:
         return self.path / "parts"
 
     def begin(self, plan: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Create the directory with the plan, unless another process was faster; returns the plan to follow."""
+        """Create the directory with the plan, unless another process was faster; returns the plan
+        to follow.
+        """
         if self.plan is not None:
             tidy(self.path)
             tidy(self.parts)
             return self.plan
-        whole = {"format": FORMAT, "request": self.identity, "plan": plain(plan), "keys": KEYS, "versions": versions()}
+        whole = {
+            "format": FORMAT,
+            "request": self.identity,
+            "plan": plain(plan),
+            "keys": KEYS,
+            "versions": versions(),
+        }
         try:
             self.parts.mkdir(parents=True, exist_ok=True)
             with beside(self.path / "manifest.json") as temporary:
@@ -101,12 +135,17 @@ class Store:
         return list(self.manifest["plan"])
 
     def _refusal(self, error: OSError) -> InputError:
-        return InputError(f"store {self.path}: {error.strerror or error}; choose a directory that can be written and has room")
+        return InputError(
+            f"store {self.path}: {error.strerror or error}; choose a directory that can be "
+            "written and has room"
+        )
 
     def missing(self, chunks: Iterable[Chunk]) -> list[Chunk]:
         """The slots of some chunks that no whole part holds, as chunks."""
         kept = self._kept()
-        return [piece for chunk in chunks for piece in without(chunk, kept.get(chunk.bucket.number, []))]
+        return [
+            piece for chunk in chunks for piece in without(chunk, kept.get(chunk.bucket.number, []))
+        ]
 
     def _kept(self) -> dict[int, list[tuple[int, int]]]:
         """Per bucket the ranges of slots whose parts read back whole; damaged files are removed."""
@@ -122,7 +161,9 @@ class Store:
     def write(self, chunk: Chunk, part: Part) -> None:
         """Keep a finished part."""
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values})
+        np.savez(
+            buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
+        )
         data = buffer.getvalue()
         target = self.parts / f"{chunk.name}.part"
         try:
@@ -146,13 +187,17 @@ class Store:
             yield Part(values.pop("point"), values.pop("place"), values)
 
     def dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None where it is missing, damaged, incomplete or older than a part."""
+        """The finished dataset, or None where it is missing, damaged, incomplete or older than a
+        part.
+        """
         target, sums = self.path / "data.zarr", self.path / "data.sum"
         if not (target.is_dir() and sums.is_file()):
             return None
         if any(part.stat().st_mtime > sums.stat().st_mtime for part in self.parts.glob("*.part")):
             return None
-        lines = dict(line.split("  ", 1)[::-1] for line in sums.read_text().splitlines() if "  " in line)
+        lines = dict(
+            line.split("  ", 1)[::-1] for line in sums.read_text().splitlines() if "  " in line
+        )
         return opened(target) if lines and lines == checksums(target) else None
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
@@ -161,7 +206,9 @@ class Store:
         try:
             with beside(target) as temporary:
                 write_zarr(dataset, temporary)
-                lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(checksums(temporary).items()))
+                lines = "".join(
+                    f"{digest}  {name}\n" for name, digest in sorted(checksums(temporary).items())
+                )
                 (self.path / "data.sum").unlink(missing_ok=True)
                 if target.exists():
                     os.rename(target, temporary.with_suffix(".old"))
@@ -183,7 +230,9 @@ class Store:
         folder = Path(tempfile.mkdtemp(dir=self.path, prefix=mine()))
         count = iter(range(1 << 30))
         try:
-            yield lambda name, shape, dtype: np.memmap(folder / str(next(count)), dtype, "w+", shape=shape)
+            yield lambda name, shape, dtype: np.memmap(
+                folder / str(next(count)), dtype, "w+", shape=shape
+            )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -191,8 +240,14 @@ class Store:
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
     """What differs between two JSON values, a line each."""
     if isinstance(old, dict) and isinstance(new, dict):
-        return [line for k in sorted({*old, *new}) for line in differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)]
-    return [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
+        return [
+            line
+            for k in sorted({*old, *new})
+            for line in differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)
+        ]
+    return (
+        [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
+    )
 
 
 @contextlib.contextmanager
@@ -217,9 +272,13 @@ def tidy(folder: Path) -> None:
     """Remove what processes of this machine left that run no more."""
     for leftover in folder.glob(f".tmp-{socket.gethostname()}-*"):
         try:
-            os.kill(int(leftover.name.removeprefix(f".tmp-{socket.gethostname()}-").split("-")[0]), 0)
+            os.kill(
+                int(leftover.name.removeprefix(f".tmp-{socket.gethostname()}-").split("-")[0]), 0
+            )
         except ProcessLookupError:
-            shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+            shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(
+                missing_ok=True
+            )
         except (PermissionError, ValueError):  # somebody else's process
             pass
 
@@ -246,13 +305,23 @@ def without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
 def versions() -> dict[str, str]:
     """What computed the numbers."""
     names = ("jaxtheory", "jax", "jaxlib", "numpy", "flax", "optax", "xarray", "zarr")
-    found = {"python": platform.python_version(), "platform": platform.platform(), "backend": jax.default_backend()}
+    found = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "backend": jax.default_backend(),
+    }
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         here = Path(__file__).parent
-        run = subprocess.run(["git", "-C", str(here), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
+        run = subprocess.run(
+            ["git", "-C", str(here), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
         found["commit"] = run.stdout.strip()
     return found
 
@@ -260,11 +329,16 @@ def versions() -> dict[str, str]:
 def checksums(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file of a folder, by its path there."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
-    return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {
+        file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
+    }
 
 
 def write_zarr(dataset: xr.Dataset, target: Path) -> None:
-    """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written, also one that is all NaN."""
+    """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written,
+    also one that is all NaN.
+    """
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -274,7 +348,9 @@ def write_zarr(dataset: xr.Dataset, target: Path) -> None:
         if variable.ndim:
             encoding[str(name)]["chunks"] = chunk_shape(variable.shape, variable.dtype.itemsize)
     with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
-        warnings.simplefilter("ignore")  # zarr warns that string types and consolidation are not final; tests read both back
+        warnings.simplefilter(
+            "ignore"
+        )  # zarr warns that string types and consolidation are not final; tests read both back
         dataset.to_zarr(target, mode="w", consolidated=True, encoding=encoding)
 
 

@@ -30,12 +30,15 @@ def sweep(
     progress: Callable[[Progress], None] | None = None,
     **asked: Unpack[Asked],
 ) -> xr.Dataset:
-    """Train every combination of axis values and seeds; return metrics, analyses and predictions as one dataset.
+    """Train every combination of axis values and seeds; return metrics, analyses and predictions as
+    one dataset.
 
-    For the arguments see `Asked`: vary and zip span the axes, seeds repeat every point, steps, algorithm, key, record, start, stop, dtype
-    and buckets say how. store: a directory that keeps what is finished; the same call resumes. execute: what computes the chunks.
-    Dimensions: axes, seed, step (metrics and predictions), then the theory's dims. NaN beyond a point's own sizes and steps, and after a
-    run diverged (`diverged_at`, -1 for never). `predicted_NAME` are the theory's curves. Raises InputError for invalid input.
+    For the arguments see `Asked`: vary and zip span the axes, seeds repeat every point, steps,
+    algorithm, key, record, start, stop, dtype and buckets say how. store: a directory that keeps
+    what is finished; the same call resumes. execute: what computes the chunks.
+    Dimensions: axes, seed, step (metrics and predictions), then the theory's dims. NaN beyond a
+    point's own sizes and steps, and after a run diverged (`diverged_at`, -1 for never).
+    `predicted_NAME` are the theory's curves. Raises InputError for invalid input.
     """
     request = read(theory, config, **asked)
     if store is None:
@@ -55,7 +58,9 @@ def sweep(
         return kept.finish(assemble(request, kept.read_parts(), allocate))
 
 
-def in_memory(request: Request, execute: Execute, progress: Callable[[Progress], None] | None) -> xr.Dataset:
+def in_memory(
+    request: Request, execute: Execute, progress: Callable[[Progress], None] | None
+) -> xr.Dataset:
     """The dataset of a request, without a store; each part is laid into it as it comes."""
     todo = planning.make(request)
     meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
@@ -70,8 +75,13 @@ def in_memory(request: Request, execute: Execute, progress: Callable[[Progress],
 
 
 def accept(part: Part) -> None:
-    """Under jax_debug_nans a run that is not finite is an error, as the flag asks for; otherwise it is flagged in the dataset."""
+    """Under jax_debug_nans a run that is not finite is an error, as the flag asks for; otherwise it
+    is flagged in the dataset.
+    """
     lost = diverged(part)
     if len(lost) and flag("jax_debug_nans"):
         at = int(part.values["diverged_at"][lost[0]])
-        raise InputError(f"jax_debug_nans is on, and a run was not finite after step {at}; without it `diverged_at` flags such runs")
+        raise InputError(
+            f"jax_debug_nans is on, and a run was not finite after step {at}; without it "
+            "`diverged_at` flags such runs"
+        )

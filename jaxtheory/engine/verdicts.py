@@ -10,7 +10,9 @@ from jaxtheory.engine.statistics import average
 
 
 class Verdict(NamedTuple):
-    """Whether a claim holds, the number that decides, its threshold (in words where it is a range), and the number of seeds behind it."""
+    """Whether a claim holds, the number that decides, its threshold (in words where it is a range),
+    and the number of seeds behind it.
+    """
 
     holds: bool
     measured: float
@@ -36,15 +38,22 @@ def verdict(
     at_most: float | None = None,
     between: tuple[float, float] | None = None,
 ) -> Verdict:
-    """Judge values whose dimension `seed` counts runs; each place along the other dimensions is a condition.
+    """Judge values whose dimension `seed` counts runs; each place along the other dimensions is a
+    condition.
 
-    statistic: mean, median or share (of truth values) over the seeds of a condition, or each run for itself; NaN entries are left out.
-    where: everywhere (the worst condition decides), somewhere (the best one), or together (the runs of all conditions are one sample).
-    The bound is one of at_least, at_most and between, ends included. `measured` is the statistic of the condition that decides; without
-    any value it is NaN and the claim does not hold. Raises InputError for another statistic or place, or not exactly one bound.
+    statistic: mean, median or share (of truth values) over the seeds of a condition, or each run
+    for itself; NaN entries are left out.
+    where: everywhere (the worst condition decides), somewhere (the best one), or together (the runs
+    of all conditions are one sample). The bound is one of at_least, at_most and between, ends
+    included. `measured` is the statistic of the condition that decides; without any value it is NaN
+    and the claim does not hold. Raises InputError for another statistic or place, or not exactly
+    one bound.
     """
     low, high, threshold = read_bound(at_least, at_most, between)
-    for name, given, known in (("statistic", statistic, tuple(STATISTICS)), ("where", where, PLACES)):
+    for name, given, known in (
+        ("statistic", statistic, tuple(STATISTICS)),
+        ("where", where, PLACES),
+    ):
         if given not in known:
             raise InputError(f"{name} = {given!r}; {suggest(str(given), known)}")
     n = seeds_behind(values)
@@ -65,11 +74,17 @@ def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float,
     """(lowest, highest, the bound as it is shown)."""
     given = [bound for bound in (at_least, at_most, between) if bound is not None]
     if len(given) != 1:
-        raise InputError(f"a claim has one bound: at_least, at_most or between=(low, high), not {len(given)}")
+        raise InputError(
+            f"a claim has one bound: at_least, at_most or between=(low, high), not {len(given)}"
+        )
     if between is not None:
         low, high = map(float, between)
         return low, high, f"[{low:.4g}, {high:.4g}]"
-    return (float(at_least), np.inf, float(at_least)) if at_least is not None else (-np.inf, float(at_most), float(at_most))
+    return (
+        (float(at_least), np.inf, float(at_least))
+        if at_least is not None
+        else (-np.inf, float(at_most), float(at_most))
+    )
 
 
 def seeds_behind(values: xr.DataArray) -> int:

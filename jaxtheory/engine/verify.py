@@ -49,29 +49,45 @@ class Table(NamedTuple):
 
 
 def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
-    """Run every check (or those named in `only`) on every example and `seeds` random variations of its traced fields, in float64.
+    """Run every check (or those named in `only`) on every example and `seeds` random variations of
+    its traced fields, in float64.
 
-    equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample: |got - want| standard errors, at most 5.
-    A number that is not finite fails. A check that applies to no example fails.
+    equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample:
+    |got - want| standard errors, at most 5. A number that is not finite fails. A check that applies
+    to no example fails.
     """
     conform(theory)
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
-    with numerics("float64") as dtype, ThreadPoolExecutor(jax.local_device_count()) as pool:  # compilation dominates, and runs in parallel
+    with (
+        numerics("float64") as dtype,
+        ThreadPoolExecutor(jax.local_device_count()) as pool,
+    ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
-        jobs = [[pool.submit(run_check, check, i, example) for i, example in enumerate(examples)] for check in checks]
+        jobs = [
+            [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
+            for check in checks
+        ]
         for check, results in zip(checks, jobs, strict=True):
             found = [row for job in results if (row := job.result()) is not None]
-            rows += found or [CheckRow(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False)]
+            rows += found or [
+                CheckRow(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False)
+            ]
         examples_to_assess = theory.examples if only is None else ()
-        assumptions = [row for i, e in enumerate(examples_to_assess) for row in assess(theory, i, canonical(e, dtype))]
+        assumptions = [
+            row
+            for i, e in enumerate(examples_to_assess)
+            for row in assess(theory, i, canonical(e, dtype))
+        ]
     return Table(rows, assumptions)
 
 
 def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> Config:
-    """`seeds` copies of an example stacked along a leading axis: the first as it is, the others with each real field times 2^U(-1, 1).
+    """`seeds` copies of an example stacked along a leading axis: the first as it is, the others
+    with each real field times 2^U(-1, 1).
 
-    Zeros, integers, values on a closed end of their range, and evaluation fields at such ends stay; values stay within their range.
+    Zeros, integers, values on a closed end of their range, and evaluation fields at such ends stay;
+    values stay within their range.
     """
     random = np.random.default_rng([zlib.crc32(theory.name.encode()), index])
     copies = [canonical(example, dtype)]
@@ -101,14 +117,27 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
     n = len(leaves[0]) if leaves else 1
     base = zlib.crc32(check.name.encode()) % 2**30
     with numerics("float64"):  # of this thread
-        keys = jax.random.split(jax.random.key(base + index, impl="rbg"), n)  # compiles several times faster than threefry
-        several = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)), compiler_options=compiler_options())
+        keys = jax.random.split(
+            jax.random.key(base + index, impl="rbg"), n
+        )  # compiles several times faster than threefry
+        several = jax.jit(
+            jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)),
+            compiler_options=compiler_options(),
+        )
         parts = several(keys, varied)
-    return None if parts is None else CheckRow(index, check.name, check.source, check.kind, *judge(check, *jax.device_get(parts)))
+    return (
+        None
+        if parts is None
+        else CheckRow(
+            index, check.name, check.source, check.kind, *judge(check, *jax.device_get(parts))
+        )
+    )
 
 
 def compiler_options() -> dict[str, Any] | None:
-    """A check runs for milliseconds: on CPU it is compiled without optimisation, in half the time."""
+    """A check runs for milliseconds: on CPU it is compiled without optimisation, in
+    half the time.
+    """
     return {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
 
 
@@ -127,11 +156,20 @@ def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, 
                 gap = np.max(np.abs(g[i] - w[i]), initial=0.0)
                 found = gap if scale == 0 else gap / scale
             elif check.kind == "bound":
-                found = np.max((g[i] - w[i]) / np.where(w[i] == 0, 1, np.abs(w[i])), initial=-np.inf)
+                found = np.max(
+                    (g[i] - w[i]) / np.where(w[i] == 0, 1, np.abs(w[i])), initial=-np.inf
+                )
             else:
                 spread = np.asarray(e, float)[i]
                 gap = np.abs(g[i] - w[i])
-                found = np.max(np.where(spread > 0, gap / np.where(spread > 0, spread, 1), np.where(gap <= 1e-11, 0, np.inf)), initial=0.0)
+                found = np.max(
+                    np.where(
+                        spread > 0,
+                        gap / np.where(spread > 0, spread, 1),
+                        np.where(gap <= 1e-11, 0, np.inf),
+                    ),
+                    initial=0.0,
+                )
             if not np.all(np.isfinite(g[i])) or not np.all(np.isfinite(w[i])):
                 found = np.inf
             worst = max(worst, float(found))
@@ -140,7 +178,21 @@ def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, 
 
 def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
     """The source's conditions on one example's problem."""
-    if any(isinstance(v, Size) and v.value is not None for v in jax.tree.leaves(config, is_leaf=lambda x: isinstance(x, Size))):
-        config = config.replace(**{n: Size(int(getattr(config, n).n)) for n, f in fields(type(config)).items() if f.kind == "size"})
-    found = jax.jit(lambda key, config: theory.assumptions(theory.problem(key, config), config))(run_key(0, 0), config)
-    return [AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin))) for name, (holds, margin) in found.items()]
+    if any(
+        isinstance(v, Size) and v.value is not None
+        for v in jax.tree.leaves(config, is_leaf=lambda x: isinstance(x, Size))
+    ):
+        config = config.replace(
+            **{
+                n: Size(int(getattr(config, n).n))
+                for n, f in fields(type(config)).items()
+                if f.kind == "size"
+            }
+        )
+    found = jax.jit(lambda key, config: theory.assumptions(theory.problem(key, config), config))(
+        run_key(0, 0), config
+    )
+    return [
+        AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin)))
+        for name, (holds, margin) in found.items()
+    ]

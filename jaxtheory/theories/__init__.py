@@ -1,4 +1,6 @@
-"""The registry of theories: `names()` and `get(name)`; `load(path)` for a theory in a file of one's own."""
+"""The registry of theories: `names()` and `get(name)`; `load(path)` for a theory in a file of one's
+own.
+"""
 
 import ast
 import importlib
@@ -11,7 +13,14 @@ from jaxtheory.core.errors import InputError, suggest
 if TYPE_CHECKING:
     from jaxtheory.core.theory import Theory
 
-_ROOMS = ("random_walk", "attention_pruning", "contextual_bigram", "nearest_neighbor", "group_sparse", "low_rank")
+_ROOMS = (
+    "random_walk",
+    "attention_pruning",
+    "contextual_bigram",
+    "nearest_neighbor",
+    "group_sparse",
+    "low_rank",
+)
 
 
 def names() -> tuple[str, ...]:
@@ -26,7 +35,9 @@ def question(name: str) -> str:
 
 
 def load(path: str | Path) -> ModuleType:
-    """The module of a user's file that defines THEORY, FIGURE, or both. Raises InputError when it is missing or cannot be executed."""
+    """The module of a user's file that defines THEORY, FIGURE, or both. Raises InputError when it
+    is missing or cannot be executed.
+    """
     from jaxtheory.core.files import load
 
     return load(path)
@@ -35,6 +46,9 @@ def load(path: str | Path) -> ModuleType:
 def get(name: str) -> "Theory":
     """The theory of a name. Raises InputError with the closest name."""
     if name not in _ROOMS:
-        raise InputError(f"unknown theory {name!r}; {suggest(name, _ROOMS)}, or give the path of a FILE.py that defines THEORY")
+        raise InputError(
+            f"unknown theory {name!r}; {suggest(name, _ROOMS)}, or give the path of a FILE.py "
+            "that defines THEORY"
+        )
     theory: Theory = importlib.import_module(f"jaxtheory.theories.{name}").THEORY
     return theory

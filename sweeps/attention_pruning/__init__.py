@@ -1,4 +1,6 @@
-"""What the figures of attention_pruning share: names, the quick form, and drawing. Claims speak of means over seeds."""
+"""What the figures of attention_pruning share: names, the quick form, and drawing. Claims speak of
+means over seeds.
+"""
 
 from typing import Any
 
@@ -27,7 +29,13 @@ def ticks(ax: Any, values: xr.DataArray) -> None:
 def legend(figure: Any, ax: Any) -> None:
     """One legend for all panels, below them."""
     columns = int(figure.get_figwidth() / 1.75)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
+    figure.legend(
+        *ax.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=8,
+    )
 
 
 def share(least: float) -> dict[str, Any]:

@@ -1,10 +1,17 @@
-"""The errors that claims compare, ||f - f*||_F / ||f*||_F (not squared): of the fitted mask and the baselines, at which lambda."""
+"""The errors that claims compare, ||f - f*||_F / ||f*||_F (not squared): of the fitted mask and the
+baselines, at which lambda.
+"""
 
 import xarray as xr
 
 from . import PRUNER
 
-NAMES = {"gradient": "gradient mask", "wanda": "Wanda", "sparsegpt": "SparseGPT", "magnitude": "magnitude of W"}
+NAMES = {
+    "gradient": "gradient mask",
+    "wanda": "Wanda",
+    "sparsegpt": "SparseGPT",
+    "magnitude": "magnitude of W",
+}
 RIVALS = ("wanda", "sparsegpt")  # the source's baselines
 BASELINES = (*RIVALS, "magnitude", "magnitude_factors")
 PLAIN, HELDOUT = "relative_error", "relative_error_heldout"
@@ -41,10 +48,14 @@ def best(dataset: xr.Dataset) -> xr.DataArray:
 
 def tuned(dataset: xr.Dataset, name: str) -> xr.DataArray:
     """Final errors at the lambda whose mask has the least plain calibration error."""
-    return after(dataset, name).isel(regularization=of(after(dataset), "gradient").argmin("regularization"))
+    return after(dataset, name).isel(
+        regularization=of(after(dataset), "gradient").argmin("regularization")
+    )
 
 
 def lead(dataset: xr.Dataset, name: str, *rivals: str) -> xr.DataArray:
-    """Error of the gradient mask minus the best of some baselines (none named: of all); negative where the mask is better."""
+    """Error of the gradient mask minus the best of some baselines (none named: of all); negative
+    where the mask is better.
+    """
     errors = tuned(dataset, name)
     return of(errors, "gradient") - of(errors, *(rivals or BASELINES))

@@ -1,4 +1,6 @@
-"""How tight are theorem 4.1 and its lemmas on small sequences (n <= d), descending from a uniform mask?"""
+"""How tight are theorem 4.1 and its lemmas on small sequences (n <= d), descending from a uniform
+mask?
+"""
 
 import numpy as np
 import xarray as xr
@@ -14,11 +16,14 @@ ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
 
 def smooth(dataset: xr.Dataset) -> xr.DataArray:
     """Whether eta <= 1 / L_g, where L_g = ||Hessian|| / ratio."""
-    return dataset.step_scale / WEIGHT * dataset.hessian_norm <= dataset.bound_ratio.sel(bound="lipschitz", drop=True)
+    return dataset.step_scale / WEIGHT * dataset.hessian_norm <= dataset.bound_ratio.sel(
+        bound="lipschitz", drop=True
+    )
 
 
 def guaranteed_steps(dataset: xr.Dataset) -> xr.DataArray:
-    """T = 4 L(M_0) / (eta mu eps) for eps = L_attn as reached, at least: mu = 2 slope^2 and, at the final mask,
+    """T = 4 L(M_0) / (eta mu eps) for eps = L_attn as reached, at least: mu = 2 slope^2 and, at the
+    final mask,
 
     slope ||c|| = ratio ||W o B|| <= ratio (||grad L|| + lambda ||M||),   ||c||^2 = 2 L_attn.
     """
@@ -30,21 +35,54 @@ def guaranteed_steps(dataset: xr.Dataset) -> xr.DataArray:
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The attention loss along descent, and the tightness of each bound, one mark per run."""
-    figure, axes = plot.panels(2, title=f"Theorem 4.1 and its lemmas from a uniform M_0 ({dataset.sizes['seed']} seeds, n = 8, d = 16)")
+    figure, axes = plot.panels(
+        2,
+        title=f"Theorem 4.1 and its lemmas from a uniform M_0 ({dataset.sizes['seed']} seeds, n = "
+        "8, d = 16)",
+    )
     left, right = axes[0]
     for colour, tau in enumerate(dataset.logit_scale.values):
         chosen = dataset.sel(logit_scale=tau)
         later = chosen.sel(step=slice(1, None))
-        plot.series(left, later.attention_loss, "step", f"tau = {tau:g}", colour=colour, markers=False)
-        plot.theory(left, later.step.values, later.predicted_attention_loss_descent.mean("seed"), "", colour=colour)
+        plot.series(
+            left, later.attention_loss, "step", f"tau = {tau:g}", colour=colour, markers=False
+        )
+        plot.theory(
+            left,
+            later.step.values,
+            later.predicted_attention_loss_descent.mean("seed"),
+            "",
+            colour=colour,
+        )
         ratios = np.log10(chosen.bound_ratio.where(chosen.bound_ratio > 0))
         places = np.arange(ratios.sizes["bound"]) + 0.2 * (colour - 1)
         for seed in range(ratios.sizes["seed"]):
-            right.plot(places, 10 ** ratios.isel(seed=seed), plot.MARKERS[colour], color=plot.COLOURS[colour], markersize=3, alpha=0.6)
-    plot.finish(left, "step t", "L_attn", "descent; dashed: L(M_0)", legend=False, xscale="log", yscale="log")
-    right.set_xticks(range(dataset.sizes["bound"]), [str(b).replace("_", "\n") for b in dataset.bound.values], fontsize=7)
+            right.plot(
+                places,
+                10 ** ratios.isel(seed=seed),
+                plot.MARKERS[colour],
+                color=plot.COLOURS[colour],
+                markersize=3,
+                alpha=0.6,
+            )
+    plot.finish(
+        left,
+        "step t",
+        "L_attn",
+        "descent; dashed: L(M_0)",
+        legend=False,
+        xscale="log",
+        yscale="log",
+    )
+    right.set_xticks(
+        range(dataset.sizes["bound"]),
+        [str(b).replace("_", "\n") for b in dataset.bound.values],
+        fontsize=7,
+    )
     right.axhline(1.0, linestyle="--", color="#333333", linewidth=1.2)
-    plot.finish(right, "bound", "tightness of the bound", "after training, a mark per run", yscale="log")
+    plot.finish(
+        right, "bound", "tightness of the bound", "after training, a mark per run", yscale="log"
+    )
     legend(figure, left)
     return figure
 
@@ -98,7 +136,8 @@ FIGURE = Figure(
             "AP-38",
             "derived",
             "derived",
-            "The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times the number taken, in every run.",
+            "The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times "
+            "the number taken, in every run.",
             lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
             statistic="each",
             at_most=-4.0,

@@ -12,11 +12,16 @@ from ._errors import ERROR, after, best, of
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Calibration errors against lambda for each M_0."""
     ratios = dataset.pruning_ratio.values
-    figure, axes = plot.panels(len(ratios), title=f"Error against lambda for each initial mask ({dataset.sizes['seed']} seeds)")
+    figure, axes = plot.panels(
+        len(ratios),
+        title=f"Error against lambda for each initial mask ({dataset.sizes['seed']} seeds)",
+    )
     for ax, rho in zip(axes[0], ratios, strict=True):
         errors = of(after(dataset.sel(pruning_ratio=rho)), "gradient")
         for colour, start in enumerate(dataset.mask_init.values):
-            plot.series(ax, errors.sel(mask_init=start), "regularization", f"M_0 = {start}", colour=colour)
+            plot.series(
+                ax, errors.sel(mask_init=start), "regularization", f"M_0 = {start}", colour=colour
+            )
         plot.finish(ax, "lambda", ERROR, f"rho = {rho:g}", legend=rho == ratios[0], xscale="log")
         ax.set_ylim(0, 0.6)
         ticks(ax, dataset.regularization)
@@ -28,7 +33,13 @@ FIGURE = Figure(
     source=f"{PAPER}, section 6.1 (the initial mask is not given)",
     theory=THEORY,
     config=P3,
-    sweep={"vary": {"mask_init": ["ones", "half", "uniform"]} | AXES, "seeds": 8, "steps": 1500, "record": [1500], "dtype": "float32"},
+    sweep={
+        "vary": {"mask_init": ["ones", "half", "uniform"]} | AXES,
+        "seeds": 8,
+        "steps": 1500,
+        "record": [1500],
+        "dtype": "float32",
+    },
     quick=QUICK | {"vary": {"mask_init": ["ones"]} | AXES},
     draw=draw,
     claims=(

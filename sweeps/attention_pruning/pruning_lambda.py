@@ -1,4 +1,5 @@
-"""How does the error of the pruned attention depend on the regularisation lambda, and what makes the arms of the U?
+"""How does the error of the pruned attention depend on the regularisation lambda, and what makes
+the arms of the U?
 
 Long, because nine claims say how deep the U is and what its arms are.
 """
@@ -19,7 +20,11 @@ GRID = [round(10 ** (k / 2), 4) for k in range(-1, 11)]
 def final(dataset: xr.Dataset, name: str = PLAIN) -> xr.DataArray:
     """A metric at rho = 1/2 and each preset's own last step."""
     steps = xr.DataArray([PRESETS[str(p)][1] for p in dataset.preset.values], dims="preset")
-    return half(dataset)[name].sel(preset=dataset.preset, step=steps).drop_vars(("step", "steps"), errors="ignore")
+    return (
+        half(dataset)[name]
+        .sel(preset=dataset.preset, step=steps)
+        .drop_vars(("step", "steps"), errors="ignore")
+    )
 
 
 def fitted(dataset: xr.Dataset) -> xr.DataArray:
@@ -41,7 +46,9 @@ def excess(dataset: xr.Dataset) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """A column per preset: errors, and the step against the stability edge (left of it: shaded)."""
     presets = [str(p) for p in dataset.preset.values]
-    figure, axes = plot.panels(len(presets), 2, title=f"Error against lambda (rho = 1/2, {dataset.sizes['seed']} seeds)")
+    figure, axes = plot.panels(
+        len(presets), 2, title=f"Error against lambda (rho = 1/2, {dataset.sizes['seed']} seeds)"
+    )
     for preset, (top, bottom) in zip(presets, axes.T, strict=True):
         config, steps = PRESETS[preset]
         chosen = half(dataset).sel(preset=preset, step=steps)
@@ -52,9 +59,19 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             ax.axvspan(at[0], edge, color="#999999", alpha=0.2, linewidth=0, label="unstable step")
         for colour, pruner in enumerate(NAMES):
             errors = of(chosen.relative_error, pruner)
-            plot.series(top, errors, "regularization", NAMES[pruner], colour=colour, markers=pruner == "gradient")
+            plot.series(
+                top,
+                errors,
+                "regularization",
+                NAMES[pruner],
+                colour=colour,
+                markers=pruner == "gradient",
+            )
         plot.theory(top, 0, float(chosen[LIMIT].mean()), "one-shot limit")
-        title = f"{preset}: c = {config.step_scale:g}, {steps} steps{', clipped' if config.clip else ''}"
+        title = (
+            f"{preset}: c = {config.step_scale:g}, {steps} "
+            f"steps{', clipped' if config.clip else ''}"
+        )
         plot.finish(top, "lambda", ERROR, title, legend=False, xscale="log")
         top.set_ylim(0, None)
         plot.series(bottom, chosen.stability_ratio, "regularization", colour=4)
@@ -82,7 +99,11 @@ FIGURE = Figure(
         "record": [100, 400, 1500],
         "dtype": "float32",
     },
-    quick=QUICK | {"vary": AXES | {"lambda": [GRID[0], 10.0, GRID[-1]]}, "zip": {"preset": ("P3",), "step_scale": (P3.step_scale,)}},
+    quick=QUICK
+    | {
+        "vary": AXES | {"lambda": [GRID[0], 10.0, GRID[-1]]},
+        "zip": {"preset": ("P3",), "step_scale": (P3.step_scale,)},
+    },
     draw=draw,
     claims=(
         holds(
@@ -130,14 +151,17 @@ FIGURE = Figure(
             "printed",
             f"{PAPER}, figure 2(a)",
             "At the best lambda the mask beats Wanda and SparseGPT on its calibration data.",
-            lambda d: fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0),
+            lambda d: (
+                fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0)
+            ),
             **share(0.95),
         ),
         holds(
             "AP-7",
             "derived",
             "derived",
-            "A step 3 times past the stability edge costs at least .3 in error: the left arm of the U.",
+            "A step 3 times past the stability edge costs at least .3 in error: the left arm of "
+            "the U.",
             lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
             at_least=0.3,
         ),
@@ -153,8 +177,11 @@ FIGURE = Figure(
             "AP-9",
             "derived",
             "derived",
-            "At the largest lambda the error is that of the one-shot score, within .05 (P2, P3): the right arm of the U.",
-            lambda d: abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"]),
+            "At the largest lambda the error is that of the one-shot score, within .05 (P2, P3): "
+            "the right arm of the U.",
+            lambda d: (
+                abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"])
+            ),
             at_most=0.05,
         ),
     ),

@@ -8,7 +8,9 @@ from jaxtheory.theories.attention_pruning import P3
 from . import AXES, PAPER, PRUNER, QUICK, THEORY, legend, ticks
 from ._errors import ERROR, NAMES, RIVALS, after, half, of
 
-CALMER = P3.replace(step_scale=0.01)  # with 600 steps between P2 and P3; lambda = 5 is past the stability edge from L = 128 on
+CALMER = P3.replace(
+    step_scale=0.01
+)  # with 600 steps between P2 and P3; lambda = 5 is past the stability edge from L = 128 on
 
 
 def last(dataset: xr.Dataset) -> xr.DataArray:
@@ -25,14 +27,27 @@ def growth(dataset: xr.Dataset, pruner: str) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """A panel per pruning ratio."""
     strengths = dataset.regularization.values
-    figure, axes = plot.panels(dataset.sizes["pruning_ratio"], title=f"Error against sequence length ({dataset.sizes['seed']} seeds)")
+    figure, axes = plot.panels(
+        dataset.sizes["pruning_ratio"],
+        title=f"Error against sequence length ({dataset.sizes['seed']} seeds)",
+    )
     for ax, rho in zip(axes[0], dataset.pruning_ratio.values, strict=True):
         errors = after(dataset.sel(pruning_ratio=rho))
         for j, strength in enumerate(strengths):
-            label = f"gradient mask, lambda in {{{', '.join(f'{v:g}' for v in strengths)}}}" if j == 0 else ""
+            label = (
+                f"gradient mask, lambda in {{{', '.join(f'{v:g}' for v in strengths)}}}"
+                if j == 0
+                else ""
+            )
             plot.series(ax, of(errors, "gradient").sel(regularization=strength), "length", label)
         for colour, pruner in list(enumerate(NAMES))[1:]:
-            plot.series(ax, of(errors, pruner).isel(regularization=0), "length", NAMES[pruner], colour=colour)
+            plot.series(
+                ax,
+                of(errors, pruner).isel(regularization=0),
+                "length",
+                NAMES[pruner],
+                colour=colour,
+            )
         plot.finish(ax, "L (tokens)", ERROR, f"rho = {rho:g}", legend=False, xscale="log")
         ax.set_ylim(0, None)
         ticks(ax, dataset.length)

@@ -11,7 +11,10 @@ from jaxtheory.theories.attention_pruning import P3
 from . import AXES, QUICK, THEORY
 from ._errors import HELDOUT, PANELS, PLAIN, RESCALED, RESCALED_HELDOUT, RIVALS, lead
 
-OUTER: Any = {"coords": "minimal", "compat": "override"}  # lambda's place differs between what is compared
+OUTER: Any = {
+    "coords": "minimal",
+    "compat": "override",
+}  # lambda's place differs between what is compared
 LITERAL: Any = {"logit_scale": 100.0, "pruning_ratio": slice(0.25, None)}
 
 
@@ -21,7 +24,14 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(2, 2, title=f"Gradient mask minus the best baseline ({runs})")
     for ax, (name, title) in zip(axes.flat, PANELS.items(), strict=True):
         mean = lead(dataset, name).mean("seed")
-        plot.heat(ax, mean, "logit_scale", "pruning_ratio", label="difference in relative error", span=(-0.8, 0.8))
+        plot.heat(
+            ax,
+            mean,
+            "logit_scale",
+            "pruning_ratio",
+            label="difference in relative error",
+            span=(-0.8, 0.8),
+        )
         wins = np.pad(mean.transpose("pruning_ratio", "logit_scale").values < 0, 1, mode="edge")
         for i, j in np.argwhere(wins[1:-1, :-1] != wins[1:-1, 1:]):
             ax.plot([j, j], [i, i + 1], color="black", linewidth=2.5)
@@ -54,7 +64,8 @@ FIGURE = Figure(
             "AP-22",
             "derived",
             "derived",
-            "At literal scale (tau = 100) and rho >= .3 the mask beats every baseline on calibration data, by at least .05.",
+            "At literal scale (tau = 100) and rho >= .3 the mask beats every baseline on "
+            "calibration data, by at least .05.",
             lambda d: lead(d, PLAIN).sel(LITERAL),
             at_most=-0.05,
         ),
@@ -70,7 +81,8 @@ FIGURE = Figure(
             "AP-24",
             "derived",
             "derived",
-            "For smooth attention (tau = 1) and rho <= .5 it is worse than Wanda and SparseGPT even on calibration data.",
+            "For smooth attention (tau = 1) and rho <= .5 it is worse than Wanda and SparseGPT "
+            "even on calibration data.",
             lambda d: lead(d, PLAIN, *RIVALS).sel(logit_scale=1.0, pruning_ratio=slice(None, 0.55)),
             at_least=0.03,
         ),
@@ -78,7 +90,8 @@ FIGURE = Figure(
             "AP-25",
             "derived",
             "derived",
-            "On held-out sequences a baseline is better everywhere in the diagram, with and without the factor.",
+            "On held-out sequences a baseline is better everywhere in the diagram, with and "
+            "without the factor.",
             lambda d: xr.concat([lead(d, n) for n in (HELDOUT, RESCALED_HELDOUT)], "name", **OUTER),
             at_least=0.0,
         ),

@@ -1,4 +1,6 @@
-"""How does the error of the pruned attention depend on the share of pruned weights, and on clipping the mask?"""
+"""How does the error of the pruned attention depend on the share of pruned weights, and on clipping
+the mask?
+"""
 
 import xarray as xr
 
@@ -10,7 +12,9 @@ from ._errors import ERROR, NAMES, PLAIN, RESCALED, RIVALS, after, of
 
 
 def by_ratio(dataset: xr.Dataset, clip: bool = False) -> xr.DataArray:
-    """Calibration errors after training, averaged over lambda (all three are stable and near the best)."""
+    """Calibration errors after training, averaged over lambda (all three are stable and near the
+    best).
+    """
     return after(dataset).sel(clip=clip).mean("regularization")
 
 
@@ -24,15 +28,27 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors as pruned, and with the best factor on the logits."""
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
     seeds = dataset.sizes["seed"]
-    figure, axes = plot.panels(2, title=f"Error against the share of pruned weights ({seeds} seeds, mean over lambda in {{{strengths}}})")
+    figure, axes = plot.panels(
+        2,
+        title=f"Error against the share of pruned weights ({seeds} seeds, mean over lambda in "
+        f"{{{strengths}}})",
+    )
     titles = {PLAIN: "as pruned", RESCALED: "logits rescaled by the best factor"}
     for ax, (name, title) in zip(axes[0], titles.items(), strict=True):
         errors = after(dataset, name).mean("regularization")
         for clip in dataset["clip"].values:
             label = "gradient mask, clipped to [0, 1]" if clip else "gradient mask"
-            plot.series(ax, of(errors, "gradient").sel(clip=clip), "pruning_ratio", label, colour=4 if clip else 0)
+            plot.series(
+                ax,
+                of(errors, "gradient").sel(clip=clip),
+                "pruning_ratio",
+                label,
+                colour=4 if clip else 0,
+            )
         for colour, pruner in list(enumerate(NAMES))[1:]:
-            plot.series(ax, of(errors, pruner).isel(clip=0), "pruning_ratio", NAMES[pruner], colour=colour)
+            plot.series(
+                ax, of(errors, pruner).isel(clip=0), "pruning_ratio", NAMES[pruner], colour=colour
+            )
         plot.finish(ax, "rho (share of weights set to zero)", ERROR, title, legend=False)
         ax.set_ylim(0, 1.4)
     legend(figure, axes[0, 0])
@@ -59,7 +75,9 @@ FIGURE = Figure(
             "reading",
             f"{PAPER}, figure 2(c)",
             "For rho from .3 to .8 the error is at most .6 of the better of Wanda and SparseGPT.",
-            lambda d: (of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(pruning_ratio=slice(0.25, 0.85)),
+            lambda d: (of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(
+                pruning_ratio=slice(0.25, 0.85)
+            ),
             at_most=0.6,
         ),
         refuted(
@@ -75,7 +93,9 @@ FIGURE = Figure(
             "derived",
             "derived",
             "At rho = .05 the gradient mask is worse than Wanda by at least .02.",
-            lambda d: (of(by_ratio(d), "gradient") - of(by_ratio(d), "wanda")).sel(pruning_ratio=0.05),
+            lambda d: (of(by_ratio(d), "gradient") - of(by_ratio(d), "wanda")).sel(
+                pruning_ratio=0.05
+            ),
             at_least=0.02,
         ),
         refuted(
@@ -86,13 +106,25 @@ FIGURE = Figure(
             lambda d: rise(d, 0.05, 0.5),
             at_least=0.0,
         ),
-        holds("AP-19", "derived", "derived", "It rises by at least .12 from rho = .7 to .9.", lambda d: rise(d, 0.7, 0.9), at_least=0.12),
+        holds(
+            "AP-19",
+            "derived",
+            "derived",
+            "It rises by at least .12 from rho = .7 to .9.",
+            lambda d: rise(d, 0.7, 0.9),
+            at_least=0.12,
+        ),
         holds(
             "AP-20",
             "reading",
             f"{PAPER}, figure 2(c)",
-            "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 and to .8.",
-            lambda d: by_ratio(d).sel({PRUNER: list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]}).diff("pruning_ratio"),
+            "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 "
+            "and to .8.",
+            lambda d: (
+                by_ratio(d)
+                .sel({PRUNER: list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
+                .diff("pruning_ratio")
+            ),
             at_least=0.1,
         ),
         holds(
@@ -100,7 +132,9 @@ FIGURE = Figure(
             "derived",
             "derived",
             "Clipping ties many entries at 0, which at rho = .1 costs at least .1 in error.",
-            lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(pruning_ratio=0.1),
+            lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(
+                pruning_ratio=0.1
+            ),
             at_least=0.1,
         ),
     ),

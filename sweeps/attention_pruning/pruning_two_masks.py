@@ -1,4 +1,6 @@
-"""Is one mask on W better than a mask on each factor, at an equal share and at an equal number of weights kept?"""
+"""Is one mask on W better than a mask on each factor, at an equal share and at an equal number of
+weights kept?
+"""
 
 import xarray as xr
 
@@ -12,8 +14,12 @@ LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on W_Q and W_K, eq
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
-    """Errors against lambda at the middle rho, against rho, and against the number of weights kept."""
-    figure, axes = plot.panels(3, title=f"One mask on W against a mask on each factor ({dataset.sizes['seed']} seeds)")
+    """Errors against lambda at the middle rho, against rho, and against the number of
+    weights kept.
+    """
+    figure, axes = plot.panels(
+        3, title=f"One mask on W against a mask on each factor ({dataset.sizes['seed']} seeds)"
+    )
     by_lambda, by_ratio, by_count = axes[0]
     middle = float(dataset.pruning_ratio[dataset.sizes["pruning_ratio"] // 2])
 
@@ -29,7 +35,12 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         plot.series(by_lambda, errors, "regularization", label, colour=colour)
         lines(best(chosen), 1 + (algorithm == "two_mask"), label, colour)
     for colour, pruner in ((2, "sparsegpt"), (3, "magnitude")):
-        lines(of(tuned(dataset.isel(algorithm=0), PLAIN), pruner), 1 + (pruner == "sparsegpt"), NAMES[pruner], colour)
+        lines(
+            of(tuned(dataset.isel(algorithm=0), PLAIN), pruner),
+            1 + (pruner == "sparsegpt"),
+            NAMES[pruner],
+            colour,
+        )
     plot.finish(by_lambda, "lambda", ERROR, f"rho = {middle:g}", legend=False, xscale="log")
     plot.finish(by_ratio, "rho", ERROR, "best lambda, equal rho", legend=False)
     plot.finish(by_count, "weights kept / d^2", ERROR, "best lambda, by weights kept", legend=False)
@@ -45,7 +56,11 @@ FIGURE = Figure(
     theory=THEORY,
     config=P3,
     sweep={
-        "vary": {"algorithm": list(LABELS), "lambda": [0.3, 1.0, 3.0, 10.0, 30.0], "rho": [0.3, 0.5, 0.65, 0.75, 0.8, 0.9]},
+        "vary": {
+            "algorithm": list(LABELS),
+            "lambda": [0.3, 1.0, 3.0, 10.0, 30.0],
+            "rho": [0.3, 0.5, 0.65, 0.75, 0.8, 0.9],
+        },
         "seeds": 8,
         "steps": 1500,
         "record": [1500],
@@ -58,15 +73,19 @@ FIGURE = Figure(
             "AP-32",
             "reading",
             f"{PAPER}, equation (1)",
-            "For rho >= .5 two masks beat Wanda and SparseGPT on calibration data, by at least .05.",
-            lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(pruning_ratio=slice(0.45, None)),
+            "For rho >= .5 two masks beat Wanda and SparseGPT on calibration data, by at least "
+            ".05.",
+            lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(
+                pruning_ratio=slice(0.45, None)
+            ),
             at_most=-0.05,
         ),
         holds(
             "AP-33",
             "derived",
             "derived",
-            "At equal rho one mask on W has the smaller calibration error, by at least .03, though it keeps half as many weights.",
+            "At equal rho one mask on W has the smaller calibration error, by at least .03, "
+            "though it keeps half as many weights.",
             lambda d: best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent"),
             at_least=0.03,
         ),

@@ -1,8 +1,10 @@
-"""What the figures of contextual_bigram share: kinds of runs, the quick form, and what claims measure.
+"""What the figures of contextual_bigram share: kinds of runs, the quick form, and what claims
+measure.
 
-A run ends with the right sign of (alpha_A, alpha_V) or in the mirrored minimum; the probability Phi(z) is known from the task alone.
-Claims on what is learned speak of the runs of the right sign on tasks with z >= 2; the drawings count the others. Thresholds come from
-the sources' numbers and from key 100, widened.
+A run ends with the right sign of (alpha_A, alpha_V) or in the mirrored minimum; the probability
+Phi(z) is known from the task alone. Claims on what is learned speak of the runs of the right sign
+on tasks with z >= 2; the drawings count the others. Thresholds come from the sources' numbers and
+from key 100, widened.
 """
 
 from collections.abc import Callable
@@ -19,11 +21,23 @@ B, T, ETA = "batch_size", "length", "learning_rate"
 SURE = 0.977  # Phi(2)
 PROX, SGD = "proximal", "SGD"
 BOTH: dict[str, Any] = {"run": [PROX, SGD], "l1": [1e-5, 0.0]}  # zipped
-STAGES: dict[str, Any] = {"seeds": 12, "steps": 1000, "record": [*range(0, 1001, 50)], "dtype": "float32"}
+STAGES: dict[str, Any] = {
+    "seeds": 12,
+    "steps": 1000,
+    "record": [*range(0, 1001, 50)],
+    "dtype": "float32",
+}
 
 # Quick figures share shapes and steps and have two runs a problem, hence one compilation.
-SMALL = Config(length=128, batch_size=64, learning_rate=0.05, late_learning_rate=0.03, switch_step=100)
-QUICK: dict[str, Any] = {"config": SMALL, "seeds": 2, "steps": 200, "record": [0, 50, 100, 150, 200]}
+SMALL = Config(
+    length=128, batch_size=64, learning_rate=0.05, late_learning_rate=0.03, switch_step=100
+)
+QUICK: dict[str, Any] = {
+    "config": SMALL,
+    "seeds": 2,
+    "steps": 200,
+    "record": [0, 50, 100, 150, 200],
+}
 
 THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the largest attended entry
 TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
@@ -73,7 +87,9 @@ def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
 
 def rebound(run: str, kept: Measure = right) -> Measure:
     """The excess loss at the end over its least in t."""
-    return lambda data: end("excess_loss", run, kept)(data) / data.excess_loss.sel(run=run, drop=True).min("step")
+    return lambda data: (
+        end("excess_loss", run, kept)(data) / data.excess_loss.sel(run=run, drop=True).min("step")
+    )
 
 
 def failed(run: str, kept: Measure = right) -> Measure:

@@ -24,33 +24,69 @@ LOGARITHMIC = ("relative_excess_loss", "attention_residual")
 def at(figure: Figure, data: xr.Dataset) -> str:
     """N, T and B of a figure in full, nothing in its quick form."""
     c: Any = figure.config
-    return f" (N = {c.num_states.cap}, T = {c.length.cap}, B = {c.batch_size.cap})" if data.sizes["seed"] >= 8 else ""
+    return (
+        f" (N = {c.num_states.cap}, T = {c.length.cap}, B = {c.batch_size.cap})"
+        if data.sizes["seed"] >= 8
+        else ""
+    )
 
 
 def tasks(data: xr.Dataset) -> str:
     """How many tasks there are, and how many are left out."""
     kept = right(data)
     kept = kept.all([d for d in kept.dims if d != "seed"])
-    return f"{kept.size} tasks ({int((~kept).sum())} of {kept.size} tasks left out: wrong sign or z < 2)"
+    return (
+        f"{kept.size} tasks ({int((~kept).sum())} of {kept.size} tasks left out: wrong sign or "
+        "z < 2)"
+    )
 
 
-def draw_runs(axes: Any, data: xr.Dataset, names: Iterable[str], *, log: bool = True, counted: bool = True, **options: Any) -> None:
-    """A panel per curve, a colour per kind of run; counted: legends say how many are left out; options: legend (in one panel), seeds."""
+def draw_runs(
+    axes: Any,
+    data: xr.Dataset,
+    names: Iterable[str],
+    *,
+    log: bool = True,
+    counted: bool = True,
+    **options: Any,
+) -> None:
+    """A panel per curve, a colour per kind of run; counted: legends say how many are left out;
+    options: legend (in one panel), seeds.
+    """
     legend = options.pop("legend", "")
     for ax, name in zip(axes, names, strict=False):
         for colour, run in enumerate(data.run.values):
-            values = data[name].sel(run=run) if counted else data[name].sel(run=run).dropna("seed", how="all")
+            values = (
+                data[name].sel(run=run)
+                if counted
+                else data[name].sel(run=run).dropna("seed", how="all")
+            )
             plot.series(ax, values, "step", str(run), colour=colour, markers=False, **options)
         scale = "log" if log and name in LOGARITHMIC else "linear"
         plot.finish(ax, "step t", CURVES[name], yscale=scale, legend=legend in ("", name))
 
 
-def draw_rounding(ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded") -> None:
+def draw_rounding(
+    ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
+) -> None:
     """What rounding makes of the distance of a matrix from the task's: a line per run."""
     for colour, run in enumerate(data.run.values):
-        pair = np.stack([last(data[f"{matrix}_distance"]).sel(run=run), data[f"rounded_{matrix}_distance"].sel(run=run)])
-        style = {"color": plot.COLOURS[colour], "marker": plot.MARKERS[colour], "alpha": 0.6, "markersize": 4, "linewidth": 0.8}
-        ax.plot([0.1 * colour, 1 + 0.1 * colour], np.maximum(pair, 1e-4), **style)[0].set_label(str(run))
+        pair = np.stack(
+            [
+                last(data[f"{matrix}_distance"]).sel(run=run),
+                data[f"rounded_{matrix}_distance"].sel(run=run),
+            ]
+        )
+        style = {
+            "color": plot.COLOURS[colour],
+            "marker": plot.MARKERS[colour],
+            "alpha": 0.6,
+            "markersize": 4,
+            "linewidth": 0.8,
+        }
+        ax.plot([0.1 * colour, 1 + 0.1 * colour], np.maximum(pair, 1e-4), **style)[0].set_label(
+            str(run)
+        )
     middle = 0.05 * (data.sizes["run"] - 1)
     ax.set_xticks([middle, 1 + middle], ["end of training", rounded])
     plot.finish(ax, "", label, "a line per run, not below 1e-4", yscale="log")

@@ -9,7 +9,11 @@ from . import PAPER, QUICK, STAGES, THEORY, Config, Measure, each, end, ends
 from ._curves import at, tasks
 
 LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
-KINDS = {"two_case": "two cases (the source's)", "textbook": "soft threshold", "simplex": "onto the simplex"}
+KINDS = {
+    "two_case": "two cases (the source's)",
+    "textbook": "soft threshold",
+    "simplex": "onto the simplex",
+}
 NOISELESS, LEAST = "dashed: two cases, no noise", "dotted: least in t"
 PANELS = {
     "attention_alignment": (r"$\alpha_A$ at the end", NOISELESS, "linear"),
@@ -20,8 +24,15 @@ PANELS = {
 
 
 def curve(data: xr.Dataset, name: str, kind: str = "two_case") -> xr.DataArray:
-    """The last values of a metric against lambda for one kind of prox, NaN where a run is left out."""
-    return ends(data, name).isel(run=np.flatnonzero((data.prox == kind) & (data.l1 > 0))).swap_dims(run="l1").drop_vars("run")
+    """The last values of a metric against lambda for one kind of prox, NaN where a run
+    is left out.
+    """
+    return (
+        ends(data, name)
+        .isel(run=np.flatnonzero((data.prox == kind) & (data.l1 > 0)))
+        .swap_dims(run="l1")
+        .drop_vars("run")
+    )
 
 
 def change(name: str) -> Measure:
@@ -31,25 +42,50 @@ def change(name: str) -> Measure:
 
 def shrinkage(kind: str, lam: float) -> Measure:
     """|Delta_A| over that of SGD, at the end."""
-    return lambda data: curve(data, "attention_residual", kind).sel(l1=lam) / end("attention_residual", "lambda = 0")(data)
+    return lambda data: (
+        curve(data, "attention_residual", kind).sel(l1=lam)
+        / end("attention_residual", "lambda = 0")(data)
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Alphas, |Delta_A|, and excess loss at its least and at the end against lambda."""
     figure, axes = plot.panels(4, title=f"The l1 term{at(FIGURE, data)}, {tasks(data)}", width=3.4)
-    kinds = {kind: (colour, text) for colour, (kind, text) in enumerate(KINDS.items()) if (data.prox == kind).any()}
+    kinds = {
+        kind: (colour, text)
+        for colour, (kind, text) in enumerate(KINDS.items())
+        if (data.prox == kind).any()
+    }
     for ax, (name, (label, title, scale)) in zip(axes[0], PANELS.items(), strict=True):
         for kind, (colour, text) in kinds.items():
-            plot.series(ax, curve(data, name, kind).dropna("seed", how="all"), "l1", text, colour=colour, markers=True)
+            plot.series(
+                ax,
+                curve(data, name, kind).dropna("seed", how="all"),
+                "l1",
+                text,
+                colour=colour,
+                markers=True,
+            )
             if title == LEAST:
                 low = curve(data.assign({name: data[name].min("step")}), name, kind)
-                ax.plot(low.l1, low.mean("seed"), ":", marker=".", color=plot.COLOURS[colour], label="" if colour else "least in t")
+                ax.plot(
+                    low.l1,
+                    low.mean("seed"),
+                    ":",
+                    marker=".",
+                    color=plot.COLOURS[colour],
+                    label="" if colour else "least in t",
+                )
         if title == NOISELESS:  # as long as attended entries are not cut
-            noiseless = curve(data, f"predicted_{name}_prox").where(curve(data, "predicted_attention_alignment_prox") > 0)
+            noiseless = curve(data, f"predicted_{name}_prox").where(
+                curve(data, "predicted_attention_alignment_prox") > 0
+            )
             plot.theory(ax, noiseless.l1, noiseless.mean("seed"), "two cases, no noise", colour=0)
         plain = ends(data, name).isel(run=int(np.argmin(data.l1.values))).mean()
         ax.axhline(float(plain), color="#333333", linestyle=":", label="λ = 0 (SGD)")
-        plot.finish(ax, "λ", label, title, xscale="log", yscale=scale, legend=name == "attention_residual")
+        plot.finish(
+            ax, "λ", label, title, xscale="log", yscale=scale, legend=name == "attention_residual"
+        )
     return figure
 
 
@@ -60,13 +96,28 @@ FIGURE = Figure(
     config=Config(length=500, batch_size=128),
     sweep={
         "zip": {
-            "run": ["lambda = 0", *(f"{kind}, {lam:g}" for kind in KINDS for lam in LAMBDAS if kind != "simplex" or lam == 1e-5)],
+            "run": [
+                "lambda = 0",
+                *(
+                    f"{kind}, {lam:g}"
+                    for kind in KINDS
+                    for lam in LAMBDAS
+                    if kind != "simplex" or lam == 1e-5
+                ),
+            ],
             "prox": ["two_case"] * 6 + ["textbook"] * 5 + ["simplex"],
             "l1": [0.0, *LAMBDAS, *LAMBDAS, 1e-5],
         },
         **STAGES,
     },
-    quick=QUICK | {"zip": {"run": ["lambda = 0", "two_case, 1e-3"], "prox": ["two_case"] * 2, "l1": [0.0, 1e-3]}},
+    quick=QUICK
+    | {
+        "zip": {
+            "run": ["lambda = 0", "two_case, 1e-3"],
+            "prox": ["two_case"] * 2,
+            "l1": [0.0, 1e-3],
+        }
+    },
     draw=draw,
     claims=(
         holds(
@@ -96,7 +147,8 @@ FIGURE = Figure(
         each(
             "CB-26",
             "derived",
-            "derived: noise that is cut at zero adds mass, which the projection takes off the attended entries",
+            "derived: noise that is cut at zero adds mass, which the projection takes off the "
+            "attended entries",
             "Without noise it would not: the noiseless alpha_A at lambda = 1e-6 is at least .99.",
             lambda d: curve(d, "predicted_attention_alignment_prox").sel(l1=1e-6),
             at_least=0.99,
@@ -105,7 +157,8 @@ FIGURE = Figure(
             "CB-27",
             "derived",
             "derived: the zeros, not lambda",
-            "The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at most .4 of that at lambda = 0, each.",
+            "The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at most "
+            ".4 of that at lambda = 0, each.",
             shrinkage("two_case", 1e-6),
             at_most=0.4,
         ),

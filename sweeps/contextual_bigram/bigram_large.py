@@ -14,7 +14,11 @@ SOURCE = f"{PAPER}, appendix I"
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Curves in t, and what rounding makes of the end."""
     shown = data.where(right_sign(data))
-    figure, axes = plot.panels(4, title=f"Many tokens, simulated noise{at(FIGURE, data)}, {data.sizes['seed']} tasks", width=3.3)
+    figure, axes = plot.panels(
+        4,
+        title=f"Many tokens, simulated noise{at(FIGURE, data)}, {data.sizes['seed']} tasks",
+        width=3.3,
+    )
     draw_runs(axes[0, :3], shown, list(CURVES)[1:])
     axes[0, 2].set_ylim(1e-3, None)
     draw_rounding(axes[0, 3], shown, "attention", CURVES["attention_distance"])
@@ -35,7 +39,14 @@ FIGURE = Figure(
         concentration=0.1,
         stationary_floor=1e-3,
     ),
-    sweep={"zip": BOTH, "algorithm": "noise", "seeds": 8, "steps": 300, "record": [*range(0, 301, 30)], "dtype": "float32"},
+    sweep={
+        "zip": BOTH,
+        "algorithm": "noise",
+        "seeds": 8,
+        "steps": 300,
+        "record": [*range(0, 301, 30)],
+        "dtype": "float32",
+    },
     quick=QUICK | {"zip": BOTH},
     draw=draw,
     claims=(
@@ -60,7 +71,10 @@ FIGURE = Figure(
             "derived",
             SOURCE,
             "Rounding recovers the support of every column, after both.",
-            lambda d: np.minimum(end("support_recovery", PROX, right_sign)(d), end("support_recovery", SGD, right_sign)(d)),
+            lambda d: np.minimum(
+                end("support_recovery", PROX, right_sign)(d),
+                end("support_recovery", SGD, right_sign)(d),
+            ),
             at_least=1.0,
         ),
     ),

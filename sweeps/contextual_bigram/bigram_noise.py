@@ -14,13 +14,17 @@ BOTH_WAYS = {"algorithm": [REAL, SIMULATED], "l1": [1e-5, 0.0]}
 
 
 def pairs(data: xr.Dataset, values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """The last values of simulation and mini-batches, on the tasks where both end with the right sign."""
+    """The last values of simulation and mini-batches, on the tasks where both end with the right
+    sign.
+    """
     kept = values.isel(step=-1).where(right_sign(data).all("algorithm"))
     return kept.sel(algorithm=SIMULATED, drop=True), kept.sel(algorithm=REAL, drop=True)
 
 
 def surprise(data: xr.Dataset) -> xr.DataArray:
-    """Differences on the same tasks in standard errors of their mean, turned so that the mean is positive."""
+    """Differences on the same tasks in standard errors of their mean, turned so that the mean is
+    positive.
+    """
 
     def one(name: str) -> xr.DataArray:
         simulated, real = pairs(data, data[name])
@@ -31,7 +35,9 @@ def surprise(data: xr.Dataset) -> xr.DataArray:
 
 
 def gap(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """What simulated runs differ by from the median of mini-batches, turned so that the median is positive."""
+    """What simulated runs differ by from the median of mini-batches, turned so that the median is
+    positive.
+    """
     simulated, real = pairs(data, values)
     found = simulated - real.median("seed")
     return found * np.sign(found.median("seed"))
@@ -40,7 +46,12 @@ def gap(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Curves of both, with and without prox."""
     good = right_sign(data).all("algorithm")
-    figure, axes = plot.panels(4, title=f"Simulated noise against mini-batches, {data.sizes['seed']} tasks", width=3.3, height=3.0)
+    figure, axes = plot.panels(
+        4,
+        title=f"Simulated noise against mini-batches, {data.sizes['seed']} tasks",
+        width=3.3,
+        height=3.0,
+    )
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
         for i, lam in enumerate(data.l1.values):
             for j, algorithm in enumerate(data.algorithm.values):
@@ -56,16 +67,24 @@ FIGURE = Figure(
     source=f"{PAPER}, appendix I",
     theory=THEORY,
     config=Config(batch_size=64, learning_rate=0.01, late_learning_rate=0.005),
-    sweep={"vary": BOTH_WAYS, "seeds": 40, "steps": 1000, "record": [*range(0, 1001, 100)], "dtype": "float32"},
+    sweep={
+        "vary": BOTH_WAYS,
+        "seeds": 40,
+        "steps": 1000,
+        "record": [*range(0, 1001, 100)],
+        "dtype": "float32",
+    },
     quick=QUICK | {"vary": BOTH_WAYS},
     draw=draw,
-    # key 100, 32 tasks of which 27 and 26: means up to 1.4 standard errors apart; median cosines .990 and .991, |Delta_A| 7 % apart
+    # key 100, 32 tasks of which 27 and 26: means up to 1.4 standard errors apart; median cosines
+    # .990 and .991, |Delta_A| 7 % apart
     claims=(
         holds(
             "CB-45",
             "reading",
             f"{PAPER}, appendix I",
-            "Simulation and mini-batches end with the same mean alphas, cosine and |Delta_A|: paired by task within 3 standard errors.",
+            "Simulation and mini-batches end with the same mean alphas, cosine and |Delta_A|: "
+            "paired by task within 3 standard errors.",
             surprise,
             at_most=3.0,
             minimum=24,

@@ -1,4 +1,6 @@
-"""How close do large batches come to the dynamics without noise, and how long does stage one take there?"""
+"""How close do large batches come to the dynamics without noise, and how long does stage one take
+there?
+"""
 
 from typing import Any
 
@@ -15,42 +17,68 @@ LARGEST = {B: 4096}
 
 
 def deviation(data: xr.Dataset) -> xr.DataArray:
-    """sup over steps and both alphas of |alpha - noiseless alpha|, in the runs of the right sign."""
+    """sup over steps and both alphas of |alpha - noiseless alpha|, in the runs of the
+    right sign.
+    """
     gaps: list[Any] = [abs(data[n] - data[f"predicted_{n}_population"]).max("step") for n in ALPHAS]
     return np.maximum(*gaps).where(right_sign(data))
 
 
 def crossing(values: xr.DataArray) -> xr.DataArray:
-    """The first step, interpolated, at which a growing value reaches LEVEL; NaN where it does not."""
+    """The first step, interpolated, at which a growing value reaches LEVEL; NaN where
+    it does not.
+    """
     steps = values.step.values.astype(float)
 
     def first(y: np.ndarray) -> float:
         i = int(np.argmax(y >= LEVEL))
-        return float("nan") if not i else steps[i - 1] + (steps[i] - steps[i - 1]) * (LEVEL - y[i - 1]) / (y[i] - y[i - 1])
+        return (
+            float("nan")
+            if not i
+            else steps[i - 1] + (steps[i] - steps[i - 1]) * (LEVEL - y[i - 1]) / (y[i] - y[i - 1])
+        )
 
     return xr.apply_ufunc(first, values, input_core_dims=[["step"]], vectorize=True)
 
 
 def stage_one_error(data: xr.Dataset) -> xr.DataArray:
     """|asinh(c / d) / eta over the noiseless number of steps - 1|."""
-    return abs(crossing(data.predicted_value_alignment_early) / crossing(data.predicted_value_alignment_population) - 1)
+    return abs(
+        crossing(data.predicted_value_alignment_early)
+        / crossing(data.predicted_value_alignment_population)
+        - 1
+    )
 
 
 def early_error(data: xr.Dataset) -> xr.DataArray:
     """|mean alpha_V / early form - 1| from step 24 on, NaN beyond LEVEL."""
     early = data.predicted_value_alignment_early.isel(seed=0)
-    return abs(data.value_alignment.mean("seed") / early - 1).where((early <= LEVEL) & (data.step >= 24))
+    return abs(data.value_alignment.mean("seed") / early - 1).where(
+        (early <= LEVEL) & (data.step >= 24)
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Both alphas for every batch size with the noiseless curves, and how far they are at most."""
     length = " (T = 300)" if data.sizes["seed"] >= 8 else ""
-    figure, axes = plot.panels(3, title=f"The limit of large batches{length}, {data.sizes['seed']} tasks", width=3.8, height=3.2)
+    figure, axes = plot.panels(
+        3,
+        title=f"The limit of large batches{length}, {data.sizes['seed']} tasks",
+        width=3.8,
+        height=3.2,
+    )
     shown = data.where(right_sign(data))
     for ax, (name, label) in zip(axes[0], ALPHAS.items(), strict=False):
         for colour, size in enumerate(data[B].values):
-            plot.series(ax, shown[name].sel({B: size}), "step", f"B = {size}", colour=colour, markers=False)
-        plot.theory(ax, data.step.values, data[f"predicted_{name}_population"].isel({B: 0, "seed": 0}), "equation (8)")
+            plot.series(
+                ax, shown[name].sel({B: size}), "step", f"B = {size}", colour=colour, markers=False
+            )
+        plot.theory(
+            ax,
+            data.step.values,
+            data[f"predicted_{name}_population"].isel({B: 0, "seed": 0}),
+            "equation (8)",
+        )
         early = data[f"predicted_{name}_early"].isel({B: 0, "seed": 0})
         ax.plot(data.step.values, early, ":", color="#333333", label="early form")
         ax.set_ylim(0, 1.1 * max(1, float(shown[name].mean("seed").max())))
@@ -59,7 +87,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.series(axes[0, 2], gap, B, "measured")
     sizes, mean = data[B].values, statistics.average(gap).mean
     plot.theory(axes[0, 2], sizes, float(mean.isel({B: -1})) * sizes[-1] / sizes, "1 / B")
-    plot.finish(axes[0, 2], "batch size B", r"$\sup_t\,|\alpha - \alpha_{\rm theory}|$, either α", xscale="log", yscale="log")
+    plot.finish(
+        axes[0, 2],
+        "batch size B",
+        r"$\sup_t\,|\alpha - \alpha_{\rm theory}|$, either α",
+        xscale="log",
+        yscale="log",
+    )
     return figure
 
 
@@ -76,9 +110,16 @@ FIGURE = Figure(
         "buckets": "exact",
         "dtype": "float32",
     },
-    quick={"config": SMALL.replace(l1=0.0, switch_step=200), "vary": {B: [64]}, "seeds": 2, "steps": 160, "record": [*range(0, 161, 10)]},
+    quick={
+        "config": SMALL.replace(l1=0.0, switch_step=200),
+        "vary": {B: [64]},
+        "seeds": 2,
+        "steps": 160,
+        "record": [*range(0, 161, 10)],
+    },
     draw=draw,
-    # key 100, B = 4096: .078, .081, .085, .088, .088, .122, .238, .256; their ratio to B = 1024: 2.3 to 3.4, mean 2.9
+    # key 100, B = 4096: .078, .081, .085, .088, .088, .122, .238, .256; their ratio to B = 1024:
+    # 2.3 to 3.4, mean 2.9
     claims=(
         refuted(
             "CB-40",
@@ -101,7 +142,8 @@ FIGURE = Figure(
             "CB-42",
             "derived",
             "derived: the bias is |Delta_A|^2, of order 1 / B",
-            "The deviation at B = 1024 is 2.5 to 5 times that at 4096 on the same task, on average.",
+            "The deviation at B = 1024 is 2.5 to 5 times that at 4096 on the same task, on "
+            "average.",
             lambda d: deviation(d).sel({B: 1024}) / deviation(d).sel(LARGEST),
             between=(2.5, 5.0),
         ),
@@ -109,7 +151,8 @@ FIGURE = Figure(
             "CB-43",
             "reading",
             f"{PAPER}, lemma D.1",
-            f"Without noise stage one (alpha_V = {LEVEL}) takes asinh({LEVEL} T K_Q) / eta steps, within 10 %.",
+            f"Without noise stage one (alpha_V = {LEVEL}) takes asinh({LEVEL} T K_Q) / eta steps, "
+            "within 10 %.",
             stage_one_error,
             at_most=0.1,
             minimum=1,

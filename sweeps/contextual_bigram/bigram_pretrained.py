@@ -1,4 +1,6 @@
-"""How does training go on after one step from a pre-trained V, against training from the trivial one?"""
+"""How does training go on after one step from a pre-trained V, against training from the trivial
+one?
+"""
 
 import numpy as np
 import xarray as xr
@@ -18,22 +20,35 @@ def likely(data: xr.Dataset) -> xr.DataArray:
 
 def at_200(run: str) -> Measure:
     """Excess loss over the initial one after 200 steps."""
-    return lambda data: data.relative_excess_loss.sel(step=200, run=run, drop=True).where(likely(data))
+    return lambda data: data.relative_excess_loss.sel(step=200, run=run, drop=True).where(
+        likely(data)
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Distance, cosine and excess loss in t from both starts; rounded distances, a mark per run."""
     tasks = f"{int(likely(data).sum())} of {data.sizes['seed']} tasks, those of law ≥ .95"
-    figure, axes = plot.panels(4, title=f"After one step from a pre-trained V{at(FIGURE, data)}: {tasks}", width=3.3)
+    figure, axes = plot.panels(
+        4, title=f"After one step from a pre-trained V{at(FIGURE, data)}: {tasks}", width=3.3
+    )
     data = data.where(likely(data))
     draw_runs(axes[0, :3], data, CURVES, counted=False, seeds=True, legend="attention_cosine")
     for colour, run in enumerate(data.run.values):
         style = {"color": plot.COLOURS[colour], "alpha": 0.6}
         for place, name in enumerate(("rounded_attention_distance", "rounded_value_distance")):
             values = np.maximum(data[name].sel(run=run), 1e-5)
-            axes[0, 3].plot(np.full(values.size, place + 0.15 * colour), values, plot.MARKERS[colour], **style)
+            axes[0, 3].plot(
+                np.full(values.size, place + 0.15 * colour), values, plot.MARKERS[colour], **style
+            )
     axes[0, 3].set_xticks([0.07, 1.07], [r"$\|A - Q\|_\mu$", r"$\|V - P\|_\mu$"])
-    plot.finish(axes[0, 3], "", "distance after rounding", "V: best for A (oracle)", yscale="log", legend=False)
+    plot.finish(
+        axes[0, 3],
+        "",
+        "distance after rounding",
+        "V: best for A (oracle)",
+        yscale="log",
+        legend=False,
+    )
     return figure
 
 
@@ -56,7 +71,12 @@ FIGURE = Figure(
     },
     quick={
         **TRANSFER,
-        "zip": {"run": [PRE, PLAIN], "algorithm": ["transfer"] * 2, "switch_step": [16] * 2, "l1": [1e-5, 0.0]},
+        "zip": {
+            "run": [PRE, PLAIN],
+            "algorithm": ["transfer"] * 2,
+            "switch_step": [16] * 2,
+            "l1": [1e-5, 0.0],
+        },
         "steps": 30,
         "record": [0, 8, 16, 23, 30],
     },
@@ -70,12 +90,20 @@ FIGURE = Figure(
             at_200(PRE),
             at_most=0.15,
         ),
-        each("CB-55", "reading", f"{PAPER}, section 4", "From the trivial V more than .8 is left, each.", at_200(SCRATCH), at_least=0.8),
+        each(
+            "CB-55",
+            "reading",
+            f"{PAPER}, section 4",
+            "From the trivial V more than .8 is left, each.",
+            at_200(SCRATCH),
+            at_least=0.8,
+        ),
         holds(
             "CB-56",
             "reading",
             f"{PAPER}, appendix H",
-            "600 steps after the one step rounding recovers the support of 90 % of the columns or more.",
+            "600 steps after the one step rounding recovers the support of 90 % of the columns or "
+            "more.",
             end("support_recovery", PRE, likely),
             at_least=0.9,
         ),
@@ -99,7 +127,8 @@ FIGURE = Figure(
             "CB-59",
             "reading",
             f"{PAPER}, section 3.4",
-            "Early stopping pays here, too: the excess loss ends at 1.3 times its least value or more, median.",
+            "Early stopping pays here, too: the excess loss ends at 1.3 times its least value or "
+            "more, median.",
             rebound(PRE, likely),
             at_least=1.3,
         ),

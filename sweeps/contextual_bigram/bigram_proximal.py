@@ -10,13 +10,37 @@ import xarray as xr
 
 from jaxtheory import Figure, plot, refuted
 
-from . import BOTH, PAPER, PROX, QUICK, SGD, STAGES, THEORY, Config, each, end, failed, median, ratio, rebound, right
+from . import (
+    BOTH,
+    PAPER,
+    PROX,
+    QUICK,
+    SGD,
+    STAGES,
+    THEORY,
+    Config,
+    each,
+    end,
+    failed,
+    median,
+    ratio,
+    rebound,
+    right,
+)
 from ._curves import ALPHAS, CURVES, at, draw_one, draw_rounding, draw_runs, tasks
 
 SLOW = "SGD, η = .001"
-COSINE, EXCESS, OFF = end("attention_cosine", PROX), ratio("excess_loss", PROX, SGD), ratio("attention_residual", SGD, PROX)
+COSINE, EXCESS, OFF = (
+    end("attention_cosine", PROX),
+    ratio("excess_loss", PROX, SGD),
+    ratio("attention_residual", SGD, PROX),
+)
 KEPT, SUPPORT = end("relative_excess_loss", SLOW), end("support_recovery", PROX)
-FIGURE_1, STAGE_TWO, STAGE_THREE = f"{PAPER}, figure 1", f"{PAPER}, theorem on stage two", f"{PAPER}, theorem on stage three"
+FIGURE_1, STAGE_TWO, STAGE_THREE = (
+    f"{PAPER}, figure 1",
+    f"{PAPER}, theorem on stage two",
+    f"{PAPER}, theorem on stage three",
+)
 
 
 def distortion(run: str, way: int) -> Any:
@@ -29,16 +53,28 @@ def draw_alphas(ax: Any, data: xr.Dataset, run: str, kind: str, title: str) -> N
     """Both alphas of one kind of run with their noiseless curves."""
     chosen = data.sel(run=run)
     for colour, (name, label) in enumerate(ALPHAS.items()):
-        plot.series(ax, chosen[name].dropna("seed", how="all"), "step", label, colour=colour, markers=False)
-        plot.theory(ax, data.step.values, chosen[f"predicted_{name}_{kind}"].mean("seed"), "no noise" if colour else "", colour=colour)
+        plot.series(
+            ax, chosen[name].dropna("seed", how="all"), "step", label, colour=colour, markers=False
+        )
+        plot.theory(
+            ax,
+            data.step.values,
+            chosen[f"predicted_{name}_{kind}"].mean("seed"),
+            "no noise" if colour else "",
+            colour=colour,
+        )
     draw_one(ax)
     plot.finish(ax, "step t", "alignment (1 at the task)", title)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Four curves in t, the alphas against their noiseless curves, and what rounding makes of the end: a line per run."""
+    """Four curves in t, the alphas against their noiseless curves, and what rounding makes of the
+    end: a line per run.
+    """
     shown = data.where(right(data))
-    figure, axes = plot.panels(4, 2, title=f"Proximal steps against SGD{at(FIGURE, data)}, {tasks(data)}", width=3.2)
+    figure, axes = plot.panels(
+        4, 2, title=f"Proximal steps against SGD{at(FIGURE, data)}, {tasks(data)}", width=3.2
+    )
     draw_runs(axes[0], shown, CURVES, counted=False)
     axes[0, 3].set_ylim(1e-2, None)
     draw_alphas(axes[1, 0], shown, PROX, "prox", "proximal: noise cut at 0 lowers α_A")
@@ -64,13 +100,42 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": BOTH},
     draw=draw,
-    # key 100, 6 tasks of 8: cosine .983 to .992, SGD .93 to .95; excess .22 to .37 of SGD's; |Delta_A| of SGD 4.4 to 6.1 times as large;
-    # alphas (.64 to .75, 1.21 to 1.34), SGD (1.56 to 1.70, .50 to .60). A seventh, z = 1.5: .916, .71 and 5.2; the last, z = .7: wrong sign
+    # key 100, 6 tasks of 8: cosine .983 to .992, SGD .93 to .95; excess .22 to .37 of SGD's;
+    # |Delta_A| of SGD 4.4 to 6.1 times as large; alphas (.64 to .75, 1.21 to 1.34), SGD (1.56 to
+    # 1.70, .50 to .60). A seventh, z = 1.5: .916, .71 and 5.2; the last, z = .7: wrong sign
     claims=(
-        each("CB-1", "reading", FIGURE_1, "Proximal runs end with a cosine of A and Q of at least .93 each.", COSINE, at_least=0.93),
-        median("CB-2", "reading", FIGURE_1, "Their median cosine is at least .96.", COSINE, at_least=0.96),
-        each("CB-3", "reading", FIGURE_1, "Their excess loss is at most .7 of SGD's on the same task, each.", EXCESS, at_most=0.7),
-        median("CB-4", "reading", FIGURE_1, "The median of that ratio is at most .5.", EXCESS, at_most=0.5),
+        each(
+            "CB-1",
+            "reading",
+            FIGURE_1,
+            "Proximal runs end with a cosine of A and Q of at least .93 each.",
+            COSINE,
+            at_least=0.93,
+        ),
+        median(
+            "CB-2",
+            "reading",
+            FIGURE_1,
+            "Their median cosine is at least .96.",
+            COSINE,
+            at_least=0.96,
+        ),
+        each(
+            "CB-3",
+            "reading",
+            FIGURE_1,
+            "Their excess loss is at most .7 of SGD's on the same task, each.",
+            EXCESS,
+            at_most=0.7,
+        ),
+        median(
+            "CB-4",
+            "reading",
+            FIGURE_1,
+            "The median of that ratio is at most .5.",
+            EXCESS,
+            at_most=0.5,
+        ),
         each(
             "CB-5",
             "reading",
@@ -79,10 +144,38 @@ FIGURE = Figure(
             OFF,
             at_least=3.5,
         ),
-        median("CB-6", "reading", STAGE_TWO, "The median of that ratio is at least 4.5.", OFF, at_least=4.5),
-        each("CB-7", "reading", FIGURE_1, "SGD at eta = .001 keeps more than .95 of the initial excess loss, each.", KEPT, at_least=0.95),
-        each("CB-8", "printed", STAGE_THREE, "Rounding a proximal run recovers the support of every column.", SUPPORT, at_least=1.0),
-        each("CB-9", "reading", STAGE_THREE, "Then A is within .06 of Q, each.", end("rounded_attention_distance", PROX), at_most=0.06),
+        median(
+            "CB-6",
+            "reading",
+            STAGE_TWO,
+            "The median of that ratio is at least 4.5.",
+            OFF,
+            at_least=4.5,
+        ),
+        each(
+            "CB-7",
+            "reading",
+            FIGURE_1,
+            "SGD at eta = .001 keeps more than .95 of the initial excess loss, each.",
+            KEPT,
+            at_least=0.95,
+        ),
+        each(
+            "CB-8",
+            "printed",
+            STAGE_THREE,
+            "Rounding a proximal run recovers the support of every column.",
+            SUPPORT,
+            at_least=1.0,
+        ),
+        each(
+            "CB-9",
+            "reading",
+            STAGE_THREE,
+            "Then A is within .06 of Q, each.",
+            end("rounded_attention_distance", PROX),
+            at_most=0.06,
+        ),
         each(
             "CB-10",
             "reading",
@@ -111,7 +204,8 @@ FIGURE = Figure(
             "CB-13",
             "reading",
             f"{PAPER}, section 3.4",
-            "Early stopping pays: the excess loss of a proximal run ends at 1.2 times its least value or more, each.",
+            "Early stopping pays: the excess loss of a proximal run ends at 1.2 times its least "
+            "value or more, each.",
             rebound(PROX),
             at_least=1.2,
         ),
@@ -119,7 +213,8 @@ FIGURE = Figure(
             "CB-14",
             "derived",
             FIGURE_1,
-            "SGD fails even after rounding: in half of the runs or more some column's support is wrong.",
+            "SGD fails even after rounding: in half of the runs or more some column's support is "
+            "wrong.",
             failed(SGD),
             statistic="share",
             at_least=0.5,

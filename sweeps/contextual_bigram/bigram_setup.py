@@ -4,25 +4,58 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, undecided
 
-from . import BOTH, PAPER, PROX, QUICK, SGD, STAGES, THEORY, Config, each, end, ends, failed, last, right_sign
+from . import (
+    BOTH,
+    PAPER,
+    PROX,
+    QUICK,
+    SGD,
+    STAGES,
+    THEORY,
+    Config,
+    each,
+    end,
+    ends,
+    failed,
+    last,
+    right_sign,
+)
 from ._curves import CURVES, at, draw_one, draw_runs
 
 FIGURE_1, NORMALISED = f"{PAPER}, figure 1", f"{PAPER}, figure 1, after normalisation"
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Distance, cosine and excess loss in t, the runs of the right sign; alpha_A per run with the noiseless curve."""
+    """Distance, cosine and excess loss in t, the runs of the right sign; alpha_A per run with the
+    noiseless curve.
+    """
     shown = data.where(right_sign(data))
     law = float(data.predicted_right_sign_sign_law.isel(step=0, run=0).mean())
     share = float(last(data.right_sign).sel(run=SGD).mean())
-    runs = f"right sign in {share:.2f} of {data.sizes['seed']} runs (mean Φ(z) = {law:.2f}), only these shown"
+    runs = (
+        f"right sign in {share:.2f} of {data.sizes['seed']} runs (mean Φ(z) = {law:.2f}), only "
+        "these shown"
+    )
     figure, axes = plot.panels(4, title=f"The source's set-up{at(FIGURE, data)}: {runs}", width=3.2)
     draw_runs(axes[0, :3], shown, CURVES, log=False)
     for ax, name in zip(axes[0, :3], CURVES, strict=False):
         ax.set_ylim(0, 1.05 * float(shown[name].max()))
     for colour, run in enumerate(data.run.values):
-        plot.series(axes[0, 3], shown.attention_alignment.sel(run=run), "step", str(run), colour=colour, seeds=True, markers=False)
-    plot.theory(axes[0, 3], data.step.values, data.predicted_attention_alignment_population.isel(run=0).mean("seed"), "no noise")
+        plot.series(
+            axes[0, 3],
+            shown.attention_alignment.sel(run=run),
+            "step",
+            str(run),
+            colour=colour,
+            seeds=True,
+            markers=False,
+        )
+    plot.theory(
+        axes[0, 3],
+        data.step.values,
+        data.predicted_attention_alignment_population.isel(run=0).mean("seed"),
+        "no noise",
+    )
     draw_one(axes[0, 3])
     plot.finish(axes[0, 3], "step t", r"$\alpha_A$ (1 at the task), a line per run")
     return figure
@@ -32,7 +65,9 @@ FIGURE = Figure(
     name="bigram_setup",
     source=f"{PAPER}, set-up of the experiments, a plausible reading",
     theory=THEORY,
-    config=Config(length=5000, batch_size=64, learning_rate=0.01, late_learning_rate=0.005, switch_step=400),
+    config=Config(
+        length=5000, batch_size=64, learning_rate=0.01, late_learning_rate=0.005, switch_step=400
+    ),
     sweep={"zip": BOTH, **STAGES},
     quick=QUICK,
     draw=draw,
@@ -41,15 +76,19 @@ FIGURE = Figure(
             "CB-16",
             "reading",
             FIGURE_1,
-            "After 1000 steps |A - Q| is at most half of what it was, for the better of both on average.",
-            lambda d: (ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)).min("run"),
+            "After 1000 steps |A - Q| is at most half of what it was, for the better of both on "
+            "average.",
+            lambda d: (
+                ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)
+            ).min("run"),
             at_most=0.5,
         ),
         refuted(
             "CB-17",
             "reading",
             FIGURE_1,
-            "After 1000 steps at most half of the excess loss is left, for the better of both on average.",
+            "After 1000 steps at most half of the excess loss is left, for the better of both on "
+            "average.",
             lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),
             at_most=0.5,
         ),
@@ -73,7 +112,8 @@ FIGURE = Figure(
             "CB-20",
             "reading",
             NORMALISED,
-            "Rounding a proximal run of the right sign recovers the support of 75 % of the columns or more.",
+            "Rounding a proximal run of the right sign recovers the support of 75 % of the "
+            "columns or more.",
             end("support_recovery", PROX, right_sign),
             at_least=0.75,
         ),

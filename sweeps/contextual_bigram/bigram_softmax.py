@@ -8,14 +8,26 @@ from jaxtheory import Figure, plot
 from . import PAPER, QUICK, THEORY, Config, each, end, median, right
 from ._curves import at, draw_runs, tasks
 
-LINEAR, SOFT, FASTER, TFOLD = "linear, proximal", "softmax, κ = 1", "softmax, κ = 4", "softmax, κ = T"
+LINEAR, SOFT, FASTER, TFOLD = (
+    "linear, proximal",
+    "softmax, κ = 1",
+    "softmax, κ = 4",
+    "softmax, κ = T",
+)
 CONTEXT = 200
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Excess loss, cosines and |A - Q| in t; a thin line per task."""
-    figure, axes = plot.panels(4, title=f"Softmax attention{at(FIGURE, data)}, {tasks(data)}", width=3.4)
-    names = ("relative_excess_loss", "attention_cosine", "attention_distance", "value_cosine_centred")
+    figure, axes = plot.panels(
+        4, title=f"Softmax attention{at(FIGURE, data)}, {tasks(data)}", width=3.4
+    )
+    names = (
+        "relative_excess_loss",
+        "attention_cosine",
+        "attention_distance",
+        "value_cosine_centred",
+    )
     draw_runs(axes[0], data.where(right(data)), names, seeds=True, legend="attention_cosine")
     axes[0, 1].axhline(np.sqrt(0.5), color="#333333", linestyle="--", linewidth=1)
     return figure
@@ -39,7 +51,8 @@ FIGURE = Figure(
         "record": [*range(0, 1501, 75)],
         "dtype": "float32",
     },
-    quick=QUICK | {"zip": {"run": [SOFT, TFOLD], "algorithm": ["softmax"] * 2, "softmax_rate": [1.0, 128.0]}},
+    quick=QUICK
+    | {"zip": {"run": [SOFT, TFOLD], "algorithm": ["softmax"] * 2, "softmax_rate": [1.0, 128.0]}},
     draw=draw,
     claims=(
         each(
@@ -62,7 +75,8 @@ FIGURE = Figure(
             "CB-32",
             "derived",
             "derived",
-            "At the rate kappa = T that matches the linear model's first steps it collapses: a cosine of at most .75, median.",
+            "At the rate kappa = T that matches the linear model's first steps it collapses: a "
+            "cosine of at most .75, median.",
             end("attention_cosine", TFOLD),
             at_most=0.75,
         ),

@@ -1,6 +1,7 @@
 """How many samples does one step of A from a pre-trained V need to recover the supports?
 
-The batch of the one step is gathered over tau steps of B samples, so that all numbers of samples tau B share their draws.
+The batch of the one step is gathered over tau steps of B samples, so that all numbers of samples
+tau B share their draws.
 """
 
 import xarray as xr
@@ -9,9 +10,15 @@ from jaxtheory import Figure, holds, plot, refuted
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T
 
-THEOREM, INDEPENDENT = f"{PAPER}, theorem on transfer", "derived, for independent entries of one variance"
+THEOREM, INDEPENDENT = (
+    f"{PAPER}, theorem on transfer",
+    "derived, for independent entries of one variance",
+)
 RHO = "correlation"
-RECOVERY, SPREAD = "support_match", "off_support_std"  # the share of columns recovered exactly; the spread off the support
+RECOVERY, SPREAD = (
+    "support_match",
+    "off_support_std",
+)  # the share of columns recovered exactly; the spread off the support
 
 
 def measured(data: xr.Dataset, name: str) -> xr.DataArray:
@@ -33,7 +40,9 @@ def lengthened(data: xr.Dataset) -> xr.DataArray:
 
 def gap(data: xr.Dataset) -> xr.DataArray:
     """|mean recovery - mean law| from 1024 samples on."""
-    return abs((measured(data, RECOVERY) - law(data, RECOVERY)).mean("seed").sel(samples=slice(1000, None)))
+    return abs(
+        (measured(data, RECOVERY) - law(data, RECOVERY)).mean("seed").sel(samples=slice(1000, None))
+    )
 
 
 def surprise(data: xr.Dataset) -> xr.DataArray:
@@ -43,17 +52,35 @@ def surprise(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Recovery, and the spread off the support, against the number of samples; dashed: their laws."""
-    figure, axes = plot.panels(2, title=f"One step from a pre-trained V, {data.sizes['seed']} tasks", width=4.0, height=3.2)
+    """Recovery, and the spread off the support, against the number of samples; dashed:
+    their laws.
+    """
+    figure, axes = plot.panels(
+        2, title=f"One step from a pre-trained V, {data.sizes['seed']} tasks", width=4.0, height=3.2
+    )
     for ax, name in zip(axes[0], (RECOVERY, SPREAD), strict=True):
         values, theory = measured(data, name), law(data, name)
         for colour, (rho, t) in enumerate((r, t) for r in data[RHO].values for t in data[T].values):
             at = {RHO: rho, T: t}
             plot.series(ax, values.sel(at), "samples", f"ρ = {rho:g}, T = {t}", colour=colour)
-            plot.theory(ax, data.samples.values, theory.sel(at).mean("seed"), "" if colour else "law", colour=colour)
+            plot.theory(
+                ax,
+                data.samples.values,
+                theory.sel(at).mean("seed"),
+                "" if colour else "law",
+                colour=colour,
+            )
     x, spread = "samples of the step, τB", "standard deviation off the support"
-    plot.finish(axes[0, 0], x, "columns with the exact support", "threshold: half the largest entry", xscale="log")
-    plot.finish(axes[0, 1], x, spread, "the same for every T", xscale="log", yscale="log", legend=False)
+    plot.finish(
+        axes[0, 0],
+        x,
+        "columns with the exact support",
+        "threshold: half the largest entry",
+        xscale="log",
+    )
+    plot.finish(
+        axes[0, 1], x, spread, "the same for every T", xscale="log", yscale="log", legend=False
+    )
     for ax in axes[0]:
         ax.set_xticks(data.samples.values, [str(v) for v in data.samples.values])
         ax.set_xticks([], minor=True)
@@ -74,14 +101,19 @@ FIGURE = Figure(
         "record": [0, 1, 4, 16],
         "dtype": "float32",
     },
-    quick={**TRANSFER, "zip": {"samples": [4096], "switch_step": [16], "steps": [16]}, "vary": {"l1": [0.0, 1e-5], T: [500], RHO: [1.0]}},
+    quick={
+        **TRANSFER,
+        "zip": {"samples": [4096], "switch_step": [16], "steps": [16]},
+        "vary": {"l1": [0.0, 1e-5], T: [500], RHO: [1.0]},
+    },
     draw=draw,
     claims=(
         refuted(
             "CB-48",
             "reading",
             THEOREM,
-            "4096 samples recover every column's support in one step, on every task, for T = 500 and 4000.",
+            "4096 samples recover every column's support in one step, on every task, for T = 500 "
+            "and 4000.",
             lambda d: measured(d, RECOVERY).sel(samples=4096),
             statistic="each",
             at_least=1.0,
@@ -89,8 +121,10 @@ FIGURE = Figure(
         holds(
             "CB-49",
             "derived",
-            "derived: it takes sqrt(2 log T) standard deviations below the threshold, which depend on the task",
-            "They recover 97 % of the columns, on average, of the tasks on which the law expects .99 or more.",
+            "derived: it takes sqrt(2 log T) standard deviations below the threshold, which "
+            "depend on the task",
+            "They recover 97 % of the columns, on average, of the tasks on which the law expects "
+            ".99 or more.",
             lambda d: measured(d, RECOVERY).where(law(d, RECOVERY) >= 0.99).sel(samples=4096),
             where="together",
             at_least=0.97,
@@ -99,12 +133,20 @@ FIGURE = Figure(
             "CB-50",
             "derived",
             "derived, lemma H.2 bounds it",
-            "Off the support the standard deviation is that of the formula, within 3 % on average, in every cell.",
+            "Off the support the standard deviation is that of the formula, within 3 % on "
+            "average, in every cell.",
             lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
             at_most=0.03,
             minimum=2,
         ),
-        holds("CB-51", "reading", THEOREM, "It does not depend on T: within 3 % from T = 500 to 4000.", lengthened, at_most=0.03),
+        holds(
+            "CB-51",
+            "reading",
+            THEOREM,
+            "It does not depend on T: within 3 % from T = 500 to 4000.",
+            lengthened,
+            at_most=0.03,
+        ),
         holds(
             "CB-52",
             "derived",
@@ -113,6 +155,13 @@ FIGURE = Figure(
             lambda d: gap(d).sel(samples=4096),
             at_most=0.15,
         ),
-        holds("CB-53", "derived", INDEPENDENT, "From 1024 samples on within 4 standard errors, in every cell.", surprise, at_most=4.0),
+        holds(
+            "CB-53",
+            "derived",
+            INDEPENDENT,
+            "From 1024 samples on within 4 standard errors, in every cell.",
+            surprise,
+            at_most=4.0,
+        ),
     ),
 )

@@ -1,9 +1,11 @@
-"""What the figures of group_sparse share: names of fields, the end of training, and the downstream task.
+"""What the figures of group_sparse share: names of fields, the end of training, and the downstream
+task.
 
-Thresholds come from the specification's measurements or from keys 100 to 103, with a margin for the spread between keys.
+Thresholds come from the specification's measurements or from keys 100 to 103, with a margin for the
+spread between keys.
 
-Downstream runs pre-train for 200 steps, then take one downstream sample a step, so that the number of samples is t - 200. The numbers of
-the source are lost; these are ours.
+Downstream runs pre-train for 200 steps, then take one downstream sample a step, so that the number
+of samples is t - 200. The numbers of the source are lost; these are ours.
 """
 
 from typing import Any
@@ -26,7 +28,13 @@ TRAINED = {
     "from scratch": ("downstream", "scratch"),
     "logistic, online": ("logistic", "frozen"),
 }
-DOWNSTREAM: dict[str, Any] = {"seeds": 16, "steps": TAU + SAMPLES, "record": RECORD, "buckets": "exact", "dtype": "float32"}
+DOWNSTREAM: dict[str, Any] = {
+    "seeds": 16,
+    "steps": TAU + SAMPLES,
+    "record": RECORD,
+    "buckets": "exact",
+    "dtype": "float32",
+}
 
 
 def last(values: Any) -> Any:

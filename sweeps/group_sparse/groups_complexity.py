@@ -1,4 +1,6 @@
-"""How does the downstream error depend on the sizes (d, D), the margin and the number of samples?"""
+"""How does the downstream error depend on the sizes (d, D), the margin and the number
+of samples?
+"""
 
 import numpy as np
 import xarray as xr
@@ -13,7 +15,11 @@ WAYS = {"algorithm": ["downstream", "logistic"], "margin": [0.1, 0.3]}
 
 def sizes(pairs: list[tuple[int, int]]) -> dict[str, list]:
     """A zip over (d, D)."""
-    return {"size": [f"({d}, {g})" for d, g in pairs], "group_dim": [d for d, _ in pairs], D: [g for _, g in pairs]}
+    return {
+        "size": [f"({d}, {g})" for d, g in pairs],
+        "group_dim": [d for d, _ in pairs],
+        D: [g for _, g in pairs],
+    }
 
 
 def errors(data: xr.Dataset) -> xr.DataArray:
@@ -28,7 +34,9 @@ def early(data: xr.Dataset) -> xr.DataArray:
 
 def compared(values: xr.DataArray) -> xr.DataArray:
     """The ratio of values, W frozen over logistic."""
-    return values.sel(algorithm="downstream", drop=True) / values.sel(algorithm="logistic", drop=True)
+    return values.sel(algorithm="downstream", drop=True) / values.sel(
+        algorithm="logistic", drop=True
+    )
 
 
 def in_margin(data: xr.Dataset) -> xr.DataArray:
@@ -37,7 +45,9 @@ def in_margin(data: xr.Dataset) -> xr.DataArray:
 
 
 def in_groups(data: xr.Dataset) -> xr.DataArray:
-    """How much more the early error grows from D = 4 to 8 for logistic regression than with W frozen, d = 4: ratio of the two factors."""
+    """How much more the early error grows from D = 4 to 8 for logistic regression than with W
+    frozen, d = 4: ratio of the two factors.
+    """
     grown = early(data).sel(size="(4, 8)", drop=True) / early(data).sel(size="(4, 4)", drop=True)
     return (1 / compared(grown)).mean()
 
@@ -45,21 +55,44 @@ def in_groups(data: xr.Dataset) -> xr.DataArray:
 def of_bound(data: xr.Dataset) -> xr.DataArray:
     """The ratio of mean error, W frozen, to (d + D) log^2 m / (gamma^2 m), from 20 samples on."""
     error = errors(data).sel(algorithm="downstream", samples=slice(20, None))
-    return error / ((data.group_dim + data[D]) * np.log(error.samples) ** 2 / (data.margin**2 * error.samples))
+    return error / (
+        (data.group_dim + data[D]) * np.log(error.samples) ** 2 / (data.margin**2 * error.samples)
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A panel per margin: error against the number of samples, solid with W frozen, dashed for logistic regression."""
+    """A panel per margin: error against the number of samples, solid with W frozen, dashed for
+    logistic regression.
+    """
     title = f"W frozen (markers) and logistic regression, {data.sizes['seed']} seeds"
     figure, axes = plot.panels(data.sizes["margin"], width=3.8, height=3.2, title=title)
     last = data.margin.values[-1]
     for ax, gamma in zip(axes[0], data.margin.values, strict=True):
         for colour, size in enumerate(data["size"].values):
             runs = data.sel(margin=gamma, size=size)
-            plot.series(ax, after(1 - runs[ACCURACY]).sel(algorithm="downstream"), "samples", f"(d, D) = {size}", colour=colour)
+            plot.series(
+                ax,
+                after(1 - runs[ACCURACY]).sel(algorithm="downstream"),
+                "samples",
+                f"(d, D) = {size}",
+                colour=colour,
+            )
             other = errors(runs).sel(algorithm="logistic")
-            ax.plot(other.samples, other, linestyle=":", color=plot.COLOURS[colour], label="logistic" if colour == 0 else None)
-        plot.finish(ax, "downstream samples", "downstream test error", f"γ = {gamma:g}", xscale="log", legend=gamma == last)
+            ax.plot(
+                other.samples,
+                other,
+                linestyle=":",
+                color=plot.COLOURS[colour],
+                label="logistic" if colour == 0 else None,
+            )
+        plot.finish(
+            ax,
+            "downstream samples",
+            "downstream test error",
+            f"γ = {gamma:g}",
+            xscale="log",
+            legend=gamma == last,
+        )
         ax.set_ylim(-0.01, 0.45)
         ax.set_xticks([10, 20, 50, 100, 200], ["10", "20", "50", "100", "200"])
         ax.set_xticks([], minor=True)
@@ -72,7 +105,12 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(num_samples=1000, learning_rate=0.25, pretraining_steps=TAU),
     sweep={"zip": sizes(SIZES), "vary": WAYS, **DOWNSTREAM},
-    quick={"zip": sizes(SIZES[:1]), "vary": WAYS, "config": Config(num_samples=200, learning_rate=0.25, pretraining_steps=TAU), "seeds": 2},
+    quick={
+        "zip": sizes(SIZES[:1]),
+        "vary": WAYS,
+        "config": Config(num_samples=200, learning_rate=0.25, pretraining_steps=TAU),
+        "seeds": 2,
+    },
     draw=draw,
     claims=(
         holds(
@@ -103,7 +141,8 @@ FIGURE = Figure(
             "GS-35",
             "reading",
             f"{PAPER}, theorem",
-            "From 20 samples on the error is at most .05 of the theorem's bound with constant 1, in every cell.",
+            "From 20 samples on the error is at most .05 of the theorem's bound with constant 1, "
+            "in every cell.",
             of_bound,
             at_most=0.05,
             minimum=2,

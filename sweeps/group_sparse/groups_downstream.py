@@ -1,4 +1,6 @@
-"""What is the pre-trained W worth downstream, against training from scratch and logistic regression?"""
+"""What is the pre-trained W worth downstream, against training from scratch and logistic
+regression?
+"""
 
 import xarray as xr
 
@@ -7,16 +9,42 @@ from jaxtheory import Figure, holds, plot, refuted
 from . import ACCURACY, PAPER, RECORD, SAMPLES, TAU, THEORY, TRAINED, Config, after
 
 SIZE = "(4, 6)"
-FITTED = (20, 60, 100, 200)  # downstream samples of the fitted logistic regressions, 1000 steps each
+FITTED = (
+    20,
+    60,
+    100,
+    200,
+)  # downstream samples of the fitted logistic regressions, 1000 steps each
 
 
-def kinds(names: list[str], sizes: list[tuple[int, int, int]], fits: tuple[int, ...]) -> dict[str, list]:
+def kinds(
+    names: list[str], sizes: list[tuple[int, int, int]], fits: tuple[int, ...]
+) -> dict[str, list]:
     """A zip over sizes (n, d, D) and kinds of training, fitted logistic regressions last."""
     rows = []
     for n, d, groups in sizes:
-        rows += [(f"{name}, ({d}, {groups})", *TRAINED[name], n, d, groups, SAMPLES, TAU, TAU + SAMPLES, 0.1) for name in names]
-        rows += [(f"fit {m}, ({d}, {groups})", "logistic_fit", "frozen", n, d, groups, m, 0, 1000, 1.0) for m in fits]
-    fields = "run algorithm attention num_samples group_dim num_groups downstream_samples pretraining_steps steps downstream_rate"
+        rows += [
+            (
+                f"{name}, ({d}, {groups})",
+                *TRAINED[name],
+                n,
+                d,
+                groups,
+                SAMPLES,
+                TAU,
+                TAU + SAMPLES,
+                0.1,
+            )
+            for name in names
+        ]
+        rows += [
+            (f"fit {m}, ({d}, {groups})", "logistic_fit", "frozen", n, d, groups, m, 0, 1000, 1.0)
+            for m in fits
+        ]
+    fields = (
+        "run algorithm attention num_samples group_dim num_groups downstream_samples "
+        "pretraining_steps steps downstream_rate"
+    )
     return {field: [row[i] for row in rows] for i, field in enumerate(fields.split())}
 
 
@@ -28,18 +56,27 @@ def of(data: xr.Dataset, kind: str, size: str = SIZE) -> xr.DataArray:
 def fitted(data: xr.Dataset, size: str = SIZE) -> xr.DataArray:
     """The accuracy of logistic regression after 1000 steps on m samples."""
     names = [f"fit {m}, {size}" for m in FITTED]
-    return data[ACCURACY].sel(run=names, step=1000, drop=True).assign_coords(run=list(FITTED)).rename(run="samples")
+    return (
+        data[ACCURACY]
+        .sel(run=names, step=1000, drop=True)
+        .assign_coords(run=list(FITTED))
+        .rename(run="samples")
+    )
 
 
 def gain(data: xr.Dataset, other: str, low: int, high: int) -> xr.DataArray:
-    """Accuracy with W frozen minus another kind's, (d, D) = (4, 6), over numbers of samples from low to high."""
+    """Accuracy with W frozen minus another kind's, (d, D) = (4, 6), over numbers of samples from
+    low to high.
+    """
     return (of(data, "W frozen") - of(data, other)).sel(samples=slice(low, high))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per (d, D): accuracy against the number of samples."""
     sizes = list(dict.fromkeys("(" + str(name).partition(", (")[2] for name in data.run.values))
-    figure, axes = plot.panels(len(sizes), width=4.6, height=3.2, title=f"η₂ = .1, γ = .2, {data.sizes['seed']} seeds")
+    figure, axes = plot.panels(
+        len(sizes), width=4.6, height=3.2, title=f"η₂ = .1, γ = .2, {data.sizes['seed']} seeds"
+    )
     for ax, size in zip(axes[0], sizes, strict=True):
         for colour, kind in enumerate(TRAINED):
             if f"{kind}, {size}" in data.run:
@@ -63,14 +100,20 @@ FIGURE = Figure(
         "buckets": "pad",
         "dtype": "float32",
     },
-    quick={"zip": kinds(["W frozen"], [(500, 4, 6)], ()), "seeds": 2, "steps": TAU + SAMPLES, "record": RECORD},
+    quick={
+        "zip": kinds(["W frozen"], [(500, 4, 6)], ()),
+        "seeds": 2,
+        "steps": TAU + SAMPLES,
+        "record": RECORD,
+    },
     draw=draw,
     claims=(
         holds(
             "GS-27",
             "reading",
             f"{PAPER}, theorem",
-            "(4, 6): with the pre-trained W frozen, accuracy beats training from scratch by .15 or more, from 20 to 100 samples.",
+            "(4, 6): with the pre-trained W frozen, accuracy beats training from scratch by .15 "
+            "or more, from 20 to 100 samples.",
             lambda d: gain(d, "from scratch", 20, 100),
             at_least=0.15,
         ),
@@ -86,7 +129,8 @@ FIGURE = Figure(
             "GS-29",
             "reading",
             f"{PAPER}, sample complexity d + D against dD",
-            "(4, 6): it beats logistic regression by the same SGD, by .03 or more on average over 10 to 60 samples.",
+            "(4, 6): it beats logistic regression by the same SGD, by .03 or more on average over "
+            "10 to 60 samples.",
             lambda d: gain(d, "logistic, online", 10, 60),
             where="together",
             at_least=0.03,
@@ -95,7 +139,8 @@ FIGURE = Figure(
             "GS-30",
             "reading",
             f"{PAPER}, sample complexity d + D against dD",
-            "(4, 6): it beats a fitted logistic regression by .02 or more at 100 and 200 samples, too.",
+            "(4, 6): it beats a fitted logistic regression by .02 or more at 100 and 200 samples, "
+            "too.",
             lambda d: (of(d, "W frozen") - fitted(d)).sel(samples=[100, 200]),
             at_least=0.02,
         ),
@@ -103,7 +148,8 @@ FIGURE = Figure(
             "GS-31",
             "derived",
             f"{PAPER}, theorem trains W, too",
-            "(4, 6): to train W on at the same rate costs accuracy on average over 100 to 200 samples.",
+            "(4, 6): to train W on at the same rate costs accuracy on average over 100 to 200 "
+            "samples.",
             lambda d: gain(d, "W trained on", 100, 200),
             where="together",
             at_least=0.0,

@@ -12,7 +12,11 @@ WAYS = ["W frozen", "from scratch", "logistic, online"]
 
 def ways(names: list[str]) -> dict[str, list]:
     """A zip over kinds of training."""
-    return {"run": names, "algorithm": [TRAINED[n][0] for n in names], "attention": [TRAINED[n][1] for n in names]}
+    return {
+        "run": names,
+        "algorithm": [TRAINED[n][0] for n in names],
+        "attention": [TRAINED[n][1] for n in names],
+    }
 
 
 def lead(data: xr.Dataset, other: str) -> xr.DataArray:
@@ -23,10 +27,21 @@ def lead(data: xr.Dataset, other: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per law: accuracy against the number of samples."""
-    figure, axes = plot.panels(data.sizes["features"], width=3.8, height=3.2, title=f"(d, D) = (4, 6), γ = .2, {data.sizes['seed']} seeds")
+    figure, axes = plot.panels(
+        data.sizes["features"],
+        width=3.8,
+        height=3.2,
+        title=f"(d, D) = (4, 6), γ = .2, {data.sizes['seed']} seeds",
+    )
     for ax, law in zip(axes[0], data.features.values, strict=True):
         for colour, run in enumerate(data.run.values):
-            plot.series(ax, after(data[ACCURACY]).sel(features=law, run=run), "samples", str(run), colour=colour)
+            plot.series(
+                ax,
+                after(data[ACCURACY]).sel(features=law, run=run),
+                "samples",
+                str(run),
+                colour=colour,
+            )
         plot.finish(ax, "downstream samples", "downstream test accuracy", f"{law} features")
         ax.set_ylim(0.5, 1.01)
     return figure
@@ -45,7 +60,8 @@ FIGURE = Figure(
             "GS-36",
             "reading",
             f"{PAPER}, theorem",
-            "From Gaussian pre-training the frozen W beats training from scratch by .1 or more over 10 to 60 samples, for every law.",
+            "From Gaussian pre-training the frozen W beats training from scratch by .1 or more "
+            "over 10 to 60 samples, for every law.",
             lambda d: lead(d, "from scratch"),
             at_least=0.1,
         ),
@@ -53,7 +69,8 @@ FIGURE = Figure(
             "GS-37",
             "reading",
             f"{PAPER}, theorem",
-            "It beats online logistic regression by .01 or more over 10 to 60 samples, for every law.",
+            "It beats online logistic regression by .01 or more over 10 to 60 samples, for every "
+            "law.",
             lambda d: lead(d, "logistic, online"),
             at_least=0.01,
         ),

@@ -29,11 +29,15 @@ def at(data: xr.Dataset, t: int) -> xr.Dataset:
 
 def over(name: str, t: int, large: float, small: float) -> Callable[[xr.Dataset], xr.DataArray]:
     """The ratio of a metric at a step to the limit of each setting."""
-    return lambda data: at(data, t)[name] / xr.DataArray([large, small], {"setting": [LARGE, SMALL]})
+    return lambda data: (
+        at(data, t)[name] / xr.DataArray([large, small], {"setting": [LARGE, SMALL]})
+    )
 
 
 def rise(data: xr.Dataset) -> xr.DataArray:
-    """The largest rise of the loss between recorded steps at eta = .1, over the loss log 2 at the start."""
+    """The largest rise of the loss between recorded steps at eta = .1, over the loss log 2 at the
+    start.
+    """
     return data.loss.sel({ETA: 0.1}).diff("step").max("step") / np.log(2)
 
 
@@ -45,8 +49,12 @@ def overfit(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per setting, a panel per curve of the talk; dashed: the population with all attention on j* from the start."""
-    figure, axes = plot.panels(4, data.sizes["setting"], width=3.2, title=f"(n, d, D), j* = 2, {data.sizes['seed']} seeds")
+    """A row per setting, a panel per curve of the talk; dashed: the population with all attention
+    on j* from the start.
+    """
+    figure, axes = plot.panels(
+        4, data.sizes["setting"], width=3.2, title=f"(n, d, D), j* = 2, {data.sizes['seed']} seeds"
+    )
     data = data.isel(step=slice(1, None))
     for row, setting in zip(axes, data.setting.values, strict=True):
         for ax, (name, label) in zip(row, PANELS.items(), strict=True):
@@ -55,15 +63,29 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, runs[name], "step", f"η = {eta:g}", colour=colour, markers=False)
                 if name == "loss":
                     curve = runs.predicted_loss_selected.isel(seed=0)
-                    plot.theory(ax, data.step.values, curve, "" if colour else "theory, n = ∞, full selection", colour=colour)
-            plot.finish(ax, "step t", label, str(setting), xscale="log", yscale="log" if name == "loss" else "linear")
+                    plot.theory(
+                        ax,
+                        data.step.values,
+                        curve,
+                        "" if colour else "theory, n = ∞, full selection",
+                        colour=colour,
+                    )
+            plot.finish(
+                ax,
+                "step t",
+                label,
+                str(setting),
+                xscale="log",
+                yscale="log" if name == "loss" else "linear",
+            )
         row[0].set_ylim(5e-3, 1.3)
     return figure
 
 
 FIGURE = Figure(
     name="groups_pretraining",
-    source=f"{PAPER}, pre-training experiments of the talk; eta, T and the setting's attribution are ours",
+    source=f"{PAPER}, pre-training experiments of the talk; eta, T and the setting's attribution "
+    "are ours",
     theory=THEORY,
     config=Config(),
     sweep={
@@ -75,7 +97,13 @@ FIGURE = Figure(
         "buckets": "exact",
         "dtype": "float32",
     },
-    quick={"vary": {ETA: [0.5]}, "seeds": 2, "steps": 100, "record": [0, 1, 3, 10, 30, 100], "buckets": "pad"},
+    quick={
+        "vary": {ETA: [0.5]},
+        "seeds": 2,
+        "steps": 100,
+        "record": [0, 1, 3, 10, 30, 100],
+        "buckets": "pad",
+    },
     draw=draw,
     claims=(
         holds(
@@ -132,16 +160,26 @@ FIGURE = Figure(
             "GS-7",
             "derived",
             "measured",
-            "(500, 4, 6), eta = .5: the loss first spikes above its start, to .75 or more on average.",
+            "(500, 4, 6), eta = .5: the loss first spikes above its start, to .75 or more on "
+            "average.",
             lambda d: d.loss.sel({ETA: 0.5, "setting": LARGE, "step": slice(1, 50)}).max("step"),
             at_least=0.75,
         ),
-        holds("GS-8", "derived", "measured", "With eta = .1 it never rises.", rise, statistic="each", at_most=1e-5),
+        holds(
+            "GS-8",
+            "derived",
+            "measured",
+            "With eta = .1 it never rises.",
+            rise,
+            statistic="each",
+            at_most=1e-5,
+        ),
         holds(
             "GS-9",
             "derived",
             "derived: L(|v1|) is least at full selection, on the population",
-            "After 1000 steps the training loss is at most .85 of the least loss of the population, while the test loss is above it.",
+            "After 1000 steps the training loss is at most .85 of the least loss of the "
+            "population, while the test loss is above it.",
             overfit,
             at_most=1.0,
         ),

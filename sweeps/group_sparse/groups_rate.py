@@ -1,7 +1,8 @@
 """How does the loss fall in t, D and d after selection, and how long does selection take?
 
-`population` trains six numbers on 2000 samples completed by the symmetries of their law; `gd` trains v and W on the samples themselves.
-Long, because nine claims compare runs along three axes, and selection has a time of its own.
+`population` trains six numbers on 2000 samples completed by the symmetries of their law; `gd`
+trains v and W on the samples themselves. Long, because nine claims compare runs along three axes,
+and selection has a time of its own.
 """
 
 import math
@@ -27,12 +28,31 @@ FIELDS = ("algorithm", "group_dim", D, N, "steps")
 GROUPS = ["D = 4", "D = 6", "D = 8", "D = 12"]
 T = 500  # where settings are compared
 REACHED = 0.9
-RECORD = [*range(0, 41, 5), 50, 60, 80, 100, 125, *range(140, 301, 20), 350, 400, T, 700, 1000, 1400, 2000, 2800, 4000]
+RECORD = [
+    *range(0, 41, 5),
+    50,
+    60,
+    80,
+    100,
+    125,
+    *range(140, 301, 20),
+    350,
+    400,
+    T,
+    700,
+    1000,
+    1400,
+    2000,
+    2800,
+    4000,
+]
 
 
 def runs(names: list[str]) -> dict[str, list]:
     """A zip of the named runs."""
-    return {"run": names} | {field: [RUNS[name][i] for name in names] for i, field in enumerate(FIELDS)}
+    return {"run": names} | {
+        field: [RUNS[name][i] for name in names] for i, field in enumerate(FIELDS)
+    }
 
 
 def against_groups(values: xr.DataArray, names: list[str] = GROUPS) -> xr.DataArray:
@@ -57,7 +77,9 @@ def in_groups(data: xr.Dataset) -> xr.DataArray:
 
 
 def time_to_select(data: xr.Dataset) -> xr.DataArray:
-    """The first recorded step with an attention of .9 from every query, on average over samples; interpolated between records."""
+    """The first recorded step with an attention of .9 from every query, on average over samples;
+    interpolated between records.
+    """
     values = against_groups(data.relevant_attention_min).sel(step=slice(0, T))
     after = (values >= REACHED).argmax("step")
     low, high = values.isel(step=after - 1), values.isel(step=after)
@@ -72,31 +94,66 @@ def time_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and attention in t, the loss at t = 500 and the time to select against D; dashed: the power laws with their constants."""
+    """Loss and attention in t, the loss at t = 500 and the time to select against D; dashed: the
+    power laws with their constants.
+    """
     shown = [name for name in GROUPS if name in data.run]
     whole = shown == GROUPS
     title = f"η = .25, d = 4, population by six numbers, {data.sizes['seed']} seeds"
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     for colour, name in enumerate(shown):
-        values = data.sel(run=name).isel(step=slice(1, None)).dropna("step", how="all", subset=["loss"])
+        values = (
+            data.sel(run=name).isel(step=slice(1, None)).dropna("step", how="all", subset=["loss"])
+        )
         plot.series(axes[0, 0], values.test_loss, "step", name, colour=colour, markers=False)
         law = "rate law" if colour == 0 else ""
-        plot.theory(axes[0, 0], values.step.values, values.predicted_loss_rate.isel(seed=0), law, colour=colour)
-        plot.series(axes[0, 1], 1 - values.relevant_attention_min, "step", name, colour=colour, markers=False)
+        plot.theory(
+            axes[0, 0],
+            values.step.values,
+            values.predicted_loss_rate.isel(seed=0),
+            law,
+            colour=colour,
+        )
+        plot.series(
+            axes[0, 1],
+            1 - values.relevant_attention_min,
+            "step",
+            name,
+            colour=colour,
+            markers=False,
+        )
     plot.finish(axes[0, 0], "step t", "test loss", xscale="log", yscale="log")
-    plot.finish(axes[0, 1], "step t", r"1 − least $S_{j^*j}$ over queries j", xscale="log", yscale="log")
+    plot.finish(
+        axes[0, 1], "step t", r"1 − least $S_{j^*j}$ over queries j", xscale="log", yscale="log"
+    )
     if not whole:
         return figure
     _, _, ax, right = axes[0]
     end, times = against_groups(data.test_loss).sel(step=T), time_to_select(data)
     at = end.run.values
     plot.series(ax, end, "run", "six numbers")
-    plot.series(ax, against_groups(data.test_loss, ["gd, D = 4", "gd, D = 8"]).sel(step=T), "run", "gradient descent", colour=1)
-    plot.theory(ax, at, against_groups(data.predicted_loss_rate).sel(step=T).isel(seed=0), r"$D^{-2/3}$, derived")
+    plot.series(
+        ax,
+        against_groups(data.test_loss, ["gd, D = 4", "gd, D = 8"]).sel(step=T),
+        "run",
+        "gradient descent",
+        colour=1,
+    )
+    plot.theory(
+        ax,
+        at,
+        against_groups(data.predicted_loss_rate).sel(step=T).isel(seed=0),
+        r"$D^{-2/3}$, derived",
+    )
     plot.theory(ax, at, float(end.isel(run=0).mean()) * at[0] / at, r"$D^{-1}$, source", colour=3)
     plot.series(right, times, "run", "six numbers")
-    plot.theory(right, at, float(times.isel(run=0).mean()) * (at / at[0]) ** 3.0, r"$D^3$, source", colour=3)
-    for place, label in ((ax, f"test loss at t = {T}"), (right, f"steps to a least attention of {REACHED:g}")):
+    plot.theory(
+        right, at, float(times.isel(run=0).mean()) * (at / at[0]) ** 3.0, r"$D^3$, source", colour=3
+    )
+    for place, label in (
+        (ax, f"test loss at t = {T}"),
+        (right, f"steps to a least attention of {REACHED:g}"),
+    ):
         plot.finish(place, "groups D", label, xscale="log", yscale="log")
         place.set_xticks([4, 6, 8, 12], ["4", "6", "8", "12"])
         place.set_xticks([], minor=True)
@@ -110,7 +167,14 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem: T* of order max(D^3, 1/(D^3 epsilon^3))",
     theory=THEORY,
     config=Config(learning_rate=0.25),
-    sweep={"zip": runs(list(RUNS)), "seeds": 8, "steps": 4000, "record": RECORD, "buckets": "exact", "dtype": "float32"},
+    sweep={
+        "zip": runs(list(RUNS)),
+        "seeds": 8,
+        "steps": 4000,
+        "record": RECORD,
+        "buckets": "exact",
+        "dtype": "float32",
+    },
     quick={
         "zip": runs(["D = 4", "D = 6"]) | {"steps": [200, 200], N: [500, 500]},
         "seeds": 2,
@@ -124,7 +188,8 @@ FIGURE = Figure(
             "GS-18",
             "derived",
             "derived: L ~ D^(-2/3) t^(-1/3)",
-            "At equal eta and t = 500, L(D = 8) / L(D = 4) is that of D^(-2/3), .63: within [.57, .69].",
+            "At equal eta and t = 500, L(D = 8) / L(D = 4) is that of D^(-2/3), .63: within [.57, "
+            ".69].",
             in_groups,
             between=(0.57, 0.69),
         ),
@@ -148,7 +213,8 @@ FIGURE = Figure(
             "GS-21",
             "printed",
             f"{PAPER}, theorem; derived",
-            "On the population the loss falls as t^(-1/3) from t = 1000 on: exponent within [-.39, -.28].",
+            "On the population the loss falls as t^(-1/3) from t = 1000 on: exponent within "
+            "[-.39, -.28].",
             lambda d: statistics.slope(late(d.test_loss), "step"),
             between=(-0.39, -0.28),
         ),
@@ -166,7 +232,11 @@ FIGURE = Figure(
             "derived",
             "derived",
             "The loss does not depend on d: within 20 % from d = 2 to 8.",
-            lambda d: abs(xr.apply_ufunc(np.log, ratio(d.test_loss.mean("seed"), "d = 8, D = 6", "d = 2, D = 6"))),
+            lambda d: abs(
+                xr.apply_ufunc(
+                    np.log, ratio(d.test_loss.mean("seed"), "d = 8, D = 6", "d = 2, D = 6")
+                )
+            ),
             at_most=0.2,
         ),
         holds(

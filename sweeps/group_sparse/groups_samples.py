@@ -34,9 +34,18 @@ def form(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention in t, attention, accuracy and the form of W against n."""
-    figure, axes = plot.panels(4, width=3.4, height=3.0, title=f"d = 4, D = 6, η = .25, {data.sizes['seed']} seeds")
+    figure, axes = plot.panels(
+        4, width=3.4, height=3.0, title=f"d = 4, D = 6, η = .25, {data.sizes['seed']} seeds"
+    )
     for colour, run in enumerate(data.run.values):
-        plot.series(axes[0, 0], data.relevant_attention.sel(run=run), "step", str(run), colour=colour, markers=False)
+        plot.series(
+            axes[0, 0],
+            data.relevant_attention.sel(run=run),
+            "step",
+            str(run),
+            colour=colour,
+            markers=False,
+        )
     plot.finish(axes[0, 0], "step t", r"attention on group $j^*$")
     runs = descents(data)
     lines = (
@@ -52,9 +61,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.theory(ax, 0, float(population(data)[name].mean()), "six numbers", colour=colour)
     start = runs.off_structure.isel(run=0).mean() * runs.run.values[0]
     plot.theory(axes[0, 3], runs.run.values, float(start) / runs.run.values, "1/n")
-    labels = r"attention on $j^*$ at the end", "test accuracy at the end", r"share of $|W|^2$ off the form"
+    labels = (
+        r"attention on $j^*$ at the end",
+        "test accuracy at the end",
+        r"share of $|W|^2$ off the form",
+    )
     for ax, label in zip(axes[0, 1:], labels, strict=True):
-        plot.finish(ax, "samples n", label, xscale="log", yscale="log" if ax is axes[0, 3] else "linear")
+        plot.finish(
+            ax, "samples n", label, xscale="log", yscale="log" if ax is axes[0, 3] else "linear"
+        )
         ax.set_xticks(runs.run.values, [str(n) for n in runs.run.values])
         ax.set_xticks([], minor=True)
     return figure
@@ -66,7 +81,11 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(learning_rate=0.25),
     sweep={
-        "zip": {"run": ["n = 125", "n = 500", "n = 2000", POPULATION], N: [125, 500, 2000, 8000], "algorithm": ["gd"] * 3 + ["population"]},
+        "zip": {
+            "run": ["n = 125", "n = 500", "n = 2000", POPULATION],
+            N: [125, 500, 2000, 8000],
+            "algorithm": ["gd"] * 3 + ["population"],
+        },
         "seeds": 8,
         "steps": 500,
         "record": [0, 10, 20, 30, 50, 75, 100, 150, 200, 250, 300, 400, 500],
@@ -82,7 +101,14 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds("GS-10", "derived", "measured", "What is missing from 1 falls with each fourfold n, by 5 % or more.", falls, at_most=0.95),
+        holds(
+            "GS-10",
+            "derived",
+            "measured",
+            "What is missing from 1 falls with each fourfold n, by 5 % or more.",
+            falls,
+            at_most=0.95,
+        ),
         holds(
             "GS-11",
             "derived",
@@ -95,7 +121,8 @@ FIGURE = Figure(
             "GS-12",
             "reading",
             f"{PAPER}, theorem: selection",
-            "On the population (8000 samples and their symmetries) attention exceeds .95 by t = 500.",
+            "On the population (8000 samples and their symmetries) attention exceeds .95 by t = "
+            "500.",
             lambda d: population(d).relevant_attention,
             at_least=0.95,
         ),
@@ -103,7 +130,8 @@ FIGURE = Figure(
             "GS-13",
             "derived",
             "derived",
-            "There W11 does not vanish, nor is it a multiple of I: v*^T W11 v* is below -.2, the rest above 0.",
+            "There W11 does not vanish, nor is it a multiple of I: v*^T W11 v* is below -.2, the "
+            "rest above 0.",
             form,
             at_most=-0.2,
         ),

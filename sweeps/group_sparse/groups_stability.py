@@ -11,12 +11,20 @@ from . import ETA, PAPER, THEORY, Config, D, last
 
 CELLS = [(groups, product) for groups in (4, 8, 12) for product in (8, 16, 24, 40)]
 FEW = [(8, 16), (8, 40)]
-PANELS = {"relevant_attention": r"attention on group $j^*$", "off_structure": r"share of $|W|^2$ off the form", "accuracy": "test accuracy"}
+PANELS = {
+    "relevant_attention": r"attention on group $j^*$",
+    "off_structure": r"share of $|W|^2$ off the form",
+    "accuracy": "test accuracy",
+}
 
 
 def cells(pairs: list[tuple[int, int]]) -> dict[str, list]:
     """A zip over pairs of D and eta D^2."""
-    return {"cell": [f"{g}, {p}" for g, p in pairs], D: [g for g, _ in pairs], ETA: [p / g**2 for g, p in pairs]}
+    return {
+        "cell": [f"{g}, {p}" for g, p in pairs],
+        D: [g for g, _ in pairs],
+        ETA: [p / g**2 for g, p in pairs],
+    }
 
 
 def product(data: Any) -> xr.DataArray:
@@ -36,11 +44,22 @@ def beyond(data: xr.Dataset) -> xr.Dataset:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention, the form of W and accuracy against eta D^2, a colour per D."""
-    figure, axes = plot.panels(3, width=3.6, height=3.0, title=f"n = 1000, d = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds")
+    figure, axes = plot.panels(
+        3,
+        width=3.6,
+        height=3.0,
+        title=f"n = 1000, d = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds",
+    )
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
         for colour, groups in enumerate(np.unique(data[D])):
             runs = ends(data, data[D] == groups)
-            plot.series(ax, runs[name].assign_coords(cell=product(runs).values), "cell", f"D = {groups}", colour=colour)
+            plot.series(
+                ax,
+                runs[name].assign_coords(cell=product(runs).values),
+                "cell",
+                f"D = {groups}",
+                colour=colour,
+            )
         plot.finish(ax, r"$\eta D^2$", label)
         ax.set_xticks(np.unique(product(data)))
     return figure
@@ -51,15 +70,29 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem: eta of order 1 for growing D",
     theory=THEORY,
     config=Config(num_samples=1000),
-    sweep={"zip": cells(CELLS), "seeds": 8, "steps": 400, "record": [0, 20, 50, 100, 200, 400], "buckets": "exact", "dtype": "float32"},
-    quick={"zip": cells(FEW), "config": Config(num_samples=500), "seeds": 2, "steps": 100, "record": [0, 20, 50, 100]},
+    sweep={
+        "zip": cells(CELLS),
+        "seeds": 8,
+        "steps": 400,
+        "record": [0, 20, 50, 100, 200, 400],
+        "buckets": "exact",
+        "dtype": "float32",
+    },
+    quick={
+        "zip": cells(FEW),
+        "config": Config(num_samples=500),
+        "seeds": 2,
+        "steps": 100,
+        "record": [0, 20, 50, 100],
+    },
     draw=draw,
     claims=(
         holds(
             "GS-14",
             "derived",
             "measured",
-            "Up to eta D^2 = 16 gradient descent selects, for D = 4, 8 and 12: attention of at least .8 on average.",
+            "Up to eta D^2 = 16 gradient descent selects, for D = 4, 8 and 12: attention of at "
+            "least .8 on average.",
             lambda d: ends(d, product(d) <= 16).relevant_attention,
             at_least=0.8,
         ),
@@ -67,7 +100,8 @@ FIGURE = Figure(
             "GS-15",
             "reading",
             f"{PAPER}, theorem",
-            "A step size that selects for D = 4 selects for D = 8: eta = .625, attention of at least .8.",
+            "A step size that selects for D = 4 selects for D = 8: eta = .625, attention of at "
+            "least .8.",
             lambda d: ends(d, (d[D] == 8) & (product(d) == 40)).relevant_attention,
             at_least=0.8,
         ),

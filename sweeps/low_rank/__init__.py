@@ -1,7 +1,9 @@
-"""What the figures of low_rank share: five settings, what claims measure, and how curves and bars are drawn.
+"""What the figures of low_rank share: five settings, what claims measure, and how curves and bars
+are drawn.
 
-S1, S1p read A as one vector for all positions, P1, P1p as one per position; p: W(0) = delta^2 I with delta = 0.1 as section IV prints it,
-else delta I. G has a larger delta and a smaller xi. No one setting shows all three figures. Thresholds were set on keys 100 to 103.
+S1, S1p read A as one vector for all positions, P1, P1p as one per position; p: W(0) = delta^2 I
+with delta = 0.1 as section IV prints it, else delta I. G has a larger delta and a smaller xi. No
+one setting shows all three figures. Thresholds were set on keys 100 to 103.
 """
 
 from collections.abc import Callable
@@ -22,7 +24,10 @@ TRUNCATED = THEORY._replace(analyses=truncation)
 NAMED = {"S1": S1, "S1p": S1P, "P1": P1, "P1p": P1P, "G": G}
 SETTINGS: dict[str, Any] = {
     "setting": list(NAMED),
-    **{word: [getattr(config, word) for config in NAMED.values()] for word in ("output", "learning_rate", "init_diagonal", "output_scale")},
+    **{
+        word: [getattr(config, word) for config in NAMED.values()]
+        for word in ("output", "learning_rate", "init_diagonal", "output_scale")
+    },
     "steps": [120, 120, 160, 160, 150],
 }
 PRINTED, SHARED = ["S1", "S1p", "P1", "P1p"], ["S1", "S1p", "G"]
@@ -33,22 +38,43 @@ def pick(zipped: dict[str, list], *places: int) -> dict[str, list]:
     return {name: [values[place] for place in places] for name, values in zipped.items()}
 
 
-FULL: dict[str, Any] = {"zip": SETTINGS, "seeds": 10, "steps": 160, "record": [0, 120, 150, 160], "dtype": "float32"}
-QUICK: dict[str, Any] = {"zip": pick(SETTINGS, 0, 4), "seeds": 2, "steps": 160, "record": [0, 120, 150]}
-BOTH = {name: values for name, values in pick(SETTINGS, 0, 2).items() if name != "steps"}  # S1 and P1, of any length
+FULL: dict[str, Any] = {
+    "zip": SETTINGS,
+    "seeds": 10,
+    "steps": 160,
+    "record": [0, 120, 150, 160],
+    "dtype": "float32",
+}
+QUICK: dict[str, Any] = {
+    "zip": pick(SETTINGS, 0, 4),
+    "seeds": 2,
+    "steps": 160,
+    "record": [0, 120, 150],
+}
+BOTH = {
+    name: values for name, values in pick(SETTINGS, 0, 2).items() if name != "steps"
+}  # S1 and P1, of any length
 
 
 def only(*names: str) -> Any:
-    """The theory with these analyses alone; what the others would take is dropped in compilation."""
+    """The theory with these analyses alone; what the others would take is dropped in
+    compilation.
+    """
 
     def some(params: Any, problem: Any, config: Any) -> dict[str, Any]:
         """Some of the room's analyses."""
-        return {name: value for name, value in THEORY.analyses(params, problem, config).items() if name in names}
+        return {
+            name: value
+            for name, value in THEORY.analyses(params, problem, config).items()
+            if name in names
+        }
 
     return THEORY._replace(analyses=some)
 
 
-def ours(id: str, statement: str, measure: Measure, source: str = "measured", **bound: Any) -> Claim:
+def ours(
+    id: str, statement: str, measure: Measure, source: str = "measured", **bound: Any
+) -> Claim:
     """A claim of ours, expected to hold."""
     return holds(id, "derived", source, statement, measure, **bound)
 
@@ -68,7 +94,9 @@ def last(values: xr.DataArray) -> xr.DataArray:
 
 def rank_cost(data: xr.Dataset, rank: Any, name: str = "truncated_loss") -> xr.DataArray:
     """By how much an analysis of changes cut to a rank exceeds that at full rank."""
-    return data[name].sel(kept_rank=rank).drop_vars("kept_rank") - data[name].isel(kept_rank=-1, drop=True)
+    return data[name].sel(kept_rank=rank).drop_vars("kept_rank") - data[name].isel(
+        kept_rank=-1, drop=True
+    )
 
 
 def ratio(singular_values: xr.DataArray, r: int, other: int) -> xr.DataArray:
@@ -84,7 +112,9 @@ def worst(*values: xr.DataArray) -> xr.DataArray:
 # Drawing
 
 
-def lines(ax: Any, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any) -> None:
+def lines(
+    ax: Any, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any
+) -> None:
     """A curve over x for each label of a dimension."""
     for colour, name in enumerate(values[along].values):
         plot.series(ax, values.sel({along: name}), x, label.format(name), colour=colour, **style)
@@ -94,7 +124,13 @@ def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
     """Groups of bars over the other dimension, a colour for each setting."""
     at, width = np.arange(len(names)), 0.8 / heights.sizes["setting"]
     for colour, setting in enumerate(heights.setting.values):
-        ax.bar(at + colour * width, heights.sel(setting=setting), width, color=plot.COLOURS[colour], label=str(setting))
+        ax.bar(
+            at + colour * width,
+            heights.sel(setting=setting),
+            width,
+            color=plot.COLOURS[colour],
+            label=str(setting),
+        )
     ax.set_xticks(at + 0.4, names, **font)
 
 

@@ -1,4 +1,6 @@
-"""Does attention learn more when more positions are read out, for every share of relevant tokens?"""
+"""Does attention learn more when more positions are read out, for every share of
+relevant tokens?
+"""
 
 import xarray as xr
 
@@ -38,7 +40,8 @@ FIGURE = Figure(
     claims=(
         ours(
             "LR-71",
-            "More positions, more attention: from |S| = 1 to all the gain of relevant queries rises by at least .2 for every alpha*.",
+            "More positions, more attention: from |S| = 1 to all the gain of relevant queries "
+            "rises by at least .2 for every alpha*.",
             lambda data: gain(data).sel(num_queries=0) - gain(data).sel(num_queries=1),
             at_least=0.2,
         ),

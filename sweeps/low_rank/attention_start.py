@@ -1,4 +1,6 @@
-"""From which initial delta and xi does attention learn, with one a for all positions and with one per position?"""
+"""From which initial delta and xi does attention learn, with one a for all positions and with one
+per position?
+"""
 
 import xarray as xr
 
@@ -10,12 +12,22 @@ from ._training import ENDS, gain, title
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """What attention gains over delta and xi, for both readings of A; the loss is small in every cell."""
+    """What attention gains over delta and xi, for both readings of A; the loss is small in every
+    cell.
+    """
     figure, axes = plot.panels(2, title=f"When does attention learn? {title(data)}", width=4.0)
     for ax, reading in zip(axes[0], data.output.values, strict=False):
         values = gain(data).mean("seed").sel(output=reading)
-        plot.heat(ax, values, "init_diagonal", "output_scale", label="gain of attention", span=(0, 0.5))
-        plot.finish(ax, "δ", "ξ", {"shared": "one a for all positions", "per_token": "one a per position"}[str(reading)], legend=False)
+        plot.heat(
+            ax, values, "init_diagonal", "output_scale", label="gain of attention", span=(0, 0.5)
+        )
+        plot.finish(
+            ax,
+            "δ",
+            "ξ",
+            {"shared": "one a for all positions", "per_token": "one a per position"}[str(reading)],
+            legend=False,
+        )
     return figure
 
 
@@ -25,18 +37,26 @@ FIGURE = Figure(
     theory=only(),
     config=S1.replace(learning_rate=3.0),
     sweep={
-        "vary": {"output": ["shared", "per_token"], "init_diagonal": [0.01, 0.1, 0.2], "output_scale": [0.01, 0.1, 0.3]},
+        "vary": {
+            "output": ["shared", "per_token"],
+            "init_diagonal": [0.01, 0.1, 0.2],
+            "output_scale": [0.01, 0.1, 0.3],
+        },
         "seeds": 8,
         "steps": 160,
         "record": ENDS,
         "dtype": "float32",
     },
-    quick={"vary": {"output": ["shared"], "init_diagonal": [0.1], "output_scale": [0.1]}, "seeds": 2},
+    quick={
+        "vary": {"output": ["shared"], "init_diagonal": [0.1], "output_scale": [0.1]},
+        "seeds": 2,
+    },
     draw=draw,
     claims=(
         ours(
             "LR-68",
-            "xi = .1, delta >= .1: relevant queries gain at least .2 more attention with one a per position than with one for all.",
+            "xi = .1, delta >= .1: relevant queries gain at least .2 more attention with one a "
+            "per position than with one for all.",
             lambda data: gain(data).sel(output_scale=0.1, init_diagonal=[0.1, 0.2]).diff("output"),
             source="measured: a slow value path lets attention learn",
             at_least=0.2,
@@ -49,8 +69,13 @@ FIGURE = Figure(
         ),
         ours(
             "LR-70",
-            "It gains more from a larger delta: per position, xi = .1, at least .07 from .01 to .1.",
-            lambda data: gain(data).sel(output="per_token", output_scale=0.1, init_diagonal=[0.01, 0.1]).diff("init_diagonal"),
+            "It gains more from a larger delta: per position, xi = .1, at least .07 from .01 to "
+            ".1.",
+            lambda data: (
+                gain(data)
+                .sel(output="per_token", output_scale=0.1, init_diagonal=[0.01, 0.1])
+                .diff("init_diagonal")
+            ),
             at_least=0.07,
         ),
     ),

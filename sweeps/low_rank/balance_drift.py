@@ -18,12 +18,20 @@ def drift(data: xr.Dataset, law: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The drift against eta, with slope 1."""
-    figure, axes = plot.panels(1, title=f"Conservation laws, drift at ηt = 30, {data.sizes['seed']} seeds", width=4.2)
+    figure, axes = plot.panels(
+        1, title=f"Conservation laws, drift at ηt = 30, {data.sizes['seed']} seeds", width=4.2
+    )
     ax, eta = axes[0, 0], data.learning_rate.values
     for colour, name in enumerate(data.law.values):
         values = final(data.balance_drift).sel(law=name)
         plot.series(ax, values, "learning_rate", str(name), colour=colour)
-        plot.theory(ax, eta, float(values.mean("seed")[0]) * eta / eta[0], "∝ η" if colour == 0 else "", colour=colour)
+        plot.theory(
+            ax,
+            eta,
+            float(values.mean("seed")[0]) * eta / eta[0],
+            "∝ η" if colour == 0 else "",
+            colour=colour,
+        )
     plot.finish(ax, "step size η", "relative drift", xscale="log", yscale="log")
     return figure
 
@@ -33,8 +41,19 @@ FIGURE = Figure(
     source="derived: conservation laws of gradient flow",
     theory=only(),
     config=S1,
-    sweep={"zip": FLOW, "seeds": 8, "steps": 240, "record": {"balance_drift": [60, 120, 240], "loss": [0, 240]}, "dtype": "float64"},
-    quick={"zip": pick(FLOW, 0, 1), "seeds": 2, "steps": 120, "record": {"balance_drift": [60, 120], "loss": [0]}},
+    sweep={
+        "zip": FLOW,
+        "seeds": 8,
+        "steps": 240,
+        "record": {"balance_drift": [60, 120, 240], "loss": [0, 240]},
+        "dtype": "float64",
+    },
+    quick={
+        "zip": pick(FLOW, 0, 1),
+        "seeds": 2,
+        "steps": 120,
+        "record": {"balance_drift": [60, 120], "loss": [0]},
+    },
     draw=draw,
     claims=(
         ours(

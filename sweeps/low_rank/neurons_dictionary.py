@@ -16,10 +16,19 @@ DICTIONARIES = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss by the share pruned, small first and large first, for each M; 1/M dashed."""
-    figure, axes = plot.panels(2, title=f"Pruning with M patterns (S1), {data.sizes['seed']} seeds", width=4.0)
+    figure, axes = plot.panels(
+        2, title=f"Pruning with M patterns (S1), {data.sizes['seed']} seeds", width=4.0
+    )
     for ax, order in zip(axes[0], ("small", "large"), strict=True):
         for colour, M in enumerate(data.num_patterns.values):
-            plot.series(ax, data.pruned_loss.sel(num_patterns=M, order=order), "rate", f"M = {M}", colour=colour, markers=False)
+            plot.series(
+                ax,
+                data.pruned_loss.sel(num_patterns=M, order=order),
+                "rate",
+                f"M = {M}",
+                colour=colour,
+                markers=False,
+            )
             if order == "small":
                 plot.theory(ax, None, 1 / M, "1/M" if colour == 0 else "", colour=colour)
         plot.finish(ax, f"share pruned, {order} first", "test hinge loss", legend=order == "small")
@@ -33,7 +42,14 @@ FIGURE = Figure(
     source=f"{PAPER}, corollary 1 over M",
     theory=only("pruned_loss"),
     config=S1,
-    sweep={"zip": DICTIONARIES, "seeds": 8, "steps": 120, "record": [0, 120], "dtype": "float32", "buckets": "exact"},
+    sweep={
+        "zip": DICTIONARIES,
+        "seeds": 8,
+        "steps": 120,
+        "record": [0, 120],
+        "dtype": "float32",
+        "buckets": "exact",
+    },
     quick={"zip": pick(DICTIONARIES, 0), "seeds": 2},
     draw=draw,
     claims=(

@@ -1,4 +1,5 @@
-"""Which share of the neurons stays small, and what does it cost to prune small, large or random ones?
+"""Which share of the neurons stays small, and what does it cost to prune small, large or random
+ones?
 
 Long, because figure 3 and corollary 1 are sixteen statements on the same runs.
 """
@@ -13,7 +14,11 @@ from jaxtheory.theories.low_rank import S1
 
 from . import FULL, PAPER, QUICK, SHARED, Measure, final, lines, only, ours
 
-FIGURE_3A, FIGURE_3B, COROLLARY = f"{PAPER}, figure 3A", f"{PAPER}, figure 3B", f"{PAPER}, corollary 1"
+FIGURE_3A, FIGURE_3B, COROLLARY = (
+    f"{PAPER}, figure 3A",
+    f"{PAPER}, figure 3B",
+    f"{PAPER}, corollary 1",
+)
 CHANGES = f"{PAPER}, equation (13) for the changes"
 
 
@@ -35,17 +40,28 @@ def rise(rate: float | slice, **some: Any) -> Measure:
 def knee(*settings: str) -> Measure:
     """The largest multiple of .1 up to which pruning small neurons costs at most .01."""
     tenths = slice(None, None, 20)
-    return lambda data: ((rise(tenths, setting=list(settings))(data) <= 0.01).cumprod("rate").sum("rate") - 1) / 10
+    return lambda data: (
+        ((rise(tenths, setting=list(settings))(data) <= 0.01).cumprod("rate").sum("rate") - 1) / 10
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Sorted norms, sorted changes, the loss against the share pruned: small first in all settings, all orders in one of each reading."""
+    """Sorted norms, sorted changes, the loss against the share pruned: small first in all settings,
+    all orders in one of each reading.
+    """
     names = [str(s) for s in data.setting.values]
     figure, axes = plot.panels(5, title=f"Neurons of $W_O$, {data.sizes['seed']} seeds", width=3.0)
     share = (np.arange(data.sizes["neuron"]) + 1) / data.sizes["neuron"]
-    for ax, name, label in ((axes[0, 0], "neuron_norms", "$|o_i|$, sorted"), (axes[0, 1], "neuron_changes", "$|o_i - o_i(0)|$, sorted")):
+    for ax, name, label in (
+        (axes[0, 0], "neuron_norms", "$|o_i|$, sorted"),
+        (axes[0, 1], "neuron_changes", "$|o_i - o_i(0)|$, sorted"),
+    ):
         norms = data[name].transpose(..., "neuron")
-        ordered = norms.copy(data=np.sort(norms.values, axis=-1)).rename(neuron="share").assign_coords(share=share)
+        ordered = (
+            norms.copy(data=np.sort(norms.values, axis=-1))
+            .rename(neuron="share")
+            .assign_coords(share=share)
+        )
         lines(ax, ordered, "share", "setting", markers=False)
         plot.finish(ax, "share of the neurons", label, legend=ax is axes[0, 0])
     lines(axes[0, 2], data.pruned_loss.sel(order="small"), "rate", "setting", markers=False)
@@ -89,7 +105,8 @@ FIGURE = Figure(
             "LR-17",
             "reading",
             FIGURE_3A,
-            "S1 or S1p, where xi is as printed: the norms jump by a factor of 2 or more, on average.",
+            "S1 or S1p, where xi is as printed: the norms jump by a factor of 2 or more, on "
+            "average.",
             end("small_ratio", "S1", "S1p"),
             where="somewhere",
             at_least=2.0,
@@ -98,7 +115,8 @@ FIGURE = Figure(
             "LR-18",
             "reading",
             CHANGES,
-            "S1, S1p: a share of .33 to .46 of the neurons has changed by less than .33 of the 95 % quantile.",
+            "S1, S1p: a share of .33 to .46 of the neurons has changed by less than .33 of the 95 "
+            "% quantile.",
             end("small_changes", "S1", "S1p"),
             between=(0.33, 0.46),
         ),
@@ -115,12 +133,27 @@ FIGURE = Figure(
             "LR-20",
             "printed",
             FIGURE_3B,
-            "Without the smallest .4 of the neurons the loss is at most .02 larger, in every setting.",
+            "Without the smallest .4 of the neurons the loss is at most .02 larger, in every "
+            "setting.",
             rise(0.4),
             at_most=0.02,
         ),
-        holds("LR-21", "reading", FIGURE_3B, "S1, S1p, G: without .6 it is at least .04 larger.", rise(0.6, setting=SHARED), at_least=0.04),
-        holds("LR-22", "reading", FIGURE_3B, "S1, S1p, G: without .8 at least .35.", rise(0.8, setting=SHARED), at_least=0.35),
+        holds(
+            "LR-21",
+            "reading",
+            FIGURE_3B,
+            "S1, S1p, G: without .6 it is at least .04 larger.",
+            rise(0.6, setting=SHARED),
+            at_least=0.04,
+        ),
+        holds(
+            "LR-22",
+            "reading",
+            FIGURE_3B,
+            "S1, S1p, G: without .8 at least .35.",
+            rise(0.8, setting=SHARED),
+            at_least=0.35,
+        ),
         holds(
             "LR-23",
             "printed",
@@ -129,7 +162,15 @@ FIGURE = Figure(
             knee(*SHARED),
             between=(0.36, 0.56),
         ),
-        refuted("LR-24", "printed", FIGURE_3B, "P1 or P1p: likewise.", knee("P1", "P1p"), where="somewhere", between=(0.36, 0.56)),
+        refuted(
+            "LR-24",
+            "printed",
+            FIGURE_3B,
+            "P1 or P1p: likewise.",
+            knee("P1", "P1p"),
+            where="somewhere",
+            between=(0.36, 0.56),
+        ),
         holds(
             "LR-25",
             "reading",
@@ -146,7 +187,14 @@ FIGURE = Figure(
             pruned("large", 0.3),
             at_least=0.25,
         ),
-        holds("LR-27", "reading", f"{COROLLARY}, (15)", "Without the largest .5 at least .6.", pruned("large", 0.5), at_least=0.6),
+        holds(
+            "LR-27",
+            "reading",
+            f"{COROLLARY}, (15)",
+            "Without the largest .5 at least .6.",
+            pruned("large", 0.5),
+            at_least=0.6,
+        ),
         refuted(
             "LR-28",
             "reading",

@@ -16,10 +16,27 @@ SHAPES: dict[str, list] = {
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and error over the width of queries and values, against the number of relevant patterns."""
-    figure, axes = plot.panels(2, title=f"Query and value dimensions against R relevant patterns, {data.sizes['seed']} seeds", width=4.2)
-    for ax, name, label, most in ((axes[0, 0], "loss", "test hinge loss", 0.2), (axes[0, 1], "error", "test error", 0.1)):
-        plot.heat(ax, last(data[name]).mean("seed"), "shape", "num_relevant_patterns", label=label, digits=3, span=(0, most))
+    """Loss and error over the width of queries and values, against the number of
+    relevant patterns.
+    """
+    figure, axes = plot.panels(
+        2,
+        title=f"Query and value dimensions against R relevant patterns, {data.sizes['seed']} seeds",
+        width=4.2,
+    )
+    for ax, name, label, most in (
+        (axes[0, 0], "loss", "test hinge loss", 0.2),
+        (axes[0, 1], "error", "test error", 0.1),
+    ):
+        plot.heat(
+            ax,
+            last(data[name]).mean("seed"),
+            "shape",
+            "num_relevant_patterns",
+            label=label,
+            digits=3,
+            span=(0, most),
+        )
         plot.finish(ax, "", "relevant patterns R", legend=False)
         ax.tick_params(axis="x", rotation=45)
     return figure
@@ -45,8 +62,11 @@ FIGURE = Figure(
             "LR-65",
             "derived",
             SUMMARY,
-            "Fewer query dimensions than relevant patterns break learning: for some m_b < R the error is at least .1.",
-            lambda data: last(data.error).where((data.query_dim < data.num_relevant_patterns) & (data.value_dim > 4)),
+            "Fewer query dimensions than relevant patterns break learning: for some m_b < R the "
+            "error is at least .1.",
+            lambda data: last(data.error).where(
+                (data.query_dim < data.num_relevant_patterns) & (data.value_dim > 4)
+            ),
             where="somewhere",
             at_least=0.1,
         ),
@@ -54,13 +74,15 @@ FIGURE = Figure(
             "LR-66",
             "derived",
             SUMMARY,
-            "Fewer value dimensions than classes do: at m_a = 1 the loss is at least .2 for every R.",
+            "Fewer value dimensions than classes do: at m_a = 1 the loss is at least .2 for every "
+            "R.",
             lambda data: last(data.loss).sel(shape="m_a=1"),
             at_least=0.2,
         ),
         ours(
             "LR-67",
-            "Every shape with two value dimensions or more learns: the test error is at most .02, for every R.",
+            "Every shape with two value dimensions or more learns: the test error is at most .02, "
+            "for every R.",
             lambda data: last(data.error).where(data.value_dim > 1, drop=True),
             source="measured: the number of classes is enough",
             at_most=0.02,

@@ -21,18 +21,30 @@ def over(values: xr.DataArray, cell: dict[str, float], base: dict[str, float]) -
 
 
 def together(data: xr.Dataset) -> xr.DataArray:
-    """The loss at cosine .9 and sigma = .4 minus the larger one of cosine .9 without noise and of sigma = .4 with orthogonal patterns."""
-    both, one, other = (last(data.loss).sel(coherence=c, noise=s, drop=True) for c, s in ((0.9, 0.4), (0.9, 0.0), (0.0, 0.4)))
+    """The loss at cosine .9 and sigma = .4 minus the larger one of cosine .9 without noise and of
+    sigma = .4 with orthogonal patterns.
+    """
+    both, one, other = (
+        last(data.loss).sel(coherence=c, noise=s, drop=True)
+        for c, s in ((0.9, 0.4), (0.9, 0.0), (0.0, 0.4))
+    )
     return both - worst(one, other).max("which")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Phase diagrams over coherence and noise."""
-    figure, axes = plot.panels(4, title=f"Coherent patterns and noise (S1), {data.sizes['seed']} seeds", width=3.4)
+    figure, axes = plot.panels(
+        4, title=f"Coherent patterns and noise (S1), {data.sizes['seed']} seeds", width=3.4
+    )
     for ax, values, label, digits in (
         (axes[0, 0], last(data.loss), "test hinge loss", 2),
         (axes[0, 1], rank_cost(data, 1), "cost of rank 1", 2),
-        (axes[0, 2], xr.ufuncs.log10(ratio(of(data, "WK"), 2, 3)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
+        (
+            axes[0, 2],
+            xr.ufuncs.log10(ratio(of(data, "WK"), 2, 3)),
+            r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$",
+            1,
+        ),
         (axes[0, 3], ratio(of(data, "WV"), 2, 1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
     ):
         plot.heat(ax, values.mean("seed"), "coherence", "noise", label=label, digits=digits)
@@ -59,7 +71,8 @@ FIGURE = Figure(
             "LR-62",
             "derived",
             SUMMARY,
-            "Coherence breaks learning: at cosine .9 and sigma = .1 the loss after 120 steps is at least .3.",
+            "Coherence breaks learning: at cosine .9 and sigma = .1 the loss after 120 steps is "
+            "at least .3.",
             lambda data: last(data.loss).sel(coherence=0.9, noise=0.1),
             at_least=0.3,
         ),
@@ -75,7 +88,8 @@ FIGURE = Figure(
             "LR-86",
             "derived",
             SUMMARY,
-            "Both together do: at cosine .9 and sigma = .4 it is larger by .3 or more than with one of them alone.",
+            "Both together do: at cosine .9 and sigma = .4 it is larger by .3 or more than with "
+            "one of them alone.",
             together,
             at_least=0.3,
         ),
@@ -83,16 +97,22 @@ FIGURE = Figure(
             "LR-87",
             "derived",
             SUMMARY,
-            "Coherence takes the second direction from W_K: at sigma = .1 and cosine .9 s_2 / s_1 is at most a tenth of that at 0.",
-            lambda data: over(ratio(of(data, "WK"), 2, 1).sel(noise=0.1), {"coherence": 0.9}, {"coherence": 0.0}),
+            "Coherence takes the second direction from W_K: at sigma = .1 and cosine .9 s_2 / s_1 "
+            "is at most a tenth of that at 0.",
+            lambda data: over(
+                ratio(of(data, "WK"), 2, 1).sel(noise=0.1), {"coherence": 0.9}, {"coherence": 0.0}
+            ),
             at_most=0.1,
         ),
         holds(
             "LR-64",
             "derived",
             SUMMARY,
-            "Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = .4 is at most a tenth of that at .1.",
-            lambda data: over(ratio(of(data, "WK"), 2, 3).sel(coherence=0.0), {"noise": 0.4}, {"noise": 0.1}),
+            "Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = .4 is at "
+            "most a tenth of that at .1.",
+            lambda data: over(
+                ratio(of(data, "WK"), 2, 3).sel(coherence=0.0), {"noise": 0.4}, {"noise": 0.1}
+            ),
             at_most=0.1,
         ),
     ),

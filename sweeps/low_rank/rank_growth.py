@@ -17,12 +17,17 @@ def diagonal(data: xr.Dataset) -> xr.DataArray:
 
 def further(setting: str) -> Measure:
     """The diagonal after 240 steps over that after 120."""
-    return lambda data: diagonal(data.sel(setting=setting, steps=240)) / diagonal(data.sel(setting=setting, steps=120))
+    return lambda data: (
+        diagonal(data.sel(setting=setting, steps=240))
+        / diagonal(data.sel(setting=setting, steps=120))
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The relevant diagonal against the number of steps, with sqrt(log T) through the second."""
-    figure, axes = plot.panels(data.sizes["setting"], title=f"Growth of (7), {data.sizes['seed']} seeds")
+    figure, axes = plot.panels(
+        data.sizes["setting"], title=f"Growth of (7), {data.sizes['seed']} seeds"
+    )
     T = data.steps.values
     for ax, setting in zip(axes[0], data.setting.values, strict=True):
         for colour, matrix in enumerate(("WQ", "WK")):
@@ -47,14 +52,20 @@ FIGURE = Figure(
         "record": {"loss": [0, 60, 120, 240]},
         "dtype": "float32",
     },
-    quick={"zip": pick(BOTH, 0), "vary": {"steps": [60, 120]}, "seeds": 2, "record": {"loss": [0, 60, 120]}},
+    quick={
+        "zip": pick(BOTH, 0),
+        "vary": {"steps": [60, 120]},
+        "seeds": 2,
+        "record": {"loss": [0, 60, 120]},
+    },
     draw=draw,
     claims=(
         refuted(
             "LR-44",
             "reading",
             f"{PAPER}, (7)",
-            "P1: the relevant diagonal of W_Q, W_K goes on growing as sqrt(log T), from T = 120 to 240 by 1.5 % or more (law: 7 %).",
+            "P1: the relevant diagonal of W_Q, W_K goes on growing as sqrt(log T), from T = 120 "
+            "to 240 by 1.5 % or more (law: 7 %).",
             further("P1"),
             at_least=1.015,
         ),

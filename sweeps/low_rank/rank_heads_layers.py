@@ -21,7 +21,10 @@ SHAPES: dict[str, list] = {
 
 def looked_at(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     """Truncation and head pruning."""
-    return {"head_pruned_loss": head_loss(params, problem, config), **truncation(params, problem, config)}
+    return {
+        "head_pruned_loss": head_loss(params, problem, config),
+        **truncation(params, problem, config),
+    }
 
 
 def thick(data: xr.Dataset) -> xr.DataArray:
@@ -37,12 +40,18 @@ def cost(data: xr.Dataset, rank: int) -> xr.DataArray:
 
 def without(data: xr.Dataset, heads: int, shape: str | list[str]) -> xr.DataArray:
     """What removing heads costs."""
-    return (data.head_pruned_loss.sel(removed_heads=heads, drop=True) - last(data.loss)).sel(shape=shape)
+    return (data.head_pruned_loss.sel(removed_heads=heads, drop=True) - last(data.loss)).sel(
+        shape=shape
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The largest singular values of any change over its first, loss by rank, loss by heads removed, attention in t."""
-    figure, axes = plot.panels(4, title=f"Heads and layers (P1), {data.sizes['seed']} seeds", width=3.4)
+    """The largest singular values of any change over its first, loss by rank, loss by heads
+    removed, attention in t.
+    """
+    figure, axes = plot.panels(
+        4, title=f"Heads and layers (P1), {data.sizes['seed']} seeds", width=3.4
+    )
     s = last(data.singular_values)
     lines(axes[0, 0], (s / s.sel(index=1)).isel(index=slice(0, 5)).max("matrix"), "index", "shape")
     lines(axes[0, 1], data.truncated_loss.isel(kept_rank=slice(0, 5)), "kept_rank", "shape")
@@ -62,7 +71,13 @@ FIGURE = Figure(
     source="summary of arXiv 2406.17167, next check 1",
     theory=THEORY._replace(analyses=looked_at),
     config=P1,
-    sweep={"zip": SHAPES, "seeds": 8, "steps": 140, "record": [0, 35, 70, 105, 140], "dtype": "float32"},
+    sweep={
+        "zip": SHAPES,
+        "seeds": 8,
+        "steps": 140,
+        "record": [0, 35, 70, 105, 140],
+        "dtype": "float32",
+    },
     quick={"zip": pick(SHAPES, 1), "seeds": 2, "steps": 40, "record": [0, 40]},
     draw=draw,
     claims=(
@@ -70,11 +85,19 @@ FIGURE = Figure(
             "LR-81",
             "derived",
             NEXT_1,
-            "Every change of every head and layer has rank 2: s_2 is at least .1 of s_1, s_3 at most .05, the worst of a run on average.",
+            "Every change of every head and layer has rank 2: s_2 is at least .1 of s_1, s_3 at "
+            "most .05, the worst of a run on average.",
             thick,
             at_most=0.0,
         ),
-        holds("LR-82", "derived", NEXT_1, "Truncation to rank 2 costs at most .01.", lambda data: cost(data, 2), at_most=0.01),
+        holds(
+            "LR-82",
+            "derived",
+            NEXT_1,
+            "Truncation to rank 2 costs at most .01.",
+            lambda data: cost(data, 2),
+            at_most=0.01,
+        ),
         holds(
             "LR-83",
             "derived",
@@ -96,7 +119,9 @@ FIGURE = Figure(
             "derived",
             NEXT_3,
             "Four heads: one can go, for at most .1, but not two, for at least .15.",
-            lambda data: worst(without(data, 1, "4 heads") - 0.1, 0.15 - without(data, 2, "4 heads")),
+            lambda data: worst(
+                without(data, 1, "4 heads") - 0.1, 0.15 - without(data, 2, "4 heads")
+            ),
             at_most=0.0,
         ),
     ),

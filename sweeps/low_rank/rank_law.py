@@ -1,4 +1,6 @@
-"""Is the rank of a change that of the relevant patterns that occur independently, or that of the classes?"""
+"""Is the rank of a change that of the relevant patterns that occur independently, or that of the
+classes?
+"""
 
 import xarray as xr
 
@@ -36,12 +38,19 @@ def over_first(data: xr.Dataset, matrices: list[str], rank: xr.DataArray) -> xr.
 
 def beyond(matrices: list[str], more: int) -> Measure:
     """s_(r + more) / s_1 at the rank r of the law."""
-    return lambda data: over_first(data, matrices, law(data).sel(matrix=matrices).astype(int) + more)
+    return lambda data: over_first(
+        data, matrices, law(data).sel(matrix=matrices).astype(int) + more
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Singular values over the largest and the loss by rank with one a for all positions; ranks of all tasks, P: one a per position."""
-    title = f"R relevant patterns, K outputs: singular values and truncation, {data.sizes['seed']} seeds"
+    """Singular values over the largest and the loss by rank with one a for all positions; ranks of
+    all tasks, P: one a per position.
+    """
+    title = (
+        "R relevant patterns, K outputs: singular values and truncation, "
+        f"{data.sizes['seed']} seeds"
+    )
     figure, axes = plot.panels(4, 2, title=title, width=3.3)
     shared = data.sel(case=[c for c in data.case.values if not str(c).endswith("P")])
     s = last(shared.singular_values) / last(shared.singular_values).sel(index=1)
@@ -54,7 +63,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     axes[1, 3].legend(*axes[1, 0].get_legend_handles_labels(), frameon=False, loc="center")
     axes[1, 3].set_axis_off()
     found, predicted = last(data.gap_rank).mean("seed"), law(data)
-    for ax, values, label in ((axes[1, 1], found, "largest-gap rank"), (axes[1, 2], predicted, "rank of the law")):
+    for ax, values, label in (
+        (axes[1, 1], found, "largest-gap rank"),
+        (axes[1, 2], predicted, "rank of the law"),
+    ):
         plot.heat(ax, values, "matrix", "case", label=label, digits=1)
         plot.finish(ax, "", "", legend=False)
     return figure
@@ -73,11 +85,19 @@ FIGURE = Figure(
             "LR-48",
             "derived",
             INDEPENDENT,
-            "W_Q, W_K: s_R is at least .15 of s_1, R the number of relevant patterns that occur independently.",
+            "W_Q, W_K: s_R is at least .15 of s_1, R the number of relevant patterns that occur "
+            "independently.",
             beyond(KEYS, 0),
             at_least=0.15,
         ),
-        holds("LR-49", "derived", INDEPENDENT, "W_Q, W_K: the next one is at most .05 of s_1.", beyond(KEYS, 1), at_most=0.05),
+        holds(
+            "LR-49",
+            "derived",
+            INDEPENDENT,
+            "W_Q, W_K: the next one is at most .05 of s_1.",
+            beyond(KEYS, 1),
+            at_most=0.05,
+        ),
         holds(
             "LR-50",
             "derived",
@@ -90,7 +110,8 @@ FIGURE = Figure(
             "LR-51",
             "reading",
             f"{PAPER}, remark 1",
-            "With more relevant patterns than classes W_V or W_O has the rank of the patterns in some task: s_R is at least .15 of s_1.",
+            "With more relevant patterns than classes W_V or W_O has the rank of the patterns in "
+            "some task: s_R is at least .15 of s_1.",
             lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(case=MORE),
             where="somewhere",
             at_least=0.15,
@@ -116,7 +137,8 @@ FIGURE = Figure(
             "LR-54",
             "derived",
             f"{PAPER}, remark 1",
-            "Patterns that always occur together count on their own: R = 4 together gives W_Q and W_K rank 4, s_3 at least .15 of s_1.",
+            "Patterns that always occur together count on their own: R = 4 together gives W_Q and "
+            "W_K rank 4, s_3 at least .15 of s_1.",
             lambda data: beyond(KEYS, 1)(data).sel(case="R=4 together"),
             at_least=0.15,
         ),

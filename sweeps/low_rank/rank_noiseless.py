@@ -17,15 +17,24 @@ def column_sums(data: xr.Dataset) -> xr.DataArray:
 
 def third(setting: str, *matrices: str) -> Measure:
     """s_3 / s_1 of changes after one step."""
-    return lambda data: ratio(data.singular_values.sel(setting=setting, matrix=list(matrices), step=1), 3, 1)
+    return lambda data: ratio(
+        data.singular_values.sel(setting=setting, matrix=list(matrices), step=1), 3, 1
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Singular values of all four changes after one step and at the end; the table of W_K's projections."""
+    """Singular values of all four changes after one step and at the end; the table of W_K's
+    projections.
+    """
     settings = [str(s) for s in data.setting.values]
-    figure, axes = plot.panels(len(settings) + 1, title=f"Without noise, {data.sizes['seed']} seeds", width=3.6)
+    figure, axes = plot.panels(
+        len(settings) + 1, title=f"Without noise, {data.sizes['seed']} seeds", width=3.6
+    )
     for ax, setting in zip(axes[0], settings, strict=False):
-        s = data.singular_values.sel(setting=setting, step=1).isel(seed=[0], index=slice(0, 8)) + 1e-12
+        s = (
+            data.singular_values.sel(setting=setting, step=1).isel(seed=[0], index=slice(0, 8))
+            + 1e-12
+        )
         lines(ax, s, "index", "matrix")
         plot.finish(ax, "index", "singular value at t = 1", f"{setting}, seed 0", yscale="log")
     P = data.projections.sel(setting=settings[-1], projection="WK").mean("seed")
@@ -48,7 +57,8 @@ FIGURE = Figure(
     claims=(
         ours(
             "LR-45",
-            "Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay for the relevant ones, against (8).",
+            "Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay "
+            "for the relevant ones, against (8).",
             column_sums,
             source="derived",
             statistic="each",
@@ -57,7 +67,8 @@ FIGURE = Figure(
         ),
         ours(
             "LR-46",
-            "S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most .001 of s_1.",
+            "S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most "
+            ".001 of s_1.",
             lambda data: third("S1", "WV", "WO")(data).fillna(np.inf),
             source="derived",
             statistic="each",
@@ -68,7 +79,8 @@ FIGURE = Figure(
             "LR-47",
             "derived",
             f"{PAPER}, remark 1, for one step",
-            "P1: the first step of W_Q and W_K has rank 2 as well, s_3 at most .05 of s_1 on average.",
+            "P1: the first step of W_Q and W_K has rank 2 as well, s_3 at most .05 of s_1 on "
+            "average.",
             third("P1", "WQ", "WK"),
             at_most=0.05,
         ),

@@ -1,7 +1,8 @@
 """Which entries of mu_i^T Delta W mu_j grow, against theorem 1?
 
-P_ij = mu_i^T Delta W mu_j, mean over the runs; patterns 1 and 2 are relevant. The theorem's constants are not given, so ratios are claimed.
-Long, because theorem 1 is seven bounds, each with its reading or its failure.
+P_ij = mu_i^T Delta W mu_j, mean over the runs; patterns 1 and 2 are relevant. The theorem's
+constants are not given, so ratios are claimed. Long, because theorem 1 is seven bounds, each with
+its reading or its failure.
 """
 
 from typing import Any
@@ -24,7 +25,8 @@ BLOCKS = {
 
 
 def parts(data: xr.Dataset) -> xr.Dataset:
-    """Means over blocks of P: relevant diagonal and cross terms, irrelevant rows on relevant columns and the other way round, the rest.
+    """Means over blocks of P: relevant diagonal and cross terms, irrelevant rows on relevant
+    columns and the other way round, the rest.
 
     cross_size and irrelevant_rows_size are means of sizes.
     """
@@ -39,7 +41,10 @@ def parts(data: xr.Dataset) -> xr.Dataset:
         "irrelevant_diagonal": (i == j) & ~row,
     }
     means = {name: P.where(block).mean(["left", "pattern"]) for name, block in blocks.items()}
-    sizes = {f"{name}_size": abs(P).where(blocks[name]).mean(["left", "pattern"]) for name in ("cross", "irrelevant_rows")}
+    sizes = {
+        f"{name}_size": abs(P).where(blocks[name]).mean(["left", "pattern"])
+        for name in ("cross", "irrelevant_rows")
+    }
     return xr.Dataset(means | sizes)
 
 
@@ -63,7 +68,11 @@ def off_values(data: xr.Dataset, setting: str) -> xr.DataArray:
 def own_cosine(data: xr.Dataset, setting: str) -> xr.DataArray:
     """cos(o_i, mu of its class), mean over the neurons with |o_i| > .2; 0 without such."""
     d = data.sel(setting=setting)
-    own = xr.where(d.neuron_class == 0, d.neuron_projections.isel(pattern=0), d.neuron_projections.isel(pattern=1))
+    own = xr.where(
+        d.neuron_class == 0,
+        d.neuron_projections.isel(pattern=0),
+        d.neuron_projections.isel(pattern=1),
+    )
     return (own / d.neuron_norms).where(d.neuron_norms > 0.2).mean("neuron").fillna(0)
 
 
@@ -100,7 +109,8 @@ FIGURE = Figure(
             "LR-31",
             "reading",
             f"{PAPER}, (7)",
-            "S1: on relevant columns the diagonal of W_Q, W_K is at least 10 times the mean size of all else.",
+            "S1: on relevant columns the diagonal of W_Q, W_K is at least 10 times the mean size "
+            "of all else.",
             lambda data: largest_off(data, "S1", "WQ", "WK"),
             statistic="each",
             at_most=0.1,
@@ -156,12 +166,20 @@ FIGURE = Figure(
             lambda data: off_values(data, "S1"),
             at_most=0.1,
         ),
-        holds("LR-38", "reading", f"{PAPER}, (9)", "G: they are.", lambda data: off_values(data, "G"), at_most=0.1),
+        holds(
+            "LR-38",
+            "reading",
+            f"{PAPER}, (9)",
+            "G: they are.",
+            lambda data: off_values(data, "G"),
+            at_most=0.1,
+        ),
         holds(
             "LR-39",
             "reading",
             f"{PAPER}, (10)",
-            "G: the irrelevant diagonal of W_V is positive, .01 or more, and below 1/M = .05 on average.",
+            "G: the irrelevant diagonal of W_V is positive, .01 or more, and below 1/M = .05 on "
+            "average.",
             part("irrelevant_diagonal", "WV", setting="G"),
             between=(0.01, 0.05),
         ),
@@ -169,11 +187,19 @@ FIGURE = Figure(
             "LR-40",
             "reading",
             f"{PAPER}, (11), (12)",
-            "G: neurons of norm above .2 have a mean cosine of at least .8 with the pattern of their class.",
+            "G: neurons of norm above .2 have a mean cosine of at least .8 with the pattern of "
+            "their class.",
             lambda data: own_cosine(data, "G"),
             at_least=0.8,
         ),
-        refuted("LR-41", "reading", f"{PAPER}, (11), (12)", "S1: so they have.", lambda data: own_cosine(data, "S1"), at_least=0.8),
+        refuted(
+            "LR-41",
+            "reading",
+            f"{PAPER}, (11), (12)",
+            "S1: so they have.",
+            lambda data: own_cosine(data, "S1"),
+            at_least=0.8,
+        ),
         refuted(
             "LR-42",
             "reading",

@@ -22,7 +22,11 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The singular values at four times; and s_2 / s_3 in t."""
-    figure, axes = plot.panels(len(TIMES) + 1, title=f"Singular values of the change of $W_K$, {data.sizes['seed']} seeds", width=3.0)
+    figure, axes = plot.panels(
+        len(TIMES) + 1,
+        title=f"Singular values of the change of $W_K$, {data.sizes['seed']} seeds",
+        width=3.0,
+    )
     for ax, t in zip(axes[0], TIMES, strict=False):
         lines(ax, of_keys(data).sel(step=t), "index", "setting", markers=True)
         plot.finish(ax, "index", f"singular value at t = {t}", yscale="log", legend=False)
@@ -40,15 +44,21 @@ FIGURE = Figure(
     source=f"{PAPER}, figure 2",
     theory=only(),
     config=S1,
-    sweep=FULL | {"record": {"singular_values": [0, *TIMES, 60, 120, 150, 160], "loss": [0, 160]}, "dtype": "float64"},
-    quick=QUICK | {"record": {"singular_values": [0, *TIMES, 120, 150], "loss": [0, 150]}, "steps": 150},
+    sweep=FULL
+    | {
+        "record": {"singular_values": [0, *TIMES, 60, 120, 150, 160], "loss": [0, 160]},
+        "dtype": "float64",
+    },
+    quick=QUICK
+    | {"record": {"singular_values": [0, *TIMES, 120, 150], "loss": [0, 150]}, "steps": 150},
     draw=draw,
     claims=(
         holds(
             "LR-10",
             "printed",
             f"{PAPER}, figure 2",
-            "The largest singular value grows over t = 1, 10, 20, 30, in every run of every setting.",
+            "The largest singular value grows over t = 1, 10, 20, 30, in every run of every "
+            "setting.",
             lambda data: (of_keys(data).sel(index=1, step=TIMES).diff("step") > 0).all("step"),
             statistic="share",
             at_least=1.0,
@@ -58,7 +68,8 @@ FIGURE = Figure(
             "LR-11",
             "printed",
             f"{PAPER}, figure 2",
-            "From t = 20 on the second is at least 10 times the third, in every run of every setting.",
+            "From t = 20 on the second is at least 10 times the third, in every run of every "
+            "setting.",
             lambda data: (gap(data).sel(step=[20, 30]) >= 10).all("step"),
             statistic="share",
             at_least=1.0,

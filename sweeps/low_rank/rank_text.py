@@ -13,8 +13,14 @@ from . import lines, ticks
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss in t, singular values of the changes, loss by rank, loss by the share of neurons pruned."""
-    figure, axes = plot.panels(4, title=f"Windows of 96 bytes, asyncio against email, {data.sizes['seed']} seeds", width=3.3)
+    """Loss in t, singular values of the changes, loss by rank, loss by the share of
+    neurons pruned.
+    """
+    figure, axes = plot.panels(
+        4,
+        title=f"Windows of 96 bytes, asyncio against email, {data.sizes['seed']} seeds",
+        width=3.3,
+    )
     for colour, name in enumerate(("loss", "error")):
         plot.series(axes[0, 0], data[name], "step", f"test {name}", colour=colour)
         plot.series(axes[0, 2], data[f"truncated_{name}"], "kept_rank", name, colour=colour)

@@ -5,7 +5,20 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, PRINTED, QUICK, TRUNCATED, bars, final, lines, ours, rank_cost, ticks, worst
+from . import (
+    FULL,
+    PAPER,
+    PRINTED,
+    QUICK,
+    TRUNCATED,
+    bars,
+    final,
+    lines,
+    ours,
+    rank_cost,
+    ticks,
+    worst,
+)
 
 RANKS = [1, 2, 5, 10, 20]
 PANELS = {
@@ -22,7 +35,11 @@ def cost(data: xr.Dataset, rank: int, name: str = "truncated_loss") -> xr.DataAr
 
 def change(data: xr.Dataset) -> xr.DataArray:
     """The largest |truncated loss - full| from rank 2 on."""
-    return abs(data.truncated_loss - data.truncated_loss.isel(kept_rank=-1)).sel(setting=PRINTED, kept_rank=slice(2, None)).max("kept_rank")
+    return (
+        abs(data.truncated_loss - data.truncated_loss.isel(kept_rank=-1))
+        .sel(setting=PRINTED, kept_rank=slice(2, None))
+        .max("kept_rank")
+    )
 
 
 def alone(data: xr.Dataset) -> xr.DataArray:
@@ -36,13 +53,22 @@ def lost(data: xr.Dataset, rank: int, name: str = "truncated_attention") -> xr.D
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1 at a time."""
-    figure, axes = plot.panels(4, title=f"All changes cut to rank r, {data.sizes['seed']} seeds", width=3.3)
+    """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1
+    at a time.
+    """
+    figure, axes = plot.panels(
+        4, title=f"All changes cut to rank r, {data.sizes['seed']} seeds", width=3.3
+    )
     ranks = [r for r in RANKS if r in data["kept_rank"]]
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
         lines(ax, data[name].sel(kept_rank=ranks), "kept_rank", "setting")
         if name != "truncated_loss":
-            plot.theory(ax, ranks, float(data.predicted_relevant_attention_uniform.isel(step=0, seed=0, setting=0)), "uniform")
+            plot.theory(
+                ax,
+                ranks,
+                float(data.predicted_relevant_attention_uniform.isel(step=0, seed=0, setting=0)),
+                "uniform",
+            )
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
         ticks(ax, ranks)
     bars(axes[0, 3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
@@ -63,12 +89,18 @@ FIGURE = Figure(
             "LR-1",
             "reading",
             f"{PAPER}, figure 1A",
-            "S1, S1p, P1, P1p: cutting all changes to any rank from 2 on changes the loss by less than .001.",
+            "S1, S1p, P1, P1p: cutting all changes to any rank from 2 on changes the loss by less "
+            "than .001.",
             change,
             at_most=1e-3,
         ),
         holds(
-            "LR-2", "reading", f"{PAPER}, figure 1A", "Cutting them to rank 1 costs at least .2.", lambda data: cost(data, 1), at_least=0.2
+            "LR-2",
+            "reading",
+            f"{PAPER}, figure 1A",
+            "Cutting them to rank 1 costs at least .2.",
+            lambda data: cost(data, 1),
+            at_least=0.2,
         ),
         refuted(
             "LR-3",
@@ -87,13 +119,22 @@ FIGURE = Figure(
             lambda data: final(data.relevant_attention.sel(setting="P1")),
             at_least=0.45,
         ),
-        holds("LR-5", "reading", f"{PAPER}, figure 1B", "P1: rank 2 keeps it within .002.", lambda data: abs(lost(data, 2)), at_most=2e-3),
+        holds(
+            "LR-5",
+            "reading",
+            f"{PAPER}, figure 1B",
+            "P1: rank 2 keeps it within .002.",
+            lambda data: abs(lost(data, 2)),
+            at_most=2e-3,
+        ),
         holds(
             "LR-6",
             "reading",
             f"{PAPER}, figure 1B",
             "P1: rank 1 loses at least .015 of it, .06 for relevant queries.",
-            lambda data: worst(lost(data, 1) + 0.015, lost(data, 1, "truncated_query_attention") + 0.06),
+            lambda data: worst(
+                lost(data, 1) + 0.015, lost(data, 1, "truncated_query_attention") + 0.06
+            ),
             at_most=0.0,
         ),
         refuted(
@@ -107,10 +148,16 @@ FIGURE = Figure(
         ),
         ours(
             "LR-8",
-            "Neither W_V nor W_O can be cut to rank 1: each alone costs at least .05 in S1, S1p, P1, P1p.",
+            "Neither W_V nor W_O can be cut to rank 1: each alone costs at least .05 in S1, S1p, "
+            "P1, P1p.",
             lambda data: alone(data).sel(setting=PRINTED, cut=["WV", "WO"]),
             at_least=0.05,
         ),
-        ours("LR-9", "W_K alone can: at most .02.", lambda data: alone(data).sel(setting=PRINTED, cut="WK"), at_most=0.02),
+        ours(
+            "LR-9",
+            "W_K alone can: at most .02.",
+            lambda data: alone(data).sel(setting=PRINTED, cut="WK"),
+            at_most=0.02,
+        ),
     ),
 )

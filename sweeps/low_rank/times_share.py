@@ -21,7 +21,8 @@ FIGURE = Figure(
             "LR-75",
             "reading",
             f"{PAPER}, theorem 1",
-            "The number of steps goes as 1 / alpha* or a little faster, exponent -1.35 to -.9, over .14 to .43.",
+            "The number of steps goes as 1 / alpha* or a little faster, exponent -1.35 to -.9, "
+            "over .14 to .43.",
             lambda data: exponent(fitted(data), alpha(data)),
             between=(-1.35, -0.9),
         ),

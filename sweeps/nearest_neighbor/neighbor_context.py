@@ -24,14 +24,31 @@ def below(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss in t for one d; the last loss and the late exponent over d and N."""
-    figure, axes = plot.panels(3, title="Infinitely many prompts, η = d, σ = 8", width=4.2, height=3.2)
+    figure, axes = plot.panels(
+        3, title="Infinitely many prompts, η = d, σ = 8", width=4.2, height=3.2
+    )
     data = data.isel(seed=0)
     late = started(data).isel(dim=-1)
     for i, n in enumerate(data[N].values):
         runs = late.sel({N: n})
-        plot.series(axes[0, 0], 2 * runs.population_loss, "step", f"N = {n}", colour=i, markers=False)
-        plot.theory(axes[0, 0], late.step.values, 2 * runs.predicted_loss_law.where(late.step >= 20).values, "", colour=i)
-    plot.finish(axes[0, 0], "step t", "2 L", f"d = {int(data[D][-1])}; dashed: near ties", xscale="log", yscale="log")
+        plot.series(
+            axes[0, 0], 2 * runs.population_loss, "step", f"N = {n}", colour=i, markers=False
+        )
+        plot.theory(
+            axes[0, 0],
+            late.step.values,
+            2 * runs.predicted_loss_law.where(late.step >= 20).values,
+            "",
+            colour=i,
+        )
+    plot.finish(
+        axes[0, 0],
+        "step t",
+        "2 L",
+        f"d = {int(data[D][-1])}; dashed: near ties",
+        xscale="log",
+        yscale="log",
+    )
     for ax, values, label in (
         (axes[0, 1], 2 * last(data.population_loss), "2 L at the end"),
         (axes[0, 2], late_slope(data.population_loss), "exponent of t"),
@@ -39,7 +56,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.heat(ax, values, N, "dim", label=label)
         plot.finish(ax, "examples in a prompt, N", "dimension d", "left of the line: N < √d log d")
         edge = (condition(data) < 1).sum(N).values
-        ax.step(np.repeat(edge, 2), np.repeat(np.arange(len(edge) + 1), 2)[1:-1], color="#D55E00", linewidth=2)
+        ax.step(
+            np.repeat(edge, 2),
+            np.repeat(np.arange(len(edge) + 1), 2)[1:-1],
+            color="#D55E00",
+            linewidth=2,
+        )
     return figure
 
 
@@ -64,8 +86,11 @@ FIGURE = Figure(
             "NN-15",
             "derived",
             f"{PAPER}, theorem, its condition read as needed",
-            "Below N = sqrt(d) log d there are layers that are not trained: L(1000) >= L(0) / 2, for the largest ratio.",
-            lambda data: below(data, last(data.population_loss) / data.population_loss.isel(step=0, drop=True)),
+            "Below N = sqrt(d) log d there are layers that are not trained: L(1000) >= L(0) / 2, "
+            "for the largest ratio.",
+            lambda data: below(
+                data, last(data.population_loss) / data.population_loss.isel(step=0, drop=True)
+            ),
             where="somewhere",
             at_least=0.5,
             minimum=1,

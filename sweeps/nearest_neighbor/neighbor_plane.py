@@ -17,14 +17,22 @@ def flow(data: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Level lines of the loss with the directions of the flow; runs from the left edge and from the others."""
+    """Level lines of the loss with the directions of the flow; runs from the left edge and from the
+    others.
+    """
     figure, axes = plot.panels(2, title="d = N = 4, infinitely many prompts", width=4.6, height=3.8)
     data = data.isel(seed=0).transpose(SIGMA, XI0, ...)
     x, y = data[XI0].values, data[SIGMA].values
     u, v = (flow(data, name).values for name in ("xi1", "xi2"))
     length = np.hypot(u, v)
     ax = axes[0, 0]
-    levels = ax.contourf(x, y, 2 * data.population_loss.isel(step=0).values, levels=np.linspace(0, 1, 21), cmap="cividis")
+    levels = ax.contourf(
+        x,
+        y,
+        2 * data.population_loss.isel(step=0).values,
+        levels=np.linspace(0, 1, 21),
+        cmap="cividis",
+    )
     ax.figure.colorbar(levels, ax=ax, label="2 L")
     inner = (slice(None, -1), slice(None, -1))
     ax.quiver(x[:-1], y[:-1], (u / length)[inner], (v / length)[inner], color="white", width=0.004)
@@ -35,7 +43,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             run = data.sel({SIGMA: sigma, XI0: xi0})
             ax.plot(run.xi1, run.xi2, color=plot.COLOURS[0], linewidth=0.7)
     late = data.isel(step=data.step.values > 0).sel({XI0: 0.0}).isel({SIGMA: 0})
-    plot.theory(ax, late.predicted_xi1_valley.values, late.predicted_xi2_valley.values, "valley", colour=1)
+    plot.theory(
+        ax, late.predicted_xi1_valley.values, late.predicted_xi2_valley.values, "valley", colour=1
+    )
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", f"runs of {int(data.step[-1])} steps, η = 10")
     return figure
 
@@ -46,7 +56,10 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(num_prompts=10, num_test=10, learning_rate=10.0),
     sweep={
-        "vary": {XI0: [float(v) for v in range(0, 13, 2)], SIGMA: [float(v) for v in range(0, 13, 2)]},
+        "vary": {
+            XI0: [float(v) for v in range(0, 13, 2)],
+            SIGMA: [float(v) for v in range(0, 13, 2)],
+        },
         "algorithm": "population",
         "steps": 300,
         "record": [0, 1, 2, 4, 7, 10, 15, 20, 30, 40, 55, 75, 100, 140, 200, 300],
@@ -55,7 +68,13 @@ FIGURE = Figure(
     quick={"vary": {XI0: [0.0, 6.0], SIGMA: [0.0, 6.0]}},
     draw=draw,
     claims=(
-        derived("NN-26", "xi2 grows from every point.", lambda data: flow(data, "xi2"), at_least=0.0, minimum=1),
+        derived(
+            "NN-26",
+            "xi2 grows from every point.",
+            lambda data: flow(data, "xi2"),
+            at_least=0.0,
+            minimum=1,
+        ),
         refuted(
             "NN-27",
             "derived",

@@ -1,4 +1,6 @@
-"""How large is the error on prompts whose examples near the query were flipped, and does a bound say so?"""
+"""How large is the error on prompts whose examples near the query were flipped, and does a bound
+say so?
+"""
 
 import xarray as xr
 
@@ -18,26 +20,53 @@ def at(data: xr.Dataset, delta: float) -> xr.Dataset:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Error in t for every delta with its bound, a panel per setting; the largest error over both bounds."""
+    """Error in t for every delta with its bound, a panel per setting; the largest error over both
+    bounds.
+    """
     figure, axes = plot.panels(
-        data.sizes["setting"] + 1, title="Tests under shift by δ: flipped examples are min(δ, 4 − δ) away", width=4.1, height=3.4
+        data.sizes["setting"] + 1,
+        title="Tests under shift by δ: flipped examples are min(δ, 4 − δ) away",
+        width=4.1,
+        height=3.4,
     )
     late = started(data)
     for ax, setting in zip(axes[0], data.setting.values, strict=False):
         for i, delta in enumerate(data[DELTA].values):
             runs = late.sel({"setting": setting, DELTA: delta})
             plot.series(ax, runs.shift_error, "step", f"δ = {delta:g}", colour=i, markers=False)
-            plot.theory(ax, late.step.values, runs.shift_bound.mean("seed").values, "bound" if not i else "", colour=i)
+            plot.theory(
+                ax,
+                late.step.values,
+                runs.shift_bound.mean("seed").values,
+                "bound" if not i else "",
+                colour=i,
+            )
         scales = {"xscale": "log", "yscale": "log"}
-        plot.finish(ax, "step t", r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$", str(setting), legend=ax is axes[0, 0], **scales)
+        plot.finish(
+            ax,
+            "step t",
+            r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$",
+            str(setting),
+            legend=ax is axes[0, 0],
+            **scales,
+        )
         ax.set_ylim(1e-7, 3)
     ax = axes[0, -1]
     for i, setting in enumerate(data.setting.values):
-        for name, label, line in (("early_bound_ratio", "", "--"), ("bound_ratio", str(setting), "-")):
+        for name, label, line in (
+            ("early_bound_ratio", "", "--"),
+            ("bound_ratio", str(setting), "-"),
+        ):
             worst = data[name].sel(setting=setting).max(["step", "seed"])
             ax.plot(data[DELTA].values, worst, line, color=plot.COLOURS[i], label=label)
     ax.axhline(1, color="#333333", linewidth=0.8)
-    plot.finish(ax, "separation δ", r"largest $|f - y_{i^*}|$ / bound", "solid: bound; dashed: at t* = 1", yscale="log")
+    plot.finish(
+        ax,
+        "separation δ",
+        r"largest $|f - y_{i^*}|$ / bound",
+        "solid: bound; dashed: at t* = 1",
+        yscale="log",
+    )
     ax.set_ylim(1e-2, 1e15)
     return figure
 
@@ -60,7 +89,8 @@ FIGURE = Figure(
     claims=(
         derived(
             "NN-19",
-            "|f - y| stays below 2 R N exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on every prompt (to rounding, 1e-5).",
+            "|f - y| stays below 2 R N exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on "
+            "every prompt (to rounding, 1e-5).",
             lambda data: data.bound_ratio,
             statistic="each",
             at_most=1 + 1e-5,
@@ -77,7 +107,8 @@ FIGURE = Figure(
         ),
         derived(
             "NN-21",
-            "Where q = x_{i*} the mean squared error is below 2 ((N - 1) exp(-xi1 delta / 2) + exp(-xi2))^2, or 2.",
+            "Where q = x_{i*} the mean squared error is below 2 ((N - 1) exp(-xi1 delta / 2) + "
+            "exp(-xi2))^2, or 2.",
             lambda data: data.shift_error / data.shift_bound,
             statistic="each",
             at_most=1.0,
@@ -95,7 +126,8 @@ FIGURE = Figure(
             "NN-23",
             "reading",
             f"{PAPER}, appendix B: delta = .1",
-            "At delta = .1, t = 2000 it is at most .035 (d = N = 4), .001 (d = 8, N = 16), .016 (d = 3, N = 8): largest ratio.",
+            "At delta = .1, t = 2000 it is at most .035 (d = N = 4), .001 (d = 8, N = 16), .016 "
+            "(d = 3, N = 8): largest ratio.",
             lambda data: at(data, 0.1).shift_error.mean("seed") / LARGEST,
             at_most=1.0,
         ),

@@ -1,4 +1,6 @@
-"""How far is W, trained on finitely many prompts, from diag(xi1 I, 0, -xi2), and what is the query's logit?"""
+"""How far is W, trained on finitely many prompts, from diag(xi1 I, 0, -xi2), and what is the
+query's logit?
+"""
 
 import xarray as xr
 
@@ -19,12 +21,20 @@ ROUTES = {
 
 def routes(*names: str) -> dict[str, list]:
     """Routes as one labelled axis."""
-    return {"route": list(names), "algorithm": [ROUTES[n][0] for n in names], "labels": [ROUTES[n][1] for n in names]}
+    return {
+        "route": list(names),
+        "algorithm": [ROUTES[n][0] for n in names],
+        "labels": [ROUTES[n][1] for n in names],
+    }
 
 
 def distance(data: xr.Dataset) -> xr.DataArray:
     """Mean distance of W from its structure at the last step, on the routes that train W."""
-    return last(data.off_structure).sel(route=[r for r in data.route.values if str(r).startswith("W")]).mean("seed")
+    return (
+        last(data.off_structure)
+        .sel(route=[r for r in data.route.values if str(r).startswith("W")])
+        .mean("seed")
+    )
 
 
 def of_w(data: xr.Dataset, name: str) -> xr.DataArray:
@@ -33,20 +43,37 @@ def of_w(data: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Distance of W from its structure against the number of prompts; xi1 of each route; the query's logit."""
-    figure, axes = plot.panels(3, title=f"d = N = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds", width=4.0, height=3.4)
+    """Distance of W from its structure against the number of prompts; xi1 of each route; the
+    query's logit.
+    """
+    figure, axes = plot.panels(
+        3,
+        title=f"d = N = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds",
+        width=4.0,
+        height=3.4,
+    )
     end, prompts = data.isel(step=-1), data[B].values
     for i, route in enumerate(distance(data).route.values):
-        plot.series(axes[0, 0], end.off_structure.sel(route=route), B, str(route), colour=i, markers=True)
+        plot.series(
+            axes[0, 0], end.off_structure.sel(route=route), B, str(route), colour=i, markers=True
+        )
     first = float(distance(data).sel(route="W")[0])
     plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
-    plot.finish(axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", xscale="log", yscale="log")
+    plot.finish(
+        axes[0, 0],
+        "prompts B",
+        r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$",
+        xscale="log",
+        yscale="log",
+    )
     for i, route in enumerate(data.route.values):
         plot.series(axes[0, 1], end.xi1.sel(route=route), B, str(route), colour=i, markers=True)
     plot.finish(axes[0, 1], "prompts B", r"$\xi_1 = $ tr $W_{11}$ / d", xscale="log")
     runs = data.sel(route="W").isel({B: -1})
     plot.series(axes[0, 2], runs.query_logit, "step", r"$h_q^\top W h_q$", markers=False)
-    for colour, (values, text) in enumerate(((runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's")), start=1):
+    for colour, (values, text) in enumerate(
+        ((runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's")), start=1
+    ):
         plot.theory(axes[0, 2], data.step.values, values.mean("seed").values, text, colour=colour)
     plot.finish(axes[0, 2], "step t", "logit of the query", f"B = {prompts[-1]}")
     for ax in axes[0, :2]:
@@ -77,7 +104,9 @@ FIGURE = Figure(
             "derived",
             POPULATION,
             "W is twice as far from diag(xi1 I, 0, -xi2) with 500 prompts as with 2000.",
-            lambda data: (distance(data).sel({B: 500}) / distance(data).sel({B: 2000})).sel(route="W"),
+            lambda data: (distance(data).sel({B: 500}) / distance(data).sel({B: 2000})).sel(
+                route="W"
+            ),
             between=(1.5, 2.5),
         ),
         derived(
@@ -95,7 +124,12 @@ FIGURE = Figure(
             at_most=0.25,
         ),
         holds(
-            "NN-33", "reading", POPULATION, "And diag W_11 spreads by at most .3.", lambda data: of_w(data, "diagonal_spread"), at_most=0.3
+            "NN-33",
+            "reading",
+            POPULATION,
+            "And diag W_11 spreads by at most .3.",
+            lambda data: of_w(data, "diagonal_spread"),
+            at_most=0.3,
         ),
         refuted(
             "NN-34",

@@ -1,13 +1,31 @@
-"""How do loss and parameters of the layer go with t over (d, N), and do they follow the laws of near ties?"""
+"""How do loss and parameters of the layer go with t over (d, N), and do they follow the laws of
+near ties?
+"""
 
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import PAPER, QUICK, ROWS, STEPS, THEORY, derived, last, late_slope, settings, started, valley_share
+from . import (
+    PAPER,
+    QUICK,
+    ROWS,
+    STEPS,
+    THEORY,
+    derived,
+    last,
+    late_slope,
+    settings,
+    started,
+    valley_share,
+)
 
-PANELS = {"test_loss": r"2 L, mean $(f - y_{i^*})^2$ on test prompts", "xi1": r"$\xi_1$", "xi2": r"$\xi_2$"}
+PANELS = {
+    "test_loss": r"2 L, mean $(f - y_{i^*})^2$ on test prompts",
+    "xi1": r"$\xi_1$",
+    "xi2": r"$\xi_2$",
+}
 
 
 def grows(data: xr.Dataset) -> xr.DataArray:
@@ -27,15 +45,30 @@ def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and both parameters in t for every setting; dashed: what near ties predict."""
-    figure, axes = plot.panels(3, title=f"Gradient descent from $\\xi_1 = 0$, {data.sizes['seed']} seeds", width=4.2, height=3.6)
+    figure, axes = plot.panels(
+        3,
+        title=f"Gradient descent from $\\xi_1 = 0$, {data.sizes['seed']} seeds",
+        width=4.2,
+        height=3.6,
+    )
     late = started(data)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
         loss = name == "test_loss"
         for i, setting in enumerate(data.setting.values):
             runs = late.sel(setting=setting)
-            plot.series(ax, (2 if loss else 1) * runs[name], "step", str(setting), colour=i, markers=False)
-            law = runs["predicted_test_loss_law" if loss else f"predicted_{name}_valley"].isel(seed=0)
-            plot.theory(ax, late.step.values, (2 if loss else 1) * law.where(late.step >= 50).values, "", colour=i)
+            plot.series(
+                ax, (2 if loss else 1) * runs[name], "step", str(setting), colour=i, markers=False
+            )
+            law = runs["predicted_test_loss_law" if loss else f"predicted_{name}_valley"].isel(
+                seed=0
+            )
+            plot.theory(
+                ax,
+                late.step.values,
+                (2 if loss else 1) * law.where(late.step >= 50).values,
+                "",
+                colour=i,
+            )
         title = "dashed: near ties, $t^{-1/3}$" if loss else "dashed: valley, $t^{1/3}$"
         plot.finish(ax, "step t", label, title, xscale="log", yscale="log", legend=name == "xi2")
     return figure
@@ -87,7 +120,12 @@ FIGURE = Figure(
             "NN-5",
             "Near ties make the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= .25.",
             lambda data: learned(
-                data, last(data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law))
+                data,
+                last(
+                    data.test_loss
+                    * data.xi1
+                    / (data.predicted_test_loss_law * data.predicted_xi1_law)
+                ),
             ),  # 1.01 to 1.12
             between=(0.9, 1.25),
         ),
@@ -99,14 +137,17 @@ FIGURE = Figure(
         ),
         derived(
             "NN-7",
-            "xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = 2000, where 2 L <= .25.",
+            "xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = "
+            "2000, where 2 L <= .25.",
             lambda data: learned(data, valley_share(data)),  # .93 to 1.08
             between=(0.88, 1.12),
         ),
         derived(
             "NN-8",
             "The test loss over its law C p(0) / xi1 at t = 2000, where 2 L <= .25.",
-            lambda data: learned(data, last(data.test_loss / data.predicted_test_loss_law)),  # 1.06 to 1.20
+            lambda data: learned(
+                data, last(data.test_loss / data.predicted_test_loss_law)
+            ),  # 1.06 to 1.20
             between=(1.0, 1.27),
         ),
         refuted(
@@ -121,7 +162,8 @@ FIGURE = Figure(
             "NN-10",
             "reading",
             f"{PAPER}, experiments",
-            "The output has the sign of exact one-nearest-neighbour prediction on 97 % of the prompts at t = 2000, where 2 L(500) <= .21.",
+            "The output has the sign of exact one-nearest-neighbour prediction on 97 % of the "
+            "prompts at t = 2000, where 2 L(500) <= .21.",
             lambda data: converged(data, last(data.agreement)),  # .986 to .995
             at_least=0.97,
         ),

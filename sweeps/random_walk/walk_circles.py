@@ -1,4 +1,6 @@
-"""What do attention and value matrix learn on the circles of the talk (K = 20, N = 101) and of the paper (K = 6, N = 97)?"""
+"""What do attention and value matrix learn on the circles of the talk (K = 20, N = 101) and of the
+paper (K = 6, N = 97)?
+"""
 
 from collections.abc import Callable
 
@@ -20,12 +22,16 @@ SHOWN = {
 
 
 def at_half(name: str, circle: int) -> Callable[[xr.Dataset], xr.DataArray]:
-    """A metric of one circle at the end and p = 1/2, where the parent is selected (K = 6: all but 1 in 100 runs)."""
+    """A metric of one circle at the end and p = 1/2, where the parent is selected (K = 6: all but 1
+    in 100 runs).
+    """
     return lambda data: last(data[name]).where(right(data)).sel({P: 0.5}).isel(circle=circle)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per circle, a panel per metric, a colour per p; dashed: infinitely many sequences, and the limits of the accuracy."""
+    """A row per circle, a panel per metric, a colour per p; dashed: infinitely many sequences, and
+    the limits of the accuracy.
+    """
     figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], width=3.0, height=2.6)
     for row, circle in enumerate(data.circle.values):
         for ax, (name, label) in zip(axes[row], SHOWN.items(), strict=True):
@@ -33,10 +39,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 runs = data.sel({"circle": circle, P: p})
                 plot.series(ax, runs[name], "step", f"p = {p:g}", colour=i, markers=False)
                 if name == "accuracy":
-                    plot.theory(ax, 0, float(runs.predicted_accuracy.max()), "theory" if i else "", colour=i)
+                    plot.theory(
+                        ax, 0, float(runs.predicted_accuracy.max()), "theory" if i else "", colour=i
+                    )
                 curve = runs.get(f"predicted_{name}_population", xr.DataArray(np.nan)).squeeze()
                 if curve.notnull().any():
-                    plot.theory(ax, data.step.values, curve.isel(seed=0).values, "B = ∞, theory", colour=i)
+                    plot.theory(
+                        ax, data.step.values, curve.isel(seed=0).values, "B = ∞, theory", colour=i
+                    )
             plot.finish(ax, "step t", label, str(circle))
     return figure
 
@@ -70,8 +80,11 @@ FIGURE = Figure(
             "RW-2",
             "reading",
             f"{TALK}, theorem",
-            "p = 1/2: from t = 4 on the parent holds at least .999 of the attention (90 % of the runs).",
-            lambda data: data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999,
+            "p = 1/2: from t = 4 on the parent holds at least .999 of the attention (90 % of the "
+            "runs).",
+            lambda data: (
+                data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999
+            ),
             **share(0.9),
         ),
         holds(
@@ -90,7 +103,14 @@ FIGURE = Figure(
             at_half(V, 1),
             between=(0.11, 0.16),
         ),
-        holds("RW-5", "reading", f"{PAPER}, K = 6", "p = 1/2, t = 50: the loss is -1.065.", at_half("loss", 0), between=(-1.0702, -1.0602)),
+        holds(
+            "RW-5",
+            "reading",
+            f"{PAPER}, K = 6",
+            "p = 1/2, t = 50: the loss is -1.065.",
+            at_half("loss", 0),
+            between=(-1.0702, -1.0602),
+        ),
         holds(
             "RW-6",
             "reading",
@@ -104,7 +124,8 @@ FIGURE = Figure(
             "printed",
             f"{TALK}, p = 1",
             "p = 1: the accuracy stays that of a random guess (K times the accuracy is 1).",
-            # the share of one label among 1000 test sequences: K accuracy is 1 up to sqrt((K - 1) / 1000) a run
+            # the share of one label among 1000 test sequences: K accuracy is 1 up to sqrt((K - 1) /
+            # 1000) a run
             lambda data: last(data.accuracy.sel({P: 1.0})) * data[K],
             where="together",
             between=(0.85, 1.15),

@@ -17,24 +17,41 @@ LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "th
 
 
 def odds_exponent(data: xr.Dataset) -> xr.DataArray:
-    """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent: 1/2 under the sqrt law, 1 for V ~ Pi^T."""
+    """Slope of log(v(1) / v(-1)) against log(p / (1 - p)), runs that select the parent: 1/2 under
+    the sqrt law, 1 for V ~ Pi^T.
+    """
     ratio = last(data.value_ratio).where(right(data)).where(data[P] != 0.5, drop=True)
     ratio = xr.where(ratio[P] < 0.5, 1 / ratio, ratio)
     return np.log(ratio) / abs(np.log(ratio[P] / (1 - ratio[P])))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """V at the last step against p, with both laws; runs that select another token are left out and counted."""
+    """V at the last step against p, with both laws; runs that select another token are left out and
+    counted.
+    """
     figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         end = last(data[name]).where(right(data))
         lost = int(end.isnull().sum())
-        plot.series(ax, end, P, f"t = {int(data.step[-1])}" + (f" ({lost} of {end.size} runs excluded)" if lost else ""))
+        plot.series(
+            ax,
+            end,
+            P,
+            f"t = {int(data.step[-1])}"
+            + (f" ({lost} of {end.size} runs excluded)" if lost else ""),
+        )
         for colour, (law, text) in enumerate(LAWS.items()):
             curve = data.get(f"predicted_{name}_{law}")
             if curve is not None:
-                plot.theory(ax, data[P].values, last(curve).isel(seed=0).values, text, colour=colour + 1)
-        plot.finish(ax, "probability of a step clockwise, p", label, yscale="log" if name == "value_ratio" else "linear")
+                plot.theory(
+                    ax, data[P].values, last(curve).isel(seed=0).values, text, colour=colour + 1
+                )
+        plot.finish(
+            ax,
+            "probability of a step clockwise, p",
+            label,
+            yscale="log" if name == "value_ratio" else "linear",
+        )
     return figure
 
 

@@ -19,28 +19,60 @@ def escape(data: xr.Dataset, name: str = "attention_spread") -> xr.DataArray:
 
 
 def growth_error(data: xr.Dataset) -> xr.DataArray:
-    """Mean of |log(mean spread / linear theory)| over the steps t >= 2 at which the theory is below 1/50 of the uniform attention."""
+    """Mean of |log(mean spread / linear theory)| over the steps t >= 2 at which the theory is below
+    1/50 of the uniform attention.
+    """
     runs = data.isel(step=data.step.values >= 2)
     theory = runs.predicted_attention_spread_linear.mean("seed")
-    return abs(np.log(runs.attention_spread.mean("seed") / theory)).where(theory < 0.02 * UNIFORM).mean()
+    return (
+        abs(np.log(runs.attention_spread.mean("seed") / theory))
+        .where(theory < 0.02 * UNIFORM)
+        .mean()
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """The spread of the attention in t for each disturbance, and the step at which it is lost; dashed: the linear theory."""
+    """The spread of the attention in t for each disturbance, and the step at which it is lost;
+    dashed: the linear theory.
+    """
     figure, (axes,) = plot.panels(2, width=4.8, height=3.4)
     for colour, delta in enumerate(data[DELTA].values):
         runs = data.sel({DELTA: delta, P: 1.0, ETA: 1.0})
-        plot.series(axes[0], runs.attention_spread.clip(1e-17), "step", f"δ = {delta:.0e}", colour=colour, markers=False)
+        plot.series(
+            axes[0],
+            runs.attention_spread.clip(1e-17),
+            "step",
+            f"δ = {delta:.0e}",
+            colour=colour,
+            markers=False,
+        )
         theory = runs.predicted_attention_spread_linear.isel(seed=0, step=slice(2, None))
-        plot.theory(axes[0], theory.step.values, theory.where(theory < 0.02).values, "" if colour else "linear theory")
-    plot.finish(axes[0], "step t", "max − min of the attention over tokens", "p = 1, K = 6, N = 97, η = 1", yscale="log")
+        plot.theory(
+            axes[0],
+            theory.step.values,
+            theory.where(theory < 0.02).values,
+            "" if colour else "linear theory",
+        )
+    plot.finish(
+        axes[0],
+        "step t",
+        "max − min of the attention over tokens",
+        "p = 1, K = 6, N = 97, η = 1",
+        yscale="log",
+    )
     axes[0].set_xlim(-0.5, 20)
     for colour, eta in enumerate(data[ETA].values):
         runs = data.sel({ETA: eta, P: 1.0})
         plot.series(axes[1], escape(runs), DELTA, f"η = {eta:g}", colour=colour)
         theory = escape(runs, "predicted_attention_spread_linear").isel(seed=0)
         plot.theory(axes[1], data[DELTA].values, theory.values, "" if colour else "linear theory")
-    plot.finish(axes[1], "standard deviation of the disturbance, δ", "steps until max − min is 1/(2 (N − 1))", "escape time", xscale="log")
+    plot.finish(
+        axes[1],
+        "standard deviation of the disturbance, δ",
+        "steps until max − min is 1/(2 (N − 1))",
+        "escape time",
+        xscale="log",
+    )
     return figure
 
 
@@ -56,24 +88,40 @@ FIGURE = Figure(
         "record": [*range(31), 50],
         "dtype": "float64",
     },
-    quick={"config": RIDGE.pad(length=98), "vary": {DELTA: [1e-10, 1e-4], ETA: [1.0], P: [1.0]}, "seeds": 4, "buckets": "pad"},
+    quick={
+        "config": RIDGE.pad(length=98),
+        "vary": {DELTA: [1e-10, 1e-4], ETA: [1.0], P: [1.0]},
+        "seeds": 4,
+        "buckets": "pad",
+    },
     draw=draw,
     claims=(
         holds(
             "RW-28",
             "reading",
             f"{TALK}, ridge of bad points",
-            "p = 1, N = rK + 1: every disturbance of the start is lost from the symmetric run, and the accuracy becomes 1.",
+            "p = 1, N = rK + 1: every disturbance of the start is lost from the symmetric run, "
+            "and the accuracy becomes 1.",
             lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9,
             **share(1.0),
         ),
-        holds("RW-29", "derived", "derived", "A small disturbance grows as linear theory has it.", growth_error, at_most=0.3),
+        holds(
+            "RW-29",
+            "derived",
+            "derived",
+            "A small disturbance grows as linear theory has it.",
+            growth_error,
+            at_most=0.3,
+        ),
         holds(
             "RW-30",
             "derived",
             "derived",
             "The escape time is that of linear theory, within a step.",
-            lambda data: abs(escape(data).mean("seed") - escape(data, "predicted_attention_spread_linear").mean("seed")),
+            lambda data: abs(
+                escape(data).mean("seed")
+                - escape(data, "predicted_attention_spread_linear").mean("seed")
+            ),
             at_most=1.0,
         ),
     ),

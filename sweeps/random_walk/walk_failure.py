@@ -32,13 +32,28 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
     table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
-    plot.heat(axes[0, 0], table, "circle", "rule", label=f"accuracy at t = {int(data.step[-1])}, p = 0 and 1", span=(0, 1))
+    plot.heat(
+        axes[0, 0],
+        table,
+        "circle",
+        "rule",
+        label=f"accuracy at t = {int(data.step[-1])}, p = 0 and 1",
+        span=(0, 1),
+    )
     plot.finish(axes[0, 0], "K, N", "loss function, η", "learned unless N = rK + 1")
     axes[0, 0].tick_params(axis="x", rotation=45)
     for colour, circle in enumerate(("6, 97", "6, 98")):
-        spread = data.attention_spread.sel({"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"})
+        spread = data.attention_spread.sel(
+            {"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"}
+        )
         plot.series(axes[0, 1], spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
-    plot.finish(axes[0, 1], "step t", r"max − min of the attention, + $10^{-17}$", "log loss, η = 1, p = 1", yscale="log")
+    plot.finish(
+        axes[0, 1],
+        "step t",
+        r"max − min of the attention, + $10^{-17}$",
+        "log loss, η = 1, p = 1",
+        yscale="log",
+    )
     return figure
 
 
@@ -48,21 +63,26 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(population=True, clockwise_probability=1.0),
     sweep={
-        "zip": {"circle": [f"{k}, {n}" for k, n in zip(LENGTHS[K], LENGTHS[N], strict=True)]} | LENGTHS,
+        "zip": {"circle": [f"{k}, {n}" for k, n in zip(LENGTHS[K], LENGTHS[N], strict=True)]}
+        | LENGTHS,
         "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0], "loss_function": ["log", "square", "hinge"]},
         "steps": 50,
         "record": [*range(11), 20, 50],
         "buckets": "pad",
         "dtype": "float64",
     },
-    quick={"zip": {"circle": ["6, 97", "6, 98"], K: [6, 6], N: [97, 98]}, "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0]}},
+    quick={
+        "zip": {"circle": ["6, 97", "6, 98"], K: [6, 6], N: [97, 98]},
+        "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0]},
+    },
     draw=draw,
     claims=(
         holds(
             "RW-9",
             "printed",
             f"{TALK}, failure theorem",
-            "p in {0, 1}, N = rK + 1: accuracy 1/K and uniform attention at every step, for every loss and rate.",
+            "p in {0, 1}, N = rK + 1: accuracy 1/K and uniform attention at every step, for every "
+            "loss and rate.",
             distance,
             statistic="each",
             at_most=1e-12,

@@ -21,16 +21,24 @@ RULES = {
 def cases(rules: list[str], lengths: list[int]) -> dict[str, list]:
     """A zip of every rule for M with every N."""
     pairs = [(rule, n, RULES[rule](n)) for rule in rules for n in lengths]
-    return {"case": [f"{rule}, N = {n}" for rule, n, _ in pairs], N: [n for _, n, _ in pairs], M: [m for _, _, m in pairs]}
+    return {
+        "case": [f"{rule}, N = {n}" for rule, n, _ in pairs],
+        N: [n for _, n, _ in pairs],
+        M: [m for _, _, m in pairs],
+    }
 
 
 def of_rule(data: xr.Dataset, rule: str) -> xr.Dataset:
     """The cases of one rule, by N."""
-    return data.isel(case=[i for i, case in enumerate(data.case.values) if str(case).startswith(rule + ",")]).swap_dims(case=N)
+    return data.isel(
+        case=[i for i, case in enumerate(data.case.values) if str(case).startswith(rule + ",")]
+    ).swap_dims(case=N)
 
 
 def sharpness(data: xr.Dataset) -> xr.DataArray:
-    """-log(1 - attention on the parent) of the runs that select it, at most that of the smallest number (708; 87 in float32)."""
+    """-log(1 - attention on the parent) of the runs that select it, at most that of the smallest
+    number (708; 87 in float32).
+    """
     rest = last(data.stray_attention).where(right(data))
     sharp: xr.DataArray = -xr.apply_ufunc(np.log, rest.clip(float(np.finfo(rest.dtype).tiny)))
     return sharp
@@ -42,13 +50,17 @@ def typical(data: xr.Dataset, rule: str) -> xr.DataArray:
 
 
 def growth(data: xr.Dataset) -> xr.DataArray:
-    """The ratio of the sharpness at the largest N over that at the smallest, M = 1000 (mean over p)."""
+    """The ratio of the sharpness at the largest N over that at the smallest, M = 1000 (mean over
+    p).
+    """
     found = typical(data, "M = 1000")
     return (found.isel({N: -1}) / found.isel({N: 0})).mean()
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Sharpness against N, one line per rule for M and one panel per p; the share of seeds that select the parent against M."""
+    """Sharpness against N, one line per rule for M and one panel per p; the share of seeds that
+    select the parent against M.
+    """
     figure, axes = plot.panels(data.sizes[P] + 1, width=4.6, height=4.0)
     lengths = sorted(set(data[N].values))
     wide = axes[0, -1]
@@ -57,17 +69,46 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             chosen = of_rule(data, rule)
             if chosen.sizes[N]:
                 lost = int((~right(chosen)).sum())
-                name = rule.replace("N^1.5", "$N^{1.5}$") + (f" ({lost} of {right(chosen).size} excluded)" if lost else "")
+                name = rule.replace("N^1.5", "$N^{1.5}$") + (
+                    f" ({lost} of {right(chosen).size} excluded)" if lost else ""
+                )
                 plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, colour=colour)
         if of_rule(data, "M = 4 N^1.5").sizes[N]:
             plot.theory(ax, lengths, np.array(lengths) * 2.8, "2.8 N")
-        plot.finish(ax, "positions, N", "−log(1 − attention on the parent)", f"p = {p:g}", legend=False, xscale="log", yscale="log")
+        plot.finish(
+            ax,
+            "positions, N",
+            "−log(1 − attention on the parent)",
+            f"p = {p:g}",
+            legend=False,
+            xscale="log",
+            yscale="log",
+        )
         for j, n in enumerate(lengths[-2:]):
-            found = right(data.sel({P: p})).isel(case=data[N].values == n).mean("seed").swap_dims(case=M).sortby(M).drop_duplicates(M)
+            found = (
+                right(data.sel({P: p}))
+                .isel(case=data[N].values == n)
+                .mean("seed")
+                .swap_dims(case=M)
+                .sortby(M)
+                .drop_duplicates(M)
+            )
             plot.series(wide, found, M, f"N = {n}, p = {p:g}", colour=2 * i + j)
-    plot.finish(wide, "dimension of the encodings, M", "share of seeds that select the parent", f"t = {int(data.step[-1])}", xscale="log")
+    plot.finish(
+        wide,
+        "dimension of the encodings, M",
+        "share of seeds that select the parent",
+        f"t = {int(data.step[-1])}",
+        xscale="log",
+    )
     wide.set_ylim(-0.03, 1.05)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=4, fontsize=8, frameon=False)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="outside lower left",
+        ncols=4,
+        fontsize=8,
+        frameon=False,
+    )
     return figure
 
 
@@ -87,21 +128,25 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": cases(["M = N^1.5"], [13, 25, 49, 101]), "vary": {P: [0.5]}},
     draw=draw,
-    # measured on key 100, 16 seeds: exponents .91 (p = .5) and .96 (p = .8); share at M = N = 97, p = 1/2: .56
+    # measured on key 100, 16 seeds: exponents .91 (p = .5) and .96 (p = .8); share at M = N = 97, p
+    # = 1/2: .56
     claims=(
         holds(
             "RW-24",
             "reading",
             f"{TALK}, theorem",
             "M >= N^1.5: the parent is selected for every N (95 % of the runs).",
-            lambda data: right(data).isel(case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))),
+            lambda data: right(data).isel(
+                case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))
+            ),
             **share(0.95),
         ),
         refuted(
             "RW-25",
             "derived",
             f"{PAPER}, condition M = Omega(N^1.5)",
-            "M = N = 97, p = 1/2: orthogonal encodings suffice to select the parent (95 % of the runs).",
+            "M = N = 97, p = 1/2: orthogonal encodings suffice to select the parent (95 % of the "
+            "runs).",
             lambda data: right(data).sel({P: 0.5, "case": "M = N, N = 97"}),
             **share(0.95),
         ),
@@ -110,14 +155,17 @@ FIGURE = Figure(
             "reading",
             f"{TALK}, theorem: exp(-Omega(N))",
             "M = 4 N^1.5: -log(1 - attention on the parent) grows in proportion to N.",
-            lambda data: statistics.slope(typical(data, "M = 4 N^1.5"), N).mean(),  # the exponent of N, mean over p
+            lambda data: statistics.slope(
+                typical(data, "M = 4 N^1.5"), N
+            ).mean(),  # the exponent of N, mean over p
             between=(0.75, 1.25),
         ),
         undecided(
             "RW-27",
             "reading",
             f"{TALK}, theorem: exp(-Omega(N))",
-            "M = 1000: -log(1 - attention on the parent) is larger at the largest N than at the smallest.",
+            "M = 1000: -log(1 - attention on the parent) is larger at the largest N than at the "
+            "smallest.",
             growth,
             at_least=1.0,
         ),

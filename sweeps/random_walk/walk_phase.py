@@ -21,12 +21,31 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """By K and p: the share of seeds that select the parent, the lag that the others select, the accuracy lost."""
+    """By K and p: the share of seeds that select the parent, the lag that the others select, the
+    accuracy lost.
+    """
     figure, axes = plot.panels(3, width=4.4, height=3.8)
     lost = optimum(data) - last(data.accuracy).mean("seed")
-    plot.heat(axes[0, 0], right(data).mean("seed"), K, P, label="share of seeds that select the parent (lag 1)", span=(0, 1))
-    plot.heat(axes[0, 1], commonest_stray(data), K, P, label="lag of most of the other seeds (1: none)", digits=0, span=(1, 7))
-    plot.heat(axes[0, 2], lost.clip(0), K, P, label="max(p, 1 − p) − accuracy", digits=3, span=(0, 0.25))
+    plot.heat(
+        axes[0, 0],
+        right(data).mean("seed"),
+        K,
+        P,
+        label="share of seeds that select the parent (lag 1)",
+        span=(0, 1),
+    )
+    plot.heat(
+        axes[0, 1],
+        commonest_stray(data),
+        K,
+        P,
+        label="lag of most of the other seeds (1: none)",
+        digits=0,
+        span=(1, 7),
+    )
+    plot.heat(
+        axes[0, 2], lost.clip(0), K, P, label="max(p, 1 − p) − accuracy", digits=3, span=(0, 0.25)
+    )
     title = f"t = {int(data.step[-1])}, {data.sizes['seed']} seeds"
     for ax in axes[0]:
         plot.finish(ax, "states on the circle, K", "probability of a step clockwise, p", title)
@@ -49,7 +68,8 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": {K: [6, 20], N: [97, 101]}, "vary": {P: [0.5, 0.8]}},
     draw=draw,
-    # shares measured on key 100, 16 seeds: K = 6 .94 to 1 for .05 <= p <= .95; K = 20 1 at p = .5, .69 at .7, .25 at .8; K = 4 0 at p = .5
+    # shares measured on key 100, 16 seeds: K = 6 .94 to 1 for .05 <= p <= .95; K = 20 1 at p = .5,
+    # .69 at .7, .25 at .8; K = 4 0 at p = .5
     claims=(
         holds(
             "RW-20",
@@ -79,8 +99,11 @@ FIGURE = Figure(
             "RW-23",
             "derived",
             f"{PAPER}, condition K > 4",
-            "K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for every odd lag tells as much.",
-            lambda data: (~right(data) & (abs(last(data.accuracy) - 0.5) < 1e-5)).sel({K: 4, P: 0.5}),
+            "K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for "
+            "every odd lag tells as much.",
+            lambda data: (~right(data) & (abs(last(data.accuracy) - 0.5) < 1e-5)).sel(
+                {K: 4, P: 0.5}
+            ),
             **share(0.8),
         ),
     ),

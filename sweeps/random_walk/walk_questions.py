@@ -12,7 +12,9 @@ TASKS = {"qa1": ("task 1, majority", "answer known"), "qa2": ("task 2, preferenc
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy and KL in t, a colour per task; dashed: an answer known, or a coin thrown between the two fruits."""
+    """Accuracy and KL in t, a colour per task; dashed: an answer known, or a coin thrown between
+    the two fruits.
+    """
     figure, axes = plot.panels(len(SHOWN), width=4.6, height=3.2)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for colour, task in enumerate(data.task.values):
@@ -37,7 +39,12 @@ FIGURE = Figure(
         "buckets": "exact",
         "dtype": "float32",
     },
-    quick={"zip": {"task": ["qa1"], "length": [17]}, "seeds": 2, "steps": 200, "record": [0, *range(10, 201, 10)]},
+    quick={
+        "zip": {"task": ["qa1"], "length": [17]},
+        "seeds": 2,
+        "steps": 200,
+        "record": [0, *range(10, 201, 10)],
+    },
     draw=draw,
     # measured on key 100 at t = 100: accuracies 1 and .493, KL .614 and .706
     claims=(
@@ -69,7 +76,8 @@ FIGURE = Figure(
             "RW-41",
             "reading",
             f"{PAPER}, task 2",
-            "The KL divergence stays near log 2, that of a thrown coin: .65 to .72 nats at t = 100.",
+            "The KL divergence stays near log 2, that of a thrown coin: .65 to .72 nats at t = "
+            "100.",
             lambda data: data.kl.sel(task="qa2", step=100),
             between=(0.65, 0.72),
         ),

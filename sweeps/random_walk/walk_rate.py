@@ -16,29 +16,42 @@ SHOWN = {
     V: r"direction error of V against $\Pi^\top$",
     "output_error": "direction error of f against the law",
 }
-WINDOW = slice(50, 300)  # t = 50..300, within which 10000 sequences are still far from their sampling floor
+WINDOW = slice(
+    50, 300
+)  # t = 50..300, within which 10000 sequences are still far from their sampling floor
 AS_ROOT: Any = {"between": (-0.55, -0.45)}
 
 
 def exponent(name: str, p: float) -> Callable[[xr.Dataset], xr.DataArray]:
     """The exponent of t of a metric at the largest sample, over the runs that select the parent."""
-    return lambda data: statistics.slope(data[name].where(right(data)).sel({P: p, "step": WINDOW}).isel({B: -1}), "step")
+    return lambda data: statistics.slope(
+        data[name].where(right(data)).sel({P: p, "step": WINDOW}).isel({B: -1}), "step"
+    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Three errors in t for two p, solid for the largest sample; dashed: infinitely many sequences, and t^(-1/2)."""
+    """Three errors in t for two p, solid for the largest sample; dashed: infinitely many sequences,
+    and t^(-1/2).
+    """
     figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
     late = data.isel(step=data.step.values >= 3).where(right(data))
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):
-            plot.series(ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", colour=i)
+            plot.series(
+                ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", colour=i
+            )
         if name == V:
             for i, p in enumerate(data[P].values):
                 curve = late[f"predicted_{V}_population"].sel({P: p}).isel({B: -1}).max("seed")
                 plot.theory(ax, late.step.values, curve.values, f"p = {p:g}, B = ∞", colour=4 + i)
         else:
             start = float(late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean())
-            plot.theory(ax, late.step.values, start * np.sqrt(float(late.step[0]) / late.step.values), r"$t^{-1/2}$")
+            plot.theory(
+                ax,
+                late.step.values,
+                start * np.sqrt(float(late.step[0]) / late.step.values),
+                r"$t^{-1/2}$",
+            )
         plot.finish(ax, "step t", label, xscale="log", yscale="log")
         ticks = [t for t in (3, 10, 30, 100, 300) if t <= late.step[-1]]
         ax.set_xticks(ticks, [str(t) for t in ticks])
@@ -59,20 +72,42 @@ FIGURE = Figure(
         "buckets": "exact",
         "dtype": "float32",
     },
-    quick=QUICK | {"vary": {P: [0.5, 0.7], B: [1000]}, "seeds": 4, "record": [0, 1, 2, 3, 5, 10, 20, 50]},
+    quick=QUICK
+    | {"vary": {P: [0.5, 0.7], B: [1000]}, "seeds": 4, "record": [0, 1, 2, 3, 5, 10, 20, 50]},
     draw=draw,
-    # measured at B = 10000, 4 seeds: -.493 (p = .5 and .7, sqrt law), -.148 (p = .7, Pi), -.499 and -.149 (outputs); B = 20000: -.500
+    # measured at B = 10000, 4 seeds: -.493 (p = .5 and .7, sqrt law), -.148 (p = .7, Pi), -.499 and
+    # -.149 (outputs); B = 20000: -.500
     claims=(
-        holds("RW-15", "printed", f"{TALK}, theorem", "p = 1/2: the direction error of V falls as t^(-1/2).", exponent(V, 0.5), **AS_ROOT),
         holds(
-            "RW-16", "derived", "derived", "p = .7: against sqrt(Pi^T) it falls as t^(-1/2), too.", exponent(f"{V}_sqrt", 0.7), **AS_ROOT
+            "RW-15",
+            "printed",
+            f"{TALK}, theorem",
+            "p = 1/2: the direction error of V falls as t^(-1/2).",
+            exponent(V, 0.5),
+            **AS_ROOT,
         ),
-        refuted("RW-17", "printed", f"{TALK}, theorem", "p = .7: against Pi^T it falls as t^(-1/2).", exponent(V, 0.7), **AS_ROOT),
+        holds(
+            "RW-16",
+            "derived",
+            "derived",
+            "p = .7: against sqrt(Pi^T) it falls as t^(-1/2), too.",
+            exponent(f"{V}_sqrt", 0.7),
+            **AS_ROOT,
+        ),
+        refuted(
+            "RW-17",
+            "printed",
+            f"{TALK}, theorem",
+            "p = .7: against Pi^T it falls as t^(-1/2).",
+            exponent(V, 0.7),
+            **AS_ROOT,
+        ),
         holds(
             "RW-18",
             "reading",
             f"{TALK}, corollary",
-            "p = 1/2: the output's direction error falls as t^(-1/2), the law normalised as the output is.",
+            "p = 1/2: the output's direction error falls as t^(-1/2), the law normalised as the "
+            "output is.",
             exponent("output_error", 0.5),
             **AS_ROOT,
         ),

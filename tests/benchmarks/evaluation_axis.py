@@ -2,8 +2,9 @@
 
     python tests/benchmarks/evaluation_axis.py
 
-Preset P3 of attention_pruning, record=[0, steps], one seed per device. A pair is (one value, nine values), compiled beforehand.
-Printed are the median times and the median ratio of pairs. Nine values train once, so the ratio should stay below 1.3.
+Preset P3 of attention_pruning, record=[0, steps], one seed per device. A pair is (one value, nine
+values), compiled beforehand. Printed are the median times and the median ratio of pairs. Nine
+values train once, so the ratio should stay below 1.3.
 """
 
 import statistics
@@ -30,7 +31,10 @@ def main():
     pairs = [(seconds(RATIOS[5:6]), seconds(RATIOS)) for _ in range(PAIRS)]
     one, nine = (statistics.median(times) for times in zip(*pairs, strict=True))
     ratio = statistics.median(b / a for a, b in pairs)
-    print(f"{workers()} side by side: one value {one:.2f} s, nine values {nine:.2f} s, ratio {ratio:.2f} (at most 1.3)")
+    print(
+        f"{workers()} side by side: one value {one:.2f} s, nine values {nine:.2f} s, ratio "
+        f"{ratio:.2f} (at most 1.3)"
+    )
 
 
 if __name__ == "__main__":

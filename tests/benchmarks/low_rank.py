@@ -1,8 +1,10 @@
-"""Pruning at 201 rates and truncation to 20 ranks, in one pass and one decomposition against one evaluation per rate or rank.
+"""Pruning at 201 rates and truncation to 20 ranks, in one pass and one decomposition against one
+evaluation per rate or rank.
 
     python tests/benchmarks/low_rank.py
 
-Both sides are compiled, run on the same parameters (setting S1, 300 test samples, float32) and must agree; times are medians, side by side.
+Both sides are compiled, run on the same parameters (setting S1, 300 test samples, float32) and must
+agree; times are medians, side by side.
 """
 
 import statistics
@@ -25,7 +27,9 @@ LEAST = 30
 def trained():
     """Parameters after 120 steps, and their problem."""
     theory = THEORY._replace(analyses=lambda params, problem, config: {})
-    run = jaxtheory.simulate(theory, S1, jaxtheory.run_key(0, 0), steps=120, record=[120], dtype="float32")
+    run = jaxtheory.simulate(
+        theory, S1, jaxtheory.run_key(0, 0), steps=120, record=[120], dtype="float32"
+    )
     return jax.tree.map(jnp.asarray, (run.params, run.problem))
 
 
@@ -40,7 +44,12 @@ def small_curve(params, made):
 def one_rate(params, made, count):
     """The loss without the `count` smallest neurons."""
     order = jnp.argsort(jnp.argsort(pruning.norms(params.output)))
-    return loss(params._replace(output=jnp.where((order < count)[:, None], 0, params.output)), made.test, made, S1)
+    return loss(
+        params._replace(output=jnp.where((order < count)[:, None], 0, params.output)),
+        made.test,
+        made,
+        S1,
+    )
 
 
 @jax.jit
@@ -64,7 +73,11 @@ def seconds(function):
 def main():
     params, made = trained()
     counts, ranks = np.round(np.arange(201) / 200 * 200).astype(int), np.arange(1, 21)
-    small, every, cut = jax.jit(small_curve), jax.jit(lambda p, m: pruning.curves(p, m, S1)), jax.jit(lambda p, m: truncation(p, m, S1))
+    small, every, cut = (
+        jax.jit(small_curve),
+        jax.jit(lambda p, m: pruning.curves(p, m, S1)),
+        jax.jit(lambda p, m: truncation(p, m, S1)),
+    )
     candidates = {
         "one order, one pass": lambda: small(params, made),
         "five orders, two passes": lambda: every(params, made),
@@ -77,7 +90,10 @@ def main():
     rounds = [{name: seconds(run) for name, run in candidates.items()} for _ in range(REPEATS)]
     took = {name: [r[name][0] for r in rounds] for name in candidates}
     for name, values in took.items():
-        print(f"{name:28s} {1e3 * statistics.median(values):8.1f} ms (from {1e3 * min(values):.1f} to {1e3 * max(values):.1f})")
+        print(
+            f"{name:28s} {1e3 * statistics.median(values):8.1f} ms (from {1e3 * min(values):.1f} "
+            f"to {1e3 * max(values):.1f})"
+        )
     out = {name: np.asarray(rounds[0][name][1]) for name in candidates}
     gaps = (
         np.abs(out["one order, one pass"] - out["one evaluation per rate"]).max(),
@@ -87,9 +103,16 @@ def main():
     print("largest differences", *(f"{gap:.1e}" for gap in gaps))
     for name in ("one order, one pass", "five orders, two passes"):
         orders = 1 if name.startswith("one") else 5
-        ratio = statistics.median(orders * r["one evaluation per rate"][0] / r[name][0] for r in rounds)
-        print(f"{name}: {ratio:.0f} times as fast as evaluations, at least {LEAST}: {'holds' if ratio >= LEAST else 'FAILS'}")
-    ratio = statistics.median(r["one decomposition per rank"][0] / r["ranks, one decomposition"][0] for r in rounds)
+        ratio = statistics.median(
+            orders * r["one evaluation per rate"][0] / r[name][0] for r in rounds
+        )
+        print(
+            f"{name}: {ratio:.0f} times as fast as evaluations, at least {LEAST}: "
+            f"{'holds' if ratio >= LEAST else 'FAILS'}"
+        )
+    ratio = statistics.median(
+        r["one decomposition per rank"][0] / r["ranks, one decomposition"][0] for r in rounds
+    )
     print(f"ranks, one decomposition (with five more losses): {ratio:.1f} times as fast")
     assert max(gaps) < 1e-5
 

@@ -1,4 +1,6 @@
-"""Every check of every theory passes, in float64, on examples with random values of their traced fields."""
+"""Every check of every theory passes, in float64, on examples with random values of their traced
+fields.
+"""
 
 import pytest
 
@@ -18,4 +20,6 @@ def test_verify(name, check):
 @pytest.mark.parametrize("name", names())
 def test_assumptions_have_margins(name):
     rows = jaxtheory.verify(get(name)._replace(checks=())).assumptions
-    assert rows and all(isinstance(row.holds, bool) and isinstance(row.margin, float) for row in rows)
+    assert rows and all(
+        isinstance(row.holds, bool) and isinstance(row.margin, float) for row in rows
+    )

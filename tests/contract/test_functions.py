@@ -1,4 +1,6 @@
-"""Every theory's functions compose with jit, vmap, grad and jvp; the closed gradient is autodiff's; programs lower for every backend."""
+"""Every theory's functions compose with jit, vmap, grad and jvp; the closed gradient is autodiff's;
+programs lower for every backend.
+"""
 
 import inspect
 
@@ -14,7 +16,8 @@ import jaxtheory
 from jaxtheory.core.config import canonical, fields
 from jaxtheory.theories import get, names
 
-# float32: allowed |closed - autodiff| over the largest entry; both are float32, so this is rounding of sums over batches and tokens
+# float32: allowed |closed - autodiff| over the largest entry; both are float32, so this is rounding
+# of sums over batches and tokens
 FLOAT32 = {
     "random_walk": 2e-5,
     "attention_pruning": 2e-4,
@@ -51,7 +54,9 @@ def closed_and_autodiff(theory, config):
 
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_gradient_is_autodiff_under_jit_of_vmap(name, i):
-    got, want = jax.jit(jax.vmap(closed_and_autodiff(get(name), config_of(name, i))))(*drawn(name, i))
+    got, want = jax.jit(jax.vmap(closed_and_autodiff(get(name), config_of(name, i))))(
+        *drawn(name, i)
+    )
     assert jax.tree.structure(got) == jax.tree.structure(want)
     assert worst(*jax.device_get((got, want))) <= 1e-11
 
@@ -68,7 +73,9 @@ def test_gradient_in_float32(name, i):
 
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_loss_composes(name, i):
-    """vmap over params and over every real config leaf equals a loop; jvp equals <gradient, direction>."""
+    """vmap over params and over every real config leaf equals a loop; jvp equals <gradient,
+    direction>.
+    """
     theory, config = get(name), config_of(name, i)
     problem, batch, params = first(drawn(name, i))
     loss = jax.jit(lambda params, config: theory.loss(params, batch, problem, config))
@@ -86,7 +93,10 @@ def test_loss_composes(name, i):
     direction = jax.tree.map(jnp.cos, params)
     _, slope = jax.jvp(lambda p: loss(p, config), (params,), (direction,))
     gradient = jax.jit(lambda params: theory.gradient(params, batch, problem, config))(params)
-    want = sum(jnp.vdot(g, d) for g, d in zip(jax.tree.leaves(gradient), jax.tree.leaves(direction), strict=True))
+    want = sum(
+        jnp.vdot(g, d)
+        for g, d in zip(jax.tree.leaves(gradient), jax.tree.leaves(direction), strict=True)
+    )
     np.testing.assert_allclose(slope, want, rtol=1e-9, atol=1e-12)
 
 
@@ -101,13 +111,18 @@ def test_step_and_metrics_lower_for_every_backend(name, i, algorithm):
 
         def program(key, state, problem, config):
             batch = (alg.sample or theory.sample)(jax.random.wrap_key_data(key), problem, config)
-            new = alg.step(jax.random.wrap_key_data(key), jnp.int32(0), state, batch, problem, config)
+            new = alg.step(
+                jax.random.wrap_key_data(key), jnp.int32(0), state, batch, problem, config
+            )
             return new, theory.metrics(alg.params(new, problem, config), problem, config)
 
-        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(np.shape(x), x.dtype), (state, problem, config))
+        shapes = jax.tree.map(
+            lambda x: jax.ShapeDtypeStruct(np.shape(x), x.dtype), (state, problem, config)
+        )
         key = jax.ShapeDtypeStruct((2,), jnp.uint32)
         exported = jax.export.export(
-            jax.jit(lambda key, *flat: jax.tree.leaves(program(key, *rebuild(flat)))), platforms=("cpu", "cuda", "tpu")
+            jax.jit(lambda key, *flat: jax.tree.leaves(program(key, *rebuild(flat)))),
+            platforms=("cpu", "cuda", "tpu"),
         )
         leaves, tree = jax.tree.flatten(shapes)
         rebuild = lambda flat: jax.tree.unflatten(tree, flat)
@@ -138,12 +153,18 @@ def test_predictions_name_metrics_and_dims_match(name, i):
             assert len(theory.coords(config).get(dim, range(length))) == length, n
 
 
-TAKEN = {name for method in ("sel", "isel", "interp", "reduce") for name in inspect.signature(getattr(xr.Dataset, method)).parameters}
+TAKEN = {
+    name
+    for method in ("sel", "isel", "interp", "reduce")
+    for name in inspect.signature(getattr(xr.Dataset, method)).parameters
+}
 TAKEN |= {name for name in dir(xr.Dataset) if not name.startswith("_")}
 
 
 def words_of(theory):
-    """Every name a theory gives to a dimension or a variable; fields of a Config, which are dimensions as axes, keep their names."""
+    """Every name a theory gives to a dimension or a variable; fields of a Config, which are
+    dimensions as axes, keep their names.
+    """
     config = jax.tree.map(jnp.asarray, canonical(theory.examples[0], np.float64))
 
     def everything(key):
@@ -156,11 +177,15 @@ def words_of(theory):
 
 @pytest.mark.parametrize("name", names())
 def test_no_name_is_taken_by_xarray(name):
-    """`data.sel(method="wanda")` would be an option of sel and select nothing; `data.size` would be a number."""
+    """`data.sel(method="wanda")` would be an option of sel and select nothing; `data.size` would be
+    a number.
+    """
     assert words_of(get(name)) & TAKEN == set()
 
 
 def test_a_taken_name_is_seen():
     theory = get("random_walk")
-    named = theory._replace(dims={"accuracy": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0})
+    named = theory._replace(
+        dims={"accuracy": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0}
+    )
     assert words_of(named) & TAKEN == {"method", "sizes"}

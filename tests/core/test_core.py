@@ -3,7 +3,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory import Config, InputError, Size, draws, evaluation, linalg, size, static, traced, validate
+from jaxtheory import (
+    Config,
+    InputError,
+    Size,
+    draws,
+    evaluation,
+    linalg,
+    size,
+    static,
+    traced,
+    validate,
+)
 from jaxtheory.core import attention
 from jaxtheory.core.config import canonical, fields, resolve
 
@@ -23,7 +34,11 @@ def test_sizes_wrap_fold_and_pad():
     config = Example(width=5)
     assert config.width == Size(5) and config.width.n == 5 and len(jax.tree.leaves(config)) == 3
     padded = config.pad(d=8)
-    assert padded.width.cap == 8 and padded.width.n == 5 and padded.width.mask().tolist() == [True] * 5 + [False] * 3
+    assert (
+        padded.width.cap == 8
+        and padded.width.n == 5
+        and padded.width.mask().tolist() == [True] * 5 + [False] * 3
+    )
     assert padded.pad(width=8) == padded and len(jax.tree.leaves(padded)) == 4
     jax.jit(lambda c: c.width.n + 1)(padded)  # tracers pass through __post_init__
     with pytest.raises(InputError, match="below the present"):
@@ -62,7 +77,14 @@ def test_validate_lists_every_violation_and_passes_good_configs():
 
 def test_fields_by_word_or_symbol():
     assert resolve(Example, "eta") == "rate" == resolve(Example, "rate")
-    assert [f.kind for f in fields(Example).values()] == ["size", "traced", "traced", "evaluation", "static", "static"]
+    assert [f.kind for f in fields(Example).values()] == [
+        "size",
+        "traced",
+        "traced",
+        "evaluation",
+        "static",
+        "static",
+    ]
     with pytest.raises(InputError, match="did you mean 'width'"):
         resolve(Example, "widht")
 
@@ -128,7 +150,9 @@ def test_masked_softmax_and_its_derivative(scale):
 def test_softmax_at_degenerate_points():
     empty = attention.softmax(jnp.zeros((2, 3)), jnp.array([[True, False, False], [False] * 3]))
     np.testing.assert_array_equal(empty, [[1, 0, 0], [0, 0, 0]])
-    gradient = jax.grad(lambda z: attention.softmax(z, jnp.array([False, True, True]))[1])(jnp.array([1e300, 0.0, 0.0]))
+    gradient = jax.grad(lambda z: attention.softmax(z, jnp.array([False, True, True]))[1])(
+        jnp.array([1e300, 0.0, 0.0])
+    )
     np.testing.assert_allclose(gradient, [0, 0.25, -0.25])
 
 
@@ -136,6 +160,13 @@ def test_linear_algebra():
     a = jax.random.normal(jax.random.key(0), (5, 4))
     u, s, vt = np.linalg.svd(a, full_matrices=False)
     for r in (0, 1, 4):
-        np.testing.assert_allclose(linalg.truncate(a, jnp.int32(r)), (u[:, :r] * s[:r]) @ vt[:r], atol=1e-13)
-    assert linalg.direction_error(a, 3 * a) < 1e-15 and linalg.direction_error(a, -a) == pytest.approx(2)
-    assert linalg.direction_error(jnp.zeros((5, 4)), a) == pytest.approx(1) and not linalg.unit(jnp.zeros(3)).any()
+        np.testing.assert_allclose(
+            linalg.truncate(a, jnp.int32(r)), (u[:, :r] * s[:r]) @ vt[:r], atol=1e-13
+        )
+    assert linalg.direction_error(a, 3 * a) < 1e-15 and linalg.direction_error(
+        a, -a
+    ) == pytest.approx(2)
+    assert (
+        linalg.direction_error(jnp.zeros((5, 4)), a) == pytest.approx(1)
+        and not linalg.unit(jnp.zeros(3)).any()
+    )

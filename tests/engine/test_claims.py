@@ -13,19 +13,38 @@ SEEDS = xr.Dataset(coords={"seed": range(4)})
 
 def figure(expected, threshold, minimum=3):
     last = lambda data: data.loss.isel(step=-1)
-    claim = MAKERS[expected]("loss", "derived", "test", "the loss falls", last, at_most=threshold, minimum=minimum)
-    return Figure("falls", "test", THEORY, Config(), {"steps": 40, "seeds": 4}, {"seeds": 2}, (claim,), lambda data: None)
+    claim = MAKERS[expected](
+        "loss", "derived", "test", "the loss falls", last, at_most=threshold, minimum=minimum
+    )
+    return Figure(
+        "falls",
+        "test",
+        THEORY,
+        Config(),
+        {"steps": 40, "seeds": 4},
+        {"seeds": 2},
+        (claim,),
+        lambda data: None,
+    )
 
 
 def made(expected, *values, minimum=3):
     """A claim whose four runs measure these values, to be at least 1."""
     measured = xr.DataArray(list(values), dims="seed")
-    return MAKERS[expected]("x", "printed", "s", "s", lambda data: measured, at_least=1.0, minimum=minimum)
+    return MAKERS[expected](
+        "x", "printed", "s", "s", lambda data: measured, at_least=1.0, minimum=minimum
+    )
 
 
 @pytest.mark.parametrize(
     ("expected", "threshold", "as_expected"),
-    [("holds", 0.3, True), ("holds", 0.0, False), ("refuted", 0.0, True), ("refuted", 0.3, False), ("open", 0.0, True)],
+    [
+        ("holds", 0.3, True),
+        ("holds", 0.0, False),
+        ("refuted", 0.0, True),
+        ("refuted", 0.3, False),
+        ("open", 0.0, True),
+    ],
 )
 def test_verdict_against_expectation(expected, threshold, as_expected):
     result = run_figure(figure(expected, threshold))
@@ -42,7 +61,9 @@ def test_too_few_runs_left_for_a_verdict_are_none():
     assert judged.verdict is None and judged.reason == "not tested (n=2 < 3)" and judged.as_expected
 
 
-@pytest.mark.parametrize(("expected", "as_expected"), [("holds", False), ("refuted", False), ("open", True)])
+@pytest.mark.parametrize(
+    ("expected", "as_expected"), [("holds", False), ("refuted", False), ("open", True)]
+)
 def test_nan_confirms_nothing(expected, as_expected):
     claim = made(expected, *[np.nan] * 4, minimum=0)
     assert judge((claim,), SEEDS)[0].as_expected is as_expected
@@ -77,11 +98,19 @@ def test_statistic_place_and_bound(options, holds, measured):
 def test_a_share_counts_truth_and_an_infinite_run_is_the_worst():
     assert verdict(CONDITIONS > 2, statistic="share", where="together", at_least=0.75).holds
     assert not verdict(CONDITIONS > 2, statistic="share", at_least=0.75).holds
-    assert not verdict(xr.DataArray([1.0, np.inf], dims="seed"), statistic="each", at_most=2.0).holds
+    assert not verdict(
+        xr.DataArray([1.0, np.inf], dims="seed"), statistic="each", at_most=2.0
+    ).holds
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"at_least": 1.0, "at_most": 2.0}, {"statistic": "mode", "at_least": 1.0}, {"where": "here", "at_least": 1.0}]
+    "options",
+    [
+        {},
+        {"at_least": 1.0, "at_most": 2.0},
+        {"statistic": "mode", "at_least": 1.0},
+        {"where": "here", "at_least": 1.0},
+    ],
 )
 def test_a_verdict_needs_one_bound_and_known_words(options):
     with pytest.raises(InputError):
@@ -89,7 +118,9 @@ def test_a_verdict_needs_one_bound_and_known_words(options):
 
 
 def test_verdicts_do_not_depend_on_the_key():
-    assert all(run_figure(figure("holds", 0.3), key=key).verdicts[0].verdict.holds for key in (1, 2))
+    assert all(
+        run_figure(figure("holds", 0.3), key=key).verdicts[0].verdict.holds for key in (1, 2)
+    )
 
 
 def test_average_leaves_out_and_counts_missing_runs():
@@ -101,7 +132,9 @@ def test_average_leaves_out_and_counts_missing_runs():
 
 def test_slope_is_the_exponent_of_a_power_law():
     t = np.array([1.0, 2.0, 5.0, 10.0])
-    assert slope(xr.DataArray(3 * t**-0.5, {"step": t}, ("step",)), "step").item() == pytest.approx(-0.5)
+    assert slope(xr.DataArray(3 * t**-0.5, {"step": t}, ("step",)), "step").item() == pytest.approx(
+        -0.5
+    )
 
 
 def test_an_unknown_origin_is_refused():

@@ -1,4 +1,6 @@
-"""How many chunks are computed side by side changes no bit, and nothing hangs; each case in a process of its own."""
+"""How many chunks are computed side by side changes no bit, and nothing hangs; each case in a
+process of its own.
+"""
 
 import os
 import subprocess
@@ -10,8 +12,17 @@ import xarray as xr
 
 def run(code, timeout=400, **environment):
     """The output of a Python process, without what this one has set for JAX."""
-    own = {k: v for k, v in os.environ.items() if not k.startswith("JAX") and k != "NPROC"} | environment
-    done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, timeout=timeout, check=False)
+    own = {
+        k: v for k, v in os.environ.items() if not k.startswith("JAX") and k != "NPROC"
+    } | environment
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=own,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.split()
 
@@ -28,9 +39,11 @@ if sys.argv[1:] == ["half"]:
         write(self, *args)
     store.Store.write = some
 config = theory.Config()
-options = dict(vary={{"eta": [.05, .1, .2, .4, .8], "d": [2, 3, 5]}}, seeds=4, steps=60, record=20, dtype="float32", store={store!r})
+options = dict(seeds=4, steps=60, record=20, dtype="float32", store={store!r})
+options["vary"] = {{"eta": [.05, .1, .2, .4, .8], "d": [2, 3, 5]}}
 data = jaxtheory.sweep(theory, config, **options)
-print(hashlib.sha256(b"".join(np.ascontiguousarray(data[n].values).tobytes() for n in sorted(data))).hexdigest())
+numbers = b"".join(np.ascontiguousarray(data[n].values).tobytes() for n in sorted(data))
+print(hashlib.sha256(numbers).hexdigest())
 """
 
 
@@ -52,7 +65,8 @@ import jaxtheory
 theory = jaxtheory.theories.get("attention_pruning")
 for k in range(40):
     small = theory.Config(length=4, dimension=5, rank=2)
-    data = jaxtheory.sweep(theory, small, vary={{"lambda": [1 + k / 50, 2.5]}}, seeds=4, steps=3, record=3, key=k, dtype="float64")
+    options = dict(seeds=4, steps=3, record=3, key=k, dtype="float64")
+    jaxtheory.sweep(theory, small, vary={{"lambda": [1 + k / 50, 2.5]}}, **options)
 print("done")
 """
 STARTED = "import jax; jax.numpy.zeros(3).block_until_ready()"
@@ -61,8 +75,12 @@ STARTED = "import jax; jax.numpy.zeros(3).block_until_ready()"
 @pytest.mark.parametrize("before", ["", STARTED], ids=["jaxtheory first", "JAX first"])
 @pytest.mark.parametrize("devices", ["1", "2", "4"])
 def test_sweeps_that_factorise_do_not_wait_for_ever(before, devices):
-    """On a host thread pool of two threads, where two batched LAPACK calls at a time wait for each other."""
-    assert run(SWEEPS.format(before=before), timeout=240, JAXTHEORY_DEVICES=devices, NPROC="2") == ["done"]
+    """On a host thread pool of two threads, where two batched LAPACK calls at a time wait for each
+    other.
+    """
+    assert run(SWEEPS.format(before=before), timeout=240, JAXTHEORY_DEVICES=devices, NPROC="2") == [
+        "done"
+    ]
 
 
 FACTORS = """
@@ -81,7 +99,8 @@ def several(key):
 program = jax.jit(jax.vmap(several))
 keys = jax.random.split(jax.random.key(0), 4)
 program(keys).block_until_ready()
-threads = [threading.Thread(target=lambda: [program(keys).block_until_ready() for _ in range(20)]) for _ in range(4)]
+work = lambda: [program(keys).block_until_ready() for _ in range(20)]
+threads = [threading.Thread(target=work) for _ in range(4)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 print("done")
@@ -93,7 +112,19 @@ def test_every_factorisation_of_core_can_run_in_many_threads():
 
 
 def test_an_unknown_platform_is_one_line():
-    code = "import jaxtheory, sys\nfrom jaxtheory.cli import main\nsys.exit(main(['sweep', 'random_walk', '--steps', '1']) - 2)"
+    code = (
+        "import jaxtheory, sys\nfrom jaxtheory.cli import main\nsys.exit(main(['sweep', "
+        "'random_walk', '--steps', '1']) - 2)"
+    )
     own = {**os.environ, "JAX_PLATFORMS": "abacus"}
-    done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0 and done.stderr.count("\n") == 1 and "JAX_PLATFORMS" in done.stderr, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=own,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (
+        done.returncode == 0 and done.stderr.count("\n") == 1 and "JAX_PLATFORMS" in done.stderr
+    ), done.stderr

@@ -34,7 +34,12 @@ def scaled(factor):
 
     def change(step):
         return lambda key, t, state, batch, problem, config: step(
-            key, t, state, batch, problem, config.replace(learning_rate=factor * config.learning_rate)
+            key,
+            t,
+            state,
+            batch,
+            problem,
+            config.replace(learning_rate=factor * config.learning_rate),
         )
 
     return change
@@ -44,12 +49,17 @@ def test_an_edited_theory_of_the_same_name_is_refused_in_one_line(tmp_path):
     first = sweep(with_step(scaled(1.0)), Config(), store=tmp_path / "run", **OPTIONS)
     again = sweep(with_step(scaled(1.0)), Config(), store=tmp_path / "run", **OPTIONS)
     assert again.identical(first)
-    with pytest.raises(InputError, match=r"the code of linear_regression has changed since \(algorithm sgd\); choose another") as error:
+    with pytest.raises(
+        InputError,
+        match=r"the code of linear_regression has changed since \(algorithm sgd\); choose another",
+    ) as error:
         sweep(with_step(scaled(0.5)), Config(), store=tmp_path / "run", **OPTIONS)
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("slot", ["problem", "sample", "metrics", "analyses", "baselines", "predict", "coords"])
+@pytest.mark.parametrize(
+    "slot", ["problem", "sample", "metrics", "analyses", "baselines", "predict", "coords"]
+)
 def test_every_slot_that_is_computed_counts(slot):
     old = getattr(THEORY, slot)
     changed = THEORY._replace(**{slot: functools.wraps(old)(lambda *args: old(*args))})
@@ -57,11 +67,18 @@ def test_every_slot_that_is_computed_counts(slot):
 
 
 def test_what_is_not_computed_does_not_count():
-    other = THEORY._replace(checks=(), examples=(), assumptions=lambda problem, config: {}, loss=lambda params, batch, problem, config: 0.0)
+    other = THEORY._replace(
+        checks=(),
+        examples=(),
+        assumptions=lambda problem, config: {},
+        loss=lambda params, batch, problem, config: 0.0,
+    )
     assert name_of(other) == name_of()
 
 
-HELPER = "FACTOR = {factor}  # {comment}\n\ndef scale(x):\n    '''{comment}'''\n    return FACTOR * x\n"
+HELPER = (
+    "FACTOR = {factor}  # {comment}\n\ndef scale(x):\n    '''{comment}'''\n    return FACTOR * x\n"
+)
 
 
 def written(folder, factor, comment, monkeypatch):
@@ -72,7 +89,8 @@ def written(folder, factor, comment, monkeypatch):
         import my_helper  # {comment}
         _metrics = THEORY.metrics
         def rescaled(params, problem, config):
-            return {{name: my_helper.scale(value) for name, value in _metrics(params, problem, config).items()}}
+            found = _metrics(params, problem, config)
+            return {{name: my_helper.scale(value) for name, value in found.items()}}
         THEORY = THEORY._replace(metrics=rescaled)
     """)
     (folder / "mine.py").write_text(text)
@@ -92,20 +110,37 @@ def test_stop_counts_with_what_it_closes_over():
         return lambda metrics: metrics["loss"] < threshold
 
     assert name_of(stop=below(0.1)) == name_of(stop=below(0.1)) != name_of(stop=below(0.2))
-    assert name_of(stop=lambda metrics: metrics["loss"] < 0.1) != name_of(stop=lambda metrics: metrics["error"] < 0.1)
-    assert name_of(stop=functools.partial(below, 0.1)) != name_of(stop=functools.partial(below, 0.2))
+    assert name_of(stop=lambda metrics: metrics["loss"] < 0.1) != name_of(
+        stop=lambda metrics: metrics["error"] < 0.1
+    )
+    assert name_of(stop=functools.partial(below, 0.1)) != name_of(
+        stop=functools.partial(below, 0.2)
+    )
 
 
 def test_start_and_the_way_to_draw_count():
     run = jaxtheory.simulate(THEORY, Config(), jaxtheory.run_key(0, 0), steps=1)
     start = jax.tree.map(lambda x: x[None], run.params)
-    assert len({name_of(), name_of(start=start), name_of(start=jax.tree.map(lambda x: x + 1, start))}) == 3
+    assert (
+        len({name_of(), name_of(start=start), name_of(start=jax.tree.map(lambda x: x + 1, start))})
+        == 3
+    )
     with jax.threefry_partitionable(not jax.config.jax_threefry_partitionable):
         other = name_of()
     assert other != name_of()
 
 
-@pytest.mark.parametrize("options", [{"key": 1}, {"seeds": 2}, {"steps": 5}, {"dtype": "float32"}, {"vary": {"eta": [0.1]}}, {"record": 2}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"key": 1},
+        {"seeds": 2},
+        {"steps": 5},
+        {"dtype": "float32"},
+        {"vary": {"eta": [0.1]}},
+        {"record": 2},
+    ],
+)
 def test_every_argument_counts(options):
     assert name_of(**options) != name_of()
 
@@ -143,12 +178,18 @@ def test_digests_are_quick_and_the_same_in_another_process(tmp_path):
 
     code = (
         "import jax; jax.config.update('jax_enable_x64', True)\nimport jaxtheory\n"
-        "from jaxtheory.engine.identity import fingerprint, identity\nfrom jaxtheory.engine.request import read\n"
+        "from jaxtheory.engine.identity import fingerprint, identity\nfrom "
+        "jaxtheory.engine.request import read\n"
         "for name in jaxtheory.theories.names():\n"
         "    theory = jaxtheory.theories.get(name)\n"
         "    print(fingerprint(identity(read(theory, theory.Config(), steps=4))))\n"
     )
-    one, other = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(2))
+    one, other = (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    )
     assert one == other and len(set(one.split())) == len(names())
     begun, here = time.perf_counter(), []
     for name in names():

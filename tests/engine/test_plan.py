@@ -11,10 +11,22 @@ from jaxtheory.theories import get
 
 
 def test_problems_runs_and_points():
-    """Seeds and fields that problem or sample read name a problem; the others share it; evaluation fields add no run."""
-    made = plan(THEORY, Config(), vary={"eta": [0.1, 0.2, 0.3], "noise": [0.1, 0.2], "theta": [0.0, 0.1]}, seeds=4, steps=5)
+    """Seeds and fields that problem or sample read name a problem; the others share it; evaluation
+    fields add no run.
+    """
+    made = plan(
+        THEORY,
+        Config(),
+        vary={"eta": [0.1, 0.2, 0.3], "noise": [0.1, 0.2], "theta": [0.0, 0.1]},
+        seeds=4,
+        steps=5,
+    )
     assert (made.points, made.problems, made.runs, made.compilations) == (12, 8, 24, 1)
-    assert made.buckets[0].shared == ("noise",) and made.buckets[0].own == ("learning_rate",) and made.buckets[0].values == ("threshold",)
+    assert (
+        made.buckets[0].shared == ("noise",)
+        and made.buckets[0].own == ("learning_rate",)
+        and made.buckets[0].values == ("threshold",)
+    )
 
 
 def test_auto_pads_unless_padding_more_than_doubles_the_work():
@@ -29,7 +41,16 @@ def test_a_static_axis_makes_a_bucket_each():
 
     theory = get("random_walk")
     small = theory.Config(num_states=3, length=4, num_sequences=5, encoding_dim=4)
-    made = plan(theory, small, vary={"loss_function": ["log", "square"], "eta": [0.1, 1.0], "algorithm": ["reduced", "literal"]}, steps=2)
+    made = plan(
+        theory,
+        small,
+        vary={
+            "loss_function": ["log", "square"],
+            "eta": [0.1, 1.0],
+            "algorithm": ["reduced", "literal"],
+        },
+        steps=2,
+    )
     assert made.compilations == 4 and made.runs == 8
 
 

@@ -1,4 +1,6 @@
-"""What is compiled is kept under the slots it uses; what is planned is arithmetic; where the engine does not run it says so."""
+"""What is compiled is kept under the slots it uses; what is planned is arithmetic; where the engine
+does not run it says so.
+"""
 
 import resource
 import subprocess
@@ -21,13 +23,16 @@ from jaxtheory.engine.request import read
 
 def test_theories_that_differ_in_an_analysis_share_the_training_loop():
     other = THEORY._replace(
-        analyses=lambda params, problem, config: {"twice": 2 * params.weights}, dims={**THEORY.dims, "twice": ("coordinate",)}
+        analyses=lambda params, problem, config: {"twice": 2 * params.weights},
+        dims={**THEORY.dims, "twice": ("coordinate",)},
     )
     options = {"vary": {"eta": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
     with compilations() as seen:
         for theory in (THEORY, other, THEORY, other):
             data = sweep(theory, Config(dimension=9), **options)
-    assert training_loops(seen) <= 1 and "twice" in data and sum("_look" in name for name in seen) <= 3
+    assert (
+        training_loops(seen) <= 1 and "twice" in data and sum("_look" in name for name in seen) <= 3
+    )
 
 
 def test_a_second_sweep_of_any_theory_compiles_nothing():
@@ -46,11 +51,15 @@ def test_a_million_runs_are_planned_by_arithmetic():
     tracemalloc.stop()
     assert (made.points, made.runs, made.problems) == (1_000_000, 1_000_000, 1000)
     assert peak < 300e6  # some arrays of a million numbers; a Python object per run would take more
-    assert plan(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=500_000, steps=5).runs == 1_000_000
+    assert (
+        plan(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=500_000, steps=5).runs == 1_000_000
+    )
 
 
 def test_every_run_stands_in_one_lane():
-    """The lanes of all chunks together are the points times the seeds, with the values of each point."""
+    """The lanes of all chunks together are the points times the seeds, with the values of each
+    point.
+    """
     request = read(
         THEORY,
         Config(),
@@ -65,8 +74,13 @@ def test_every_run_stands_in_one_lane():
         where, points, places = inputs.out
         for slot, row, run, value, i, place in zip(*where, points, places, strict=True):
             config, _, steps = request.points.point(int(i))
-            assert inputs.limit[slot, row, run] == steps and inputs.seed[slot, row] == request.seeds[place]
-            fields = {n: v[slot, row] for n, v in inputs.shared.items()} | {n: v[slot, row, run] for n, v in inputs.own.items()}
+            assert (
+                inputs.limit[slot, row, run] == steps
+                and inputs.seed[slot, row] == request.seeds[place]
+            )
+            fields = {n: v[slot, row] for n, v in inputs.shared.items()} | {
+                n: v[slot, row, run] for n, v in inputs.own.items()
+            }
             fields |= {n: v[slot, row, run, value] for n, v in inputs.values.items()}
             for name, found in fields.items():
                 wanted = getattr(config, name)
@@ -78,7 +92,12 @@ def test_every_run_stands_in_one_lane():
 def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch):
     many = plan(THEORY, Config(), vary={"eta": [0.1 + 1e-6 * i for i in range(10_000)]}, steps=5)
     assert many.problems == 1 and sum(chunk.last - chunk.first for chunk in many.chunks) > 100
-    options = {"vary": {"eta": [0.1 + 1e-3 * i for i in range(300)]}, "seeds": 2, "steps": 5, "dtype": "float64"}
+    options = {
+        "vary": {"eta": [0.1 + 1e-3 * i for i in range(300)]},
+        "seeds": 2,
+        "steps": 5,
+        "dtype": "float64",
+    }
     whole = sweep(THEORY, Config(), **options)
     monkeypatch.setattr(execute, "CHUNK_SECONDS", 1e-9)  # a slot at a time
     assert sweep(THEORY, Config(), **options).identical(whole)
@@ -88,7 +107,10 @@ def test_a_chunk_is_a_pure_function_of_the_request():
     request = read(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=3, steps=4, dtype="float64")
     chunk = make(request).chunks[0]
     one, two = execute.run_chunk(request, chunk), execute.run_chunk(request, Chunk(*chunk))
-    assert all(np.array_equal(one.values[n], two.values[n], equal_nan=True) for n in one.values) and one.values
+    assert (
+        all(np.array_equal(one.values[n], two.values[n], equal_nan=True) for n in one.values)
+        and one.values
+    )
 
 
 def test_inside_a_transformation_one_line_says_so():
@@ -99,10 +121,16 @@ def test_inside_a_transformation_one_line_says_so():
         return jnp.asarray(sweep(THEORY, Config(), vary={"eta": [eta]}, steps=3).loss.values)
 
     def ran(eta):
-        return simulate(THEORY, Config(learning_rate=eta), run_key(0, 0), steps=3).metrics["loss"][-1]
+        return simulate(THEORY, Config(learning_rate=eta), run_key(0, 0), steps=3).metrics["loss"][
+            -1
+        ]
 
     for function in (loss, swept, ran):
-        for transformed, at in ((jax.jit(function), 0.1), (jax.grad(function), 0.1), (jax.vmap(function), jnp.array([0.1, 0.2]))):
+        for transformed, at in (
+            (jax.jit(function), 0.1),
+            (jax.grad(function), 0.1),
+            (jax.vmap(function), jnp.array([0.1, 0.2])),
+        ):
             with pytest.raises(InputError, match="run outside of jit, vmap and grad") as error:
                 transformed(at)
             assert "\n" not in str(error.value)
@@ -114,14 +142,25 @@ def test_debug_nans_makes_a_diverging_run_an_error_of_one_line():
         assert np.isfinite(sweep(THEORY, Config(), steps=3, dtype="float64").loss).all()
         with pytest.raises(InputError, match="jax_debug_nans is on") as error:
             sweep(THEORY, Config(), **options)
-    assert "\n" not in str(error.value) and (sweep(THEORY, Config(), **options).diverged_at >= 0).any()
+    assert (
+        "\n" not in str(error.value) and (sweep(THEORY, Config(), **options).diverged_at >= 0).any()
+    )
 
 
 def test_the_signature_shows_what_is_asked():
     import inspect
 
     shown = list(inspect.signature(sweep).parameters)
-    assert shown[:2] == ["theory", "config"] and {"vary", "zip", "seeds", "steps", "record", "store", "progress", "execute"} <= set(shown)
+    assert shown[:2] == ["theory", "config"] and {
+        "vary",
+        "zip",
+        "seeds",
+        "steps",
+        "record",
+        "store",
+        "progress",
+        "execute",
+    } <= set(shown)
     assert {"vary", "steps", "compile"} <= set(inspect.signature(plan).parameters)
     with pytest.raises(InputError, match=r"unknown argument 'seed'; did you mean 'seeds'"):
         sweep(THEORY, Config(), steps=3, seed=4)
@@ -132,13 +171,16 @@ import sys; sys.path.insert(0, {here!r})
 import jaxtheory
 from helpers.worked_example import THEORY, Config
 for k in range(120):
-    jaxtheory.sweep(THEORY, Config(dimension=2 + k % 12, batch_size=3 + k // 12), vary={{"eta": [0.1, 0.2]}}, seeds=2, steps=5)
+    config = Config(dimension=2 + k % 12, batch_size=3 + k // 12)
+    jaxtheory.sweep(THEORY, config, vary={{"eta": [0.1, 0.2]}}, seeds=2, steps=5)
 print(int(open("/proc/self/statm").read().split()[1]) * {page} // 2**20)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the resident memory from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="reads the resident memory from /proc"
+)
 def test_many_different_sweeps_stay_below_600_megabytes():
     code = MANY.format(here=str(Path(__file__).parents[1]), page=resource.getpagesize())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -153,4 +195,6 @@ def test_executors_are_exchangeable():
             yield chunk, run(chunk, tell)
 
     options = {"vary": {"d": [2, 5], "eta": [0.1, 0.2]}, "seeds": 5, "steps": 4, "dtype": "float64"}
-    assert sweep(THEORY, Config(), execute=backwards, **options).identical(sweep(THEORY, Config(), **options))
+    assert sweep(THEORY, Config(), execute=backwards, **options).identical(
+        sweep(THEORY, Config(), **options)
+    )

@@ -15,7 +15,13 @@ from jaxtheory import InputError, sweep
 from jaxtheory.engine import execute
 from jaxtheory.engine import plan as planning
 
-OPTIONS = {"vary": {"d": [2, 5], "eta": [0.1, 0.2]}, "seeds": 3, "steps": 8, "dtype": "float64", "buckets": "exact"}
+OPTIONS = {
+    "vary": {"d": [2, 5], "eta": [0.1, 0.2]},
+    "seeds": 3,
+    "steps": 8,
+    "dtype": "float64",
+    "buckets": "exact",
+}
 
 
 def files(folder):
@@ -36,7 +42,9 @@ def test_a_stored_sweep_is_labelled_and_read_back(tmp_path):
 def computed(monkeypatch):
     """A list that grows with every chunk that is trained."""
     calls, original = [], execute.train_chunk
-    monkeypatch.setattr(execute, "train_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
+    monkeypatch.setattr(
+        execute, "train_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1]
+    )
     return calls
 
 
@@ -82,7 +90,10 @@ def test_one_flipped_byte_anywhere_in_the_dataset_is_seen(tmp_path):
     assert sweep(THEORY, Config(), store=run, **OPTIONS).identical(first) and chunks[0].is_file()
 
 
-@pytest.mark.parametrize("text", ["[]", "null", "", "{", '{"request": {}}', '{"request": [], "plan": [], "versions": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "null", "", "{", '{"request": {}}', '{"request": [], "plan": [], "versions": {}}'],
+)
 def test_a_damaged_manifest_gives_one_line(tmp_path, text):
     run = tmp_path / "run"
     sweep(THEORY, Config(), store=run, **OPTIONS)
@@ -101,7 +112,11 @@ def test_a_full_disk_a_read_only_folder_and_a_home(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"^store .*No space left on device; choose a directory that can be written and has room$"):
+    with pytest.raises(
+        InputError,
+        match=r"^store .*No space left on device; choose a directory that can be written and has "
+        r"room$",
+    ):
         sweep(THEORY, Config(), store=tmp_path / "full", **OPTIONS)
     assert not [file for file in (tmp_path / "full").rglob("*") if file.name.startswith(".tmp")]
 
@@ -120,24 +135,38 @@ def test_the_manifest_is_written_once(tmp_path):
     files(run)[0].unlink()
     shutil.rmtree(run / "data.zarr")
     sweep(THEORY, Config(), store=run, **OPTIONS)
-    assert before == ((run / "manifest.json").stat().st_mtime_ns, (run / "manifest.json").read_bytes())
+    assert before == (
+        (run / "manifest.json").stat().st_mtime_ns,
+        (run / "manifest.json").read_bytes(),
+    )
 
 
 TWO = """
 import sys, jaxtheory
 theory = jaxtheory.theories.load({example!r}).THEORY
 vary = {{"d": [2, 5], "eta": [0.01 * k for k in range(1, 25)]}}
-print(float(jaxtheory.sweep(theory, theory.Config(), store={store!r}, vary=vary, seeds=20, steps=8, dtype="float64").loss.sum()))
+options = dict(store={store!r}, vary=vary, seeds=20, steps=8, dtype="float64")
+print(float(jaxtheory.sweep(theory, theory.Config(), **options).loss.sum()))
 """
 
 
 def test_processes_that_share_a_folder_end_with_one_whole_dataset(tmp_path):
     code = TWO.format(example=str(EXAMPLE), store=str(tmp_path / "run"))
-    children = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
     found = [child.communicate(timeout=300) for child in children]
     assert [child.returncode for child in children] == [0, 0, 0], found
     assert len({out for out, _ in found}) == 1
-    alone = subprocess.run([sys.executable, "-c", code.replace("/run", "/alone")], capture_output=True, text=True, check=True)
+    alone = subprocess.run(
+        [sys.executable, "-c", code.replace("/run", "/alone")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert alone.stdout == found[0][0]
     one, other = (xr.open_zarr(tmp_path / name / "data.zarr").load() for name in ("run", "alone"))
     assert one.identical(other) and not list((tmp_path / "run").rglob(".tmp*"))
@@ -181,7 +210,10 @@ def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
         sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert len(files(tmp_path / "run")) == 1 and not (tmp_path / "run" / "data.zarr").exists()
     before = len(calls)
-    assert sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS).identical(whole) and len(calls) > before
+    assert (
+        sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS).identical(whole)
+        and len(calls) > before
+    )
 
 
 CHILD = """
@@ -193,13 +225,16 @@ def slow(self, *a, **k):
     write(self, *a, **k); print("part", flush=True); time.sleep(5)
 store.Store.write = slow
 vary = {{"d": [2, 5], "eta": [0.1, 0.2]}}
-jaxtheory.sweep(theory, theory.Config(), store={store!r}, vary=vary, seeds=3, steps=8, dtype="float64", buckets="exact")
+options = dict(store={store!r}, seeds=3, steps=8, dtype="float64", buckets="exact")
+jaxtheory.sweep(theory, theory.Config(), vary=vary, **options)
 """
 
 
 def test_killed_after_its_first_part_it_ends_with_the_uninterrupted_dataset(tmp_path):
     code = CHILD.format(example=str(EXAMPLE), store=str(tmp_path / "run"))
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ
+    ) as child:
         assert child.stdout.readline().strip() == "part"
         child.send_signal(signal.SIGKILL)
     assert len(list((tmp_path / "run" / "parts").glob("*.part"))) == 1
@@ -215,9 +250,15 @@ def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
     files(run)[0].unlink()
     shutil.rmtree(run / "data.zarr")
     monkeypatch.setattr(planning, "SHARES", 1)
-    assert sweep(THEORY, Config(), store=run, **OPTIONS).identical(whole) and (run / "manifest.json").read_text() == manifest
+    assert (
+        sweep(THEORY, Config(), store=run, **OPTIONS).identical(whole)
+        and (run / "manifest.json").read_text() == manifest
+    )
 
 
 def test_attributes_are_those_of_the_request(tmp_path):
     data = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
-    assert set(data.attrs) == {"theory", "key", "algorithm", "matmul_precision"} and np.isfinite(data.loss).all()
+    assert (
+        set(data.attrs) == {"theory", "key", "algorithm", "matmul_precision"}
+        and np.isfinite(data.loss).all()
+    )

@@ -19,7 +19,15 @@ def test_product_and_zip_axes_over_every_kind_of_field():
         record=[0, 3, 6],
         dtype="float64",
     )
-    assert data.loss.dims == ("dimension", "learning_rate", "threshold", "steps", "setting", "seed", "step")
+    assert data.loss.dims == (
+        "dimension",
+        "learning_rate",
+        "threshold",
+        "steps",
+        "setting",
+        "seed",
+        "step",
+    )
     assert data.weights.dims == (*data.loss.dims, "coordinate")
     assert data.batch_size.dims == ("setting",) and data.noise.values.tolist() == [0.0, 0.3]
     assert data.seed.values.tolist() == [3, 5] and data.step.values.tolist() == [0, 3, 6]
@@ -31,17 +39,31 @@ def test_product_and_zip_axes_over_every_kind_of_field():
         record=[0, 3, 6],
         dtype="float64",
     )
-    lane = data.sel(dimension=2, setting="large", learning_rate=0.2, threshold=0.01, steps=6, seed=5)
+    lane = data.sel(
+        dimension=2, setting="large", learning_rate=0.2, threshold=0.01, steps=6, seed=5
+    )
     np.testing.assert_allclose(lane.loss, run.metrics["loss"], rtol=1e-12)
     np.testing.assert_allclose(lane.weights[:, :2], run.metrics["weights"], rtol=1e-12)
     assert np.isnan(lane.weights[:, 2:]).all()  # beyond its own dimension
-    assert np.isnan(data.loss.sel(steps=3, step=6)).all() and np.isfinite(data.loss.sel(steps=3, step=3)).all()
-    np.testing.assert_allclose(lane.predicted_loss, THEORY.predict(run.problem, run.config, run.steps)["loss"], rtol=1e-12)
+    assert (
+        np.isnan(data.loss.sel(steps=3, step=6)).all()
+        and np.isfinite(data.loss.sel(steps=3, step=3)).all()
+    )
+    np.testing.assert_allclose(
+        lane.predicted_loss, THEORY.predict(run.problem, run.config, run.steps)["loss"], rtol=1e-12
+    )
 
 
 def test_traced_and_evaluation_axes_share_one_compilation_and_a_second_call_needs_none():
     with compilations() as first:
-        sweep(THEORY, Config(dimension=7), vary={"eta": [0.1, 0.2, 0.3], "theta": [0.0, 0.1]}, zip={"noise": [0.1, 0.2]}, seeds=3, steps=4)
+        sweep(
+            THEORY,
+            Config(dimension=7),
+            vary={"eta": [0.1, 0.2, 0.3], "theta": [0.0, 0.1]},
+            zip={"noise": [0.1, 0.2]},
+            seeds=3,
+            steps=4,
+        )
     with compilations() as second:
         sweep(
             THEORY,
@@ -60,12 +82,26 @@ def test_traced_and_evaluation_axes_share_one_compilation_and_a_second_call_need
 def test_a_padded_size_axis_needs_one_compilation(buckets, loops):
     program._compiled.clear()  # a run alone may share a program with a sweep of exact sizes
     with compilations() as seen:
-        data = sweep(THEORY, Config(batch_size=5), vary={"d": [3, 4, 6]}, seeds=2, steps=4, buckets=buckets, dtype="float64")
+        data = sweep(
+            THEORY,
+            Config(batch_size=5),
+            vary={"d": [3, 4, 6]},
+            seeds=2,
+            steps=4,
+            buckets=buckets,
+            dtype="float64",
+        )
     assert training_loops(seen) == loops
     for d in (3, 4, 6):
-        run = simulate(THEORY, Config(batch_size=5, dimension=d), run_key(0, 1), steps=4, dtype="float64")
-        np.testing.assert_allclose(data.loss.sel(dimension=d, seed=1), run.metrics["loss"], rtol=1e-12)
-        np.testing.assert_allclose(data.weights.sel(dimension=d, seed=1)[:, :d], run.metrics["weights"], rtol=1e-12)
+        run = simulate(
+            THEORY, Config(batch_size=5, dimension=d), run_key(0, 1), steps=4, dtype="float64"
+        )
+        np.testing.assert_allclose(
+            data.loss.sel(dimension=d, seed=1), run.metrics["loss"], rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            data.weights.sel(dimension=d, seed=1)[:, :d], run.metrics["weights"], rtol=1e-12
+        )
 
 
 def test_dtypes_in_one_process():
@@ -77,25 +113,53 @@ def test_dtypes_in_one_process():
 
 def test_stop_is_per_run_and_the_same_alone():
     stop = lambda metrics: metrics["loss"] < 0.2
-    data = sweep(THEORY, Config(), vary={"eta": [0.05, 0.3], "theta": [0.0, 0.3]}, seeds=2, steps=40, record=5, stop=stop, dtype="float64")
+    data = sweep(
+        THEORY,
+        Config(),
+        vary={"eta": [0.05, 0.3], "theta": [0.0, 0.3]},
+        seeds=2,
+        steps=40,
+        record=5,
+        stop=stop,
+        dtype="float64",
+    )
     for eta in (0.05, 0.3):
-        run = simulate(THEORY, Config(learning_rate=eta, threshold=0.3), run_key(0, 1), steps=40, record=5, stop=stop, dtype="float64")
-        np.testing.assert_allclose(data.loss.sel(learning_rate=eta, threshold=0.3, seed=1), run.metrics["loss"], rtol=1e-12)
+        run = simulate(
+            THEORY,
+            Config(learning_rate=eta, threshold=0.3),
+            run_key(0, 1),
+            steps=40,
+            record=5,
+            stop=stop,
+            dtype="float64",
+        )
+        np.testing.assert_allclose(
+            data.loss.sel(learning_rate=eta, threshold=0.3, seed=1), run.metrics["loss"], rtol=1e-12
+        )
     ended = data.loss.isnull().any("step")
     assert ended.any() and (data.loss.min("step").where(ended, 0) < 0.2).all()
     assert ((data.loss < 0.2).sum("step") <= 1).all()
 
 
 def test_diverged_lanes_are_flagged_frozen_and_poison_nobody():
-    data = sweep(THEORY, Config(), vary={"eta": [0.1, 1e200]}, seeds=2, steps=30, record=10, dtype="float64")
-    assert (data.diverged_at.sel(learning_rate=0.1) == -1).all() and (data.diverged_at.sel(learning_rate=1e200) > 0).all()
-    alone = sweep(THEORY, Config(), vary={"eta": [0.1]}, seeds=2, steps=30, record=10, dtype="float64")
+    data = sweep(
+        THEORY, Config(), vary={"eta": [0.1, 1e200]}, seeds=2, steps=30, record=10, dtype="float64"
+    )
+    assert (data.diverged_at.sel(learning_rate=0.1) == -1).all() and (
+        data.diverged_at.sel(learning_rate=1e200) > 0
+    ).all()
+    alone = sweep(
+        THEORY, Config(), vary={"eta": [0.1]}, seeds=2, steps=30, record=10, dtype="float64"
+    )
     np.testing.assert_allclose(data.loss.sel(learning_rate=[0.1]), alone.loss, rtol=1e-12)
     assert np.isnan(data.loss.sel(learning_rate=1e200, step=30)).all()
     found = jaxtheory.statistics.average(data.loss.stack(lane=("learning_rate", "seed")), "lane")
     assert found.excluded.sel(step=30) == 2 and np.isfinite(found.mean.sel(step=30))
     run = simulate(THEORY, Config(learning_rate=1e200), run_key(0, 0), steps=30, dtype="float64")
-    assert run.diverged_at == int(data.diverged_at.sel(learning_rate=1e200, seed=0)) and np.isfinite(run.params.weights).all()
+    assert (
+        run.diverged_at == int(data.diverged_at.sel(learning_rate=1e200, seed=0))
+        and np.isfinite(run.params.weights).all()
+    )
 
 
 def test_start_from_a_run_and_from_parameters():
@@ -105,8 +169,12 @@ def test_start_from_a_run_and_from_parameters():
     np.testing.assert_array_equal(again.metrics["weights"][0], first.params.weights)
     np.testing.assert_array_equal(again.metrics["weights"], same.metrics["weights"])
     stacked = jax.tree.map(lambda x: np.stack([x, 2 * x]), first.params)
-    data = sweep(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=2, steps=3, start=stacked, dtype="float64")
-    np.testing.assert_array_equal(data.weights.sel(step=0, seed=1, learning_rate=0.2), 2 * first.params.weights)
+    data = sweep(
+        THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=2, steps=3, start=stacked, dtype="float64"
+    )
+    np.testing.assert_array_equal(
+        data.weights.sel(step=0, seed=1, learning_rate=0.2), 2 * first.params.weights
+    )
     with pytest.raises(InputError, match="leading axis seed"):
         sweep(THEORY, Config(), seeds=3, steps=3, start=stacked, dtype="float64")
     with pytest.raises(InputError, match="does not fit"):
@@ -116,13 +184,28 @@ def test_start_from_a_run_and_from_parameters():
 def test_record():
     run = simulate(THEORY, Config(), run_key(0, 0), steps=1000)
     assert len(run.steps) == 100 and run.steps[0] == 0 and run.steps[-1] == 1000
-    assert simulate(THEORY, Config(), run_key(0, 0), steps=10, record=4).steps.tolist() == [0, 4, 8, 10]
-    data = sweep(THEORY, Config(), steps=10, record={"loss": [0, 5], "weights": [10]}, dtype="float64")
-    assert data.step.values.tolist() == [0, 5, 10] and set(data) >= {"loss", "weights"} and "rounded_loss" not in data
-    assert (
-        np.isnan(data.loss.sel(step=10)).all() and np.isnan(data.weights.sel(step=5)).all() and np.isfinite(data.weights.sel(step=10)).all()
+    assert simulate(THEORY, Config(), run_key(0, 0), steps=10, record=4).steps.tolist() == [
+        0,
+        4,
+        8,
+        10,
+    ]
+    data = sweep(
+        THEORY, Config(), steps=10, record={"loss": [0, 5], "weights": [10]}, dtype="float64"
     )
-    short = simulate(THEORY, Config(), run_key(0, 0), steps=10, record=[3], dtype="float64")  # trained on to the end all the same
+    assert (
+        data.step.values.tolist() == [0, 5, 10]
+        and set(data) >= {"loss", "weights"}
+        and "rounded_loss" not in data
+    )
+    assert (
+        np.isnan(data.loss.sel(step=10)).all()
+        and np.isnan(data.weights.sel(step=5)).all()
+        and np.isfinite(data.weights.sel(step=10)).all()
+    )
+    short = simulate(
+        THEORY, Config(), run_key(0, 0), steps=10, record=[3], dtype="float64"
+    )  # trained on to the end all the same
     full = simulate(THEORY, Config(), run_key(0, 0), steps=10, dtype="float64")
     np.testing.assert_array_equal(short.params.weights, full.params.weights)
 

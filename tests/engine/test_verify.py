@@ -6,7 +6,10 @@ from jaxtheory import Check, InputError, conform, verify
 
 
 def with_check(kind, fn, tolerance=1e-11):
-    return THEORY._replace(checks=(Check("f: statement", "test", kind, fn, tolerance),), examples=(Config(dimension=2),))
+    return THEORY._replace(
+        checks=(Check("f: statement", "test", kind, fn, tolerance),),
+        examples=(Config(dimension=2),),
+    )
 
 
 @pytest.mark.parametrize(
@@ -22,12 +25,22 @@ def with_check(kind, fn, tolerance=1e-11):
     ],
 )
 def test_exact_kinds(kind, got, want, passed):
-    assert verify(with_check(kind, lambda key, config: (jnp.float64(got), jnp.float64(want)))).passed is passed
+    assert (
+        verify(with_check(kind, lambda key, config: (jnp.float64(got), jnp.float64(want)))).passed
+        is passed
+    )
 
 
 @pytest.mark.parametrize(("got", "passed"), [(1.4, True), (1.6, False)])
 def test_sampled_kind_allows_five_standard_errors(got, passed):
-    assert verify(with_check("sample", lambda key, config: (jnp.float64(got), jnp.float64(1.0), jnp.float64(0.1)))).passed is passed
+    assert (
+        verify(
+            with_check(
+                "sample", lambda key, config: (jnp.float64(got), jnp.float64(1.0), jnp.float64(0.1))
+            )
+        ).passed
+        is passed
+    )
 
 
 def test_a_check_that_applies_nowhere_fails():
@@ -35,22 +48,40 @@ def test_a_check_that_applies_nowhere_fails():
 
 
 def test_the_first_variation_is_the_example_itself_and_the_others_differ():
-    seen = verify(with_check("bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))))
+    seen = verify(
+        with_check(
+            "bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))
+        )
+    )
     assert not seen.passed
-    assert verify(with_check("bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))), seeds=1).passed
+    assert verify(
+        with_check(
+            "bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))
+        ),
+        seeds=1,
+    ).passed
 
 
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        ({"sample": lambda key, config, problem: ()}, r"sample: argument 2 is 'config', expected 'problem'"),
-        ({"loss": lambda params, problem, config: 0.0}, r"loss: argument 2 is 'problem', expected 'batch'"),
+        (
+            {"sample": lambda key, config, problem: ()},
+            r"sample: argument 2 is 'config', expected 'problem'",
+        ),
+        (
+            {"loss": lambda params, problem, config: 0.0},
+            r"loss: argument 2 is 'problem', expected 'batch'",
+        ),
         ({"metrics": lambda params, problem: {}}, r"metrics takes 2 arguments"),
         ({"init": 3}, r"init is int, expected a function"),
         ({"algorithms": {}}, r"algorithms is empty"),
         ({"Config": dict}, r"Config: expected a subclass"),
         ({"checks": (Check("f: x", "s", "close", lambda key, config: None),)}, r"kind is 'close'"),
-        ({"checks": (Check("f: x", "s", "equal", lambda key, config: None, 1e-3),)}, r"hold to 1e-11"),
+        (
+            {"checks": (Check("f: x", "s", "equal", lambda key, config: None, 1e-3),)},
+            r"hold to 1e-11",
+        ),
     ],
 )
 def test_conform_names_what_is_wrong(broken, message):

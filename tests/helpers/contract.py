@@ -1,4 +1,6 @@
-"""What contract tests share: every theory with every example, drawn material, and the engine's rule for comparing numbers."""
+"""What contract tests share: every theory with every example, drawn material, and the engine's rule
+for comparing numbers.
+"""
 
 import functools
 
@@ -12,7 +14,12 @@ from jaxtheory.theories import get, names
 
 CASES = [(name, i) for name in names() for i in range(len(get(name).examples))]
 # every example with the default algorithm, the first with the others
-ALGORITHMS = [(name, i, a) for name, i in CASES for k, a in enumerate(get(name).algorithms) if k == 0 or i == 0]
+ALGORITHMS = [
+    (name, i, a)
+    for name, i in CASES
+    for k, a in enumerate(get(name).algorithms)
+    if k == 0 or i == 0
+]
 
 
 def config_of(name, i, dtype=np.float64):
@@ -26,13 +33,22 @@ def material(theory, config, key):
     batch = theory.sample(keys[1], problem, config)
     params = theory.init(keys[2], problem, config)
     leaves, tree = jax.tree.flatten(params)
-    noise = [0.1 * jax.random.uniform(k, x.shape, x.dtype) for k, x in zip(jax.random.split(keys[3], len(leaves)), leaves, strict=True)]
-    return problem, batch, jax.tree.unflatten(tree, [x + n for x, n in zip(leaves, noise, strict=True)])
+    noise = [
+        0.1 * jax.random.uniform(k, x.shape, x.dtype)
+        for k, x in zip(jax.random.split(keys[3], len(leaves)), leaves, strict=True)
+    ]
+    return (
+        problem,
+        batch,
+        jax.tree.unflatten(tree, [x + n for x, n in zip(leaves, noise, strict=True)]),
+    )
 
 
 @functools.cache
 def drawn(name, i):
-    """Three times the material of an example, in float64: a leading axis of 3. Compiling the draws is what these tests cost, hence once."""
+    """Three times the material of an example, in float64: a leading axis of 3. Compiling the draws
+    is what these tests cost, hence once.
+    """
     with jax.enable_x64(True):
         draw = jax.vmap(lambda key: material(get(name), config_of(name, i), key))
         return jax.device_get(jax.jit(draw)(jax.random.split(jaxtheory.run_key(11, 0), 3)))
@@ -40,14 +56,20 @@ def drawn(name, i):
 
 def first(tree, dtype=np.float64):
     """The first of three, real entries in a dtype."""
-    return jax.tree.map(lambda x: jnp.asarray(x[0], dtype if np.issubdtype(x.dtype, np.floating) else x.dtype), tree)
+    return jax.tree.map(
+        lambda x: jnp.asarray(x[0], dtype if np.issubdtype(x.dtype, np.floating) else x.dtype), tree
+    )
 
 
 def bare(theory):
-    """The theory without what is looked at after training but its loss, which compiles in a fraction of the time."""
+    """The theory without what is looked at after training but its loss, which compiles in a
+    fraction of the time.
+    """
     return theory._replace(
         name=f"bare_{theory.name}",
-        metrics=lambda params, problem, config: {"loss": theory.metrics(params, problem, config)["loss"]},
+        metrics=lambda params, problem, config: {
+            "loss": theory.metrics(params, problem, config)["loss"]
+        },
         analyses=lambda params, problem, config: {},
         baselines=lambda problem, config: {},
         predict=lambda problem, config, steps: {},
@@ -56,7 +78,13 @@ def bare(theory):
 
 def padding(config):
     """The config with the capacity of every size raised."""
-    return config.pad(**{n: getattr(config, n).cap + 3 for n, f in fields(type(config)).items() if f.kind == "size"})
+    return config.pad(
+        **{
+            n: getattr(config, n).cap + 3
+            for n, f in fields(type(config)).items()
+            if f.kind == "size"
+        }
+    )
 
 
 def inside(padded, plain):

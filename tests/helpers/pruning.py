@@ -15,12 +15,22 @@ def drawn(config: Config, seed: int = 0) -> Problem:
     spectrum = spectrum * (np.arange(d) < config.rank) * np.sqrt(config.logit_scale / 100)
     W_Q, W_K = (left * spectrum[:, None]) @ right
     mask = np.asarray(data.attention_mask(config))
-    arrays = (rng.normal(size=(S, L, d)), rng.normal(size=(data.HELDOUT, L, d)), W_Q, W_K, W_Q @ W_K.T, mask, rng.uniform(size=(3, d, d)))
+    arrays = (
+        rng.normal(size=(S, L, d)),
+        rng.normal(size=(data.HELDOUT, L, d)),
+        W_Q,
+        W_K,
+        W_Q @ W_K.T,
+        mask,
+        rng.uniform(size=(3, d, d)),
+    )
     dtype = np.dtype(jax.numpy.result_type(float))
     return Problem(*(jax.numpy.asarray(x if x.dtype == bool else x.astype(dtype)) for x in arrays))
 
 
-def train(problem: Problem, config: Config, steps: int, algorithm: str = "gradient_descent") -> model.Params:
+def train(
+    problem: Problem, config: Config, steps: int, algorithm: str = "gradient_descent"
+) -> model.Params:
     """The parameters after some steps."""
     alg = THEORY.algorithms[algorithm]
 
@@ -28,7 +38,9 @@ def train(problem: Problem, config: Config, steps: int, algorithm: str = "gradie
         key = jax.random.key(0)  # full batch: nothing is drawn
         state = alg.init(key, problem, config)
         batch = THEORY.sample(key, problem, config)
-        state = jax.lax.fori_loop(0, steps, lambda t, s: alg.step(key, t, s, batch, problem, config), state)
+        state = jax.lax.fori_loop(
+            0, steps, lambda t, s: alg.step(key, t, s, batch, problem, config), state
+        )
         return alg.params(state, problem, config)
 
     return jax.jit(run)(problem, config)

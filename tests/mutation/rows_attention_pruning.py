@@ -1,4 +1,6 @@
-"""Wrong versions of attention_pruning: negated, halved or doubled, transposed, or with a term missing."""
+"""Wrong versions of attention_pruning: negated, halved or doubled, transposed, or with a term
+missing.
+"""
 
 import functools
 
@@ -9,7 +11,9 @@ ROOM = "jaxtheory.theories.attention_pruning"
 
 
 def of_result(change):
-    """A builder of wrong functions that change the original's result, entry by entry of its pytree."""
+    """A builder of wrong functions that change the original's result, entry by entry
+    of its pytree.
+    """
 
     @functools.wraps(change)
     def wrong(original):
@@ -41,7 +45,9 @@ def transposed(x):
 
 
 def without_regularization(original):
-    return lambda params, batch, problem, config: original(params, batch, problem, config.replace(regularization=0.0))
+    return lambda params, batch, problem, config: original(
+        params, batch, problem, config.replace(regularization=0.0)
+    )
 
 
 def without_residual_term(original):
@@ -58,7 +64,9 @@ def ascending(original):
 
 
 def without_momentum(original):
-    return lambda key, t, state, batch, problem, config: original(key, t, state, batch, problem, config.replace(momentum=0.0))
+    return lambda key, t, state, batch, problem, config: original(
+        key, t, state, batch, problem, config.replace(momentum=0.0)
+    )
 
 
 def one_more(original):
@@ -101,7 +109,11 @@ def without_floor(original):
 
 
 def _rows(file, functions):
-    return [("attention_pruning", f"{ROOM}.{file}", name, wrong) for name, several in functions.items() for wrong in several]
+    return [
+        ("attention_pruning", f"{ROOM}.{file}", name, wrong)
+        for name, several in functions.items()
+        for wrong in several
+    ]
 
 
 ROWS = [
@@ -127,7 +139,10 @@ ROWS = [
             "best_logit_factor": (always_one,),
         },
     ),
-    *_rows("analyses.baselines", {"wanda": (along_rows,), "magnitude": (negated,), "sparsegpt": (without_update,)}),
+    *_rows(
+        "analyses.baselines",
+        {"wanda": (along_rows,), "magnitude": (negated,), "sparsegpt": (without_update,)},
+    ),
     *_rows(
         "laws",
         {

@@ -1,4 +1,6 @@
-"""Wrong versions of contextual_bigram: negated, halved, transposed, a term missing, a neighbour's formula."""
+"""Wrong versions of contextual_bigram: negated, halved, transposed, a term missing, a neighbour's
+formula.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,9 @@ ROOM = "jaxtheory.theories.contextual_bigram"
 
 def scaled(factor):
     """Every array of the result times a factor."""
-    return lambda original: lambda *args, **options: jax.tree.map(lambda x: factor * x, original(*args, **options))
+    return lambda original: (
+        lambda *args, **options: jax.tree.map(lambda x: factor * x, original(*args, **options))
+    )
 
 
 negated, halved, doubled = scaled(-1), scaled(0.5), scaled(2)
@@ -53,7 +57,9 @@ def with_problem(f):
     return build
 
 
-of_transposed_transition = with_problem(lambda problem: problem._replace(transition=problem.transition.T))
+of_transposed_transition = with_problem(
+    lambda problem: problem._replace(transition=problem.transition.T)
+)
 of_reversed_mu = with_problem(lambda problem: problem._replace(stationary=problem.stationary[::-1]))
 of_reversed_context = with_problem(lambda problem: problem._replace(context=problem.context[::-1]))
 
@@ -84,7 +90,9 @@ def three_cases(original):
 
 
 def along_rows(original):
-    return lambda A, *rest: original(A.T, *rest).T if A.shape[0] == A.shape[1] else -original(A, *rest)
+    return lambda A, *rest: (
+        original(A.T, *rest).T if A.shape[0] == A.shape[1] else -original(A, *rest)
+    )
 
 
 def kept_too_many(original):
@@ -128,7 +136,9 @@ def never_dithered(original):
 
 
 def reversed_window(original):
-    return lambda key, problem, tokens, count, config: original(key, problem, tokens[::-1], count, config)
+    return lambda key, problem, tokens, count, config: original(
+        key, problem, tokens[::-1], count, config
+    )
 
 
 def one_more(original):
@@ -168,12 +178,19 @@ def starts_late(original):
 
 
 def second_moments_swapped(original):
-    return lambda params, problem, config: original(params._replace(attention=problem.context), problem, config)
+    return lambda params, problem, config: original(
+        params._replace(attention=problem.context), problem, config
+    )
 
 
 def given_transposed(original):
     def wrong(key, config):
-        return original(key, config if config.given is None else config.replace(given=tuple(zip(*config.given, strict=True))))
+        return original(
+            key,
+            config
+            if config.given is None
+            else config.replace(given=tuple(zip(*config.given, strict=True))),
+        )
 
     return wrong
 
@@ -207,8 +224,12 @@ _TABLE = {
         "problem": (
             given_transposed,
             result_with(lambda task: task._replace(transition=task.transition.T)),
-            result_with(lambda task: task._replace(context=task.context + jnp.roll(task.context, 1, axis=0))),
-            result_with(lambda task: task._replace(pretrained=(task.pretrained + task.transition.T) / 2)),
+            result_with(
+                lambda task: task._replace(context=task.context + jnp.roll(task.context, 1, axis=0))
+            ),
+            result_with(
+                lambda task: task._replace(pretrained=(task.pretrained + task.transition.T) / 2)
+            ),
         ),
         "sample": (uniform_tokens, flat_labels, of_reversed_context),
         "thresholds": (never_dithered, one_more),
@@ -237,7 +258,12 @@ _TABLE = {
     },
     "laws.population": {
         "population_loss": (negated, halved, of_transposed_transition),
-        "expected_gradient": (negated, halved, changed(value=jnp.transpose), of_transposed_transition),
+        "expected_gradient": (
+            negated,
+            halved,
+            changed(value=jnp.transpose),
+            of_transposed_transition,
+        ),
         "expected_preconditioned": (negated, changed(value=jnp.transpose), of_reversed_context),
         "bayes_loss": (negated, of_transposed_transition),
         "excess_loss": (halved, of_transposed_transition),

@@ -1,4 +1,5 @@
-"""Wrong versions of the closed forms of group_sparse: the checks that name a function must fail under each.
+"""Wrong versions of the closed forms of group_sparse: the checks that name a function must fail
+under each.
 
 A row is (theory, module, function, build): build(original) returns the wrong version.
 """
@@ -22,7 +23,13 @@ def changed(**change):
     def build(original):
         def wrong(*args):
             result = original(*args)
-            return result._replace(**{name: f(getattr(result, name)) for name, f in change.items() if hasattr(result, name)})
+            return result._replace(
+                **{
+                    name: f(getattr(result, name))
+                    for name, f in change.items()
+                    if hasattr(result, name)
+                }
+            )
 
         return wrong
 
@@ -31,13 +38,19 @@ def changed(**change):
 
 def with_config(**change):
     """The original at another config."""
-    swap = lambda arg: arg.replace(**{k: f(getattr(arg, k)) for k, f in change.items()}) if isinstance(arg, Config) else arg
+    swap = lambda arg: (
+        arg.replace(**{k: f(getattr(arg, k)) for k, f in change.items()})
+        if isinstance(arg, Config)
+        else arg
+    )
     return lambda original: lambda *args: original(*map(swap, args))
 
 
 def overshoot(original):
     """Twice the step."""
-    return lambda key, t, state, *rest: jax.tree.map(lambda old, new: 2 * new - old, state, original(key, t, state, *rest))
+    return lambda key, t, state, *rest: jax.tree.map(
+        lambda old, new: 2 * new - old, state, original(key, t, state, *rest)
+    )
 
 
 def one_late(original):
@@ -63,7 +76,10 @@ def next_group(j):
 
 def one_more_group(original):
     """D + 1 for D where only its value is read."""
-    return lambda *args: original(*args[:-1], args[-1].replace(num_groups=type(args[-1].num_groups)(args[-1].num_groups.cap + 1)))
+    return lambda *args: original(
+        *args[:-1],
+        args[-1].replace(num_groups=type(args[-1].num_groups)(args[-1].num_groups.cap + 1)),
+    )
 
 
 def tilted(original):
@@ -107,7 +123,11 @@ ROWS = [
         ("data", "moved", also_other_groups),
         ("training", "step", with_config(learning_rate=lambda eta: 2 * eta)),
         ("training", "downstream_step", one_late),
-        ("training", "downstream_step", with_config(attention=lambda kind: "trained" if kind == "frozen" else "frozen")),
+        (
+            "training",
+            "downstream_step",
+            with_config(attention=lambda kind: "trained" if kind == "frozen" else "frozen"),
+        ),
         ("training", "downstream_step", with_config(downstream_rate=lambda eta: 2 * eta)),
         ("training", "logistic_step", overshoot),
         ("training", "logistic_step", one_late),
@@ -115,7 +135,11 @@ ROWS = [
         ("training", "fit_step", one_late),
         ("calculus", "velocity", changed(b=lambda b: 2 * b)),
         ("calculus", "velocity", changed(own=lambda own: 0 * own)),
-        ("calculus", "velocity", changed(selected=lambda x: x / 2, pull=lambda x: x / 2, own=lambda x: x / 2)),
+        (
+            "calculus",
+            "velocity",
+            changed(selected=lambda x: x / 2, pull=lambda x: x / 2, own=lambda x: x / 2),
+        ),
         ("calculus", "embed", changed(W22=lambda W: 2 * W)),
         ("calculus", "embed", changed(W11=jnp.negative)),
         ("calculus", "project", changed(b=lambda b: b / 2)),

@@ -1,4 +1,6 @@
-"""Wrong versions of low_rank: negated, halved, transposed, a term missing, the wrong class, order or scale."""
+"""Wrong versions of low_rank: negated, halved, transposed, a term missing, the wrong class, order
+or scale.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +34,9 @@ def changed(**change):
 
 def given(kind, f):
     """The original with its argument of a kind changed."""
-    return lambda original: lambda *args: original(*(f(arg) if isinstance(arg, kind) else arg for arg in args))
+    return lambda original: (
+        lambda *args: original(*(f(arg) if isinstance(arg, kind) else arg for arg in args))
+    )
 
 
 def with_config(**change):
@@ -54,7 +58,9 @@ def overshoot(original):
 
 
 next_class = given(Batch, lambda batch: batch._replace(label=(batch.label + 1) % 2))
-next_test_class = given(Problem, lambda made: made._replace(test=made.test._replace(label=(made.test.label + 1) % 2)))
+next_test_class = given(
+    Problem, lambda made: made._replace(test=made.test._replace(label=(made.test.label + 1) % 2))
+)
 shared_signs = given(Problem, lambda made: made._replace(signs=jnp.roll(made.signs, 1, axis=1)))
 other_start = given(Problem, lambda made: made._replace(normal=2 * made.normal))
 turned = given(Problem, lambda made: made._replace(patterns=made.patterns[::-1]))
@@ -112,7 +118,13 @@ _TABLE = {
             middle_field(lambda label: 1 - label),
             with_config(num_confusion=0, counts="exact"),
         ),
-        "tokens_of": (scaled(1.1), given(jax.Array, lambda x: 0.8 * x if jnp.issubdtype(x.dtype, jnp.floating) and x.ndim == 2 else x)),
+        "tokens_of": (
+            scaled(1.1),
+            given(
+                jax.Array,
+                lambda x: 0.8 * x if jnp.issubdtype(x.dtype, jnp.floating) and x.ndim == 2 else x,
+            ),
+        ),
         "datasets": (with_config(labels="random"),),
         "patterns": (with_config(coherence=0.3), halved),
         "rotation": (scaled(1.01), one_more),
@@ -122,7 +134,14 @@ _TABLE = {
     },
     "model": {
         "initial": (halved, changed(value=lambda x: 2 * x), changed(key=lambda x: -x), other_start),
-        "forward": (shared_signs, swapped_queries, uniform_attention, all_queries, more_queries, with_config(output="shared")),
+        "forward": (
+            shared_signs,
+            swapped_queries,
+            uniform_attention,
+            all_queries,
+            more_queries,
+            with_config(output="shared"),
+        ),
         "loss": (negated, halved, next_class, shared_signs),
     },
     "calculus": {
@@ -154,7 +173,13 @@ _TABLE = {
     },
     "analyses.pruning": {
         "contributions": (negated, halved, shared_signs, all_queries),
-        "curves": (flipped, other_start, next_test_class, result(lambda x: x[:, ::-1]), result(lambda x: jnp.roll(x, 40, axis=0))),
+        "curves": (
+            flipped,
+            other_start,
+            next_test_class,
+            result(lambda x: x[:, ::-1]),
+            result(lambda x: jnp.roll(x, 40, axis=0)),
+        ),
         "removed": (one_more,),
     },
     "analyses.ranks": {
@@ -178,7 +203,12 @@ _TABLE = {
         "dead_fraction": (halved, result(lambda x: 0.5 - x), with_config(num_irrelevant_each=0)),
         "small_fraction": (halved, result(lambda x: 1 - x), with_config(num_irrelevant_each=0)),
         "ranks": (one_more, flipped, with_config(occurrence="together")),
-        "first_step": (negated, halved, changed(query=lambda x: -x), changed(key=lambda x: x.mT if x.shape[-1] == x.shape[-2] else -x)),
+        "first_step": (
+            negated,
+            halved,
+            changed(query=lambda x: -x),
+            changed(key=lambda x: x.mT if x.shape[-1] == x.shape[-2] else -x),
+        ),
         "noiseless_null": (halved, with_config(coherence=0.9)),
     },
 }

@@ -1,4 +1,6 @@
-"""Wrong versions of nearest_neighbor: negated, halved, a factor 1/d or a term missing, the talk's query logit."""
+"""Wrong versions of nearest_neighbor: negated, halved, a factor 1/d or a term missing, the talk's
+query logit.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +25,13 @@ def changed(**change):
     def build(original):
         def wrong(*args):
             result = original(*args)
-            return result._replace(**{name: f(getattr(result, name)) for name, f in change.items() if hasattr(result, name)})
+            return result._replace(
+                **{
+                    name: f(getattr(result, name))
+                    for name, f in change.items()
+                    if hasattr(result, name)
+                }
+            )
 
         return wrong
 
@@ -32,7 +40,9 @@ def changed(**change):
 
 def with_config(f):
     """The original at other hyper-parameters."""
-    return lambda original: lambda *args: original(*(f(arg) if isinstance(arg, Config) else arg for arg in args))
+    return lambda original: (
+        lambda *args: original(*(f(arg) if isinstance(arg, Config) else arg for arg in args))
+    )
 
 
 def one_dimension_more(config):
@@ -47,7 +57,9 @@ def overshoot(original):
     """Twice the step."""
 
     def wrong(key, t, state, batch, problem, config):
-        return jax.tree.map(lambda old, new: 2 * new - old, state, original(key, t, state, batch, problem, config))
+        return jax.tree.map(
+            lambda old, new: 2 * new - old, state, original(key, t, state, batch, problem, config)
+        )
 
     return wrong
 
@@ -131,7 +143,11 @@ _TABLE = {
         "rates": (doubled, changed(xi1=lambda rate: 1.5 * rate)),
         "off_structure": (halved,),
     },
-    "training": {"step": (overshoot,), "literal_step": (overshoot,), "population_step": (overshoot,)},
+    "training": {
+        "step": (overshoot,),
+        "literal_step": (overshoot,),
+        "population_step": (overshoot,),
+    },
     "laws.population": {
         "loss": (halved, in_another_dimension),
         "gradient": (negated, halved, in_another_dimension),

@@ -1,4 +1,5 @@
-"""Wrong versions of the random walk's closed forms: the checks that name a function must fail under each.
+"""Wrong versions of the random walk's closed forms: the checks that name a function must fail under
+each.
 
 A row is (theory, module, function, build): build(original) returns the wrong version.
 """
@@ -22,7 +23,13 @@ def changed(**change):
     def build(original):
         def wrong(*args):
             result = original(*args)
-            return result._replace(**{name: f(getattr(result, name)) for name, f in change.items() if hasattr(result, name)})
+            return result._replace(
+                **{
+                    name: f(getattr(result, name))
+                    for name, f in change.items()
+                    if hasattr(result, name)
+                }
+            )
 
         return wrong
 
@@ -31,7 +38,11 @@ def changed(**change):
 
 def mirrored(original):
     """The original at 1 - p."""
-    mirror = lambda arg: arg.replace(clockwise_probability=1 - arg.clockwise_probability) if isinstance(arg, Config) else arg
+    mirror = lambda arg: (
+        arg.replace(clockwise_probability=1 - arg.clockwise_probability)
+        if isinstance(arg, Config)
+        else arg
+    )
     return lambda *args: original(*map(mirror, args))
 
 
@@ -56,7 +67,9 @@ def without_query(original):
 
 def one_more_lag(original):
     """1/(N - 1) in place of 1/N: the share of the query forgotten."""
-    return lambda config: jax.tree.map(lambda x: x * config.length.n / (config.length.n - 1), original(config))
+    return lambda config: jax.tree.map(
+        lambda x: x * config.length.n / (config.length.n - 1), original(config)
+    )
 
 
 def theorems_ratio(original):
@@ -65,12 +78,16 @@ def theorems_ratio(original):
 
 
 def without_eta(original):
-    return lambda key, t, state, batch, problem, config: original(key, t, state, batch, problem, config.replace(learning_rate=1.0))
+    return lambda key, t, state, batch, problem, config: original(
+        key, t, state, batch, problem, config.replace(learning_rate=1.0)
+    )
 
 
 def overshoot(original):
     """Twice the step."""
-    return lambda key, t, state, *rest: jax.tree.map(lambda old, new: 2 * new - old, state, original(key, t, state, *rest))
+    return lambda key, t, state, *rest: jax.tree.map(
+        lambda old, new: 2 * new - old, state, original(key, t, state, *rest)
+    )
 
 
 def forget(original):

@@ -1,6 +1,7 @@
 """Wrong versions of formulas must be caught by the checks that name them.
 
-Each rows_*.py has ROWS of (theory, module, function, wrong): wrong(original) is a wrong version of the function, put in place of it.
+Each rows_*.py has ROWS of (theory, module, function, wrong): wrong(original) is a wrong version of
+the function, put in place of it.
 """
 
 import importlib
@@ -27,7 +28,9 @@ ROWS = load_rows()
 
 
 @pytest.mark.parametrize(
-    ("theory", "module", "function", "wrong"), ROWS, ids=[f"{t}-{f}-{w.__name__}-{i}" for i, (t, _, f, w) in enumerate(ROWS)]
+    ("theory", "module", "function", "wrong"),
+    ROWS,
+    ids=[f"{t}-{f}-{w.__name__}-{i}" for i, (t, _, f, w) in enumerate(ROWS)],
 )
 def test_caught(monkeypatch, theory, module, function, wrong):
     theory = get(theory)
@@ -38,6 +41,8 @@ def test_caught(monkeypatch, theory, module, function, wrong):
 
     def fails(example):
         rows = jaxtheory.verify(theory._replace(examples=(example,)), seeds=2, only=naming).checks
-        return any(not row.passed for row in rows if row.example >= 0)  # -1: the check does not speak about this example
+        return any(
+            not row.passed for row in rows if row.example >= 0
+        )  # -1: the check does not speak about this example
 
     assert any(fails(example) for example in theory.examples)

@@ -1,9 +1,13 @@
-"""Attention pruning in plain NumPy: one row of attention, one weight, one column at a time, float64.
+"""Attention pruning in plain NumPy: one row of attention, one weight, one column at a time,
+float64.
 
-    f*_s = causal softmax(X_s W X_s^T)    f_s = causal softmax(X_s (M o W) X_s^T)    L = mean_s ||f_s - f*_s||_F^2 / 2 + lambda/2 ||M||_F^2
+    f*_s = causal softmax(X_s W X_s^T)    f_s = causal softmax(X_s (M o W) X_s^T)    L = mean_s
+                                          ||f_s - f*_s||_F^2 / 2 + lambda/2 ||M||_F^2
 
-and the two-mask loss of eq. (1), with (M_Q o W_Q) (M_K o W_K)^T in place of M o W. Slow on purpose and written from the definitions
-alone: each row goes through its own Jacobian J = diag f - f f^T, each removed weight through an explicit inverse.
+and the two-mask loss of eq. (1), with (M_Q o W_Q) (M_K o W_K)^T in place of M o W. Slow on purpose
+and written from the definitions
+alone: each row goes through its own Jacobian J = diag f - f f^T, each removed weight through an
+explicit inverse.
 """
 
 from collections.abc import Callable
@@ -31,16 +35,29 @@ def loss(M: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: flo
 
 def attention_loss(pruned: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray) -> float:
     """mean_s ||f_s - f*_s||_F^2 / 2, with f_s made from the pruned W."""
-    return float(np.mean([((attend(x, pruned, mask) - attend(x, W, mask)) ** 2).sum() / 2 for x in X]))
+    return float(
+        np.mean([((attend(x, pruned, mask) - attend(x, W, mask)) ** 2).sum() / 2 for x in X])
+    )
 
 
 def logit_gradient(f: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(L, L) p, row by row p_i = (diag f_i - f_i f_i^T)(f_i - f*_i): the gradient of ||f - f*||^2 / 2 in the logits."""
-    return np.stack([(np.diag(row) - np.outer(row, row)) @ (row - want) for row, want in zip(f, target, strict=True)])
+    """(L, L) p, row by row p_i = (diag f_i - f_i f_i^T)(f_i - f*_i): the gradient of ||f - f*||^2 /
+    2 in the logits.
+    """
+    return np.stack(
+        [
+            (np.diag(row) - np.outer(row, row)) @ (row - want)
+            for row, want in zip(f, target, strict=True)
+        ]
+    )
 
 
-def fused_gradient(pruned: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """(d, d) gradient of the attention loss in the pruned fused matrix, mean_s sum_ij p_ij x_i x_j^T."""
+def fused_gradient(
+    pruned: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray
+) -> np.ndarray:
+    """(d, d) gradient of the attention loss in the pruned fused matrix, mean_s sum_ij p_ij x_i
+    x_j^T.
+    """
     G = np.zeros_like(W)
     for x in X:
         p = logit_gradient(attend(x, pruned, mask), attend(x, W, mask))
@@ -50,12 +67,16 @@ def fused_gradient(pruned: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.nd
     return G / len(X)
 
 
-def gradient(M: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float) -> np.ndarray:
+def gradient(
+    M: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float
+) -> np.ndarray:
     """dL/dM = W o (mean_s X^T p X) + lambda M."""
     return W * fused_gradient(M * W, X, W, mask) + lam * M
 
 
-def hessian_vector(M: np.ndarray, V: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float) -> np.ndarray:
+def hessian_vector(
+    M: np.ndarray, V: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float
+) -> np.ndarray:
     """Hessian of L at M along V: J and its derivative, row by row."""
     G = np.zeros_like(W)
     for x in X:
@@ -73,21 +94,33 @@ def hessian_vector(M: np.ndarray, V: np.ndarray, X: np.ndarray, W: np.ndarray, m
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-def two_mask_loss(masks: Pair, X: np.ndarray, WQ: np.ndarray, WK: np.ndarray, mask: np.ndarray, lam: float) -> float:
+def two_mask_loss(
+    masks: Pair, X: np.ndarray, WQ: np.ndarray, WK: np.ndarray, mask: np.ndarray, lam: float
+) -> float:
     """Eq. (1): attention loss of (M_Q o W_Q)(M_K o W_K)^T + lambda/2 (||M_Q||^2 + ||M_K||^2)."""
     MQ, MK = masks
-    return attention_loss((MQ * WQ) @ (MK * WK).T, X, WQ @ WK.T, mask) + lam / 2 * float((MQ**2).sum() + (MK**2).sum())
+    return attention_loss((MQ * WQ) @ (MK * WK).T, X, WQ @ WK.T, mask) + lam / 2 * float(
+        (MQ**2).sum() + (MK**2).sum()
+    )
 
 
-def two_mask_gradient(masks: Pair, X: np.ndarray, WQ: np.ndarray, WK: np.ndarray, mask: np.ndarray, lam: float) -> Pair:
-    """Gradients in M_Q and M_K by the product rule: dW = dA B^T + A dB^T with A = M_Q o W_Q, B = M_K o W_K."""
+def two_mask_gradient(
+    masks: Pair, X: np.ndarray, WQ: np.ndarray, WK: np.ndarray, mask: np.ndarray, lam: float
+) -> Pair:
+    """Gradients in M_Q and M_K by the product rule: dW = dA B^T + A dB^T with A = M_Q o W_Q, B =
+    M_K o W_K.
+    """
     A, B = masks[0] * WQ, masks[1] * WK
     G = fused_gradient(A @ B.T, X, WQ @ WK.T, mask)
     return WQ * (G @ B) + lam * masks[0], WK * (G.T @ A) + lam * masks[1]
 
 
-def descend(M: np.ndarray, grad: Callable, eta: float, beta: float, steps: int, clip: bool = False) -> list[np.ndarray]:
-    """[M] at t = 0..steps of heavy ball: V <- beta V + grad(M), M <- M - eta V from V = 0, then M into [0, 1] if `clip`."""
+def descend(
+    M: np.ndarray, grad: Callable, eta: float, beta: float, steps: int, clip: bool = False
+) -> list[np.ndarray]:
+    """[M] at t = 0..steps of heavy ball: V <- beta V + grad(M), M <- M - eta V from V = 0, then M
+    into [0, 1] if `clip`.
+    """
     V, path = np.zeros_like(M), [M]
     for _ in range(steps):
         V = beta * V + grad(M)
@@ -103,7 +136,9 @@ def count(rho: float, size: int) -> int:
 
 
 def keep(scores: np.ndarray, rho: float) -> np.ndarray:
-    """0/1 array of the scores' shape: the floor(rho size) lowest are 0; among ties the earlier entry, in row-major order, goes first."""
+    """0/1 array of the scores' shape: the floor(rho size) lowest are 0; among ties the earlier
+    entry, in row-major order, goes first.
+    """
     flat = list(np.ravel(scores))
     order = sorted(range(len(flat)), key=lambda i: (flat[i], i))
     kept = np.ones(len(flat))
@@ -112,16 +147,25 @@ def keep(scores: np.ndarray, rho: float) -> np.ndarray:
 
 
 def wanda(W: np.ndarray, X: np.ndarray, rho: float) -> np.ndarray:
-    """Per column of W (d_in, d_out), the weights with lowest |W_ij| ||X_:i||_2 set to zero; X (S, L, d) is read as one list of tokens."""
+    """Per column of W (d_in, d_out), the weights with lowest |W_ij| ||X_:i||_2 set to zero; X (S,
+    L, d) is read as one list of tokens.
+    """
     tokens = X.reshape(-1, X.shape[-1])
     out = W.copy()
     for j in range(W.shape[1]):
-        out[:, j] *= keep(np.array([abs(W[i, j]) * np.sqrt((tokens[:, i] ** 2).sum()) for i in range(W.shape[0])]), rho)
+        out[:, j] *= keep(
+            np.array(
+                [abs(W[i, j]) * np.sqrt((tokens[:, i] ** 2).sum()) for i in range(W.shape[0])]
+            ),
+            rho,
+        )
     return out
 
 
 def hessian(X: np.ndarray, damp: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
-    """(H, dead): X^T X over all tokens, 1 on the diagonal of dead inputs, then damp x mean(diag H) added to the diagonal."""
+    """(H, dead): X^T X over all tokens, 1 on the diagonal of dead inputs, then damp x mean(diag H)
+    added to the diagonal.
+    """
     tokens = X.reshape(-1, X.shape[-1])
     H = tokens.T @ tokens
     dead = np.diag(H) == 0
@@ -129,11 +173,14 @@ def hessian(X: np.ndarray, damp: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
     return H + damp * np.mean(np.diag(H)) * np.eye(len(H)), dead
 
 
-def sparsegpt(W: np.ndarray, X: np.ndarray, rho: float, block: int = 128, damp: float = 0.01) -> np.ndarray:
+def sparsegpt(
+    W: np.ndarray, X: np.ndarray, rho: float, block: int = 128, damp: float = 0.01
+) -> np.ndarray:
     """Optimal brain surgeon, input by input, with an explicit inverse of each trailing block of H.
 
-    Per block of inputs, the floor(rho size) weights with lowest w^2 / [H_{j:,j:}^{-1}]_00 over block x outputs go (ties: outputs in
-    order, inputs in order within). Removing w_j moves the later weights of its output by -w_j H^{-1}_{0,:} / H^{-1}_00.
+    Per block of inputs, the floor(rho size) weights with lowest w^2 / [H_{j:,j:}^{-1}]_00 over
+    block x outputs go (ties: outputs in order, inputs in order within). Removing w_j moves the
+    later weights of its output by -w_j H^{-1}_{0,:} / H^{-1}_00.
     """
     H, dead = hessian(X, damp)
     d = len(W)
@@ -142,7 +189,12 @@ def sparsegpt(W: np.ndarray, X: np.ndarray, rho: float, block: int = 128, damp: 
     for start in range(0, d, block):
         stop = min(start + block, d)
         spread = [np.linalg.inv(H[j:, j:])[0, 0] for j in range(start, stop)]
-        scores = np.array([[W[j, o] ** 2 / spread[j - start] for j in range(start, stop)] for o in range(W.shape[1])])
+        scores = np.array(
+            [
+                [W[j, o] ** 2 / spread[j - start] for j in range(start, stop)]
+                for o in range(W.shape[1])
+            ]
+        )
         kept = keep(scores, rho).T
         for j in range(start, stop):
             inverse = np.linalg.inv(H[j:, j:])
@@ -156,12 +208,17 @@ def sparsegpt(W: np.ndarray, X: np.ndarray, rho: float, block: int = 128, damp: 
 def relative_error(pruned: np.ndarray, X: np.ndarray, W: np.ndarray, mask: np.ndarray) -> float:
     """||f_pruned - f*||_F / ||f*||_F over all sequences together, not squared."""
     targets = [attend(x, W, mask) for x in X]
-    gap = sum(((attend(x, pruned, mask) - target) ** 2).sum() for x, target in zip(X, targets, strict=True))
+    gap = sum(
+        ((attend(x, pruned, mask) - target) ** 2).sum()
+        for x, target in zip(X, targets, strict=True)
+    )
     return float(np.sqrt(gap / sum((target**2).sum() for target in targets)))
 
 
 def baselines(WQ: np.ndarray, WK: np.ndarray, X: np.ndarray, rho: float) -> dict[str, np.ndarray]:
-    """The fused matrix after each baseline but the random one; X calibrates. Wanda, SparseGPT and magnitude_factors prune W_Q and W_K."""
+    """The fused matrix after each baseline but the random one; X calibrates. Wanda, SparseGPT and
+    magnitude_factors prune W_Q and W_K.
+    """
     W = WQ @ WK.T
     return {
         "wanda": wanda(WQ, X, rho) @ wanda(WK, X, rho).T,
@@ -171,21 +228,39 @@ def baselines(WQ: np.ndarray, WK: np.ndarray, X: np.ndarray, rho: float) -> dict
     }
 
 
-def rescaled_errors(pruned: np.ndarray, X: np.ndarray, heldout: np.ndarray, W: np.ndarray, mask: np.ndarray) -> tuple[float, float, float]:
-    """(alpha, error, held-out error) at the factor alpha of the pruned logits, 2^-7, 2^-6.5 .. 2, with the least error on X."""
-    errors = [(relative_error(alpha * pruned, X, W, mask), alpha) for alpha in 2.0 ** (np.arange(-14, 3) / 2)]
+def rescaled_errors(
+    pruned: np.ndarray, X: np.ndarray, heldout: np.ndarray, W: np.ndarray, mask: np.ndarray
+) -> tuple[float, float, float]:
+    """(alpha, error, held-out error) at the factor alpha of the pruned logits, 2^-7, 2^-6.5 .. 2,
+    with the least error on X.
+    """
+    errors = [
+        (relative_error(alpha * pruned, X, W, mask), alpha)
+        for alpha in 2.0 ** (np.arange(-14, 3) / 2)
+    ]
     error, alpha = min(errors)
     return alpha, error, relative_error(alpha * pruned, heldout, W, mask)
 
 
 def lipschitz(X: np.ndarray, W: np.ndarray, lam: float) -> float:
-    """lambda + (1/4 + 1 + 1/sqrt 2) mean_s ||X_s||_2^4 max |W|^2, a Lipschitz constant of the gradient."""
+    """lambda + (1/4 + 1 + 1/sqrt 2) mean_s ||X_s||_2^4 max |W|^2, a Lipschitz constant of the
+    gradient.
+    """
     largest = [np.sqrt(np.linalg.eigvalsh(x.T @ x)[-1]) for x in X]
-    return lam + (1.25 + 1 / np.sqrt(2)) * float(np.mean([s**4 for s in largest])) * float(np.abs(W).max()) ** 2
+    return (
+        lam
+        + (1.25 + 1 / np.sqrt(2))
+        * float(np.mean([s**4 for s in largest]))
+        * float(np.abs(W).max()) ** 2
+    )
 
 
-def pl_constants(M: np.ndarray, x: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float) -> tuple[float, float, float, float, float]:
-    """(delta, beta, w_min, mu, xi) of the PL chain for one sequence x (L, d), L <= d: ||grad||^2 >= (mu/2)(L_attn - xi)."""
+def pl_constants(
+    M: np.ndarray, x: np.ndarray, W: np.ndarray, mask: np.ndarray, lam: float
+) -> tuple[float, float, float, float, float]:
+    """(delta, beta, w_min, mu, xi) of the PL chain for one sequence x (L, d), L <= d: ||grad||^2 >=
+    (mu/2)(L_attn - xi).
+    """
     delta = float(attend(x, M * W, mask)[mask].min())
     beta = float(np.linalg.eigvalsh(x @ x.T)[0])
     w_min = float(np.abs(W).min())

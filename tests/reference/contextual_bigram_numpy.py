@@ -1,11 +1,15 @@
-"""Sparse contextual bigrams in plain NumPy: one-hot matrices, one sample at a time, expectations by enumerating every sample, float64.
+"""Sparse contextual bigrams in plain NumPy: one-hot matrices, one sample at a time, expectations by
+enumerating every sample, float64.
 
-A sample is (x_1..x_T, k, y): tokens and query i.i.d. mu, s ~ q^(k), y ~ P[:, x_s]. With X = [e_{x_1} .. e_{x_T}] (N, T),
+A sample is (x_1..x_T, k, y): tokens and query i.i.d. mu, s ~ q^(k), y ~ P[:, x_s]. With X =
+[e_{x_1} .. e_{x_T}] (N, T),
 
-    p = X a^(k)    f = V p    l = ||e_y - f||^2 / 2    (columns of P, V: transitions out of a token; columns of Q, A: one per query).
+    p = X a^(k)    f = V p    l = ||e_y - f||^2 / 2    (columns of P, V: transitions out of a token;
+                                                       columns of Q, A: one per query).
 
-Slow on purpose and written from the definitions alone: no expectation is taken by algebra, every alpha is a least-squares fit, every
-covariance a sum over samples. Training and the formulas of the text are in `contextual_bigram_training`.
+Slow on purpose and written from the definitions alone: no expectation is taken by algebra, every
+alpha is a least-squares fit, every covariance a sum over samples. Training and the formulas of the
+text are in `contextual_bigram_training`.
 Source: data model, eqs. (2)-(4); stage 3 with a threshold relative to the column's largest entry.
 """
 
@@ -185,7 +189,9 @@ def joint_of_two(task: Task, k: int, s: int, t: int) -> np.ndarray:
 
 
 def optimal_value(A: np.ndarray, task: Task) -> np.ndarray:
-    """argmin_V of the population loss, E[e_y p^T] E[p p^T]^{-1}: the normal equations of the regression of e_y on p."""
+    """argmin_V of the population loss, E[e_y p^T] E[p p^T]^{-1}: the normal equations of the
+    regression of e_y on p.
+    """
     pp, yp = np.zeros((task.N, task.N)), np.zeros((task.N, task.N))
     for weight, (tokens, k, y), _ in law(task):
         p = one_hot(tokens, task.N) @ A[:, k]
@@ -195,7 +201,9 @@ def optimal_value(A: np.ndarray, task: Task) -> np.ndarray:
 
 
 def covariances(params: Pair, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Covariances (TN, TN), (NN, NN) of the preconditioned gradients of one sample, entries in row-major order."""
+    """Covariances (TN, TN), (NN, NN) of the preconditioned gradients of one sample, entries in
+    row-major order.
+    """
     out = []
     for which in (0, 1):
         size = params[which].size
@@ -214,22 +222,32 @@ def covariances(params: Pair, task: Task) -> tuple[np.ndarray, np.ndarray]:
 def fit(M: np.ndarray, line: np.ndarray, origin: np.ndarray, mu: np.ndarray) -> float:
     """argmin_alpha ||M - origin - alpha (line - origin)||_mu, by least squares over all entries."""
     weight = np.sqrt(np.ones((len(M), 1)) * mu)
-    return float(np.linalg.lstsq((weight * (line - origin)).reshape(-1, 1), (weight * (M - origin)).ravel())[0][0])
+    return float(
+        np.linalg.lstsq((weight * (line - origin)).reshape(-1, 1), (weight * (M - origin)).ravel())[
+            0
+        ][0]
+    )
 
 
 def alphas(params: Pair, task: Task) -> tuple[float, float]:
     """(alpha_A, alpha_V), Lemma C.1."""
-    return fit(params[0], task.Q, task.uniform, task.mu), fit(params[1], task.P, task.trivial, task.mu)
+    return fit(params[0], task.Q, task.uniform, task.mu), fit(
+        params[1], task.P, task.trivial, task.mu
+    )
 
 
 def residuals(params: Pair, task: Task) -> Pair:
     """(Delta_A, Delta_V): what is left of A and V off the population lines."""
     a, v = alphas(params, task)
-    return params[0] - task.uniform - a * (task.Q - task.uniform), params[1] - task.trivial - v * (task.P - task.trivial)
+    return params[0] - task.uniform - a * (task.Q - task.uniform), params[1] - task.trivial - v * (
+        task.P - task.trivial
+    )
 
 
 def rounded(A: np.ndarray, theta: float) -> tuple[np.ndarray, int]:
-    """Stage 3: keep entries >= theta times the column's largest, divide by their sum; a column without any is uniform and counted."""
+    """Stage 3: keep entries >= theta times the column's largest, divide by their sum; a column
+    without any is uniform and counted.
+    """
     out, empty = np.zeros_like(A), 0
     for k in range(A.shape[1]):
         kept = [x if x > 0 and x >= theta * A[:, k].max() else 0.0 for x in A[:, k]]
@@ -242,11 +260,20 @@ def rounded(A: np.ndarray, theta: float) -> tuple[np.ndarray, int]:
 
 def exact_supports(A: np.ndarray, Q: np.ndarray) -> float:
     """Share of columns that are nonzero exactly where Q is."""
-    return float(np.mean([set(np.flatnonzero(a)) == set(np.flatnonzero(q)) for a, q in zip(A.T, Q.T, strict=True)]))
+    return float(
+        np.mean(
+            [
+                set(np.flatnonzero(a)) == set(np.flatnonzero(q))
+                for a, q in zip(A.T, Q.T, strict=True)
+            ]
+        )
+    )
 
 
 def metrics(params: Pair, task: Task, lam: float = 0.0) -> dict[str, float]:
-    """The population metrics of (A, V), losses by enumeration; off_support_std is the root mean square over columns."""
+    """The population metrics of (A, V), losses by enumeration; off_support_std is the root mean
+    square over columns.
+    """
     (A, V), mu = params, task.mu
     (alpha_A, alpha_V), (DA, DV) = alphas(params, task), residuals(params, task)
     L, best = population_loss(params, task), bayes_loss(task)
@@ -262,16 +289,29 @@ def metrics(params: Pair, task: Task, lam: float = 0.0) -> dict[str, float]:
         "value_distance": norm(V - task.P, mu),
         "attention_cosine": cosine(A, task.Q, mu),
         "value_cosine": cosine(V, task.P, mu),
-        "value_cosine_centred": cosine(V - task.trivial, task.P - task.trivial, mu) if alpha_V else 0.0,
+        "value_cosine_centred": cosine(V - task.trivial, task.P - task.trivial, mu)
+        if alpha_V
+        else 0.0,
         "right_sign": float(alpha_A + alpha_V > 0),
-        "support_match": exact_supports(A - A.min(axis=0), task.Q),  # the projection lifts all entries of a column equally
-        "off_support_std": math.sqrt(np.mean([np.var(a[q == 0]) if np.any(q == 0) else 0.0 for a, q in zip(A.T, task.Q.T, strict=True)])),
+        "support_match": exact_supports(
+            A - A.min(axis=0), task.Q
+        ),  # the projection lifts all entries of a column equally
+        "off_support_std": math.sqrt(
+            np.mean(
+                [
+                    np.var(a[q == 0]) if np.any(q == 0) else 0.0
+                    for a, q in zip(A.T, task.Q.T, strict=True)
+                ]
+            )
+        ),
         "below_lambda": sum(x < -lam for x in A.ravel()) / A.size,
     }
 
 
 def analyses(params: Pair, task: Task, theta: float) -> dict[str, float]:
-    """After stage 3 at the relative threshold theta; V is the best one given the rounded A (an oracle: it uses P and Q)."""
+    """After stage 3 at the relative threshold theta; V is the best one given the rounded A (an
+    oracle: it uses P and Q).
+    """
     A, empty = rounded(params[0], theta)
     return {
         "support_recovery": exact_supports(A, task.Q),

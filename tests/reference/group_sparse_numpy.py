@@ -1,10 +1,13 @@
-"""The group-sparse classifier in plain NumPy: one sample at a time, one query at a time, sums written out, float64.
+"""The group-sparse classifier in plain NumPy: one sample at a time, one query at a time, sums
+written out, float64.
 
 A sample is (X (d, D), y). With P the orthogonal sines of dimension D,
 
-    H = [X; P] (d+D, D)    S_{.,j} = softmax(H^T W h_j)    f = sum_j v . H S_{.,j}    L = mean log(1 + exp(-y f)).
+    H = [X; P] (d+D, D)    S_{.,j} = softmax(H^T W h_j)    f = sum_j v . H S_{.,j}    L = mean log(1
+                                                           + exp(-y f)).
 
-Slow on purpose and written from the definitions alone, so that agreement with the library means something.
+Slow on purpose and written from the definitions alone, so that agreement with the library means
+something.
 Source: arXiv 2504.08638, model and algorithm; the sine encoding is reconstructed.
 """
 
@@ -64,7 +67,9 @@ def gradient(v: np.ndarray, W: np.ndarray, samples: list[Sample]) -> tuple[np.nd
     return dv / len(samples), dW / len(samples)
 
 
-def descend(v: np.ndarray, W: np.ndarray, samples: list[Sample], eta: float, steps: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def descend(
+    v: np.ndarray, W: np.ndarray, samples: list[Sample], eta: float, steps: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """(v, W) at t = 0..steps of gradient descent in both."""
     path = [(v, W)]
     for _ in range(steps):
@@ -74,7 +79,9 @@ def descend(v: np.ndarray, W: np.ndarray, samples: list[Sample], eta: float, ste
     return path
 
 
-def online(v: np.ndarray, W: np.ndarray, samples: list[Sample], eta: float, move: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+def online(
+    v: np.ndarray, W: np.ndarray, samples: list[Sample], eta: float, move: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """(v, W) after each sample, one step a sample in order; W moves too where `move`."""
     path = [(v, W)]
     for sample in samples:
@@ -103,8 +110,9 @@ def relevant_attention(W: np.ndarray, samples: list[Sample], group: int) -> np.n
 
 
 def symmetrised(X: np.ndarray, y: float, group: int) -> list[Sample]:
-    """The sample under a finite group of symmetries of the law with v* = e_1, all of which act on all tokens alike: signs of the d
-    coordinates (y changes with the first), permutations of coordinates 2..d, and permutations of the irrelevant groups.
+    """The sample under a finite group of symmetries of the law with v* = e_1, all of which act on
+    all tokens alike: signs of the d coordinates (y changes with the first), permutations of
+    coordinates 2..d, and permutations of the irrelevant groups.
     """
     d, D = X.shape
     found = []

@@ -1,10 +1,13 @@
-"""The one-layer Transformer on patterns in plain NumPy: one sample, head and query at a time, sums written out, float64.
+"""The one-layer Transformer on patterns in plain NumPy: one sample, head and query at a time, sums
+written out, float64.
 
-A sample is X (L, d), tokens as rows, and a class y. For each layer, x' = (x, in earlier layers) + sum_h W_V^h X^T p_l^h with
-p_l^h = softmax_j (W_K^h x_j . W_Q^h x_l); after the last, F_k = (1/|S|) sum_{l in S} a_(l),k . relu(W_O x'_l). Losses: max(0, 1 - y F)
-with y = +-1, or max(0, 1 - F_y + max_{k != y} F_k). Gradients by the chain rule, one query at a time.
+A sample is X (L, d), tokens as rows, and a class y. For each layer, x' = (x, in earlier layers) +
+sum_h W_V^h X^T p_l^h with p_l^h = softmax_j (W_K^h x_j . W_Q^h x_l); after the last, F_k = (1/|S|)
+sum_{l in S} a_(l),k . relu(W_O x'_l). Losses: max(0, 1 - y F) with y = +-1, or max(0, 1 - F_y +
+max_{k != y} F_k). Gradients by the chain rule, one query at a time.
 
-Slow on purpose and written from the definitions alone, so that agreement with the library means something.
+Slow on purpose and written from the definitions alone, so that agreement with the library means
+something.
 Source: arXiv 2406.17167, equations (1)-(5); heads, layers and several outputs are the library's.
 """
 
@@ -13,12 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-Params = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # W_Q, W_K (layers, H, q, d), W_V (layers, H, ma, d), W_O (m, ma)
+Params = tuple[
+    np.ndarray, np.ndarray, np.ndarray, np.ndarray
+]  # W_Q, W_K (layers, H, q, d), W_V (layers, H, ma, d), W_O (m, ma)
 Sample = tuple[np.ndarray, int]
 
 
 class Model(NamedTuple):
-    """A (K, m, L or 1) with its factor 1/sqrt(m), how many positions are read, and whether there are several outputs."""
+    """A (K, m, L or 1) with its factor 1/sqrt(m), how many positions are read, and whether there
+    are several outputs.
+    """
 
     A: np.ndarray
     queries: int
@@ -45,7 +52,10 @@ def layers(params: Params, X: np.ndarray) -> list[np.ndarray]:
     found = [X]
     for n in range(len(WQ)):
         X = found[-1]
-        read = [sum(WV[n, h] @ (X.T @ attend(WQ[n, h], WK[n, h], X, l)) for h in range(len(WQ[n]))) for l in range(len(X))]
+        read = [
+            sum(WV[n, h] @ (X.T @ attend(WQ[n, h], WK[n, h], X, l)) for h in range(len(WQ[n])))
+            for l in range(len(X))
+        ]
         found.append(np.array(read) + (X if n + 1 < len(WQ) else 0))
     return found
 
@@ -54,7 +64,12 @@ def outputs(params: Params, X: np.ndarray, model: Model) -> np.ndarray:
     """(K,) F."""
     v = layers(params, X)[-1]
     h = np.maximum(v @ params[3].T, 0)
-    return np.array([sum(model.weights(k, l) @ h[l] for l in range(model.queries)) / model.queries for k in range(len(model.A))])
+    return np.array(
+        [
+            sum(model.weights(k, l) @ h[l] for l in range(model.queries)) / model.queries
+            for k in range(len(model.A))
+        ]
+    )
 
 
 def hinge(F: np.ndarray, y: int, model: Model) -> tuple[float, np.ndarray, float]:
@@ -117,7 +132,11 @@ def descend(params: Params, batches: list[list[Sample]], eta: float, model: Mode
     """Params after each batch of SGD."""
     path = [params]
     for batch in batches:
-        path.append(tuple(W - eta * g for W, g in zip(path[-1], gradient(path[-1], batch, model), strict=True)))
+        path.append(
+            tuple(
+                W - eta * g for W, g in zip(path[-1], gradient(path[-1], batch, model), strict=True)
+            )
+        )
     return path
 
 
@@ -129,14 +148,20 @@ def merged(start: Params, factors: Factors) -> Params:
     return tuple(W + B @ A for W, B, A in zip(start, *factors, strict=True))
 
 
-def descend_factors(start: Params, factors: Factors, batches: list[list[Sample]], eta: float, model: Model) -> list[Factors]:
+def descend_factors(
+    start: Params, factors: Factors, batches: list[list[Sample]], eta: float, model: Model
+) -> list[Factors]:
     """B and A after each batch: dB = dW A^T, dA = B^T dW."""
     path = [factors]
     for batch in batches:
         up, down = path[-1]
         slopes = gradient(merged(start, path[-1]), batch, model)
-        new_up = [B - eta * g @ np.swapaxes(A, -1, -2) for B, A, g in zip(up, down, slopes, strict=True)]
-        new_down = [A - eta * np.swapaxes(B, -1, -2) @ g for B, A, g in zip(up, down, slopes, strict=True)]
+        new_up = [
+            B - eta * g @ np.swapaxes(A, -1, -2) for B, A, g in zip(up, down, slopes, strict=True)
+        ]
+        new_down = [
+            A - eta * np.swapaxes(B, -1, -2) @ g for B, A, g in zip(up, down, slopes, strict=True)
+        ]
         path.append((new_up, new_down))
     return path
 
@@ -144,24 +169,41 @@ def descend_factors(start: Params, factors: Factors, batches: list[list[Sample]]
 # What is looked at afterwards
 
 
-def relevant_attention(params: Params, data: list[tuple[np.ndarray, np.ndarray]], own_queries: bool) -> float:
-    """Last layer: mean over samples, heads and queries of the attention on marked tokens; data are (X, mark (L,))."""
+def relevant_attention(
+    params: Params, data: list[tuple[np.ndarray, np.ndarray]], own_queries: bool
+) -> float:
+    """Last layer: mean over samples, heads and queries of the attention on marked tokens; data are
+    (X, mark (L,)).
+    """
     WQ, WK, *_ = params
     found = []
     for X, mark in data:
         Z = layers(params, X)[-2]
         chosen = np.flatnonzero(mark) if own_queries else range(len(Z))
-        found.append(np.mean([attend(WQ[-1, h], WK[-1, h], Z, l)[mark].sum() for h in range(len(WQ[-1])) for l in chosen]))
+        found.append(
+            np.mean(
+                [
+                    attend(WQ[-1, h], WK[-1, h], Z, l)[mark].sum()
+                    for h in range(len(WQ[-1]))
+                    for l in chosen
+                ]
+            )
+        )
     return float(np.mean(found))
 
 
 def each_matrix(params: Params, change: Callable[[np.ndarray], np.ndarray]) -> Params:
     """change(W) of every single matrix."""
-    return tuple(change(W) if W.ndim == 2 else np.array([[change(w) for w in row] for row in W]) for W in params)
+    return tuple(
+        change(W) if W.ndim == 2 else np.array([[change(w) for w in row] for row in W])
+        for W in params
+    )
 
 
 def truncated(start: Params, params: Params, rank: int) -> Params:
-    """W(0) + the best rank-r approximation of W - W(0), from the eigenvectors of its Gram matrix."""
+    """W(0) + the best rank-r approximation of W - W(0), from the eigenvectors of its
+    Gram matrix.
+    """
 
     def best(W: np.ndarray) -> np.ndarray:
         _, vectors = np.linalg.eigh(W.T @ W)

@@ -1,12 +1,15 @@
-"""The in-context one-nearest-neighbour transformer in plain NumPy: one prompt at a time, sums and enumerations written out, float64.
+"""The in-context one-nearest-neighbour transformer in plain NumPy: one prompt at a time, sums and
+enumerations written out, float64.
 
 A prompt is (x (N, d), q (d,), y (N,)):
 
-    H = [[x_1 .. x_N, q], [y_1 .. y_N, 0], [0 .. 0, 1]] (d+2, N+1)    s = softmax(H^T W h_q)    f = H[d] . s
+    H = [[x_1 .. x_N, q], [y_1 .. y_N, 0], [0 .. 0, 1]] (d+2, N+1)    s = softmax(H^T W h_q)    f =
+        H[d] . s
     L = mean (f - y_{i*})^2 / 2,    i* the first j of least |q - x_j|.
 
-Averages over labels run over all 2^N signs. Slow on purpose and written from the definitions alone, so that agreement with the library
-means something. Source: slides on one-layer transformers and one nearest neighbour, model and algorithm.
+Averages over labels run over all 2^N signs. Slow on purpose and written from the definitions alone,
+so that agreement with the library means something. Source: slides on one-layer transformers and one
+nearest neighbour, model and algorithm.
 """
 
 import itertools
@@ -67,7 +70,9 @@ def over_labels(x: np.ndarray, q: np.ndarray) -> list[Prompt]:
 
 def loss(W: np.ndarray, prompts: list[Prompt]) -> float:
     """Mean of (f - y_{i*})^2 / 2."""
-    return float(np.mean([(output(W, matrix(x, q, y)) - y[nearest(x, q)]) ** 2 / 2 for x, q, y in prompts]))
+    return float(
+        np.mean([(output(W, matrix(x, q, y)) - y[nearest(x, q)]) ** 2 / 2 for x, q, y in prompts])
+    )
 
 
 def gradient(W: np.ndarray, prompts: list[Prompt]) -> np.ndarray:
@@ -92,7 +97,9 @@ def descend(W: np.ndarray, prompts: list[Prompt], eta: float, steps: int) -> lis
 
 
 def symmetries(x: np.ndarray, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The context under all signed permutations of the coordinates: a finite group whose only invariant matrices are multiples of I."""
+    """The context under all signed permutations of the coordinates: a finite group whose only
+    invariant matrices are multiples of I.
+    """
     d, found = x.shape[1], []
     for order in itertools.permutations(range(d)):
         for flips in itertools.product((-1.0, 1.0), repeat=d):
@@ -101,7 +108,9 @@ def symmetries(x: np.ndarray, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarra
 
 
 def separated(x: np.ndarray, i: int, delta: float) -> np.ndarray:
-    """(N, d): with query x_i, every other point within squared distance delta of it goes to its antipode."""
+    """(N, d): with query x_i, every other point within squared distance delta of it goes to its
+    antipode.
+    """
     out = x.copy()
     for j, point in enumerate(x):
         if j != i and ((point - x[i]) ** 2).sum() <= delta:
@@ -116,7 +125,8 @@ def sphere(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def population_loss(xi1: float, xi2: float, nodes: int = 200) -> float:
-    """L at d = 3, N = 2, where t = <x, q> is uniform on [-1, 1]: Gauss-Legendre on either side of the tie t_1 = t_2.
+    """L at d = 3, N = 2, where t = <x, q> is uniform on [-1, 1]: Gauss-Legendre on either side of
+    the tie t_1 = t_2.
 
     With s the attention and averaged labels, L = E (s_1^2 + s_2^2 - 2 s_{i*} + 1) / 2.
     """

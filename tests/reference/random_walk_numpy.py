@@ -1,11 +1,16 @@
-"""The random-walk transformer in plain NumPy: one-hot matrices, one sequence at a time, sums written out, float64.
+"""The random-walk transformer in plain NumPy: one-hot matrices, one sequence at a time, sums
+written out, float64.
 
-A sequence is a row of N states; the first N - 1 are read, the last is the label y. With P the orthogonal sines,
+A sequence is a row of N states; the first N - 1 are read, the last is the label y. With P the
+orthogonal sines,
 
-    X = [e_{s_1} .. e_{s_{N-1}} 0] (K, N)    Xt = [X; P] (K+M, N)    S = softmax(Xt^T W xt_N)    f = V X S    L = mean ell(f_y).
+    X = [e_{s_1} .. e_{s_{N-1}} 0] (K, N)    Xt = [X; P] (K+M, N)    S = softmax(Xt^T W xt_N)    f =
+                                                                     V X S  L = mean ell(f_y).
 
-Slow on purpose and written from the definitions alone, so that agreement with the library means something.
-Source: random walks on a circle, model and algorithm of the first theorem; the sine encoding and the MLP are reconstructed.
+Slow on purpose and written from the definitions alone, so that agreement with the library means
+something.
+Source: random walks on a circle, model and algorithm of the first theorem; the sine encoding and
+the MLP are reconstructed.
 """
 
 import itertools
@@ -13,7 +18,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-WORDS = "apple orange Based on the which type of fruit list appears most frequently sentence I prefer an to do".split()
+WORDS = (
+    "apple orange Based on the which type of fruit list appears most frequently sentence I "
+    "prefer an to do"
+).split()
 
 
 def transition(K: int, p: float) -> np.ndarray:
@@ -26,7 +34,9 @@ def transition(K: int, p: float) -> np.ndarray:
 
 
 def walks(K: int, N: int, p: float) -> list[tuple[tuple[int, ...], float]]:
-    """Every walk of N states with its probability, by enumeration of starts and steps; walks of probability 0 are left out."""
+    """Every walk of N states with its probability, by enumeration of starts and steps; walks of
+    probability 0 are left out.
+    """
     law = []
     for start in range(K):
         for steps in itertools.product((1, -1), repeat=N - 1):
@@ -40,23 +50,40 @@ def walks(K: int, N: int, p: float) -> list[tuple[tuple[int, ...], float]]:
 
 
 def questions(task: str) -> list[tuple[tuple[int, ...], float]]:
-    """Every question of `task` in {"qa1", "qa2"} as word indices followed by the label, with its probability."""
+    """Every question of `task` in {"qa1", "qa2"} as word indices followed by the label, with its
+    probability.
+    """
     law = []
     if task == "qa1":
         for answers in itertools.product((0, 1), repeat=5):
             fruits = [WORDS[a] for a in answers]
-            text = ["Based", "on", "the", "list", *fruits, *"which type of fruit appears most frequently".split()]
+            text = [
+                "Based",
+                "on",
+                "the",
+                "list",
+                *fruits,
+                *"which type of fruit appears most frequently".split(),
+            ]
             law.append(((*[WORDS.index(word) for word in text], int(sum(answers) >= 3)), 1 / 32))
     else:
         for a in (0, 1):
-            text = [*"Based on the sentence I prefer an".split(), WORDS[a], "to", "an", WORDS[1 - a]]
+            text = [
+                *"Based on the sentence I prefer an".split(),
+                WORDS[a],
+                "to",
+                "an",
+                WORDS[1 - a],
+            ]
             text += "which type of fruit do I prefer".split()
             law.append(((*[WORDS.index(word) for word in text], a), 1 / 2))
     return law
 
 
 def encodings(N: int, M: int) -> np.ndarray:
-    """(M, N) orthogonal sines p_i = (sin(i k pi / (M + 1)))_k for i = 1..N, of squared norm (M + 1) / 2."""
+    """(M, N) orthogonal sines p_i = (sin(i k pi / (M + 1)))_k for i = 1..N, of squared norm (M + 1)
+    / 2.
+    """
     P = np.zeros((M, N))
     for i in range(N):
         for k in range(M):
@@ -98,9 +125,13 @@ Params = tuple[np.ndarray, ...]  # (V, W), or (V, W, A) for the MLP
 
 
 class Model:
-    """Sizes and conventions of one model: what the functions below need beside parameters and data (B, N)."""
+    """Sizes and conventions of one model: what the functions below need beside parameters and data
+    (B, N).
+    """
 
-    def __init__(self, K: int, N: int, M: int, *, eps: float = 0.1, loss: str = "log", unit: bool = False):
+    def __init__(
+        self, K: int, N: int, M: int, *, eps: float = 0.1, loss: str = "log", unit: bool = False
+    ):
         self.K, self.eps, self.loss_name, self.unit = K, eps, loss, unit
         self.P = encodings(N, M)
         self.rho = (M + 1) / 2
@@ -114,10 +145,16 @@ class Model:
 
     def loss(self, params: Params, data: np.ndarray) -> float:
         """Mean of ell(f_y) over sequences."""
-        return float(np.mean([ell(self.loss_name, self.forward(params, s)[0][s[-1]], self.eps)[0] for s in data]))
+        return float(
+            np.mean(
+                [ell(self.loss_name, self.forward(params, s)[0][s[-1]], self.eps)[0] for s in data]
+            )
+        )
 
     def gradient(self, params: Params, data: np.ndarray) -> Params:
-        """The gradient in every matrix, by the chain rule through the softmax Jacobian diag S - S S^T of each sequence."""
+        """The gradient in every matrix, by the chain rule through the softmax Jacobian diag S - S
+        S^T of each sequence.
+        """
         V, _W, *A = params
         total = [np.zeros_like(matrix) for matrix in params]
         for s in data:
@@ -135,19 +172,30 @@ class Model:
         return tuple(matrix / len(data) for matrix in total)
 
     def descend(self, params: Params, data: np.ndarray, eta: float, steps: int) -> list[Params]:
-        """Parameters at t = 0..steps: every matrix -= eta times its gradient at once, full batch."""
+        """Parameters at t = 0..steps: every matrix -= eta times its gradient at once,
+        full batch.
+        """
         path = [params]
         for _ in range(steps):
-            path.append(tuple(matrix - eta * slope for matrix, slope in zip(path[-1], self.gradient(path[-1], data), strict=True)))
+            path.append(
+                tuple(
+                    matrix - eta * slope
+                    for matrix, slope in zip(path[-1], self.gradient(path[-1], data), strict=True)
+                )
+            )
         return path
 
     def norms(self) -> np.ndarray:
-        """(N,) what divides each token: 1, or its norm sqrt(1 + rho), and sqrt(rho) for the last, which has no one-hot part."""
+        """(N,) what divides each token: 1, or its norm sqrt(1 + rho), and sqrt(rho) for the last,
+        which has no one-hot part.
+        """
         N = self.P.shape[1]
         return np.sqrt([1 + self.rho] * (N - 1) + [self.rho]) if self.unit else np.ones(N)
 
     def scores(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(u, w) of the logits z_j = u_{s_j} + w_j (j < N), z_N = w_N: the two halves of W xt_N, one met by e_k, the other by p_j."""
+        """(u, w) of the logits z_j = u_{s_j} + w_j (j < N), z_N = w_N: the two halves of W xt_N,
+        one met by e_k, the other by p_j.
+        """
         half = W[:, self.K :] @ self.P[:, -1] / self.norms()[-1]
         return half[: self.K] / self.norms()[0], self.P.T @ half[self.K :] / self.norms()
 
@@ -155,7 +203,9 @@ class Model:
         """The W = [a; b] p_N^T in the span of the encodings with scores (u, w)."""
         a, b = u * self.norms()[0], self.P @ (w * self.norms()) / self.rho
         W = np.zeros((self.K + len(self.P),) * 2)
-        W[:, self.K :] = np.outer(np.concatenate([a, b]), self.P[:, -1]) * self.norms()[-1] / self.rho
+        W[:, self.K :] = (
+            np.outer(np.concatenate([a, b]), self.P[:, -1]) * self.norms()[-1] / self.rho
+        )
         return W
 
 
@@ -164,18 +214,33 @@ def predict(f: np.ndarray) -> int:
     return min(k for k in range(len(f)) if f[k] >= f.max() - 1e-9 * abs(f.max()))
 
 
-def accuracy(outputs: list[np.ndarray], data: np.ndarray, law: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Mean over sequences of the true probability of the predicted state; law(sequence) is the distribution of its label."""
+def accuracy(
+    outputs: list[np.ndarray], data: np.ndarray, law: Callable[[np.ndarray], np.ndarray]
+) -> float:
+    """Mean over sequences of the true probability of the predicted state; law(sequence) is the
+    distribution of its label.
+    """
     return float(np.mean([law(s)[predict(f)] for f, s in zip(outputs, data, strict=True)]))
 
 
-def kl(outputs: list[np.ndarray], data: np.ndarray, law: Callable[[np.ndarray], np.ndarray], floor: float = 1e-12) -> float:
-    """Mean over sequences of sum_k pi_k log(pi_k / q_k), q = max(f, 0) / sum, at least `floor`; q uniform where no f is positive."""
+def kl(
+    outputs: list[np.ndarray],
+    data: np.ndarray,
+    law: Callable[[np.ndarray], np.ndarray],
+    floor: float = 1e-12,
+) -> float:
+    """Mean over sequences of sum_k pi_k log(pi_k / q_k), q = max(f, 0) / sum, at least `floor`; q
+    uniform where no f is positive.
+    """
     total = 0.0
     for f, s in zip(outputs, data, strict=True):
         q = np.maximum(f, 0)
         q = q / q.sum() if q.sum() > 0 else np.full(len(f), 1 / len(f))
-        total += sum(target * np.log(target / max(guess, floor)) for target, guess in zip(law(s), q, strict=True) if target > 0)
+        total += sum(
+            target * np.log(target / max(guess, floor))
+            for target, guess in zip(law(s), q, strict=True)
+            if target > 0
+        )
     return total / len(data)
 
 
@@ -191,7 +256,9 @@ def distance(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def attention_metrics(attentions: list[np.ndarray]) -> dict[str, float]:
-    """Of the tokens 1..N-1: mean weight on the parent N - 1, lag of the largest mean, largest max - min; mean weight of the query."""
+    """Of the tokens 1..N-1: mean weight on the parent N - 1, lag of the largest mean, largest max -
+    min; mean weight of the query.
+    """
     mean = np.mean(attentions, axis=0)
     N = len(mean)
     best = min(j for j in range(N - 1) if mean[j] >= mean[:-1].max() * (1 - 1e-9))
@@ -204,8 +271,16 @@ def attention_metrics(attentions: list[np.ndarray]) -> dict[str, float]:
     }
 
 
-def metrics(model: Model, params: Params, data: np.ndarray, law: Callable[[np.ndarray], np.ndarray], p: float) -> dict[str, float]:
-    """Everything measured on test sequences; law(sequence) is the true distribution of its label. Value metrics are for the walk."""
+def metrics(
+    model: Model,
+    params: Params,
+    data: np.ndarray,
+    law: Callable[[np.ndarray], np.ndarray],
+    p: float,
+) -> dict[str, float]:
+    """Everything measured on test sequences; law(sequence) is the true distribution of its label.
+    Value metrics are for the walk.
+    """
     outputs, attentions = zip(*[model.forward(params, s) for s in data], strict=True)
     V, _, *A = params
     value = A[0] @ np.maximum(V, 0) if A else V
@@ -215,7 +290,9 @@ def metrics(model: Model, params: Params, data: np.ndarray, law: Callable[[np.nd
     return {
         "accuracy": accuracy(outputs, data, law),
         "kl": kl(outputs, data, law),
-        "output_error": float(np.mean([distance(f, law(s)) for f, s in zip(outputs, data, strict=True)])),
+        "output_error": float(
+            np.mean([distance(f, law(s)) for f, s in zip(outputs, data, strict=True)])
+        ),
         "value_direction_error": distance(value, transition(K, p).T),
         "value_direction_error_sqrt": distance(value, np.sqrt(transition(K, p)).T),
         "value_ratio": float(np.clip(ratio, -1e12, 1e12)),

@@ -1,4 +1,6 @@
-"""The attention-pruning room against plain NumPy: loss, gradients, training, binarisation, baselines, errors, bounds."""
+"""The attention-pruning room against plain NumPy: loss, gradients, training, binarisation,
+baselines, errors, bounds.
+"""
 
 from functools import cache
 
@@ -19,7 +21,9 @@ def make(d, L, S, **fields):
 
 
 # Few shapes, so that few operations are compiled.
-CASES = [  # saturated (literal), moderate and nearly uniform attention, full rank, other attention masks, L < d, one token
+# saturated (literal), moderate and nearly uniform attention, full rank, other attention masks, L <
+# d, one token
+CASES = [
     make(5, 7, 2),
     make(5, 7, 2, logit_scale=3.0, regularization=0.1, rank=5),
     make(5, 7, 2, logit_scale=1.0, attention="full", regularization=1e-3),
@@ -30,7 +34,16 @@ CASES = [  # saturated (literal), moderate and nearly uniform attention, full ra
 RUNS = [
     make(5, 7, 2, regularization=1.0, logit_scale=5.0),
     make(5, 7, 2, regularization=3.0, logit_scale=20.0, step_scale=0.1, clip=True),
-    make(5, 7, 2, regularization=0.3, momentum=0.0, step_scale=0.05, mask_init="uniform", logit_scale=5.0),
+    make(
+        5,
+        7,
+        2,
+        regularization=0.3,
+        momentum=0.0,
+        step_scale=0.05,
+        mask_init="uniform",
+        logit_scale=5.0,
+    ),
     make(6, 4, 1, regularization=10.0, attention="full", mask_init="half", step_scale=0.02),
 ]
 
@@ -43,7 +56,10 @@ def problem(config, seed=0):
 def arrays(config, seed=0):
     """(X, W, W_Q, W_K, mask) of the problem in NumPy."""
     drawn = problem(config, seed)
-    return tuple(np.asarray(a) for a in (drawn.inputs, drawn.weights, drawn.query, drawn.key, drawn.attention_mask))
+    return tuple(
+        np.asarray(a)
+        for a in (drawn.inputs, drawn.weights, drawn.query, drawn.key, drawn.attention_mask)
+    )
 
 
 def test_the_reference_derivatives_are_derivatives():
@@ -51,7 +67,9 @@ def test_the_reference_derivatives_are_derivatives():
     X, WQ, WK, M, N, V = rng.normal(size=(2, 5, 4)), *rng.normal(size=(5, 4, 4))
     W, mask = WQ @ WK.T, np.tril(np.ones((5, 5), bool))
     agree(ap.gradient(M, X, W, mask, 0.3), slope(lambda m: ap.loss(m, X, W, mask, 0.3), M), 1e-8)
-    hvp = (ap.gradient(M + 1e-6 * V, X, W, mask, 0.3) - ap.gradient(M - 1e-6 * V, X, W, mask, 0.3)) / 2e-6
+    hvp = (
+        ap.gradient(M + 1e-6 * V, X, W, mask, 0.3) - ap.gradient(M - 1e-6 * V, X, W, mask, 0.3)
+    ) / 2e-6
     agree(ap.hessian_vector(M, V, X, W, mask, 0.3), hvp, 1e-8)
     dQ, dK = ap.two_mask_gradient((M, N), X, WQ, WK, mask, 0.3)
     agree(dQ, slope(lambda m: ap.two_mask_loss((m, N), X, WQ, WK, mask, 0.3), M), 1e-8)
@@ -60,7 +78,9 @@ def test_the_reference_derivatives_are_derivatives():
 
 @pytest.mark.parametrize("config", CASES)
 def test_the_data_are_as_stated(config):
-    """W = W_Q W_K^T, the factors of the given rank and scaled together by tau / 100, the attention mask written out."""
+    """W = W_Q W_K^T, the factors of the given rank and scaled together by tau / 100, the attention
+    mask written out.
+    """
     X, W, WQ, WK, mask = arrays(config)
     d, L, S = (size.n for size in (config.dimension, config.length, config.num_sequences))
     assert X.shape == (S, L, d)
@@ -69,7 +89,11 @@ def test_the_data_are_as_stated(config):
     agree(W, literal[1] * config.logit_scale / 100)
     for factor in (WQ, WK):
         assert np.linalg.matrix_rank(factor) == min(config.rank, d)
-    allowed = {"causal": lambda i, j: j <= i, "full": lambda i, j: True, "block": lambda i, j: i // 4 == j // 4}[config.attention]
+    allowed = {
+        "causal": lambda i, j: j <= i,
+        "full": lambda i, j: True,
+        "block": lambda i, j: i // 4 == j // 4,
+    }[config.attention]
     assert mask.tolist() == [[allowed(i, j) for j in range(L)] for i in range(L)]
 
 
@@ -93,9 +117,16 @@ def test_two_mask_loss_and_gradient(config):
     X, W, WQ, WK, mask = arrays(config)
     masks = tuple(rng.uniform(-0.2, 1.2, size=(2, *W.shape)))
     batch = THEORY.sample(jax.random.key(0), drawn, config)
-    agree(THEORY.loss(FactorMasks(*masks), batch, drawn, config), ap.two_mask_loss(masks, X, WQ, WK, mask, config.regularization))
+    agree(
+        THEORY.loss(FactorMasks(*masks), batch, drawn, config),
+        ap.two_mask_loss(masks, X, WQ, WK, mask, config.regularization),
+    )
     got = THEORY.gradient(FactorMasks(*masks), batch, drawn, config)
-    for g, want in zip((got.query, got.key), ap.two_mask_gradient(masks, X, WQ, WK, mask, config.regularization), strict=True):
+    for g, want in zip(
+        (got.query, got.key),
+        ap.two_mask_gradient(masks, X, WQ, WK, mask, config.regularization),
+        strict=True,
+    ):
         agree(g, want)
 
 
@@ -132,14 +163,20 @@ def test_two_mask_descent(config):
     lam = config.regularization
     grad = lambda pair: np.stack(ap.two_mask_gradient(tuple(pair), X, WQ, WK, mask, lam))
     start = np.stack([np.asarray(m) for m in path[0]])
-    for params, want in zip(path, ap.descend(start, grad, config.step_scale / lam, config.momentum, 12, config.clip), strict=True):
+    for params, want in zip(
+        path,
+        ap.descend(start, grad, config.step_scale / lam, config.momentum, 12, config.clip),
+        strict=True,
+    ):
         agree(np.stack(params), want)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.05, 0.29, 0.3, 0.5, 0.57, 0.58, 0.7, 0.99])
 @pytest.mark.parametrize("levels", [3, 1000])
 def test_binarisation(rho, levels):
-    """Same zeros, ties included, at ratios whose product with the size is an integer only in decimal."""
+    """Same zeros, ties included, at ratios whose product with the size is an integer only in
+    decimal.
+    """
     scores = np.random.default_rng(levels).integers(levels, size=(10, 10)).astype(float)
     kept = pruning.binarise(scores, rho, np.ones((10, 10), bool))
     assert np.array_equal(kept, ap.keep(scores, rho) > 0)
@@ -154,8 +191,13 @@ def test_counts_are_decimal_floors():
             assert int(np.sum(~np.asarray(kept))) == percent * d * d // 100
 
 
-compiled_wanda, compiled_sparsegpt = jax.jit(baselines.wanda), jax.jit(baselines.sparsegpt, static_argnames="block_size")
-PLAIN = [config for config in CASES if config.attention == "causal"]  # baselines meet the attention mask in their errors only
+compiled_wanda, compiled_sparsegpt = (
+    jax.jit(baselines.wanda),
+    jax.jit(baselines.sparsegpt, static_argnames="block_size"),
+)
+PLAIN = [
+    config for config in CASES if config.attention == "causal"
+]  # baselines meet the attention mask in their errors only
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.5, 0.8])
@@ -165,7 +207,9 @@ def test_layer_baselines(config, rho):
     gram, config = np.einsum("sia,sib->ab", X, X), config.replace(pruning_ratio=rho)
     for W in (WQ, WK):
         agree(compiled_wanda(W, gram, config), ap.wanda(W, X, rho))
-        agree(compiled_sparsegpt(W, gram, config), ap.sparsegpt(W, X, rho))  # through a Cholesky factor there, explicit inverses here
+        agree(
+            compiled_sparsegpt(W, gram, config), ap.sparsegpt(W, X, rho)
+        )  # through a Cholesky factor there, explicit inverses here
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 128])
@@ -187,7 +231,9 @@ def test_errors_of_baselines(config, rho):
     X, W, WQ, WK, mask = arrays(config)
     drawn = problem(config)
     heldout = np.asarray(drawn.heldout)
-    pruned = ap.baselines(WQ, WK, X, rho) | {"random": W * ap.keep(np.asarray(drawn.uniform[2]), rho)}
+    pruned = ap.baselines(WQ, WK, X, rho) | {
+        "random": W * ap.keep(np.asarray(drawn.uniform[2]), rho)
+    }
     got = jax.jit(THEORY.baselines)(drawn, config)
     pruners = THEORY.coords(config)["pruner"]
     assert pruners[0] == "gradient"
@@ -213,7 +259,10 @@ def test_metrics_after_training(config, rho):
             pruned = (WQ * ap.keep(masks[0], rho)) @ (WK * ap.keep(masks[1], rho)).T
             loss = ap.two_mask_loss(tuple(masks), X, WQ, WK, mask, config.regularization)
         else:
-            pruned, loss = W * ap.keep(masks[0], rho), ap.loss(masks[0], X, W, mask, config.regularization)
+            pruned, loss = (
+                W * ap.keep(masks[0], rho),
+                ap.loss(masks[0], X, W, mask, config.regularization),
+            )
         penalty = config.regularization / 2 * sum((m**2).sum() for m in masks)
         agree(got["loss"], loss)
         agree(got["attention_loss"], loss - penalty)
@@ -256,13 +305,22 @@ def test_padding_changes_nothing():
     config = make(4, 5, 1, logit_scale=5.0, pruning_ratio=0.4)
     wide = config.pad(dimension=5, length=7, num_sequences=2)
     drawn = THEORY.problem(jax.random.key(6), wide)
-    X, W, WQ, WK = (np.asarray(drawn.inputs)[:1, :5, :4], *(np.asarray(a)[:4, :4] for a in (drawn.weights, drawn.query, drawn.key)))
+    X, W, WQ, WK = (
+        np.asarray(drawn.inputs)[:1, :5, :4],
+        *(np.asarray(a)[:4, :4] for a in (drawn.weights, drawn.query, drawn.key)),
+    )
     heldout, mask = np.asarray(drawn.heldout)[:, :5, :4], np.asarray(drawn.attention_mask)[:5, :5]
     M = np.random.default_rng(7).uniform(size=(4, 4))
     params, batch = FusedMask(jnp.pad(M, (0, 1))), THEORY.sample(jax.random.key(0), drawn, wide)
     agree(THEORY.loss(params, batch, drawn, wide), ap.loss(M, X, W, mask, 5.0))
-    agree(THEORY.gradient(params, batch, drawn, wide).mask, np.pad(ap.gradient(M, X, W, mask, 5.0), (0, 1)))
-    agree(THEORY.metrics(params, drawn, wide)["relative_error_heldout"], [ap.relative_error(W * ap.keep(M, 0.4), heldout, W, mask)])
+    agree(
+        THEORY.gradient(params, batch, drawn, wide).mask,
+        np.pad(ap.gradient(M, X, W, mask, 5.0), (0, 1)),
+    )
+    agree(
+        THEORY.metrics(params, drawn, wide)["relative_error_heldout"],
+        [ap.relative_error(W * ap.keep(M, 0.4), heldout, W, mask)],
+    )
     got, pruned = jax.jit(THEORY.baselines)(drawn, wide), ap.baselines(WQ, WK, X, 0.4)
     for i, pruner in enumerate(THEORY.coords(wide)["pruner"][1:5]):
         agree(got["relative_error"][i], ap.relative_error(pruned[pruner], X, W, mask))

@@ -1,4 +1,6 @@
-"""The contextual-bigram room against plain NumPy: data law, loss, gradients, expectations by enumeration, proximal maps, noise."""
+"""The contextual-bigram room against plain NumPy: data law, loss, gradients, expectations by
+enumeration, proximal maps, noise.
+"""
 
 from collections import Counter
 from functools import cache
@@ -23,14 +25,18 @@ def make(N, T, Q, B, **fields):
 
 
 GIVEN = ((0.1, 0.6, 0.2), (0.2, 0.3, 0.3), (0.7, 0.1, 0.5))  # by rows, columns sum to 1
-SMALL = [  # small enough to enumerate every sample: Q < T, one position, Q = T with unequal weights, a given P
+# small enough to enumerate every sample: Q < T, one position, Q = T with unequal weights, a given P
+SMALL = [
     make(3, 5, 2, 8),
     make(2, 4, 1, 1, concentration=0.5),
     make(3, 4, 4, 5, weights="unequal"),
     make(4, 4, 2, 7, concentration=0.5, stationary_floor=0.05),
     make(3, 5, 2, 3, given=GIVEN),
 ]
-LARGE = [make(10, 8, 3, 9, stationary_floor=0.01), make(3, 50, 2, 6)]  # tokens looked up in place of compared, longer contexts
+LARGE = [
+    make(10, 8, 3, 9, stationary_floor=0.01),
+    make(3, 50, 2, 6),
+]  # tokens looked up in place of compared, longer contexts
 
 
 @cache
@@ -48,11 +54,16 @@ def task(config, seed=0):
 def samples(batch, config):
     """A Batch as a list of (tokens, query, label)."""
     tokens, query, label = (np.asarray(a)[: config.batch_size.n] for a in batch)
-    return [(tuple(map(int, x[: config.length.n])), int(k), int(y)) for x, k, y in zip(tokens, query, label, strict=True)]
+    return [
+        (tuple(map(int, x[: config.length.n])), int(k), int(y))
+        for x, k, y in zip(tokens, query, label, strict=True)
+    ]
 
 
 def draw(rng, reference, scale=1.0, sums=None):
-    """Random (A, V); with sums=1 columns that sum to one, kept close to uniform and mu 1^T at a small scale."""
+    """Random (A, V); with sums=1 columns that sum to one, kept close to uniform and mu 1^T at a
+    small scale.
+    """
     A, V = scale * rng.normal(size=reference.Q.shape), scale * rng.normal(size=reference.P.shape)
     return (A, V) if sums is None else (tr.affine(A), tr.affine(V))
 
@@ -79,7 +90,11 @@ def test_the_reference_gradients_are_gradients(seed):
     rng, config = np.random.default_rng(seed), SMALL[0]
     A, V = draw(rng, task(config))
     batch = samples(THEORY.sample(jax.random.key(seed), problem(config), config), config)
-    agree_both(cb.gradient((A, V), batch), (slope(lambda a: cb.loss((a, V), batch), A), slope(lambda v: cb.loss((A, v), batch), V)), 1e-8)
+    agree_both(
+        cb.gradient((A, V), batch),
+        (slope(lambda a: cb.loss((a, V), batch), A), slope(lambda v: cb.loss((A, v), batch), V)),
+        1e-8,
+    )
     W = rng.normal(size=A.shape)
     by_slope = slope(lambda w: cb.loss((tr.softmax(w), V), batch), W)
     agree(tr.softmax_gradient(W, cb.gradient((tr.softmax(W), V), batch)[0]), by_slope, 1e-8)
@@ -106,7 +121,9 @@ def test_the_reference_projections_are_nearest_points():
 def test_the_reference_population_stays_on_the_line(config):
     """Gradient descent on the enumerated loss is eq. (8)."""
     reference = task(config)
-    eta = 0.2 * min(1.0, config.length.n * cb.scales(reference)[1])  # nearly uniform Q pull V at rate 1 / (T K_Q)
+    eta = 0.2 * min(
+        1.0, config.length.n * cb.scales(reference)[1]
+    )  # nearly uniform Q pull V at rate 1 / (T K_Q)
     recipe = tr.Recipe(eta, eta / 2, 3)
     path = tr.population(reference.start, 5, reference, recipe)
     wanted = tr.dynamics((0.0, 0.0), [recipe.eta(t) for t in range(5)], reference)
@@ -116,7 +133,9 @@ def test_the_reference_population_stays_on_the_line(config):
 
 
 def test_the_reference_noise_is_exact_where_nobody_attends():
-    """h_A at two positions with a = q = 0: variance of the formula; other entries only to leading order."""
+    """h_A at two positions with a = q = 0: variance of the formula; other entries only to leading
+    order.
+    """
     config = SMALL[0]
     reference = task(config)
     A, V = reference.Q.copy(), tr.affine(np.random.default_rng(2).normal(size=(3, 3)))
@@ -137,7 +156,9 @@ def test_the_reference_sign_law_holds_for_long_contexts():
         Q = np.zeros((T, 2))
         Q[[0, 1], [0, 1]] = 1.0
         reference = cb.Task(P, cb.stationary(P), Q)
-        errors.append(tr.sign_law_by_enumeration(reference, 16, 0.02) / tr.sign_law(reference, 16, 0.02) - 1)
+        errors.append(
+            tr.sign_law_by_enumeration(reference, 16, 0.02) / tr.sign_law(reference, 16, 0.02) - 1
+        )
     assert abs(errors[1]) < 0.6 * abs(errors[0]) < 0.06
 
 
@@ -158,7 +179,9 @@ def test_the_task_is_as_stated(config, seed):
     if config.given:
         agree(P, config.given, 0)
     for rho in (1.0, 0.4) if len(P) > 2 else (1.0,):
-        other = np.asarray(THEORY.problem(jax.random.key(seed), config.replace(correlation=rho)).pretrained)
+        other = np.asarray(
+            THEORY.problem(jax.random.key(seed), config.replace(correlation=rho)).pretrained
+        )
         agree(other @ mu, mu, 1e-13)
         agree(other.sum(axis=0), np.ones(len(P)), 1e-13)
         agree(cb.cosine(other - reference.trivial, P - reference.trivial, mu), rho, 1e-12)
@@ -166,7 +189,9 @@ def test_the_task_is_as_stated(config, seed):
     agree(drawn.pretrained, P, 1e-13)
 
 
-@pytest.mark.parametrize("config", [make(2, 3, 1, 40000), make(2, 3, 2, 40000, weights="unequal"), make(3, 2, 1, 40000)])
+@pytest.mark.parametrize(
+    "config", [make(2, 3, 1, 40000), make(2, 3, 2, 40000, weights="unequal"), make(3, 2, 1, 40000)]
+)
 def test_samples_follow_the_enumerated_law(config):
     """Every sample within 5 standard errors of its probability."""
     expected = Counter()
@@ -189,11 +214,24 @@ def test_loss_and_gradient(config, scale, seed):
     reference, drawn = task(config, seed), problem(config, seed)
     params = draw(np.random.default_rng(seed), reference, scale)
     batch = THEORY.sample(jax.random.key(seed), drawn, config)
-    agree(THEORY.loss(given(*params), batch, drawn, config), cb.loss(params, samples(batch, config)), TIGHT, 0)
-    got, want = THEORY.gradient(given(*params), batch, drawn, config), cb.gradient(params, samples(batch, config))
+    agree(
+        THEORY.loss(given(*params), batch, drawn, config),
+        cb.loss(params, samples(batch, config)),
+        TIGHT,
+        0,
+    )
+    got, want = (
+        THEORY.gradient(given(*params), batch, drawn, config),
+        cb.gradient(params, samples(batch, config)),
+    )
     agree_both(got, want)
     size = max(np.abs(g).max() for g in want)  # what is centred may vanish
-    agree_both(calculus.preconditioned(got, drawn, config), cb.precondition(want, reference.mu), TIGHT, size)
+    agree_both(
+        calculus.preconditioned(got, drawn, config),
+        cb.precondition(want, reference.mu),
+        TIGHT,
+        size,
+    )
 
 
 # Expectations.
@@ -204,10 +242,28 @@ def test_loss_and_gradient(config, scale, seed):
 @pytest.mark.parametrize("config", SMALL)
 def test_population_loss_and_gradient(config, scale, seed):
     reference, drawn = task(config, seed), problem(config, seed)
-    for params in (draw(np.random.default_rng(seed), reference, scale), draw(np.random.default_rng(seed), reference, scale, 1)):
-        agree(population.population_loss(given(*params), drawn, config), cb.population_loss(params, reference), TIGHT, 0)
-        agree_both(population.expected_gradient(given(*params), drawn, config), cb.population_gradient(params, reference), TIGHT, scale)
-    agree_both(population.expected_preconditioned(given(*params), drawn, config), cb.preconditioned(params, reference), TIGHT, scale)
+    for params in (
+        draw(np.random.default_rng(seed), reference, scale),
+        draw(np.random.default_rng(seed), reference, scale, 1),
+    ):
+        agree(
+            population.population_loss(given(*params), drawn, config),
+            cb.population_loss(params, reference),
+            TIGHT,
+            0,
+        )
+        agree_both(
+            population.expected_gradient(given(*params), drawn, config),
+            cb.population_gradient(params, reference),
+            TIGHT,
+            scale,
+        )
+    agree_both(
+        population.expected_preconditioned(given(*params), drawn, config),
+        cb.preconditioned(params, reference),
+        TIGHT,
+        scale,
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -218,10 +274,22 @@ def test_bayes_loss_optimal_value_and_excess(config, seed):
     agree(population.bayes_loss(drawn, config), best, TIGHT, 0)
     A, V = draw(np.random.default_rng(seed), reference, 1.0, 1)
     agree(
-        population.optimal_value(jnp.asarray(A), drawn, config), cb.optimal_value(A, reference), 1e-11
+        population.optimal_value(jnp.asarray(A), drawn, config),
+        cb.optimal_value(A, reference),
+        1e-11,
     )  # through an ill-conditioned regression there
-    agree(population.excess_loss(given(A, V), drawn, config), cb.population_loss((A, V), reference) - best, TIGHT, 0)
-    agree(population.excess_loss(given(2 * A, V), drawn, config), cb.population_loss((2 * A, V), reference) - best, TIGHT, 0)
+    agree(
+        population.excess_loss(given(A, V), drawn, config),
+        cb.population_loss((A, V), reference) - best,
+        TIGHT,
+        0,
+    )
+    agree(
+        population.excess_loss(given(2 * A, V), drawn, config),
+        cb.population_loss((2 * A, V), reference) - best,
+        TIGHT,
+        0,
+    )
     assert population.excess_loss(given(reference.Q, reference.P), drawn, config) < 1e-15
 
 
@@ -244,8 +312,15 @@ def test_alignments_and_residuals(config, scale):
     reference, drawn = task(config), problem(config)
     for seed in (0, 1):
         params = draw(np.random.default_rng(seed), reference, scale, 1)
-        agree(population.alignment(given(*params), drawn, config), cb.alphas(params, reference), TIGHT, 0)
-        agree_both(population.residual(given(*params), drawn, config), cb.residuals(params, reference))
+        agree(
+            population.alignment(given(*params), drawn, config),
+            cb.alphas(params, reference),
+            TIGHT,
+            0,
+        )
+        agree_both(
+            population.residual(given(*params), drawn, config), cb.residuals(params, reference)
+        )
     K_P, K_Q = cb.scales(reference)
     agree(population.signals(drawn, config), (K_P, K_Q), TIGHT, 0)
 
@@ -258,7 +333,10 @@ def test_one_mini_batch_step_of_alphas_and_residuals(config, seed):
     params = draw(np.random.default_rng(seed), reference, 1.0, 1)
     batch = THEORY.sample(jax.random.key(seed), drawn, config)
     g = cb.precondition(cb.gradient(params, samples(batch, config)), reference.mu)
-    h = tuple(one - expected for one, expected in zip(g, cb.preconditioned(params, reference), strict=True))
+    h = tuple(
+        one - expected
+        for one, expected in zip(g, cb.preconditioned(params, reference), strict=True)
+    )
     rates = (0.3, 0.2)
     after = tuple(x - eta * slope for x, eta, slope in zip(params, rates, g, strict=True))
     got = population.projected_step(given(*params), given(*h), given(*rates), drawn, config)
@@ -278,7 +356,12 @@ def test_proximal_maps(config, lam, prox):
     for scale in (1e-3, 1.0, 30.0):
         A = scale * rng.normal(size=task(config).Q.shape)
         A.flat[0] = lam
-        agree(calculus.proximal(jnp.asarray(A), lam, config), tr.affine(tr.PROX[prox](A, lam)), TIGHT, 0)
+        agree(
+            calculus.proximal(jnp.asarray(A), lam, config),
+            tr.affine(tr.PROX[prox](A, lam)),
+            TIGHT,
+            0,
+        )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
@@ -299,7 +382,12 @@ def test_softmax_gradient(config):
     rng = np.random.default_rng(0)
     for scale in (1e-3, 1.0, 30.0):
         W, g = scale * rng.normal(size=(2, *task(config).Q.shape))
-        agree(calculus.softmax_gradient(jnp.asarray(tr.softmax(W)), jnp.asarray(g)), tr.softmax_gradient(W, g), TIGHT, 0)
+        agree(
+            calculus.softmax_gradient(jnp.asarray(tr.softmax(W)), jnp.asarray(g)),
+            tr.softmax_gradient(W, g),
+            TIGHT,
+            0,
+        )
 
 
 # Two numbers, and noise.
@@ -309,8 +397,16 @@ def test_softmax_gradient(config):
 def test_two_dimensional_dynamics(config):
     drawn, reference = problem(config), task(config)
     eta = 0.2 * min(1.0, config.length.n * cb.scales(reference)[1])
-    config, etas = config.replace(learning_rate=eta, late_learning_rate=eta / 2, switch_step=20), [eta] * 20 + [eta / 2] * 19
-    agree(np.stack(dynamics.path(40, drawn, config), axis=1), tr.dynamics((0.0, 0.0), etas, reference), TIGHT, 0)
+    config, etas = (
+        config.replace(learning_rate=eta, late_learning_rate=eta / 2, switch_step=20),
+        [eta] * 20 + [eta / 2] * 19,
+    )
+    agree(
+        np.stack(dynamics.path(40, drawn, config), axis=1),
+        tr.dynamics((0.0, 0.0), etas, reference),
+        TIGHT,
+        0,
+    )
     for s in (0.0, 0.3, 5.0):
         agree(dynamics.early(jnp.asarray(s), drawn, config), tr.early(s, reference), TIGHT, 0)
     want = np.sort(np.linalg.eigvals(tr.jacobian_at_the_fixed_point(reference, 1.0)))
@@ -322,17 +418,26 @@ def test_two_dimensional_dynamics(config):
 @pytest.mark.parametrize("lam", [1e-3, 0.02, 0.1])
 @pytest.mark.parametrize("config", [SMALL[0], SMALL[1], SMALL[4]])
 def test_lambda_distortion(config, lam):
-    """The two-number path with prox against Algorithm 1 on the enumerated gradient, threshold included."""
-    config = config.replace(learning_rate=0.5, late_learning_rate=0.3, switch_step=8, l1=lam, stage_threshold=0.5)
+    """The two-number path with prox against Algorithm 1 on the enumerated gradient, threshold
+    included.
+    """
+    config = config.replace(
+        learning_rate=0.5, late_learning_rate=0.3, switch_step=8, l1=lam, stage_threshold=0.5
+    )
     reference, recipe = task(config), tr.Recipe(0.5, 0.3, 8, lam, 0.5)
-    want = [cb.alphas(params, reference) for params in tr.population(reference.start, 12, reference, recipe)]
+    want = [
+        cb.alphas(params, reference)
+        for params in tr.population(reference.start, 12, reference, recipe)
+    ]
     agree(np.stack(dynamics.path(13, problem(config), config, prox=True), axis=1), want, TIGHT, 0)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("config", SMALL)
 def test_noise_moments(config, seed):
-    """E p p^T, E r r^T: enumerated; the variances: the formula that the reference tests where it is exact."""
+    """E p p^T, E r r^T: enumerated; the variances: the formula that the reference tests where it is
+    exact.
+    """
     reference, drawn = task(config, seed), problem(config, seed)
     A, V = draw(np.random.default_rng(seed), reference, 1.0, 1)
     pp, rr = np.zeros((2, reference.N, reference.N))
@@ -344,5 +449,15 @@ def test_noise_moments(config, seed):
     agree(noise.occupancy_moment(given(A, V), drawn, config), pp, TIGHT, 0)
     agree(noise.residual_moment(given(A, V), drawn, config), rr, TIGHT, 0)
     variance, _ = tr.large_batch_noise((A, V), reference)
-    agree(noise.attention_variance(given(A, V), drawn, config), variance / config.batch_size.n, TIGHT, 0)
-    agree(noise.growth_noise(drawn, config), tr.sign_law(reference, config.batch_size.n, config.learning_rate), TIGHT, 0)
+    agree(
+        noise.attention_variance(given(A, V), drawn, config),
+        variance / config.batch_size.n,
+        TIGHT,
+        0,
+    )
+    agree(
+        noise.growth_noise(drawn, config),
+        tr.sign_law(reference, config.batch_size.n, config.learning_rate),
+        TIGHT,
+        0,
+    )

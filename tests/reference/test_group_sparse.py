@@ -1,4 +1,6 @@
-"""The group-sparse room against plain NumPy: data, loss, gradients, pre-training, its reduction, downstream training, metrics."""
+"""The group-sparse room against plain NumPy: data, loss, gradients, pre-training, its reduction,
+downstream training, metrics.
+"""
 
 from functools import cache
 
@@ -15,7 +17,14 @@ from tests.reference.agree import agree, slope
 
 
 def make(d, D, n, group, **fields):
-    return THEORY.Config(group_dim=d, num_groups=D, num_samples=n, relevant_group=group, downstream_samples=7, **fields)
+    return THEORY.Config(
+        group_dim=d,
+        num_groups=D,
+        num_samples=n,
+        relevant_group=group,
+        downstream_samples=7,
+        **fields,
+    )
 
 
 CONFIGS = [  # the smallest sizes, a single sample, wide groups, large features
@@ -76,14 +85,21 @@ def test_the_reference_gradient_is_a_gradient():
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_data(config):
-    """Labels are the side of the relevant group; downstream samples get their margin; directions have length 1."""
+    """Labels are the side of the relevant group; downstream samples get their margin; directions
+    have length 1.
+    """
     drawn, j = problem(config), config.relevant_group - 1
-    for batches, v in (((drawn.train, drawn.test), drawn.truth), ((drawn.downstream, drawn.downstream_test), drawn.downstream_truth)):
+    for batches, v in (
+        ((drawn.train, drawn.test), drawn.truth),
+        ((drawn.downstream, drawn.downstream_test), drawn.downstream_truth),
+    ):
         agree(np.sum(np.asarray(v) ** 2), 1.0, 1e-14)
         for batch in batches:
             assert all(y == (1.0 if np.dot(X[:, j], v) >= 0 else -1.0) for X, y in samples(batch))
     for batch in (drawn.downstream, drawn.downstream_test):
-        for (X, y), (Z, y_too) in zip(samples(moved(batch, drawn, config)), downstream(config, batch), strict=True):
+        for (X, y), (Z, y_too) in zip(
+            samples(moved(batch, drawn, config)), downstream(config, batch), strict=True
+        ):
             agree(X, Z, 1e-12)
             assert y == y_too
     agree(model.encodings(config), gs.encodings(config.num_groups.n), 1e-13)
@@ -109,7 +125,9 @@ def run(config, name, steps, start=None):
     state = algorithm.init(jax.random.key(0), drawn, config) if start is None else start
     path = [algorithm.params(state, drawn, config)]
     for t in range(steps):
-        state = advance(jax.random.key(t), t, state, draw_batch(jax.random.key(t), drawn, config), drawn, config)
+        state = advance(
+            jax.random.key(t), t, state, draw_batch(jax.random.key(t), drawn, config), drawn, config
+        )
         path.append(algorithm.params(state, drawn, config))
     return path
 
@@ -117,14 +135,18 @@ def run(config, name, steps, start=None):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_pre_training(config):
     h = config.group_dim.n + config.num_groups.n
-    want = gs.descend(np.zeros(h), np.zeros((h, h)), samples(problem(config).train), config.learning_rate, 6)
+    want = gs.descend(
+        np.zeros(h), np.zeros((h, h)), samples(problem(config).train), config.learning_rate, 6
+    )
     for params, (v, W) in zip(run(config, "gd", 6), want, strict=True):
         same(params, v, W, 1e-11)
 
 
 @pytest.mark.parametrize(("d", "D", "group"), [(2, 2, 1), (2, 3, 2), (3, 2, 2)])
 def test_the_reduction_is_the_gradient_on_the_symmetrised_sample(d, D, group):
-    """All symmetries of one sample: the full gradient has six numbers, and they are those of the reduction."""
+    """All symmetries of one sample: the full gradient has six numbers, and they are those of the
+    reduction.
+    """
     config, rng = make(d, D, 1, group), np.random.default_rng(1)
     X = rng.normal(size=(d, D))
     y = 1.0 if X[0, group - 1] >= 0 else -1.0
@@ -144,9 +166,13 @@ def test_downstream(config, attention):
     config = config.replace(attention=attention)
     v, W = draw(config, 0.5)
     data = downstream(config, problem(config).downstream)
-    path = [tuned.layer for tuned in run(config, "downstream", 9, blocks(v, W, config.group_dim.n))[1:]]
+    path = [
+        tuned.layer for tuned in run(config, "downstream", 9, blocks(v, W, config.group_dim.n))[1:]
+    ]
     start = np.zeros_like(W) if attention == "scratch" else W
-    want = gs.online(np.zeros_like(v), start, [*data, *data[:2]], config.downstream_rate, attention != "frozen")[1:]
+    want = gs.online(
+        np.zeros_like(v), start, [*data, *data[:2]], config.downstream_rate, attention != "frozen"
+    )[1:]
     for params, (v, W) in zip(path, want, strict=True):
         same(params, v, W, 1e-11)
 
@@ -154,15 +180,25 @@ def test_downstream(config, attention):
 def test_downstream_after_pre_training():
     config = CONFIGS[0].replace(pretraining_steps=4, attention="trained")
     drawn, h = problem(config), 8
-    _, W = gs.descend(np.zeros(h), np.zeros((h, h)), samples(drawn.train), config.learning_rate, 4)[-1]
-    want = gs.online(np.zeros(h), W, downstream(config, drawn.downstream)[:3], config.downstream_rate, True)[-1]
+    _, W = gs.descend(np.zeros(h), np.zeros((h, h)), samples(drawn.train), config.learning_rate, 4)[
+        -1
+    ]
+    want = gs.online(
+        np.zeros(h), W, downstream(config, drawn.downstream)[:3], config.downstream_rate, True
+    )[-1]
     same(run(config, "downstream", 7)[-1].layer, *want, 1e-11)
 
 
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[1]])
 def test_logistic_regression(config):
-    data, d, D = downstream(config, problem(config).downstream), config.group_dim.n, config.num_groups.n
-    slopes = lambda b, chosen: sum(-y * X / (1 + np.exp(y * np.sum(b * X))) for X, y in chosen) / len(chosen)
+    data, d, D = (
+        downstream(config, problem(config).downstream),
+        config.group_dim.n,
+        config.num_groups.n,
+    )
+    slopes = lambda b, chosen: (
+        sum(-y * X / (1 + np.exp(y * np.sum(b * X))) for X, y in chosen) / len(chosen)
+    )
     online = fit = np.zeros((d, D))
     for t in range(9):
         online = online - config.downstream_rate * slopes(online, [data[t % 7]])
@@ -193,7 +229,9 @@ def test_metrics(config, scale):
     """A layer on the pre-training task, and the same in training on the downstream one."""
     (v, W), drawn, measure = draw(config, scale, 2), problem(config), jax.jit(THEORY.metrics)
     params = blocks(v, W, config.group_dim.n)
-    for name, value in judged(v, W, config, samples(drawn.train), samples(drawn.test), drawn.truth).items():
+    for name, value in judged(
+        v, W, config, samples(drawn.train), samples(drawn.test), drawn.truth
+    ).items():
         agree(measure(params, drawn, config)[name], value, 1e-11)
     sets = downstream(config, drawn.downstream), downstream(config, drawn.downstream_test)
     for name, value in judged(v, W, config, *sets, drawn.downstream_truth).items():
@@ -206,5 +244,11 @@ def test_metrics_of_a_linear_predictor():
     got = jax.jit(THEORY.metrics)(Linear(jnp.asarray(beta)), drawn, config)
     data = downstream(config, drawn.downstream_test)
     agree(got["accuracy"], np.mean([y * np.sum(beta * X) > 0 for X, y in data]), 1e-12)
-    agree(got["test_loss"], np.mean([np.logaddexp(0, -y * np.sum(beta * X)) for X, y in data]), 1e-12)
-    agree(got["value_cosine"], beta[:, 1] @ np.asarray(drawn.downstream_truth) / np.linalg.norm(beta[:, 1]), 1e-12)
+    agree(
+        got["test_loss"], np.mean([np.logaddexp(0, -y * np.sum(beta * X)) for X, y in data]), 1e-12
+    )
+    agree(
+        got["value_cosine"],
+        beta[:, 1] @ np.asarray(drawn.downstream_truth) / np.linalg.norm(beta[:, 1]),
+        1e-12,
+    )

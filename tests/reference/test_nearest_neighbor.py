@@ -1,4 +1,6 @@
-"""The nearest-neighbour room against plain NumPy: prompts, loss, gradients, both parametrisations, the population, metrics under shift."""
+"""The nearest-neighbour room against plain NumPy: prompts, loss, gradients, both parametrisations,
+the population, metrics under shift.
+"""
 
 from functools import cache
 
@@ -19,7 +21,8 @@ def make(d, N, B, **fields):
     return THEORY.Config(dimension=d, context=N, num_prompts=B, num_test=40, **fields)
 
 
-CONFIGS = [  # drawn and averaged labels, the smallest dimension, a single example, a single prompt, no mask
+# drawn and averaged labels, the smallest dimension, a single example, a single prompt, no mask
+CONFIGS = [
     make(3, 4, 5),
     make(3, 4, 5, labels="gaussian", learning_rate=0.3),
     make(2, 3, 4, labels="rademacher", mask=0.0),
@@ -86,7 +89,11 @@ def test_full_layer_and_gradient(config, scale):
 def test_reduced_layer_and_gradient(config, xi):
     """dL/dxi1 is the trace of dL/dW_11, dL/dxi2 minus the last entry."""
     drawn, d = problem(config), config.dimension.n
-    params, W, data = Reduced(*map(jnp.asarray, xi)), nn.structured(config.dimension.n, *xi), prompts(drawn.train)
+    params, W, data = (
+        Reduced(*map(jnp.asarray, xi)),
+        nn.structured(config.dimension.n, *xi),
+        prompts(drawn.train),
+    )
     agree(calculus.lift(params, config).W, W, 0)
     agree(loss(params, drawn.train, drawn, config), nn.loss(W, data), 1e-12)
     got, want = gradient(params, drawn.train, drawn, config), nn.gradient(W, data)
@@ -101,7 +108,14 @@ def run(config, name, steps, drawn=None):
     state = algorithm.init(jax.random.key(0), drawn, config)
     path = [algorithm.params(state, drawn, config)]
     for t in range(steps):
-        state = advance(jax.random.key(t), t, state, THEORY.sample(jax.random.key(t), drawn, config), drawn, config)
+        state = advance(
+            jax.random.key(t),
+            t,
+            state,
+            THEORY.sample(jax.random.key(t), drawn, config),
+            drawn,
+            config,
+        )
         path.append(algorithm.params(state, drawn, config))
     return path
 
@@ -109,16 +123,27 @@ def run(config, name, steps, drawn=None):
 @pytest.mark.parametrize("config", CONFIGS[:3] + CONFIGS[4:])
 def test_descent_on_w(config):
     W = nn.start(config.dimension.n, config.mask)
-    for params, want in zip(run(config, "literal", 8), nn.descend(W, prompts(problem(config).train), config.learning_rate, 8), strict=True):
+    for params, want in zip(
+        run(config, "literal", 8),
+        nn.descend(W, prompts(problem(config).train), config.learning_rate, 8),
+        strict=True,
+    ):
         agree(params.W, want, 1e-12)
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_reduction_is_descent_on_w_over_symmetrised_prompts(d):
-    """Prompts under all signed permutations of the coordinates: W keeps its form, xi1 moves at eta / d and xi2 at eta."""
+    """Prompts under all signed permutations of the coordinates: W keeps its form, xi1 moves at eta
+    / d and xi2 at eta.
+    """
     config = make(d, 3, 2, learning_rate=2.0, mask=1.0)
     base = problem(config).train
-    data = [p for i in range(2) for x, q in nn.symmetries(np.asarray(base.x)[i], np.asarray(base.q)[i]) for p in nn.over_labels(x, q)]
+    data = [
+        p
+        for i in range(2)
+        for x, q in nn.symmetries(np.asarray(base.x)[i], np.asarray(base.q)[i])
+        for p in nn.over_labels(x, q)
+    ]
     path = nn.descend(nn.start(d, 1.0), data, 2.0, 5)
     for params, W in zip(run(config, "reduced", 5), path, strict=True):
         agree(nn.structured(d, float(params.xi1), float(params.xi2)), W, 1e-12)
@@ -133,14 +158,22 @@ def test_population_loss(xi):
     rng, W = np.random.default_rng(1), nn.structured(4, *xi)
     values = []
     for points in nn.sphere(rng, 6 * 4000, 4).reshape(4000, 6, 4):
-        s, best = nn.attention(W, nn.matrix(points[1:], points[0], np.zeros(5))), nn.nearest(points[1:], points[0])
+        s, best = (
+            nn.attention(W, nn.matrix(points[1:], points[0], np.zeros(5))),
+            nn.nearest(points[1:], points[0]),
+        )
         values.append(((s[:-1] ** 2).sum() - 2 * s[best] + 1) / 2)
-    assert abs(np.mean(values) - float(population.loss(params, make(4, 5, 1)))) <= 5 * np.std(values) / np.sqrt(4000) + 1e-9
+    assert (
+        abs(np.mean(values) - float(population.loss(params, make(4, 5, 1))))
+        <= 5 * np.std(values) / np.sqrt(4000) + 1e-9
+    )
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.3, 1.5, 4.0])
 def test_shift(delta):
-    """Near points go to their antipodes, the query's own example stays; the error is that of the shifted prompts, labels averaged."""
+    """Near points go to their antipodes, the query's own example stays; the error is that of the
+    shifted prompts, labels averaged.
+    """
     config = make(3, 4, 5, separation=delta)
     drawn = problem(config)
     got, test = flipped(drawn.shift, delta, config), np.asarray(drawn.test.x)

@@ -1,4 +1,6 @@
-"""The random-walk room against plain NumPy: data law, loss, gradients, training in both parametrisations, metrics."""
+"""The random-walk room against plain NumPy: data law, loss, gradients, training in both
+parametrisations, metrics.
+"""
 
 from collections import Counter
 from functools import cache
@@ -16,7 +18,9 @@ from tests.reference.agree import agree, slope
 
 def make(sizes, p, **fields):
     K, N, M, B = sizes
-    return THEORY.Config(num_states=K, length=N, encoding_dim=M, num_sequences=B, clockwise_probability=p, **fields)
+    return THEORY.Config(
+        num_states=K, length=N, encoding_dim=M, num_sequences=B, clockwise_probability=p, **fields
+    )
 
 
 def mlp(width):
@@ -51,24 +55,38 @@ RUNS = [
 def twin(config):
     """The NumPy model of a config."""
     unit = config.tokens == "unit"
-    return rw.Model(config.num_states.n, config.length.n, config.encoding_dim.n, eps=config.epsilon, loss=config.loss_function, unit=unit)
+    return rw.Model(
+        config.num_states.n,
+        config.length.n,
+        config.encoding_dim.n,
+        eps=config.epsilon,
+        loss=config.loss_function,
+        unit=unit,
+    )
 
 
 def rows(batch, config):
     """(B, N) sequences with the label last, valid entries only."""
     tokens = np.asarray(batch.s)[:, : config.length.n - 1]
-    return np.concatenate([tokens, np.asarray(batch.y)[:, None]], axis=1)[np.asarray(batch.weight) > 0]
+    return np.concatenate([tokens, np.asarray(batch.y)[:, None]], axis=1)[
+        np.asarray(batch.weight) > 0
+    ]
 
 
 def law(config):
     """The distribution of a sequence's label: row s_{N-1} of Pi, or the answer itself."""
-    Pi, answers = rw.transition(config.num_states.n, config.clockwise_probability), np.eye(config.num_states.n)
+    Pi, answers = (
+        rw.transition(config.num_states.n, config.clockwise_probability),
+        np.eye(config.num_states.n),
+    )
     return lambda sequence: Pi[sequence[-2]] if config.task == "walk" else answers[sequence[-1]]
 
 
 def matrices(params, model):
     """(V, W) or (V, W, A) as NumPy arrays, W lifted from the scores where params are reduced."""
-    arrays = {name: np.asarray(value) for name, value in params._asdict().items() if value is not None}
+    arrays = {
+        name: np.asarray(value) for name, value in params._asdict().items() if value is not None
+    }
     if isinstance(params, Reduced):
         arrays["W"] = model.from_scores(arrays["u"], arrays["w"])
     return tuple(arrays[name] for name in ("V", "W", "A") if name in arrays)
@@ -79,7 +97,9 @@ def draw(rng, config):
     K = config.num_states.n
     if config.value == "linear":
         return rng.uniform(size=(K, K)), None
-    return rng.uniform(size=(config.hidden_width.n, K)), rng.uniform(size=(K, config.hidden_width.n))
+    return rng.uniform(size=(config.hidden_width.n, K)), rng.uniform(
+        size=(K, config.hidden_width.n)
+    )
 
 
 @cache
@@ -101,10 +121,18 @@ def run(name, index, steps=6):
 def test_the_reference_gradient_is_a_gradient(unit, loss, width):
     rng = np.random.default_rng(0)
     model = rw.Model(3, 4, 4, loss=loss, unit=unit)
-    params = (rng.uniform(size=(width or 3, 3)), 0.3 * rng.normal(size=(7, 7)), *([rng.uniform(size=(3, width))] if width else []))
+    params = (
+        rng.uniform(size=(width or 3, 3)),
+        0.3 * rng.normal(size=(7, 7)),
+        *([rng.uniform(size=(3, width))] if width else []),
+    )
     data = rng.integers(3, size=(4, 4))
     for i, got in enumerate(model.gradient(params, data)):
-        agree(got, slope(lambda x, i=i: model.loss((*params[:i], x, *params[i + 1 :]), data), params[i]), 1e-7)
+        agree(
+            got,
+            slope(lambda x, i=i: model.loss((*params[:i], x, *params[i + 1 :]), data), params[i]),
+            1e-7,
+        )
 
 
 @pytest.mark.parametrize("unit", [False, True])
@@ -117,11 +145,16 @@ def test_the_reference_scores_invert(unit):
 
 
 def frequencies_follow(expected, data):
-    """Every sequence of the law within 5 standard errors of its probability, none outside the law."""
+    """Every sequence of the law within 5 standard errors of its probability, none
+    outside the law.
+    """
     expected, seen = dict(expected), Counter(map(tuple, data.tolist()))
     assert set(seen) <= set(expected)
     for sequence, weight in expected.items():
-        assert abs(seen[sequence] / len(data) - weight) <= 5 * np.sqrt(weight * (1 - weight) / len(data)) + 1e-12
+        assert (
+            abs(seen[sequence] / len(data) - weight)
+            <= 5 * np.sqrt(weight * (1 - weight) / len(data)) + 1e-12
+        )
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
@@ -136,14 +169,18 @@ def test_walks_follow_the_enumerated_law(p):
 @pytest.mark.parametrize("config", [QA1, QA2])
 def test_questions_follow_the_enumerated_law(config):
     config = config.replace(num_sequences=4000)
-    frequencies_follow(rw.questions(config.task), rows(THEORY.problem(jax.random.key(6), config).train, config))
+    frequencies_follow(
+        rw.questions(config.task), rows(THEORY.problem(jax.random.key(6), config).train, config)
+    )
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_the_population_is_the_law(p):
     config = make((5, 7, 7, 3), p, population=True)
     for batch in THEORY.problem(jax.random.key(0), config):
-        assert sorted(map(tuple, rows(batch, config).tolist())) == sorted(walk for walk, _ in rw.walks(5, 7, p))
+        assert sorted(map(tuple, rows(batch, config).tolist())) == sorted(
+            walk for walk, _ in rw.walks(5, 7, p)
+        )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -151,22 +188,38 @@ def test_the_population_is_the_law(p):
 def test_literal_loss_and_gradient(config, scale, seed):
     rng, drawn = np.random.default_rng(seed), THEORY.problem(jax.random.key(seed), config)
     (V, A), size = draw(rng, config), config.num_states.n + config.encoding_dim.n
-    params, data, model = Literal(V, scale * rng.normal(size=(size, size)), A), rows(drawn.train, config), twin(config)
-    agree(THEORY.loss(params, drawn.train, drawn, config), model.loss(matrices(params, model), data))
+    params, data, model = (
+        Literal(V, scale * rng.normal(size=(size, size)), A),
+        rows(drawn.train, config),
+        twin(config),
+    )
+    agree(
+        THEORY.loss(params, drawn.train, drawn, config), model.loss(matrices(params, model), data)
+    )
     got = THEORY.gradient(params, drawn.train, drawn, config)
-    for g, want in zip(matrices(got, model), model.gradient(matrices(params, model), data), strict=True):
+    for g, want in zip(
+        matrices(got, model), model.gradient(matrices(params, model), data), strict=True
+    ):
         agree(g, want)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("config", "scale"), CASES)
 def test_reduced_loss_and_gradient(config, scale, seed):
-    """The reduced gradient is the literal one seen along the directions in which u_k and w_j move W."""
+    """The reduced gradient is the literal one seen along the directions in which u_k and w_j move
+    W.
+    """
     rng, drawn = np.random.default_rng(seed), THEORY.problem(jax.random.key(seed), config)
     K, N = config.num_states.n, config.length.n
     (V, A), u, w = draw(rng, config), scale * rng.normal(size=K), scale * rng.normal(size=N)
-    params, data, model = jax.tree.map(jnp.asarray, Reduced(V, u, w, A)), rows(drawn.train, config), twin(config)
-    agree(THEORY.loss(params, drawn.train, drawn, config), model.loss(matrices(params, model), data))
+    params, data, model = (
+        jax.tree.map(jnp.asarray, Reduced(V, u, w, A)),
+        rows(drawn.train, config),
+        twin(config),
+    )
+    agree(
+        THEORY.loss(params, drawn.train, drawn, config), model.loss(matrices(params, model), data)
+    )
     got = THEORY.gradient(params, drawn.train, drawn, config)
     dV, dW, *dA = model.gradient(matrices(params, model), data)
     agree(got.V, dV)
@@ -178,12 +231,16 @@ def test_reduced_loss_and_gradient(config, scale, seed):
 
 @pytest.mark.parametrize("index", range(len(RUNS)))
 def test_training(index):
-    """The literal algorithm step by step; the reduction must be the same run seen through its scores."""
+    """The literal algorithm step by step; the reduction must be the same run seen through its
+    scores.
+    """
     config = RUNS[index]
     model = twin(config)
     path, drawn = run("literal", index)
     reduced, _ = run("reduced", index)
-    wanted = model.descend(matrices(path[0], model), rows(drawn.train, config), config.learning_rate, len(path) - 1)
+    wanted = model.descend(
+        matrices(path[0], model), rows(drawn.train, config), config.learning_rate, len(path) - 1
+    )
     for literal, short, want in zip(path, reduced, wanted, strict=True):
         for got, matrix in zip(matrices(literal, model), want, strict=True):
             agree(got, matrix)
@@ -198,7 +255,9 @@ def test_metrics_along_training(name, index):
     path, drawn = run(name, index)
     for t in (0, 2, 6):
         got, params = THEORY.metrics(path[t], drawn, config), matrices(path[t], model)
-        want = rw.metrics(model, params, rows(drawn.test, config), law(config), config.clockwise_probability)
+        want = rw.metrics(
+            model, params, rows(drawn.test, config), law(config), config.clockwise_probability
+        )
         want["loss"] = model.loss(params, rows(drawn.train, config))
         if config.task == "walk":
             assert set(want) <= set(got)
@@ -209,13 +268,19 @@ def test_metrics_along_training(name, index):
 @pytest.mark.parametrize("loss", ["log", "square", "hinge"])
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_deterministic_walks_are_never_learned(p, loss):
-    """The failure theorem in NumPy and in the room: N = rK + 1, accuracy exactly 1/K, V proportional to 1 1^T, uniform attention."""
+    """The failure theorem in NumPy and in the room: N = rK + 1, accuracy exactly 1/K, V
+    proportional to 1 1^T, uniform attention.
+    """
     config = make((5, 6, 9, 3), p, loss_function=loss, population=True, learning_rate=0.5)
     model, data = twin(config), np.array([walk for walk, _ in rw.walks(5, 6, p)])
     V, W = model.descend((np.zeros((5, 5)), np.zeros((14, 14))), data, 0.5, 5)[-1]
     want = rw.metrics(model, (V, W), data, law(config), p)
     assert np.ptp(V) <= 1e-12 and want["attention_spread"] <= 1e-10 and want["accuracy"] == 0.2
-    drawn, algorithm, key = THEORY.problem(jax.random.key(0), config), THEORY.algorithms["reduced"], jax.random.key(1)
+    drawn, algorithm, key = (
+        THEORY.problem(jax.random.key(0), config),
+        THEORY.algorithms["reduced"],
+        jax.random.key(1),
+    )
     state = algorithm.init(key, drawn, config)
     for t in range(5):
         state = algorithm.step(key, t, state, drawn.train, drawn, config)
@@ -237,7 +302,10 @@ def test_padding_changes_nothing():
     lifted, data = (V, model.from_scores(u, w)), rows(drawn.train, wide)
     assert data.shape == (9, 5)
     agree(THEORY.loss(params, drawn.train, drawn, wide), model.loss(lifted, data))
-    agree(THEORY.gradient(params, drawn.train, drawn, wide).V, spare(model.gradient(lifted, data)[0], 5, 5))
+    agree(
+        THEORY.gradient(params, drawn.train, drawn, wide).V,
+        spare(model.gradient(lifted, data)[0], 5, 5),
+    )
     got = THEORY.metrics(params, drawn, wide)
     for name, value in rw.metrics(model, lifted, rows(drawn.test, wide), law(config), 0.3).items():
         agree(got[name], value)

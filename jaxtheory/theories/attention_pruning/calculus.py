@@ -1,9 +1,11 @@
 """Closed derivatives of the pruning loss and its one-shot scores.
 
-Everything passes through the logits Z = X W~ X^T of the masked weights W~: with B = dL_attn/dW~ = (1/S) sum_s X_s^T p_s X_s,
+Everything passes through the logits Z = X W~ X^T of the masked weights W~: with B = dL_attn/dW~ =
+(1/S) sum_s X_s^T p_s X_s,
 
     fused mask   dL/dM   = W o B + lambda M
-    two masks    dL/dM_Q = W_Q o (B B_K) + lambda M_Q,   dL/dM_K = W_K o (B^T A_Q) + lambda M_K,   A_Q = M_Q o W_Q, B_K = M_K o W_K
+    two masks    dL/dM_Q = W_Q o (B B_K) + lambda M_Q,   dL/dM_K = W_K o (B^T A_Q) + lambda M_K,
+                                                         A_Q = M_Q o W_Q, B_K = M_K o W_K
 """
 
 import jax
@@ -12,20 +14,32 @@ from jaxtyping import Array, Float
 
 from jaxtheory.core.attention import softmax_vjp
 from jaxtheory.theories.attention_pruning import model
-from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, FusedMask, Params, Problem
+from jaxtheory.theories.attention_pruning.model import (
+    Batch,
+    Config,
+    FactorMasks,
+    FusedMask,
+    Params,
+    Problem,
+)
 
 POWER_ITERATIONS = 30
 
 
-def logit_gradient(f: Float[Array, "*rows n"], c: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
-    """p = f o c - (<f, c>_row 1^T) o f, the gradient of (1/2) ||softmax(z) - f*||^2 in z, where c = f - f*.
+def logit_gradient(
+    f: Float[Array, "*rows n"], c: Float[Array, "*rows n"]
+) -> Float[Array, "*rows n"]:
+    """p = f o c - (<f, c>_row 1^T) o f, the gradient of (1/2) ||softmax(z) - f*||^2 in z, where c =
+    f - f*.
 
     Source: definitions C.4-C.7 and D.4 (p = p_1 - p_2 with p_1 = f o c, p_2 = diag(p_1 1) f).
     """
     return softmax_vjp(f, c)
 
 
-def logit_hessian(f: Float[Array, "*rows n"], c: Float[Array, "*rows n"], s: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
+def logit_hessian(
+    f: Float[Array, "*rows n"], c: Float[Array, "*rows n"], s: Float[Array, "*rows n"]
+) -> Float[Array, "*rows n"]:
     """The derivative of p along s, row by row: with f' = f o (s - <f, s>) and m = <f, c>,
 
     p' = f' o (c - m) + f o (f' - <f', c> - <f, f'>).
@@ -41,46 +55,65 @@ def outer_sum(p: Float[Array, "S L L"], inputs: Float[Array, "S L d"]) -> Float[
     return jnp.einsum("sli,slj->ij", inputs, p @ inputs)
 
 
-def weight_gradient(f: Float[Array, "S L L"], c: Float[Array, "S L L"], batch: Batch, config: Config) -> Float[Array, "d d"]:
+def weight_gradient(
+    f: Float[Array, "S L L"], c: Float[Array, "S L L"], batch: Batch, config: Config
+) -> Float[Array, "d d"]:
     """B = (1/S) sum_s X_s^T p_s X_s, the gradient of L_attn in the masked weights."""
     return outer_sum(logit_gradient(f, c), batch.inputs) / config.num_sequences.real
 
 
 def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, and its two-mask form (top of this file).
+    """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, and its two-mask form (top
+    of this file).
 
     Source: theorem 5.3 = D.5; two masks: derived from equation (1).
     """
     return gradient_to(model.target(batch, problem, config), params, batch, problem, config)
 
 
-def gradient_to(f_star: Float[Array, "S L L"], params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """`gradient` with the target attention f* given, so that a training step need not recompute it."""
+def gradient_to(
+    f_star: Float[Array, "S L L"], params: Params, batch: Batch, problem: Problem, config: Config
+) -> Params:
+    """`gradient` with the target attention f* given, so that a training step need not
+    recompute it.
+    """
     f = model.forward(params, batch, problem, config)
     B = weight_gradient(f, f - f_star, batch, config)
     lam = config.regularization
     if isinstance(params, FusedMask):
         return FusedMask(problem.weights * B + lam * params.mask)
     A_Q, B_K = model.masked_factors(params, problem)
-    return FactorMasks(problem.query * (B @ B_K) + lam * params.query, problem.key * (B.T @ A_Q) + lam * params.key)
+    return FactorMasks(
+        problem.query * (B @ B_K) + lam * params.query, problem.key * (B.T @ A_Q) + lam * params.key
+    )
 
 
-def hessian_vector_product(params: Params, direction: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The derivative of `gradient` along `direction` V: W o (X^T p' X) + lambda V, with p' along s = X (V o W) X^T.
+def hessian_vector_product(
+    params: Params, direction: Params, batch: Batch, problem: Problem, config: Config
+) -> Params:
+    """The derivative of `gradient` along `direction` V: W o (X^T p' X) + lambda V, with p' along s
+    = X (V o W) X^T.
 
-    With two masks W~' = V_Q' B_K^T + A_Q V_K'^T, V' = V o W, and the product rule adds B V_K' and B^T V_Q'.
+    With two masks W~' = V_Q' B_K^T + A_Q V_K'^T, V' = V o W, and the product rule adds B V_K' and
+    B^T V_Q'.
     """
     f = model.forward(params, batch, problem, config)
     c = f - model.target(batch, problem, config)
     X, S, lam = batch.inputs, config.num_sequences.real, config.regularization
     if isinstance(params, FusedMask):
         s = (X @ (direction.mask * problem.weights)) @ X.mT
-        return FusedMask(problem.weights * outer_sum(logit_hessian(f, c, s), X) / S + lam * direction.mask)
-    (A_Q, B_K), (dA_Q, dB_K) = model.masked_factors(params, problem), model.masked_factors(direction, problem)
+        return FusedMask(
+            problem.weights * outer_sum(logit_hessian(f, c, s), X) / S + lam * direction.mask
+        )
+    (A_Q, B_K), (dA_Q, dB_K) = (
+        model.masked_factors(params, problem),
+        model.masked_factors(direction, problem),
+    )
     s = (X @ (dA_Q @ B_K.T + A_Q @ dB_K.T)) @ X.mT
     B, dB = weight_gradient(f, c, batch, config), outer_sum(logit_hessian(f, c, s), X) / S
     return FactorMasks(
-        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query, problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key
+        problem.query * (dB @ B_K + B @ dB_K) + lam * direction.query,
+        problem.key * (dB.T @ A_Q + B.T @ dA_Q) + lam * direction.key,
     )
 
 
@@ -106,7 +139,8 @@ def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Arra
 def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) -> FusedMask:
     """-(1/lambda) W o (X^T p(M) X): a mask is stationary where it equals its own saliency.
 
-    At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot score. Derived.
+    At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot
+    score. Derived.
     """
     f = model.forward(mask, batch, problem, config)
     B = weight_gradient(f, f - model.target(batch, problem, config), batch, config)
@@ -114,7 +148,8 @@ def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) ->
 
 
 def curvature_score(batch: Batch, problem: Problem, config: Config) -> Float[Array, "d d"]:
-    """The diagonal of the Hessian of L_attn at M = 1 (there c = 0, so Gauss-Newton is exact), a one-shot score:
+    """The diagonal of the Hessian of L_attn at M = 1 (there c = 0, so Gauss-Newton is exact), a
+    one-shot score:
 
     h_ij = W_ij^2 (1/S) sum_s sum_r X_ri^2 ||J_r X_:j||^2,   J_r = diag(f_r) - f_r f_r^T.
 

@@ -1,7 +1,9 @@
-"""The source's inequalities with their constants: norms (appendix E), Lipschitz constants (F), the Polyak-Lojasiewicz chain (G).
+"""The source's inequalities with their constants: norms (appendix E), Lipschitz constants (F), the
+Polyak-Lojasiewicz chain (G).
 
-Matrix norms are Frobenius norms over all sequences together unless said; ||X||_2 is the spectral norm. The constants are derived:
-the source's own are lost. None needs the mask to be binary or clipped, except where ||M||_F <= d is assumed.
+Matrix norms are Frobenius norms over all sequences together unless said; ||X||_2 is the spectral
+norm. The constants are derived: the source's own are lost. None needs the mask to be binary or
+clipped, except where ||M||_F <= d is assumed.
 """
 
 from typing import NamedTuple
@@ -13,10 +15,21 @@ from jaxtheory.core import linalg
 from jaxtheory.theories.attention_pruning import calculus, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
-BOUNDS = ("lipschitz", "gradient_norm", "smallest_attention", "gram_floor", "smallest_weight", "chain")  # of `bound_ratio`
-ROW_CURVATURE = 1 / 4 + 1 + 2**-0.5  # of (1/2) ||softmax(z) - f*||^2: from ||diag f - f f^T|| <= 1/2, |c - m| <= 2, ||c|| <= sqrt 2
+BOUNDS = (
+    "lipschitz",
+    "gradient_norm",
+    "smallest_attention",
+    "gram_floor",
+    "smallest_weight",
+    "chain",
+)  # of `bound_ratio`
+ROW_CURVATURE = (
+    1 / 4 + 1 + 2**-0.5
+)  # of (1/2) ||softmax(z) - f*||^2: from ||diag f - f f^T|| <= 1/2, |c - m| <= 2, ||c|| <= sqrt 2
 _X = (15 - 33**0.5) / 24
-SHARP_ROW_CURVATURE = 4 * _X**2 * (1 - _X) * (2 - 3 * _X)  # .308117, the maximum of `two_entry_curvature`
+SHARP_ROW_CURVATURE = (
+    4 * _X**2 * (1 - _X) * (2 - 3 * _X)
+)  # .308117, the maximum of `two_entry_curvature`
 
 
 def mask_norm(config: Config) -> Float[Array, ""]:
@@ -35,7 +48,9 @@ def residual_norm(config: Config) -> Float[Array, ""]:
 
 
 def logit_gradient_norm(c: Float[Array, "S L L"]) -> Float[Array, ""]:
-    """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row. Source: lemma E.3, constant derived (and attained)."""
+    """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row. Source: lemma E.3,
+    constant derived (and attained).
+    """
     return jnp.sqrt(jnp.sum(c**2)) / 2
 
 
@@ -54,15 +69,23 @@ def smallest_weight(problem: Problem, config: Config) -> Float[Array, ""]:
     return jnp.min(jnp.where(model.entries(config), jnp.abs(problem.weights), jnp.inf))
 
 
-def gradient_norm(params: Params, c: Float[Array, "S L L"], batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """||grad L||_F <= (1/2) max|W| (1/S) sum_s ||X_s||_2^2 ||c_s||_F + lambda ||M||_F, for a fused mask. Source: lemma E.4."""
+def gradient_norm(
+    params: Params, c: Float[Array, "S L L"], batch: Batch, problem: Problem, config: Config
+) -> Float[Array, ""]:
+    """||grad L||_F <= (1/2) max|W| (1/S) sum_s ||X_s||_2^2 ||c_s||_F + lambda ||M||_F, for a fused
+    mask. Source: lemma E.4.
+    """
     residuals = jnp.sqrt(jnp.sum(c**2, axis=(1, 2)))
     pull = jnp.sum(squared_spectral_norms(batch.inputs) * residuals) / config.num_sequences.real
-    return largest_weight(problem) / 2 * pull + config.regularization * jnp.sqrt(sum(jnp.sum(mask**2) for mask in params))
+    return largest_weight(problem) / 2 * pull + config.regularization * jnp.sqrt(
+        sum(jnp.sum(mask**2) for mask in params)
+    )
 
 
 class Lipschitz(NamedTuple):
-    """Lipschitz constants in a fused mask M: of f and c, of p_1 = f o c, of p_2 = diag(p_1 1) f, of p, and of grad L."""
+    """Lipschitz constants in a fused mask M: of f and c, of p_1 = f o c, of p_2 = diag(p_1 1) f, of
+    p, and of grad L.
+    """
 
     attention: Float[Array, ""]
     p1: Float[Array, ""]
@@ -72,51 +95,74 @@ class Lipschitz(NamedTuple):
 
 
 def lipschitz(batch: Batch, problem: Problem, config: Config) -> Lipschitz:
-    """Constants K max|W| (sum_s ||X_s||_2^4)^(1/2), with K the norm of a row's derivative in its logits; and for the gradient
+    """Constants K max|W| (sum_s ||X_s||_2^4)^(1/2), with K the norm of a row's derivative in its
+    logits; and for the gradient
 
     L_g = lambda + 1.957 max|W|^2 (1/S) sum_s ||X_s||_2^4.
 
-    K = 1/2 for f and c; 1 for p_1 (|c|, |f| <= 1); 1 + 1/sqrt 2 for p_2; 1/4 + 1 + 1/sqrt 2 = 1.957 for p.
-    Source: lemmas F.3-F.7 and theorem F.8, constants derived; loose by two orders of magnitude on Gaussian data.
+    K = 1/2 for f and c; 1 for p_1 (|c|, |f| <= 1); 1 + 1/sqrt 2 for p_2; 1/4 + 1 + 1/sqrt 2 = 1.957
+    for p.
+    Source: lemmas F.3-F.7 and theorem F.8, constants derived; loose by two orders of magnitude on
+    Gaussian data.
     """
     fourth = squared_spectral_norms(batch.inputs) ** 2
     rows = largest_weight(problem) * jnp.sqrt(jnp.sum(fourth))
-    gradient = config.regularization + ROW_CURVATURE * largest_weight(problem) ** 2 * jnp.sum(fourth) / config.num_sequences.real
+    gradient = (
+        config.regularization
+        + ROW_CURVATURE * largest_weight(problem) ** 2 * jnp.sum(fourth) / config.num_sequences.real
+    )
     return Lipschitz(rows / 2, rows, (1 + 2**-0.5) * rows, ROW_CURVATURE * rows, gradient)
 
 
 def two_entry_curvature(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """4 x^2 (1 - x)(2 - 3x): the eigenvalue of the Hessian of (1/2) ||softmax(z) - f*||^2 at f = (x, 1 - x), f* = (0, 1).
+    """4 x^2 (1 - x)(2 - 3x): the eigenvalue of the Hessian of (1/2) ||softmax(z) - f*||^2 at f =
+    (x, 1 - x), f* = (0, 1).
 
-    Its maximum over x, .308117, is the exact bound for rows of two tokens; for longer rows it is conjectured. Derived.
+    Its maximum over x, .308117, is the exact bound for rows of two tokens; for longer rows it is
+    conjectured. Derived.
     """
     return 4 * x**2 * (1 - x) * (2 - 3 * x)
 
 
-def log_attention_floor(z: Float[Array, "S L L"], mask: Bool[Array, "S L L"], config: Config) -> Float[Array, ""]:
-    """log of e^(-2 max|z|) / n, below every permitted attention entry; z the logits. Source: remark 4.2."""
-    return -2 * jnp.max(jnp.abs(jnp.where(mask, z, 0))) - jnp.log(jnp.asarray(config.length.real, z.dtype))
+def log_attention_floor(
+    z: Float[Array, "S L L"], mask: Bool[Array, "S L L"], config: Config
+) -> Float[Array, ""]:
+    """log of e^(-2 max|z|) / n, below every permitted attention entry; z the logits. Source: remark
+    4.2.
+    """
+    return -2 * jnp.max(jnp.abs(jnp.where(mask, z, 0))) - jnp.log(
+        jnp.asarray(config.length.real, z.dtype)
+    )
 
 
-def smallest_attention(f: Float[Array, "*rows n"], mask: Bool[Array, "*rows n"]) -> Float[Array, ""]:
-    """delta = min f_ij over permitted entries (not over all): ||p||_F >= delta ||c||_F. Source: lemma G.7."""
+def smallest_attention(
+    f: Float[Array, "*rows n"], mask: Bool[Array, "*rows n"]
+) -> Float[Array, ""]:
+    """delta = min f_ij over permitted entries (not over all): ||p||_F >= delta ||c||_F. Source:
+    lemma G.7.
+    """
     return jnp.min(jnp.where(mask, f, jnp.inf))
 
 
 def gram_floor(inputs: Float[Array, "S L d"], config: Config) -> Float[Array, ""]:
-    """beta, the least eigenvalue of Z Z^T for Z = (X_1; ...; X_S), 0 where S n > d: ||sum_s X_s^T p_s X_s||_F >= beta ||p||_F.
+    """beta, the least eigenvalue of Z Z^T for Z = (X_1; ...; X_S), 0 where S n > d: ||sum_s X_s^T
+    p_s X_s||_F >= beta ||p||_F.
 
     Source: lemma G.4, stated there for one sequence, where it needs n <= d.
     """
     Z = inputs.reshape(-1, inputs.shape[-1])
-    spectrum = linalg.eigvalsh(Z.T @ Z)[::-1]  # ascending reversed; the Sn leading values are those of Z Z^T
+    spectrum = linalg.eigvalsh(Z.T @ Z)[
+        ::-1
+    ]  # ascending reversed; the Sn leading values are those of Z Z^T
     rows = config.num_sequences.n * config.length.n
     least = spectrum[jnp.clip(jnp.asarray(rows, int) - 1, 0, spectrum.size - 1)]
     return jnp.where(rows <= config.dimension.n, jnp.maximum(least, 0), 0)
 
 
 class Chain(NamedTuple):
-    """||grad L_attn||_F >= slope ||c||_F, and with ||M||_F <= d the PL inequality ||grad L||_F^2 >= (mu / 2)(L_attn - xi)."""
+    """||grad L_attn||_F >= slope ||c||_F, and with ||M||_F <= d the PL inequality ||grad L||_F^2 >=
+    (mu / 2)(L_attn - xi).
+    """
 
     slope: Float[Array, ""]
     mu: Float[Array, ""]
@@ -124,36 +170,56 @@ class Chain(NamedTuple):
 
 
 def chain(delta: Float[Array, ""], batch: Batch, problem: Problem, config: Config) -> Chain:
-    """slope = w_min beta delta / S, mu = 2 S slope^2, xi = (lambda d / slope)^2 / S, for a fused mask whose attention is >= delta.
+    """slope = w_min beta delta / S, mu = 2 S slope^2, xi = (lambda d / slope)^2 / S, for a fused
+    mask whose attention is >= delta.
 
-    From lemmas G.4, G.5, G.7 and (a - b)^2 >= a^2/2 - b^2. At S = 1: mu = 2 (w_min beta delta)^2, xi = (lambda d / (w_min beta delta))^2.
-    xi is infinite where beta or delta vanish. Source: lemma G.10, constants derived.
+    From lemmas G.4, G.5, G.7 and (a - b)^2 >= a^2/2 - b^2. At S = 1: mu = 2 (w_min beta delta)^2,
+    xi = (lambda d / (w_min beta delta))^2. xi is infinite where beta or delta vanish. Source: lemma
+    G.10, constants derived.
     """
     S = config.num_sequences.real
     slope = smallest_weight(problem, config) * gram_floor(batch.inputs, config) * delta / S
-    return Chain(slope, 2 * S * slope**2, (config.regularization * mask_norm(config) / slope) ** 2 / S)
+    return Chain(
+        slope, 2 * S * slope**2, (config.regularization * mask_norm(config) / slope) ** 2 / S
+    )
 
 
-def convergence(t: Array | int, start: Float[Array, ""], mu: Float[Array, ""], xi: Float[Array, ""], config: Config) -> Float[Array, "*t"]:
-    """min over s < t of L_attn(M_s) <= 4 L(M_0) / (eta mu t) + xi for gradient descent without momentum and eta <= 1/L_g; start = L(M_0).
+def convergence(
+    t: Array | int,
+    start: Float[Array, ""],
+    mu: Float[Array, ""],
+    xi: Float[Array, ""],
+    config: Config,
+) -> Float[Array, "*t"]:
+    """min over s < t of L_attn(M_s) <= 4 L(M_0) / (eta mu t) + xi for gradient descent without
+    momentum and eta <= 1/L_g; start = L(M_0).
 
-    Source: theorem 4.1 (eps = 4 L(M_0) / (eta mu T)), constants derived. Vacuous in practice: see `bound_ratio`.
+    Source: theorem 4.1 (eps = 4 L(M_0) / (eta mu T)), constants derived. Vacuous in practice: see
+    `bound_ratio`.
     """
     eta = config.step_scale / config.regularization
     return 4 * start / (eta * mu * jnp.asarray(t, float)) + xi
 
 
 def descent(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M_0), which bounds L_attn(M_t) for all t under monotone descent; from M_0 = 1 it is lambda d^2 / 2, with no other assumption."""
+    """L(M_0), which bounds L_attn(M_t) for all t under monotone descent; from M_0 = 1 it is lambda
+    d^2 / 2, with no other assumption.
+    """
     return model.loss(params, batch, problem, config)
 
 
-def bound_ratio(params: Params, curvature: Float[Array, ""], problem: Problem, config: Config) -> Float[Array, " bound"]:
+def bound_ratio(
+    params: Params, curvature: Float[Array, ""], problem: Problem, config: Config
+) -> Float[Array, " bound"]:
     """Tightness of each bound of BOUNDS at the given mask; 0 where a lower bound is vacuous."""
     if not isinstance(params, FusedMask):
         return jnp.full((len(BOUNDS),), jnp.nan, curvature.dtype)
     batch = Batch(problem.inputs)
-    f, f_star, mask = model.forward(params, batch, problem, config), model.target(batch, problem, config), model.support(problem, config)
+    f, f_star, mask = (
+        model.forward(params, batch, problem, config),
+        model.target(batch, problem, config),
+        model.support(problem, config),
+    )
     c = f - f_star
     p = calculus.logit_gradient(f, c)
     B = calculus.outer_sum(p, batch.inputs)
@@ -162,7 +228,10 @@ def bound_ratio(params: Params, curvature: Float[Array, ""], problem: Problem, c
     delta = smallest_attention(f, mask)
     pairs = (
         (curvature, lipschitz(batch, problem, config).gradient),
-        (calculus.norm(calculus.gradient(params, batch, problem, config)), gradient_norm(params, c, batch, problem, config)),
+        (
+            calculus.norm(calculus.gradient(params, batch, problem, config)),
+            gradient_norm(params, c, batch, problem, config),
+        ),
         (delta * size(c), size(p)),
         (gram_floor(batch.inputs, config) * size(p), size(B)),
         (smallest_weight(problem, config) * size(B), size(problem.weights * B)),

@@ -2,14 +2,21 @@
 
 Symbols (paper -> code), with S sequences of n = L tokens in d dimensions:
 
-    X  (S, L, d)   inputs                            W_Q, W_K (d, d)  query and key weights, rank r
-    Mc (L, L)      attention mask, Mc_ij = 1 where   W = W_Q W_K^T    fused weights
-                   token i may attend to token j     M  (d, d)        pruning mask, real-valued while it is fitted
-    f* (S, L, L)   attention of W                    f  (S, L, L)     attention of M o W
-    c = f - f*     residual                          p  (S, L, L)     gradient of 1/2 ||c||^2 in the logits
+    X  (S, L, d)   inputs
+    Mc (L, L)      attention mask, Mc_ij = 1 where
+                   token i may attend to token j
+    f* (S, L, L)   attention of W
+    c = f - f*     residual
+    W_Q, W_K (d, d)  query and key weights, rank r
+    W = W_Q W_K^T    fused weights
+    M  (d, d)        pruning mask, real-valued while it is fitted
+    f  (S, L, L)     attention of M o W
+    p  (S, L, L)     gradient of 1/2 ||c||^2 in the logits
 
-Weights act on the right (y = x W), so rows of W are inputs and columns are outputs. `o` is the entrywise product.
-Source: arXiv 2410.11261. Its formulas are reconstructed from the lemma names and hypotheses; each is verified by a check.
+Weights act on the right (y = x W), so rows of W are inputs and columns are outputs. `o` is the
+entrywise product.
+Source: arXiv 2410.11261. Its formulas are reconstructed from the lemma names and hypotheses; each
+is verified by a check.
 """
 
 from typing import NamedTuple
@@ -23,34 +30,58 @@ from jaxtheory.core.config import Size, concretely, size, static, traced
 
 
 class Config(fields.Config):
-    """Hyper-parameters; the defaults are preset P3 (1500 steps). The step size is eta = c / lambda."""
+    """Hyper-parameters; the defaults are preset P3 (1500 steps). The step size is eta
+    = c / lambda.
+    """
 
     dimension: Size | int = size(64, "d", "dimension of a token and of both sides of the mask")
     length: Size | int = size(128, "L", "tokens per sequence")
     num_sequences: Size | int = size(1, "S", "calibration sequences")
     rank: int = traced(4, "r", "rank of the query and key weights", "[1, inf)")
     logit_scale: float = traced(
-        100.0, "tau", "scale of the logits; 100 is literal N(0, 1) data, 12.5 divides by sqrt(d) at d = 64", "(0, inf)"
+        100.0,
+        "tau",
+        "scale of the logits; 100 is literal N(0, 1) data, 12.5 divides by sqrt(d) at d = 64",
+        "(0, inf)",
     )
     regularization: float = traced(5.0, "lambda", "weight of (1/2) ||M||^2", "(0, inf)")
     step_scale: float = traced(0.004, "c", "step size times lambda", "(0, inf)")
     momentum: float = traced(0.9, "beta", "momentum of gradient descent", "[0, 1)")
     pruning_ratio: float = fields.evaluation(0.5, "rho", "share of weights set to zero", "[0, 1)")
-    attention: str = static("causal", "Mc", "which tokens a token attends to", ("causal", "full", "block"))
-    clip: bool = static(False, "clip", "project the mask onto [0, 1] after each step", (False, True))
-    mask_init: str = static("ones", "M0", "initial mask; uniform draws its entries from [0, 1)", ("ones", "half", "uniform"))
-    ranking: str = static("mask", "ranking", "entries are pruned from the smallest M, or the smallest |M o W|", ("mask", "magnitude_mask"))
+    attention: str = static(
+        "causal", "Mc", "which tokens a token attends to", ("causal", "full", "block")
+    )
+    clip: bool = static(
+        False, "clip", "project the mask onto [0, 1] after each step", (False, True)
+    )
+    mask_init: str = static(
+        "ones",
+        "M0",
+        "initial mask; uniform draws its entries from [0, 1)",
+        ("ones", "half", "uniform"),
+    )
+    ranking: str = static(
+        "mask",
+        "ranking",
+        "entries are pruned from the smallest M, or the smallest |M o W|",
+        ("mask", "magnitude_mask"),
+    )
 
     def violations(self) -> list[str]:
         if concretely(lambda r, d: r > d, self.rank, self.dimension.n):
-            return [f"rank (r) = {self.rank}: must be at most dimension (d) = {self.dimension.n}; lower r or raise d"]
+            return [
+                f"rank (r) = {self.rank}: must be at most dimension (d) = {self.dimension.n}; "
+                "lower r or raise d"
+            ]
         return []
 
 
 class Problem(NamedTuple):
-    """What a run is given: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W = W_Q W_K^T (d, d), mask Mc (L, L).
+    """What a run is given: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W =
+    W_Q W_K^T (d, d), mask Mc (L, L).
 
-    Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]: two initial masks, one random ranking.
+    Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]:
+    two initial masks, one random ranking.
     """
 
     inputs: Float[Array, "S L d"]
@@ -91,7 +122,11 @@ def init(key: Array, problem: Problem, config: Config) -> FusedMask:
 
 def initial_mask(uniform: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
     """Initial entries of one (d, d) mask."""
-    value = {"ones": jnp.ones_like(uniform), "half": jnp.full_like(uniform, 0.5), "uniform": uniform}[config.mask_init]
+    value = {
+        "ones": jnp.ones_like(uniform),
+        "half": jnp.full_like(uniform, 0.5),
+        "uniform": uniform,
+    }[config.mask_init]
     return jnp.where(entries(config), value, 0)
 
 
@@ -105,7 +140,9 @@ def support(problem: Problem, config: Config) -> Bool[Array, "S L L"]:
     return problem.attention_mask[None] & config.num_sequences.mask()[:, None, None]
 
 
-def masked_factors(params: Params, problem: Problem) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
+def masked_factors(
+    params: Params, problem: Problem
+) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
     """M_Q o W_Q and M_K o W_K, for a mask on each factor."""
     return params.query * problem.query, params.key * problem.key
 
@@ -118,8 +155,12 @@ def masked_weights(params: Params, problem: Problem) -> Float[Array, "d d"]:
     return A @ B.T
 
 
-def attention(weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], mask: Bool[Array, "S L L"]) -> Float[Array, "S L L"]:
-    """D^-1 (exp(X W X^T) o Mc), D the row sums: rows sum to 1, rows without a permitted token are zero. Source: definition 1.1."""
+def attention(
+    weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], mask: Bool[Array, "S L L"]
+) -> Float[Array, "S L L"]:
+    """D^-1 (exp(X W X^T) o Mc), D the row sums: rows sum to 1, rows without a permitted token are
+    zero. Source: definition 1.1.
+    """
     return softmax(logits(weights, inputs), mask)
 
 
@@ -133,19 +174,24 @@ def target(batch: Batch, problem: Problem, config: Config) -> Float[Array, "S L 
     return attention(problem.weights, batch.inputs, support(problem, config))
 
 
-def forward(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, "S L L"]:
+def forward(
+    params: Params, batch: Batch, problem: Problem, config: Config
+) -> Float[Array, "S L L"]:
     """f, the attention of the masked weights."""
     return attention(masked_weights(params, problem), batch.inputs, support(problem, config))
 
 
-def attention_loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
+def attention_loss(
+    params: Params, batch: Batch, problem: Problem, config: Config
+) -> Float[Array, ""]:
     """L_attn = mean over sequences of (1/2) ||f - f*||_F^2."""
     residual = forward(params, batch, problem, config) - target(batch, problem, config)
     return jnp.sum(residual**2) / (2 * config.num_sequences.real)
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M) = mean over sequences of (1/2) ||f - f*||_F^2 + (lambda / 2) ||M||_F^2, the last term over both masks if there are two.
+    """L(M) = mean over sequences of (1/2) ||f - f*||_F^2 + (lambda / 2) ||M||_F^2, the last term
+    over both masks if there are two.
 
     Source: definition 3.2 and, for two masks, equation (1); formulas reconstructed.
     """

@@ -10,7 +10,13 @@ from jaxtheory.theories.attention_pruning.analyses import baselines as others
 from jaxtheory.theories.attention_pruning.analyses import pruning
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
-ERRORS = ("relative_error", "relative_error_heldout", "relative_error_rescaled", "relative_error_rescaled_heldout", "logit_factor")
+ERRORS = (
+    "relative_error",
+    "relative_error_heldout",
+    "relative_error_rescaled",
+    "relative_error_rescaled_heldout",
+    "logit_factor",
+)
 DIMS: dict[str, tuple[str, ...]] = {**dict.fromkeys(ERRORS, ("pruner",)), "bound_ratio": ("bound",)}
 
 
@@ -20,14 +26,18 @@ def coords(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Errors after binarising at pruning_ratio, on calibration and held-out sequences, shape (1,); loss, L_attn and norms of the mask."""
+    """Errors after binarising at pruning_ratio, on calibration and held-out sequences, shape (1,);
+    loss, L_attn and norms of the mask.
+    """
     batch = Batch(problem.inputs)
     residual = model.forward(params, batch, problem, config) - model.target(batch, problem, config)
     gradient = calculus.gradient(params, batch, problem, config)
     attention_loss = jnp.sum(residual**2) / (2 * config.num_sequences.real)
     squared = sum(jnp.sum(mask**2) for mask in params)
     return {
-        **pruning.plain_errors(pruning.pruned_weights(params, problem, config)[None], problem, config),
+        **pruning.plain_errors(
+            pruning.pruned_weights(params, problem, config)[None], problem, config
+        ),
         "loss": attention_loss + config.regularization / 2 * squared,
         "attention_loss": attention_loss,
         "gradient_norm": calculus.norm(gradient),
@@ -39,19 +49,26 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
 def baselines(problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
     """The errors of `baselines.PRUNERS`, plain and rescaled."""
     weights = others.pruned(problem, config)
-    return {**pruning.plain_errors(weights, problem, config), **pruning.rescaled_errors(weights, problem, config)}
+    return {
+        **pruning.plain_errors(weights, problem, config),
+        **pruning.rescaled_errors(weights, problem, config),
+    }
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Of the final mask: rescaled errors, curvature against the stability edge, and how tight each bound is.
+    """Of the final mask: rescaled errors, curvature against the stability edge, and how tight each
+    bound is.
 
-    stability_ratio = eta ||Hessian|| / (2 (1 + beta)): gradient descent with momentum is unstable above 1 (left arm of figure 2a).
-    bound_ratio in [0, 1]: measured / bound for upper bounds, bound / measured for lower ones; 1 is tight, NaN for two masks.
+    stability_ratio = eta ||Hessian|| / (2 (1 + beta)): gradient descent with momentum is unstable
+    above 1 (left arm of figure 2a). bound_ratio in [0, 1]: measured / bound for upper bounds, bound
+    / measured for lower ones; 1 is tight, NaN for two masks.
     """
     curvature = calculus.hessian_norm(params, problem, config)
     edge = 2 * (1 + config.momentum) * config.regularization / config.step_scale
     return {
-        **pruning.rescaled_errors(pruning.pruned_weights(params, problem, config)[None], problem, config),
+        **pruning.rescaled_errors(
+            pruning.pruned_weights(params, problem, config)[None], problem, config
+        ),
         "hessian_norm": curvature,
         "stability_ratio": curvature / edge,
         "bound_ratio": laws.bound_ratio(params, curvature, problem, config),
@@ -60,24 +77,33 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
 
 
 def saturation(problem: Problem, config: Config) -> Float[Array, ""]:
-    """Mean over the rows of the dense attention of their largest entry, in (0, 1]; near 1 where attention is one-hot."""
+    """Mean over the rows of the dense attention of their largest entry, in (0, 1]; near 1 where
+    attention is one-hot.
+    """
     _, f_star, _ = pruning.calibration(problem, config)
     return jnp.sum(jnp.max(f_star, axis=-1)) / (config.num_sequences.real * config.length.real)
 
 
-def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(
+    problem: Problem, config: Config, steps: Int[np.ndarray, " t"]
+) -> dict[str, Float[Array, " t"]]:
     """Curves, constant in t, for a fused mask.
 
     attention_loss:descent is L(M_0) >= L_attn(M_t) under monotone descent (lambda d^2/2 from ones);
-    relative_error:large_lambda the error of the one-shot score that the fitted mask tends to as lambda grows (right arm of figure 2a);
-    relative_error:curvature the error of the one-shot diagonal Gauss-Newton score at M = 1.
+    relative_error:large_lambda the error of the one-shot score that the fitted mask tends to as
+    lambda grows (right arm of figure 2a); relative_error:curvature the error of the one-shot
+    diagonal Gauss-Newton score at M = 1.
     """
     batch = Batch(problem.inputs)
     start = FusedMask(model.initial_mask(problem.uniform[0], config))
     saliency = calculus.saliency(FusedMask(jnp.zeros_like(problem.weights)), batch, problem, config)
     score = calculus.curvature_score(batch, problem, config)
-    by_score = pruning.keep(problem.weights, pruning.binarise(score, config.pruning_ratio, model.entries(config)))
-    errors = pruning.plain_errors(jnp.stack([pruning.pruned_weights(saliency, problem, config), by_score]), problem, config)
+    by_score = pruning.keep(
+        problem.weights, pruning.binarise(score, config.pruning_ratio, model.entries(config))
+    )
+    errors = pruning.plain_errors(
+        jnp.stack([pruning.pruned_weights(saliency, problem, config), by_score]), problem, config
+    )
     curves = {"attention_loss:descent": laws.descent(start, batch, problem, config)}
     for name, (large_lambda, curvature) in errors.items():
         curves |= {f"{name}:large_lambda": large_lambda, f"{name}:curvature": curvature}
@@ -85,17 +111,24 @@ def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> d
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """The conditions of theorem 4.1 and of a stable step: (holds, margin); a margin is positive where the condition holds."""
+    """The conditions of theorem 4.1 and of a stable step: (holds, margin); a margin is positive
+    where the condition holds.
+    """
     batch, mask = Batch(problem.inputs), model.support(problem, config)
     start = FusedMask(model.initial_mask(problem.uniform[0], config))
     z = model.logits(model.masked_weights(start, problem), batch.inputs)
     floor = laws.gram_floor(batch.inputs, config)
-    log_attention = jnp.min(jnp.where(mask, jax.nn.log_softmax(jnp.where(mask, z, -jnp.inf), axis=-1), 0))
+    log_attention = jnp.min(
+        jnp.where(mask, jax.nn.log_softmax(jnp.where(mask, z, -jnp.inf), axis=-1), 0)
+    )
     eta = config.step_scale / config.regularization
     margins = {
         "X X^T >= beta I, margin beta (needs S L <= d)": floor,
-        "attention bounded below, margin log(delta / smallest float)": log_attention - jnp.log(jnp.finfo(z.dtype).tiny),
-        "eta <= 1/L_g, margin log(1 / (eta L_g))": -jnp.log(eta * laws.lipschitz(batch, problem, config).gradient),
+        "attention bounded below, margin log(delta / smallest float)": log_attention
+        - jnp.log(jnp.finfo(z.dtype).tiny),
+        "eta <= 1/L_g, margin log(1 / (eta L_g))": -jnp.log(
+            eta * laws.lipschitz(batch, problem, config).gradient
+        ),
         "eta below the stability edge at M_0, margin log(2 (1 + beta) / (eta ||H||))": jnp.log(
             2 * (1 + config.momentum) / (eta * calculus.hessian_norm(start, problem, config))
         ),

@@ -1,8 +1,10 @@
-"""Algorithm 1 of the source: gradient descent with momentum on the pruning mask, one fused mask or one mask per factor.
+"""Algorithm 1 of the source: gradient descent with momentum on the pruning mask, one fused mask or
+one mask per factor.
 
     V <- beta V + grad L(M),   M <- M - (c / lambda) V,   then M <- clip(M, 0, 1) where config.clip.
 
-Full batch. The momentum form (no dampening, no Nesterov) and the projection are reconstructions; the source's numbers are lost.
+Full batch. The momentum form (no dampening, no Nesterov) and the projection are reconstructions;
+the source's numbers are lost.
 """
 
 from typing import NamedTuple
@@ -17,7 +19,9 @@ from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMask
 
 
 class State(NamedTuple):
-    """The mask, the optimiser's velocity and the target attention f*, which training does not change."""
+    """The mask, the optimiser's velocity and the target attention f*, which training does not
+    change.
+    """
 
     params: Params
     velocity: optax.OptState
@@ -31,7 +35,9 @@ def optimiser(config: Config) -> optax.GradientTransformation:
 
 def begin(params: Params, problem: Problem, config: Config) -> State:
     """The state of a run that starts from given masks, at rest."""
-    return State(params, optimiser(config).init(params), model.target(Batch(problem.inputs), problem, config))
+    return State(
+        params, optimiser(config).init(params), model.target(Batch(problem.inputs), problem, config)
+    )
 
 
 def init(key: Array, problem: Problem, config: Config) -> State:
@@ -41,10 +47,21 @@ def init(key: Array, problem: Problem, config: Config) -> State:
 
 def init_two_masks(key: Array, problem: Problem, config: Config) -> State:
     """Start from a mask on W_Q and one on W_K, drawn independently where mask_init is uniform."""
-    return begin(FactorMasks(*(model.initial_mask(problem.uniform[i], config) for i in range(2))), problem, config)
+    return begin(
+        FactorMasks(*(model.initial_mask(problem.uniform[i], config) for i in range(2))),
+        problem,
+        config,
+    )
 
 
-def step(key: Array, t: Int[Array, ""] | int, state: State, batch: Batch, problem: Problem, config: Config) -> State:
+def step(
+    key: Array,
+    t: Int[Array, ""] | int,
+    state: State,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> State:
     """One step of Algorithm 1."""
     gradient = calculus.gradient_to(state.target, state.params, batch, problem, config)
     update, velocity = optimiser(config).update(gradient, state.velocity)

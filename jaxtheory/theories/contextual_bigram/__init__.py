@@ -1,11 +1,21 @@
-"""Sparse contextual bigrams, learned by a linear transformer: when does sparse attention emerge from mini-batches?"""
+"""Sparse contextual bigrams, learned by a linear transformer: when does sparse attention emerge
+from mini-batches?
+"""
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.contextual_bigram import calculus, checks, data, model, predictions, training
+from jaxtheory.theories.contextual_bigram import (
+    calculus,
+    checks,
+    data,
+    model,
+    predictions,
+    training,
+)
 from jaxtheory.theories.contextual_bigram.model import Config
 
 PRESET = Config()
-# The source's own numbers, as far as they are known: they do not learn within 1000 steps at these rates.
+# The source's own numbers, as far as they are known: they do not learn within 1000 steps at these
+# rates.
 PAPER = Config(length=5000, batch_size=64, learning_rate=0.01, late_learning_rate=0.005)
 
 THEORY = Theory(

@@ -1,4 +1,5 @@
-"""Closed gradients of the mini-batch loss, and the maps that training applies to A: prox, threshold, projection, rounding.
+"""Closed gradients of the mini-batch loss, and the maps that training applies to A: prox,
+threshold, projection, rounding.
 
 With p = X a^(k), r = V p - e_y and averages over the batch:
 
@@ -33,8 +34,12 @@ def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> 
     else:
         pull = jnp.broadcast_to(u[:, N - 1 :], x.shape)
         for n in range(N - 1):
-            pull = jnp.where(x == n, u[:, n : n + 1], pull)  # a chain of selects is cheaper than a gather
-    return draws.masked(jnp.zeros((N, x.shape[1]), u.dtype).at[batch.query].add(pull).T, config.length)
+            pull = jnp.where(
+                x == n, u[:, n : n + 1], pull
+            )  # a chain of selects is cheaper than a gather
+    return draws.masked(
+        jnp.zeros((N, x.shape[1]), u.dtype).at[batch.query].add(pull).T, config.length
+    )
 
 
 def centred(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
@@ -48,27 +53,37 @@ def inverse(mu: Float[Array, " N"]) -> Float[Array, " N"]:
 
 
 def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params:
-    """(I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu): steps along them keep 1^T A and 1^T V.
+    """(I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu): steps along them keep
+    1^T A and 1^T V.
 
     Source: equation (4).
     """
     scale = inverse(problem.stationary)[None, :]
-    return Params(centred(gradient.attention, config.length) * scale, centred(gradient.value, config.num_states) * scale)
+    return Params(
+        centred(gradient.attention, config.length) * scale,
+        centred(gradient.value, config.num_states) * scale,
+    )
 
 
 def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Array, "T N"]:
-    """(diag a - a a^T) g per column: the gradient in logits w, a = softmax(w), of a loss with gradient g in a. Source: section 5.2."""
+    """(diag a - a a^T) g per column: the gradient in logits w, a = softmax(w), of a loss with
+    gradient g in a. Source: section 5.2.
+    """
     return softmax_vjp(a.T, g.T).T
 
 
-def soft_threshold(a: Float[Array, "*n"], lam: Float[ArrayLike, ""], config: Config) -> Float[Array, "*n"]:
+def soft_threshold(
+    a: Float[Array, "*n"], lam: Float[ArrayLike, ""], config: Config
+) -> Float[Array, "*n"]:
     """The prox of the second stage, entry by entry; lambda itself, not eta lambda, is taken off.
 
-    two_case   a - lambda where a >= lambda, else 0: negative entries vanish too, which is most of the denoising
+    two_case   a - lambda where a >= lambda, else 0: negative entries vanish too, which is most of
+               the denoising
     textbook   sign(a) max(|a| - lambda, 0), the prox of lambda |a|_1
 
     As lambda -> 0 the first tends to max(a, 0), while lambda = 0 stands for no prox at all.
-    Source: equation (6); the two cases are the source's. Whether it takes lambda or eta lambda is lost.
+    Source: equation (6); the two cases are the source's. Whether it takes lambda or eta lambda is
+    lost.
     """
     if config.prox == "textbook":
         return jnp.sign(a) * jnp.maximum(jnp.abs(a) - lam, 0)
@@ -76,19 +91,27 @@ def soft_threshold(a: Float[Array, "*n"], lam: Float[ArrayLike, ""], config: Con
 
 
 def projected(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
-    """a + (1 - 1^T a) / T per column: the projection onto the affine space 1^T a = 1, not onto the simplex. Source: equation (6)."""
+    """a + (1 - 1^T a) / T per column: the projection onto the affine space 1^T a = 1, not onto the
+    simplex. Source: equation (6).
+    """
     short = (1 - jnp.sum(A, axis=0, keepdims=True)) / config.length.real
-    return jnp.where(config.length.mask()[:, None] & config.num_states.mask()[None, :], A + short, 0)
+    return jnp.where(
+        config.length.mask()[:, None] & config.num_states.mask()[None, :], A + short, 0
+    )
 
 
 def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
-    """The projection of each column onto the probability simplex, where the l1 norm is constant: an ablation of the prox.
+    """The projection of each column onto the probability simplex, where the l1 norm is constant: an
+    ablation of the prox.
 
-    max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for which a_(n) > nu.
+    max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for
+    which a_(n) > nu.
     """
     shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
     top = jnp.max(jnp.where(shown, A, -jnp.inf), axis=0, keepdims=True)
-    a = jnp.where(shown, A, jnp.where(jnp.isfinite(top), top, 0) - 2)  # padding too low to be among the largest
+    a = jnp.where(
+        shown, A, jnp.where(jnp.isfinite(top), top, 0) - 2
+    )  # padding too low to be among the largest
     down = -jnp.sort(-a, axis=0)
     n = jnp.arange(1, len(A) + 1, dtype=A.dtype)[:, None]
     nu = (jnp.cumsum(down, axis=0) - 1) / n
@@ -96,34 +119,49 @@ def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     return jnp.where(shown, jnp.maximum(a - jnp.take_along_axis(nu, last, axis=0), 0), 0)
 
 
-def proximal(A: Float[Array, "T N"], lam: Float[ArrayLike, ""], config: Config) -> Float[Array, "T N"]:
+def proximal(
+    A: Float[Array, "T N"], lam: Float[ArrayLike, ""], config: Config
+) -> Float[Array, "T N"]:
     """The prox and the projection of one step of the second stage."""
-    return on_simplex(A, config) if config.prox == "simplex" else projected(soft_threshold(A, lam, config), config)
+    return (
+        on_simplex(A, config)
+        if config.prox == "simplex"
+        else projected(soft_threshold(A, lam, config), config)
+    )
 
 
 def kept(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Bool[Array, "T N"]:
-    """Entries of at least `share` times the largest of their column; none where the largest is not positive.
+    """Entries of at least `share` times the largest of their column; none where the largest is not
+    positive.
 
-    Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries' scale alpha_A is not known.
+    Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries'
+    scale alpha_A is not known.
     """
     shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
     top = jnp.max(jnp.where(shown, A, -jnp.inf), axis=0, keepdims=True)
     return shown & (top > 0) & (share * top <= A)
 
 
-def thresholded(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Float[Array, "T N"]:
+def thresholded(
+    A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
+) -> Float[Array, "T N"]:
     """Small entries set to zero, then the affine projection. Source: section E.1."""
     return projected(jnp.where(kept(A, share, config), A, 0), config)
 
 
-def rounded(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Float[Array, "T N"]:
-    """Small entries set to zero and the others divided by their sum. Idempotent; a column without a positive entry becomes uniform.
+def rounded(
+    A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
+) -> Float[Array, "T N"]:
+    """Small entries set to zero and the others divided by their sum. Idempotent; a column without a
+    positive entry becomes uniform.
 
     Source: appendix F.
     """
     large = jnp.where(kept(A, share, config), A, 0)
     total = jnp.sum(large, axis=0, keepdims=True)
-    return jnp.where(total > 0, large / jnp.where(total > 0, total, 1), model.uniform_attention(config))
+    return jnp.where(
+        total > 0, large / jnp.where(total > 0, total, 1), model.uniform_attention(config)
+    )
 
 
 def empty_columns(A: Float[Array, "T N"], config: Config) -> Bool[Array, " N"]:

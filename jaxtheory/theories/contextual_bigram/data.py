@@ -1,4 +1,6 @@
-"""What a run is given: a transition with its stationary law, a sparse context, a correlated pre-trained transition; and fresh samples."""
+"""What a run is given: a transition with its stationary law, a sparse context, a correlated
+pre-trained transition; and fresh samples.
+"""
 
 import math
 
@@ -13,13 +15,17 @@ from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Problem
 
 CANDIDATES = 16  # transition matrices drawn, of which one is taken
-LEAST_SIGNAL = 0.01  # smallest K_P / |mu|^2 of a drawn P; rates are divided by K_P (assumption 2.1c)
+LEAST_SIGNAL = (
+    0.01  # smallest K_P / |mu|^2 of a drawn P; rates are divided by K_P (assumption 2.1c)
+)
 PROPOSALS = 8  # of the rejection sampler of gamma numbers
 RESOLUTION = 2**16  # values of half a word
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw a task, or take the given P. All four arrays are normalised, so padding may change their last bits."""
+    """Draw a task, or take the given P. All four arrays are normalised, so padding may change their
+    last bits.
+    """
     for_P, for_Q, for_pretrained = jax.random.split(key, 3)
     if config.given is None:
         P, mu = drawn_transition(for_P, config)
@@ -33,15 +39,23 @@ def problem(key: Array, config: Config) -> Problem:
 def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], Float[Array, " N"]]:
     """P with columns Dirichlet(alpha0, .., alpha0) and its stationary mu.
 
-    Of 16 candidates the first with min mu >= mu0 and K_P >= |mu|^2 / 100, or where none has both, the one with the largest min mu among
-    those of enough K_P: a bounded rejection. Source: the source draws P at random; the law and the floors are reconstructed.
+    Of 16 candidates the first with min mu >= mu0 and K_P >= |mu|^2 / 100, or where none has both,
+    the one with the largest min mu among
+    those of enough K_P: a bounded rejection. Source: the source draws P at random; the law and the
+    floors are reconstructed.
     """
     N = config.num_states
-    rows = N.replace(cap=N.cap * CANDIDATES, value=None if N.value is None else N.value * CANDIDATES)
-    P = dirichlet(key, rows, config).reshape(N.cap, CANDIDATES, N.cap).transpose(1, 2, 0)  # [candidate, y, x]
+    rows = N.replace(
+        cap=N.cap * CANDIDATES, value=None if N.value is None else N.value * CANDIDATES
+    )
+    P = (
+        dirichlet(key, rows, config).reshape(N.cap, CANDIDATES, N.cap).transpose(1, 2, 0)
+    )  # [candidate, y, x]
     mu = jax.vmap(stationary)(P)
     least = jnp.min(jnp.where(N.mask()[None, :], mu, jnp.inf), axis=1)
-    signal = jnp.sum(mu[:, None, :] * jnp.where(N.mask()[None, None, :], P - mu[:, :, None], 0) ** 2, axis=(1, 2))  # K_P
+    signal = jnp.sum(
+        mu[:, None, :] * jnp.where(N.mask()[None, None, :], P - mu[:, :, None], 0) ** 2, axis=(1, 2)
+    )  # K_P
     varied = signal >= LEAST_SIGNAL * jnp.sum(mu**2, axis=1)
     good = varied & (least >= config.stationary_floor)
     chosen = jnp.where(jnp.any(good), jnp.argmax(good), jnp.argmax(jnp.where(varied, least, -1)))
@@ -51,9 +65,11 @@ def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], F
 def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
     """Laws on N tokens, a row each, from Dirichlet(alpha0, .., alpha0); zero beyond the sizes.
 
-    Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalised; Gamma(alpha + 1) is d v with d = alpha + 2/3, v = (1 + x / sqrt(9 d))^3 and
-    x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1 - v + log v), more than 95 % of the time (Marsaglia and Tsang 2000). The
-    first accepted of 8 proposals is taken: one entry in 10^10 has none and takes the first. In logarithms, as small alpha underflows.
+    Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalised; Gamma(alpha + 1) is d v with d = alpha
+    + 2/3, v = (1 + x / sqrt(9 d))^3 and x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1
+    - v + log v), more than 95 % of the time (Marsaglia and Tsang 2000). The
+    first accepted of 8 proposals is taken: one entry in 10^10 has none and takes the first. In
+    logarithms, as small alpha underflows.
     """
     N, alpha = config.num_states, jnp.asarray(config.concentration, float)
     each = 2 * PROPOSALS + 1
@@ -71,10 +87,11 @@ def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
 
 
 def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
-    """mu with P mu = mu and sum 1, for irreducible P with columns that sum to 1; zero for states without transitions (padding).
+    """mu with P mu = mu and sum 1, for irreducible P with columns that sum to 1; zero for states
+    without transitions (padding).
 
-    Grassmann-Taksar-Heyman elimination: states leave from the last on, what flows through them is passed on to the earlier ones.
-    Nothing is subtracted, so every entry has a small relative error.
+    Grassmann-Taksar-Heyman elimination: states leave from the last on, what flows through them is
+    passed on to the earlier ones. Nothing is subtracted, so every entry has a small relative error.
     """
     n = len(P)
     states = jnp.arange(n)
@@ -94,11 +111,19 @@ def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
 
 
 def context(key: Array, config: Config) -> Float[Array, "T N"]:
-    """Q: each column a law on Q random positions, with weights 1/Q, or proportional to 1 + U(0, 1) where weights are unequal."""
+    """Q: each column a law on Q random positions, with weights 1/Q, or proportional to 1 + U(0, 1)
+    where weights are unequal.
+    """
     N, T, Q = config.num_states, config.length, config.sparsity
     for_places, for_weights = jax.random.split(key)
-    order = jnp.argsort(jnp.where(T.mask()[None, :], draws.uniform(for_places, N, T), jnp.inf), axis=1)[:, : Q.cap]
-    weights = jnp.ones((N.cap, Q.cap)) if config.weights == "uniform" else 1 + draws.uniform(for_weights, N, Q).astype(float)
+    order = jnp.argsort(
+        jnp.where(T.mask()[None, :], draws.uniform(for_places, N, T), jnp.inf), axis=1
+    )[:, : Q.cap]
+    weights = (
+        jnp.ones((N.cap, Q.cap))
+        if config.weights == "uniform"
+        else 1 + draws.uniform(for_weights, N, Q).astype(float)
+    )
     weights = jnp.where(N.mask()[:, None] & Q.mask()[None, :], weights, 0)
     total = jnp.sum(weights, axis=1, keepdims=True)
     weights = weights / jnp.where(total > 0, total, 1)
@@ -106,11 +131,15 @@ def context(key: Array, config: Config) -> Float[Array, "T N"]:
     return jnp.zeros((N.cap, T.cap)).at[columns, order].add(weights[:, : order.shape[1]]).T
 
 
-def pretrained(key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], config: Config) -> Float[Array, "N N"]:
-    """P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho: <P~ - mu 1^T, P - mu 1^T>_mu = rho |P~ - mu 1^T| |P - mu 1^T|.
+def pretrained(
+    key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], config: Config
+) -> Float[Array, "N N"]:
+    """P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho: <P~ - mu 1^T, P - mu 1^T>_mu =
+    rho |P~ - mu 1^T| |P - mu 1^T|.
 
-    P~ = mu 1^T + c (rho u + sqrt(1 - rho^2) w), with u the direction of P - mu 1^T, w a random one orthogonal to it that keeps mu, and
-    c = |P - mu 1^T|, or less where an entry would be negative. rho = 1 gives P. Source: section 4; the construction is ours.
+    P~ = mu 1^T + c (rho u + sqrt(1 - rho^2) w), with u the direction of P - mu 1^T, w a random one
+    orthogonal to it that keeps mu, and c = |P - mu 1^T|, or less where an entry would be negative.
+    rho = 1 gives P. Source: section 4; the construction is ours.
     """
     one = config.num_states.mask().astype(mu.dtype)
     inner = lambda A, B: jnp.sum(mu[None, :] * A * B)
@@ -123,48 +152,70 @@ def pretrained(key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], confi
     u = unit(gap)
     rho = jnp.asarray(config.correlation, float)
     direction = rho * u + jnp.sqrt(1 - rho**2) * unit(G - inner(G, u) * u)
-    room = jnp.min(jnp.where(direction < 0, trivial / jnp.where(direction < 0, -direction, 1), jnp.inf))
+    room = jnp.min(
+        jnp.where(direction < 0, trivial / jnp.where(direction < 0, -direction, 1), jnp.inf)
+    )
     return jnp.maximum(trivial + jnp.minimum(jnp.sqrt(inner(gap, gap)), room) * direction, 0)
 
 
 def sample(key: Array, problem: Problem, config: Config) -> Batch:
-    """B fresh samples: x_1..x_T and k from mu, s from q^(k), y from P[:, x_s]. Source: equation (1).
+    """B fresh samples: x_1..x_T and k from mu, s from q^(k), y from P[:, x_s]. Source: equation
+    (1).
 
-    Two tokens share one uint32 word: a token is the number of thresholds c_n 2^16 that its half reaches, c the cumulative mu. Rounding
-    the thresholds would bias the law by 2^-16, so each sequence rounds them with its own U ~ U[0, 1): floor(c_n 2^16 + U). That has mean
-    c_n 2^16, so each token has the law mu exactly; given U the tokens are independent, and two of them are correlated through U only,
-    cov(1[x_s <= n], 1[x_t <= n]) = Var(floor(c_n 2^16 + U)) / 2^32 <= 2^-34. Query, position and label have a full float each.
+    Two tokens share one uint32 word: a token is the number of thresholds c_n 2^16 that its half
+    reaches, c the cumulative mu. Rounding the thresholds would bias the law by 2^-16, so each
+    sequence rounds them with its own U ~ U[0, 1): floor(c_n 2^16 + U). That has mean c_n 2^16, so
+    each token has the law mu exactly; given U the tokens are independent, and two of them are
+    correlated through U only, cov(1[x_s <= n], 1[x_t <= n]) = Var(floor(c_n 2^16 + U)) / 2^32 <=
+    2^-34. Query, position and label have a full float each.
     """
     N, T, B = config.num_states, config.length, config.batch_size
     for_tokens, for_rest = jax.random.split(key)
     rest = draws.stable(jax.random.uniform, for_rest, B, 4)
     words = draws.words(for_tokens, B.cap, math.ceil(T.cap / 2))
     halves = jax.lax.bitcast_convert_type(words, jnp.uint16).reshape(B.cap, -1)[:, : T.cap]
-    tokens = draws.masked(count_reached(halves, thresholds(problem.stationary, rest[:, 0], config), config), B, T)
+    tokens = draws.masked(
+        count_reached(halves, thresholds(problem.stationary, rest[:, 0], config), config), B, T
+    )
     query = pick(rest[:, 1], jnp.broadcast_to(problem.stationary[None, :], (B.cap, N.cap)), N)
     places, weights = support(problem, config)
     slot = pick(rest[:, 2], weights[query], config.sparsity)
-    attended = jnp.take_along_axis(tokens, places[query, slot][:, None], axis=1)[:, 0].astype(jnp.int32)
+    attended = jnp.take_along_axis(tokens, places[query, slot][:, None], axis=1)[:, 0].astype(
+        jnp.int32
+    )
     label = pick(rest[:, 3], problem.transition.T[attended], N)
     return Batch(tokens, draws.masked(query, B), draws.masked(label, B))
 
 
-def thresholds(mu: Float[Array, " N"], U: Float[Array, " B"], config: Config) -> Int[Array, "B N-1"]:
+def thresholds(
+    mu: Float[Array, " N"], U: Float[Array, " B"], config: Config
+) -> Int[Array, "B N-1"]:
     """floor(c_n 2^16 + U) for n < N - 1, and 2^16, which no half reaches, from token N - 1 on."""
     N = config.num_states
     c = jnp.cumsum(mu)[:-1] * RESOLUTION
     reachable = jnp.arange(N.cap - 1) < jnp.asarray(N.n, int) - 1
-    return jnp.where(reachable[None, :], jnp.floor(c[None, :] + U[:, None]), RESOLUTION).astype(jnp.int32)
+    return jnp.where(reachable[None, :], jnp.floor(c[None, :] + U[:, None]), RESOLUTION).astype(
+        jnp.int32
+    )
 
 
-def count_reached(halves: UInt[Array, "B T"], limits: Int[Array, "B n"], config: Config) -> Integer[Array, "B T"]:
-    """#{n : half >= limit_n}, the token; by comparing with each limit where they are few, by bisection where many."""
+def count_reached(
+    halves: UInt[Array, "B T"], limits: Int[Array, "B n"], config: Config
+) -> Integer[Array, "B T"]:
+    """#{n : half >= limit_n}, the token; by comparing with each limit where they are few, by
+    bisection where many.
+    """
     dtype = jnp.uint8 if config.num_states.cap <= 256 else jnp.int32
     if config.num_states.cap > model.SELECTED:
         find = jax.vmap(lambda limits, halves: jnp.searchsorted(limits, halves, side="right"))
         return find(limits, halves.astype(jnp.int32)).astype(dtype)
-    within = limits < RESOLUTION  # comparing 16 bits with 16 bits is fastest, but 2^16 is not among them
-    reached = [(halves >= limits[:, n : n + 1].astype(jnp.uint16)) & within[:, n : n + 1] for n in range(limits.shape[1])]
+    within = (
+        limits < RESOLUTION
+    )  # comparing 16 bits with 16 bits is fastest, but 2^16 is not among them
+    reached = [
+        (halves >= limits[:, n : n + 1].astype(jnp.uint16)) & within[:, n : n + 1]
+        for n in range(limits.shape[1])
+    ]
     return sum((r.astype(dtype) for r in reached[1:]), reached[0].astype(dtype))
 
 
@@ -180,10 +231,14 @@ def support(problem: Problem, config: Config) -> tuple[Int[Array, "N Q"], Float[
     return places, weights
 
 
-def generate(key: Array, problem: Problem, tokens: Int[Array, " n"], count: int, config: Config) -> Int[Array, " count"]:
-    """Go on from x_1..x_{T+1}: draw the next token, drop the first one, append it, `count` times. Sizes unpadded.
+def generate(
+    key: Array, problem: Problem, tokens: Int[Array, " n"], count: int, config: Config
+) -> Int[Array, " count"]:
+    """Go on from x_1..x_{T+1}: draw the next token, drop the first one, append it, `count` times.
+    Sizes unpadded.
 
-    Beyond the first token the contexts are no longer independent draws from mu. Source: section 2.1, remark on sequences.
+    Beyond the first token the contexts are no longer independent draws from mu. Source: section
+    2.1, remark on sequences.
     """
     places, weights = support(problem, config)
 
@@ -191,7 +246,9 @@ def generate(key: Array, problem: Problem, tokens: Int[Array, " n"], count: int,
         u = jax.random.uniform(key, (2, 1))
         query = window[-1]
         slot = pick(u[0], weights[query][None, :], config.sparsity)[0]
-        new = pick(u[1], problem.transition.T[window[places[query, slot]]][None, :], config.num_states)
+        new = pick(
+            u[1], problem.transition.T[window[places[query, slot]]][None, :], config.num_states
+        )
         return jnp.concatenate([window[1:], new]), new[0]
 
     return jax.lax.scan(following, jnp.asarray(tokens, jnp.int32), jax.random.split(key, count))[1]

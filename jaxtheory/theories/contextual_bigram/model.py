@@ -1,6 +1,7 @@
 """Sparse contextual bigrams and a linear transformer: config, records and loss.
 
-The next token depends on a few earlier ones, chosen by the last token. The contexts are drawn, then the last token k = x_{T+1} picks one:
+The next token depends on a few earlier ones, chosen by the last token. The contexts are drawn, then
+the last token k = x_{T+1} picks one:
 
     x_1 .. x_{T+1} ~ mu independently,   k = x_{T+1},   s ~ q^(k),   y ~ P[:, x_s]
     p = X a^(k),   F = V p,   loss = 1/2 |e_y - V p|^2,   X = [e_{x_1} .. e_{x_T}]
@@ -8,13 +9,19 @@ The next token depends on a few earlier ones, chosen by the last token. The cont
 Symbols, with their shapes:
 
     N, T, Q, B     tokens, length of the context, attended positions per column, batch size
-    P  (N, N)      transition, column x is the law after token x: 1^T P = 1^T        V  (N, N)   value matrix, learns P
-    mu (N,)        stationary law, P mu = mu                                         D  (N, N)   diag(mu)
-    Q  (T, N)      context, column k = q^(k) is a law on positions                   A  (T, N)   attention, column k = a^(k), learns Q
-    P~ (N, N)      pre-trained transition with the same mu                           U  (T, N)   uniform attention 1 1^T / T
-    <A, B>_mu      sum_k mu_k <A_k, B_k>, the inner product used for matrices of either shape, with norm |.|_mu
+    P  (N, N)      transition, column x is the law after token x: 1^T P = 1^T
+    mu (N,)        stationary law, P mu = mu
+    Q  (T, N)      context, column k = q^(k) is a law on positions
+    P~ (N, N)      pre-trained transition with the same mu
+    <A, B>_mu      sum_k mu_k <A_k, B_k>, the inner product used for matrices of either shape, with
+                   norm |.|_mu
+    V  (N, N)   value matrix, learns P
+    D  (N, N)   diag(mu)
+    A  (T, N)   attention, column k = a^(k), learns Q
+    U  (T, N)   uniform attention 1 1^T / T
 
-Source: arXiv 2410.23438, section 2 (columns, not rows, are transition laws). How P and Q are drawn is reconstructed.
+Source: arXiv 2410.23438, section 2 (columns, not rows, are transition laws). How P and Q are drawn
+is reconstructed.
 """
 
 from typing import Any, NamedTuple
@@ -28,49 +35,94 @@ from jaxtheory.core import config as fields
 from jaxtheory.core import draws
 from jaxtheory.core.config import Size, concretely, evaluation, size, static, traced
 
-SELECTED = 8  # up to this many tokens sums over a context run through the tokens' values; beyond, they scatter and gather
+# up to this many tokens sums over a context run through the tokens' values; beyond, they scatter
+# and gather
+SELECTED = 8
 LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are divided by it
 
 
 class Config(fields.Config):
     """Hyper-parameters; the defaults recover P and Q within 1000 steps from most tasks.
 
-    The rates are the normalised ones: A moves by eta / K_P and V by eta / K_Q (`population.signals`), so that eta counts time for both.
+    The rates are the normalised ones: A moves by eta / K_P and V by eta / K_Q
+    (`population.signals`), so that eta counts time for both.
     """
 
     num_states: Size | int = size(3, "N", "tokens of the vocabulary", "[2, inf)")
     length: Size | int = size(1000, "T", "tokens of a context", "[2, inf)")
     sparsity: Size | int = size(2, "Q", "positions that a context law attends to")
     batch_size: Size | int = size(256, "B", "fresh samples per step")
-    l1: float = traced(1e-5, "lambda", "strength of the l1 term; 0 switches thresholding and prox off", "[0, inf)")
+    l1: float = traced(
+        1e-5, "lambda", "strength of the l1 term; 0 switches thresholding and prox off", "[0, inf)"
+    )
     learning_rate: float = traced(0.02, "eta1", "learning rate before the switch", "(0, inf)")
     late_learning_rate: float = traced(0.01, "eta2", "learning rate from the switch on", "(0, inf)")
     switch_step: int = traced(400, "tau", "first step of the second stage", "[0, inf)", "steps")
-    stage_threshold: float = traced(0.3, "theta0", "threshold during training, as a share of the column's largest entry", "[0, 1)")
-    threshold: float = evaluation(0.3, "theta", "threshold of the final rounding, as a share of the column's largest entry", "(0, 1)")
-    concentration: float = traced(1.0, "alpha0", "concentration of the Dirichlet law of P's columns", "(0, inf)")
-    stationary_floor: float = traced(0.1, "mu0", "smallest stationary probability that a drawn P should have; below 1/N", "[0, 1)")
-    correlation: float = traced(1.0, "rho", "correlation of the pre-trained transition with P", "(0, 1]")
-    pretrained_weight: float = traced(0.1, "thetap", "weight of the pre-trained transition in the initial V of transfer", "(0, 1]")
-    softmax_rate: float = traced(1.0, "kappa", "learning rate of softmax logits over eta T / K_P", "(0, inf)")
-    prox: str = static("two_case", "prox", "map of the second stage", ("two_case", "textbook", "simplex"))
-    weights: str = static("uniform", "weights", "weights within a context law", ("uniform", "unequal"))
-    given: tuple | None = static(None, "P", "rows of a given transition matrix, None for a drawn one", ())
+    stage_threshold: float = traced(
+        0.3,
+        "theta0",
+        "threshold during training, as a share of the column's largest entry",
+        "[0, 1)",
+    )
+    threshold: float = evaluation(
+        0.3,
+        "theta",
+        "threshold of the final rounding, as a share of the column's largest entry",
+        "(0, 1)",
+    )
+    concentration: float = traced(
+        1.0, "alpha0", "concentration of the Dirichlet law of P's columns", "(0, inf)"
+    )
+    stationary_floor: float = traced(
+        0.1,
+        "mu0",
+        "smallest stationary probability that a drawn P should have; below 1/N",
+        "[0, 1)",
+    )
+    correlation: float = traced(
+        1.0, "rho", "correlation of the pre-trained transition with P", "(0, 1]"
+    )
+    pretrained_weight: float = traced(
+        0.1, "thetap", "weight of the pre-trained transition in the initial V of transfer", "(0, 1]"
+    )
+    softmax_rate: float = traced(
+        1.0, "kappa", "learning rate of softmax logits over eta T / K_P", "(0, inf)"
+    )
+    prox: str = static(
+        "two_case", "prox", "map of the second stage", ("two_case", "textbook", "simplex")
+    )
+    weights: str = static(
+        "uniform", "weights", "weights within a context law", ("uniform", "unequal")
+    )
+    given: tuple | None = static(
+        None, "P", "rows of a given transition matrix, None for a drawn one", ()
+    )
 
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
         N, T, Q = self.num_states.n, self.length.n, self.sparsity.n
         found = []
         if concretely(lambda Q, T: Q > T, Q, T):
-            found.append(f"sparsity (Q) = {Q}: must be at most length (T) = {T}; lower Q or raise T")
+            found.append(
+                f"sparsity (Q) = {Q}: must be at most length (T) = {T}; lower Q or raise T"
+            )
         elif self.weights == "uniform" and concretely(lambda Q, T: Q == T, Q, T):
-            found.append(f"sparsity (Q) = {Q} = length (T) with uniform weights: K_Q = 0, nothing to learn; lower Q or set weights=unequal")
+            found.append(
+                f"sparsity (Q) = {Q} = length (T) with uniform weights: K_Q = 0, nothing to "
+                "learn; lower Q or set weights=unequal"
+            )
         if concretely(lambda N, rho: (N == 2) & (rho < 1), N, self.correlation):
-            found.append(f"correlation (rho) = {self.correlation}: must be 1 for two tokens, where mu leaves one direction; set rho=1")
+            found.append(
+                f"correlation (rho) = {self.correlation}: must be 1 for two tokens, where mu "
+                "leaves one direction; set rho=1"
+            )
         if self.given is not None:
             found += _given_violations(self.given, N)
         elif concretely(lambda floor, N: floor * N >= 1, self.stationary_floor, N):
-            found.append(f"stationary_floor (mu0) = {self.stationary_floor}: must be in [0, 1/N) = [0, {1 / np.max(N):g}); lower mu0")
+            found.append(
+                f"stationary_floor (mu0) = {self.stationary_floor}: must be in [0, 1/N) = [0, "
+                f"{1 / np.max(N):g}); lower mu0"
+            )
         return found
 
 
@@ -82,17 +134,32 @@ def _given_violations(given: Any, N: Any) -> list[str]:
     except (TypeError, ValueError):
         return [f"{label} = {given!r}: must be a tuple of N rows of N numbers"]
     if P.ndim != 2 or P.shape[0] != P.shape[1] or concretely(lambda n: n != len(P), N):
-        return [f"{label} has shape {P.shape}: must be (N, N) with num_states (N) = {N}; set num_states={len(P)} or change P"]
+        return [
+            f"{label} has shape {P.shape}: must be (N, N) with num_states (N) = {N}; set "
+            f"num_states={len(P)} or change P"
+        ]
     if not np.all((P >= 0) & (P <= 1)) or not np.allclose(P.sum(axis=0), 1, rtol=0, atol=1e-9):
-        return [f"{label} has columns with sums {P.sum(axis=0).tolist()}: entries must be in [0, 1] and columns sum to 1; transpose P?"]
+        return [
+            f"{label} has columns with sums {P.sum(axis=0).tolist()}: entries must be in [0, 1] "
+            "and columns sum to 1; transpose P?"
+        ]
     steps = np.linalg.matrix_power((P > 0) | np.eye(len(P), dtype=bool), len(P))
     if not np.all(steps):
-        return [f"{label} is reducible: a token has weight 0, or the stationary law is not unique; every token must lead to every other"]
+        return [
+            f"{label} is reducible: a token has weight 0, or the stationary law is not unique; "
+            "every token must lead to every other"
+        ]
     mu = np.linalg.solve(np.eye(len(P)) - P + 1, np.ones(len(P)))
     if np.min(mu) < LEAST_MU:
-        return [f"{label} has min mu = {np.min(mu):g}: must be in [{LEAST_MU:g}, 1], as gradients are divided by mu; make it less rare"]
+        return [
+            f"{label} has min mu = {np.min(mu):g}: must be in [{LEAST_MU:g}, 1], as gradients are "
+            "divided by mu; make it less rare"
+        ]
     if np.max(np.abs(P - mu[:, None])) < 1e-9:
-        return [f"{label} is trivial, all its columns equal mu: K_P = 0, nothing to learn; make the columns differ"]
+        return [
+            f"{label} is trivial, all its columns equal mu: K_P = 0, nothing to learn; make the "
+            "columns differ"
+        ]
     return []
 
 
@@ -106,7 +173,9 @@ class Problem(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Contexts x_1..x_T (uint8, int32 for more than 256 tokens), last tokens k and labels y; zero beyond the sizes."""
+    """Contexts x_1..x_T (uint8, int32 for more than 256 tokens), last tokens k and labels y; zero
+    beyond the sizes.
+    """
 
     tokens: Integer[Array, "B T"]
     query: Int[Array, " B"]
@@ -137,9 +206,11 @@ def init(_key: Array, problem: Problem, config: Config) -> Params:
 
 
 def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """p = X a^(k) per sample: the attention that each token receives. Its sum is that of the column, 1^T a^(k).
+    """p = X a^(k) per sample: the attention that each token receives. Its sum is that of the
+    column, 1^T a^(k).
 
-    Few tokens: a masked sum per value but the last, which has what is left of the column's sum. Many: scattered sums.
+    Few tokens: a masked sum per value but the last, which has what is left of the column's sum.
+    Many: scattered sums.
     """
     N, x = config.num_states, batch.tokens
     A = draws.masked(A, config.length)
@@ -147,7 +218,9 @@ def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Arr
     if N.cap > SELECTED:
         rows = jnp.arange(len(x))[:, None]
         return jnp.zeros((len(x), N.cap), a.dtype).at[rows, x.astype(jnp.int32)].add(a)
-    counted = N.cap if N.value is not None else N.cap - 1  # with padding the last column is not the last token
+    counted = (
+        N.cap if N.value is not None else N.cap - 1
+    )  # with padding the last column is not the last token
     values = jnp.arange(counted, dtype=x.dtype)
     p = jnp.sum(jnp.where(x[:, None, :] == values[None, :, None], a[:, None, :], 0), axis=2)
     if counted == N.cap:
@@ -156,13 +229,17 @@ def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Arr
     return jnp.concatenate([p, left[:, None]], axis=1)
 
 
-def residuals(params: Params, batch: Batch, config: Config) -> tuple[Float[Array, "B N"], Float[Array, "B N"]]:
+def residuals(
+    params: Params, batch: Batch, config: Config
+) -> tuple[Float[Array, "B N"], Float[Array, "B N"]]:
     """p and r = V p - e_y per sample."""
     p = occupancy(params.attention, batch, config)
     return p, p @ params.value.T - jax.nn.one_hot(batch.label, config.num_states.cap, dtype=p.dtype)
 
 
 def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
-    """Mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term, which the prox applies."""
+    """Mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term, which
+    the prox applies.
+    """
     _, r = residuals(params, batch, config)
     return jnp.sum(config.batch_size.weights() * jnp.sum(r**2, axis=1)) / 2

@@ -1,4 +1,6 @@
-"""What is measured along training, what rounding makes of the result, and what the theory says: all of the population, without draws."""
+"""What is measured along training, what rounding makes of the result, and what the theory says: all
+of the population, without draws.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,9 @@ from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, populatio
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-def cosine(A: Float[Array, "n N"], B: Float[Array, "n N"], mu: Float[Array, " N"]) -> Float[Array, ""]:
+def cosine(
+    A: Float[Array, "n N"], B: Float[Array, "n N"], mu: Float[Array, " N"]
+) -> Float[Array, ""]:
     """<A, B>_mu / (|A| |B|), zero where one of them is zero."""
     size = population.norm(A, mu) * population.norm(B, mu)
     return population.inner(A, B, mu) / jnp.where(size > 0, size, 1)
@@ -27,13 +31,19 @@ def same_support(entries: Bool[Array, "T N"], problem: Problem) -> Bool[Array, "
 
 
 def raised(A: Float[Array, "T N"], config: Config) -> Bool[Array, "T N"]:
-    """Entries above the smallest of their column: those that a threshold or a prox kept, since the projection lifts the others equally."""
+    """Entries above the smallest of their column: those that a threshold or a prox kept, since the
+    projection lifts the others equally.
+    """
     shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
     return shown & (jnp.min(jnp.where(shown, A, jnp.inf), axis=0, keepdims=True) < A)
 
 
-def off_support_spread(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, ""]:
-    """Standard deviation of the entries that Q does not attend to, about their mean in each column; root mean square over columns."""
+def off_support_spread(
+    A: Float[Array, "T N"], problem: Problem, config: Config
+) -> Float[Array, ""]:
+    """Standard deviation of the entries that Q does not attend to, about their mean in each column;
+    root mean square over columns.
+    """
     off = config.length.mask()[:, None] & config.num_states.mask()[None, :] & (problem.context == 0)
     count = jnp.maximum(jnp.sum(off, axis=0).astype(float), 1)
     mean = jnp.sum(jnp.where(off, A, 0), axis=0) / count
@@ -44,20 +54,28 @@ def off_support_spread(A: Float[Array, "T N"], problem: Problem, config: Config)
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     """Norms and cosines are mu-norms; losses are of the population, in closed form.
 
-    loss                    and excess_loss, minus the Bayes loss; relative_excess_loss over that of A = U, V = mu 1^T
+    loss                    and excess_loss, minus the Bayes loss; relative_excess_loss over that of
+                            A = U, V = mu 1^T
     attention_alignment     alpha_A, 0 at the start and 1 at Q; value_alignment alpha_V
-    attention_residual      |Delta_A|, the distance from the line of alpha_A; value_residual |Delta_V|
+    attention_residual      |Delta_A|, the distance from the line of alpha_A; value_residual
+                            |Delta_V|
     attention_distance      |A - Q|; value_distance |V - P|
-    attention_cosine        of A and Q, sqrt(1 / (T |Q|^2)) at the start; value_cosine of V and P, |mu| / |P| at the start;
+    attention_cosine        of A and Q, sqrt(1 / (T |Q|^2)) at the start; value_cosine of V and P,
+                            |mu| / |P| at the start;
                             value_cosine_centred of V - mu 1^T and P - mu 1^T, 0 at the start
-    right_sign              1 where alpha_A + alpha_V > 0; a run of the wrong sign ends in the mirrored minimum
-    support_match           share of columns whose entries above the column's smallest one are exactly the attended positions
+    right_sign              1 where alpha_A + alpha_V > 0; a run of the wrong sign ends in the
+                            mirrored minimum
+    support_match           share of columns whose entries above the column's smallest one are
+                            exactly the attended positions
     off_support_std         standard deviation of entries off the support
     below_lambda            share of the entries of A below -lambda
     """
     A, V = params
     Q, P, mu = problem.context, problem.transition, problem.stationary
-    alpha, off = population.alignment(params, problem, config), population.residual(params, problem, config)
+    alpha, off = (
+        population.alignment(params, problem, config),
+        population.residual(params, problem, config),
+    )
     start = model.init(mu, problem, config)
     excess = population.excess_loss(params, problem, config)
     low = jnp.sum(-jnp.asarray(config.l1) > A).astype(float)
@@ -82,12 +100,15 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """Stage three on the population: A rounded at theta, then the best V for it. Norms are mu-norms.
+    """Stage three on the population: A rounded at theta, then the best V for it. Norms are
+    mu-norms.
 
     support_recovery            share of columns whose rounded support is that of Q
     rounded_attention_distance  |A^ - Q|
-    rounded_value_distance      |V* - P| with the closed V*, which uses P and Q: an oracle, no learned V
-    empty_columns               columns without a positive entry; they are rounded to uniform attention
+    rounded_value_distance      |V* - P| with the closed V*, which uses P and Q: an oracle, no
+                                learned V
+    empty_columns               columns without a positive entry; they are rounded to uniform
+                                attention
     """
     A = calculus.rounded(params.attention, config.threshold, config)
     V = population.optimal_value(A, problem, config)
@@ -100,15 +121,22 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Floa
     }
 
 
-def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(
+    problem: Problem, config: Config, steps: Int[np.ndarray, " t"]
+) -> dict[str, Float[Array, " t"]]:
     """Curves at the given steps.
 
-    attention_alignment, value_alignment: population   equation (8), exact for `population` and `dynamics`, sgd with large batches
-    attention_alignment, value_alignment: prox         the same with the noiseless threshold and prox of the second stage (uniform weights)
-    attention_alignment, value_alignment: early        d (cosh s - 1), d sinh s while alpha_V <= 1, NaN after
+    attention_alignment, value_alignment: population   equation (8), exact for `population` and
+                                                       `dynamics`, sgd with large batches
+    attention_alignment, value_alignment: prox         the same with the noiseless threshold and
+                                                       prox of the second stage (uniform weights)
+    attention_alignment, value_alignment: early        d (cosh s - 1), d sinh s while alpha_V <= 1,
+                                                       NaN after
     loss: bayes, population                            the least loss; the loss along equation (8)
-    right_sign: sign_law                               Phi(z), the share of runs whose first stage ends with the right sign
-    off_support_std, support_match: one_step           `transfer`, after its one step: before the threshold (lambda = 0), and after it
+    right_sign: sign_law                               Phi(z), the share of runs whose first stage
+                                                       ends with the right sign
+    off_support_std, support_match: one_step           `transfer`, after its one step: before the
+                                                       threshold (lambda = 0), and after it
     """
     times = np.asarray(steps)
     path = dynamics.path(int(times.max(initial=0)) + 1, problem, config)
@@ -117,7 +145,10 @@ def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> d
     small = early.value <= 1
     constant = lambda value: jnp.broadcast_to(value, times.shape)
     spread = jnp.sqrt(jnp.sum(transfer.step_spread(problem, config) ** 2) / config.num_states.real)
-    recovery = jnp.sum(jnp.where(config.num_states.mask(), transfer.step_recovery(problem, config), 0)) / config.num_states.real
+    recovery = (
+        jnp.sum(jnp.where(config.num_states.mask(), transfer.step_recovery(problem, config), 0))
+        / config.num_states.real
+    )
     bayes = population.bayes_loss(problem, config)
     return {
         "attention_alignment:population": path.attention[times],
@@ -135,11 +166,15 @@ def predict(problem: Problem, config: Config, steps: Int[np.ndarray, " t"]) -> d
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Assumption 2.1 with constant C = 4 where the source has some constant, each with its margin, negative where it fails.
+    """Assumption 2.1 with constant C = 4 where the source has some constant, each with its margin,
+    negative where it fails.
 
     Its formulas are lost; (b), (c) and (d) are reconstructed from the remarks.
     """
-    N, T, Q = (jnp.asarray(size.real, float) for size in (config.num_states, config.length, config.sparsity))
+    N, T, Q = (
+        jnp.asarray(size.real, float)
+        for size in (config.num_states, config.length, config.sparsity)
+    )
     mu, q, (K_P, _) = problem.stationary, problem.context, population.signals(problem, config)
     C = 4.0
     most = jnp.max(jnp.sum(q > 0, axis=0)).astype(float)
@@ -148,9 +183,12 @@ def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Arra
     margins = {
         "(a) each q^(k) has at most Q entries, margin Q - their number + 1": Q - most + 1,
         "(b) q_t >= 1 / (4 Q) where not zero, margin 4 Q min q - 1": C * Q * least_q - 1,
-        "(b) 1 / (4 N) <= mu_k <= 4 / N, margin min(4 N min mu, 4 / (N max mu)) - 1": jnp.minimum(C * N * least_mu, C / (N * jnp.max(mu)))
+        "(b) 1 / (4 N) <= mu_k <= 4 / N, margin min(4 N min mu, 4 / (N max mu)) - 1": jnp.minimum(
+            C * N * least_mu, C / (N * jnp.max(mu))
+        )
         - 1,
-        "(c) nontrivial: K_P >= |mu|^2 / 4, margin 4 K_P / |mu|^2 - 1": C * K_P / jnp.sum(mu**2) - 1,
+        "(c) nontrivial: K_P >= |mu|^2 / 4, margin 4 K_P / |mu|^2 - 1": C * K_P / jnp.sum(mu**2)
+        - 1,
         "(d) long: T >= (N Q)^2, margin log(T / (N Q)^2)": jnp.log(T / (N * Q) ** 2),
     }
     return {name: (margin > 0, margin) for name, margin in margins.items()}

@@ -1,17 +1,22 @@
-"""The algorithms. Time runs in two stages, t < tau with rate eta1 and t >= tau with eta2; A moves by eta / K_P, V by eta / K_Q.
+"""The algorithms. Time runs in two stages, t < tau with rate eta1 and t >= tau with eta2; A moves
+by eta / K_P, V by eta / K_Q.
 
-    proximal    stage one: preconditioned steps; at tau, small entries of A are cut; stage two: steps with a prox on A (algorithm 1)
+    proximal    stage one: preconditioned steps; at tau, small entries of A are cut; stage two:
+                steps with a prox on A (algorithm 1)
     sgd         the same steps without threshold and prox; proximal with lambda = 0 is this
     sgd_plain   raw gradients at the same rates
     softmax     A = softmax(logits) per column, logits at rate kappa eta T / K_P
     population  expected gradients; stays on the lines of alpha_A and alpha_V
     dynamics    the same run in these two numbers
-    noise       proximal with expected gradients plus Gaussian noise of the mini-batch covariance; noise_sgd without prox
-    transfer    from a pre-trained V: t < tau gathers the gradient of A for one step at the end of the stage, then stage two
+    noise       proximal with expected gradients plus Gaussian noise of the mini-batch covariance;
+                noise_sgd without prox
+    transfer    from a pre-trained V: t < tau gathers the gradient of A for one step at the end of
+                the stage, then stage two
     refit       A rounded at theta0 and frozen, V trained at rate eta2 (stage three)
 
 Steps that keep 1^T A = 1^T in exact arithmetic project A again, so that rounding does not add up.
-Source: sections 2.3, 5.2 and appendices F, H, I; whether the experiments' rates are these normalised ones is not known.
+Source: sections 2.3, 5.2 and appendices F, H, I; whether the experiments' rates are these
+normalised ones is not known.
 """
 
 from collections.abc import Callable
@@ -35,27 +40,44 @@ def rates(t: Int[Array, ""] | int, problem: Problem, config: Config) -> Params:
     return Params(eta / K_P, eta / K_Q)
 
 
-def descended(t: Int[Array, ""] | int, params: Params, slope: Params, problem: Problem, config: Config) -> Params:
+def descended(
+    t: Int[Array, ""] | int, params: Params, slope: Params, problem: Problem, config: Config
+) -> Params:
     """A - eta_A g_A and V - eta_V g_V."""
     eta = rates(t, problem, config)
-    return Params(params.attention - eta.attention * slope.attention, params.value - eta.value * slope.value)
+    return Params(
+        params.attention - eta.attention * slope.attention, params.value - eta.value * slope.value
+    )
 
 
-def proximal_step(t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config) -> Params:
-    """One step along `slope`, a preconditioned gradient; where lambda > 0, from tau on with the prox, and at tau after the threshold.
+def proximal_step(
+    t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
+) -> Params:
+    """One step along `slope`, a preconditioned gradient; where lambda > 0, from tau on with the
+    prox, and at tau after the threshold.
 
     Source: equations (5) and (6), section E.1.
     """
     since, sparse = dynamics.since_switch(t, config), jnp.asarray(config.l1) > 0
     second = (since >= 0) & sparse
-    A = jnp.where((since == 0) & sparse, calculus.thresholded(params.attention, config.stage_threshold, config), params.attention)
+    A = jnp.where(
+        (since == 0) & sparse,
+        calculus.thresholded(params.attention, config.stage_threshold, config),
+        params.attention,
+    )
     params = params._replace(attention=A)
     new = descended(t, params, slope(params), problem, config)
-    A = jnp.where(second, calculus.proximal(new.attention, config.l1, config), calculus.projected(new.attention, config))
+    A = jnp.where(
+        second,
+        calculus.proximal(new.attention, config.l1, config),
+        calculus.projected(new.attention, config),
+    )
     return new._replace(attention=A)
 
 
-def plain_step(t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config) -> Params:
+def plain_step(
+    t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
+) -> Params:
     """One step along a preconditioned gradient."""
     new = descended(t, params, slope(params), problem, config)
     return new._replace(attention=calculus.projected(new.attention, config))
@@ -63,45 +85,98 @@ def plain_step(t: Int[Array, ""] | int, params: Params, slope: Slope, problem: P
 
 def batch_slope(batch: Batch, problem: Problem, config: Config) -> Slope:
     """The preconditioned gradient of a batch."""
-    return lambda params: calculus.preconditioned(calculus.gradient(params, batch, problem, config), problem, config)
+    return lambda params: calculus.preconditioned(
+        calculus.gradient(params, batch, problem, config), problem, config
+    )
 
 
 def noisy_slope(key: Array, problem: Problem, config: Config) -> Slope:
     """Its expectation plus Gaussian noise."""
 
     def slope(params: Params) -> Params:
-        mean, h = population.expected_preconditioned(params, problem, config), noise.draw(key, params, problem, config)
+        mean, h = (
+            population.expected_preconditioned(params, problem, config),
+            noise.draw(key, params, problem, config),
+        )
         return Params(mean.attention + h.attention, mean.value + h.value)
 
     return slope
 
 
-def step(_key: Array, t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def step(
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: Params,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Params:
     """Algorithm 1, stages one and two."""
     return proximal_step(t, state, batch_slope(batch, problem, config), problem, config)
 
 
-def sgd_step(_key: Array, t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def sgd_step(
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: Params,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Params:
     """Preconditioned SGD."""
     return plain_step(t, state, batch_slope(batch, problem, config), problem, config)
 
 
-def sgd_plain_step(_key: Array, t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def sgd_plain_step(
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: Params,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Params:
     """SGD without preconditioning or projection."""
     return descended(t, state, calculus.gradient(state, batch, problem, config), problem, config)
 
 
-def population_step(_key: Array, t: Int[Array, ""] | int, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def population_step(
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: Params,
+    _batch: tuple,
+    problem: Problem,
+    config: Config,
+) -> Params:
     """Preconditioned descent on the population loss. Source: equation (7)."""
-    return plain_step(t, state, lambda params: population.expected_preconditioned(params, problem, config), problem, config)
+    return plain_step(
+        t,
+        state,
+        lambda params: population.expected_preconditioned(params, problem, config),
+        problem,
+        config,
+    )
 
 
-def noise_step(key: Array, t: Int[Array, ""] | int, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def noise_step(
+    key: Array,
+    t: Int[Array, ""] | int,
+    state: Params,
+    _batch: tuple,
+    problem: Problem,
+    config: Config,
+) -> Params:
     """Algorithm 1 with simulated noise."""
     return proximal_step(t, state, noisy_slope(key, problem, config), problem, config)
 
 
-def noise_sgd_step(key: Array, t: Int[Array, ""] | int, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def noise_sgd_step(
+    key: Array,
+    t: Int[Array, ""] | int,
+    state: Params,
+    _batch: tuple,
+    problem: Problem,
+    config: Config,
+) -> Params:
     """SGD with simulated noise."""
     return plain_step(t, state, noisy_slope(key, problem, config), problem, config)
 
@@ -116,7 +191,12 @@ def init_dynamics(_key: Array, problem: Problem, _config: Config) -> population.
 
 
 def dynamics_step(
-    _key: Array, t: Int[Array, ""] | int, state: population.Alignment, _batch: tuple, problem: Problem, config: Config
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: population.Alignment,
+    _batch: tuple,
+    problem: Problem,
+    config: Config,
 ) -> population.Alignment:
     """Equation (8)."""
     return dynamics.boosted(state, dynamics.rate(t, config), problem, config)
@@ -149,18 +229,30 @@ def softmax_params(state: Softmax, _problem: Problem, config: Config) -> Params:
     return Params(jnp.where(config.num_states.mask()[None, :], A, 0), state.value)
 
 
-def softmax_step(_key: Array, t: Int[Array, ""] | int, state: Softmax, batch: Batch, problem: Problem, config: Config) -> Softmax:
+def softmax_step(
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: Softmax,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Softmax:
     """W - eta_W (diag a - a a^T) g_a / mu_k per column with eta_W = kappa eta T / K_P; V as in sgd.
 
-    Near uniform attention this moves A as the linear model does at eta kappa / T. Source: section 5.2; the rate and the division by mu_k
-    are ours.
+    Near uniform attention this moves A as the linear model does at eta kappa / T. Source: section
+    5.2; the rate and the division by mu_k are ours.
     """
     params = softmax_params(state, problem, config)
     raw = calculus.gradient(params, batch, problem, config)
-    along = calculus.softmax_gradient(params.attention, raw.attention) * calculus.inverse(problem.stationary)[None, :]
+    along = (
+        calculus.softmax_gradient(params.attention, raw.attention)
+        * calculus.inverse(problem.stationary)[None, :]
+    )
     eta = rates(t, problem, config)
     logits = state.logits - config.softmax_rate * config.length.real * eta.attention * along
-    return Softmax(logits, state.value - eta.value * calculus.preconditioned(raw, problem, config).value)
+    return Softmax(
+        logits, state.value - eta.value * calculus.preconditioned(raw, problem, config).value
+    )
 
 
 # Transfer
@@ -179,21 +271,37 @@ def init_transfer(key: Array, problem: Problem, config: Config) -> Transfer:
     return Transfer(start, jnp.zeros_like(start.attention))
 
 
-def transfer_step(_key: Array, t: Int[Array, ""] | int, state: Transfer, batch: Batch, problem: Problem, config: Config) -> Transfer:
-    """t < tau: A and V wait, while the preconditioned gradient of A is averaged; at t = tau - 1, A takes one step on this batch of tau B
-    and is thresholded where lambda > 0. From tau on: stage two. Without a first stage (tau = 0) there is no such step. Source: appendix H.
+def transfer_step(
+    _key: Array,
+    t: Int[Array, ""] | int,
+    state: Transfer,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Transfer:
+    """t < tau: A and V wait, while the preconditioned gradient of A is averaged; at t = tau - 1, A
+    takes one step on this batch of tau B and is thresholded where lambda > 0. From tau on: stage
+    two. Without a first stage (tau = 0) there is no such step. Source: appendix H.
     """
     since, sparse = dynamics.since_switch(t, config), jnp.asarray(config.l1) > 0
     first = since < 0
     A, V = state.params
     slope = batch_slope(batch, problem, config)(state.params)
-    gathered = state.slope + jnp.where(first, slope.attention / jnp.maximum(jnp.asarray(config.switch_step, float), 1), 0)
+    gathered = state.slope + jnp.where(
+        first, slope.attention / jnp.maximum(jnp.asarray(config.switch_step, float), 1), 0
+    )
     moved = calculus.projected(A - transfer.first_rate(problem, config) * gathered, config)
     moved = jnp.where(sparse, calculus.thresholded(moved, config.stage_threshold, config), moved)
     new = descended(t, state.params, slope, problem, config)
-    later = jnp.where(sparse, calculus.proximal(new.attention, config.l1, config), calculus.projected(new.attention, config))
+    later = jnp.where(
+        sparse,
+        calculus.proximal(new.attention, config.l1, config),
+        calculus.projected(new.attention, config),
+    )
     waiting = jnp.where(since == -1, moved, A)
-    return Transfer(Params(jnp.where(first, waiting, later), jnp.where(first, V, new.value)), gathered)
+    return Transfer(
+        Params(jnp.where(first, waiting, later), jnp.where(first, V, new.value)), gathered
+    )
 
 
 # Stage three
@@ -204,11 +312,23 @@ def refit_params(state: Params, _problem: Problem, config: Config) -> Params:
     return Params(calculus.rounded(state.attention, config.stage_threshold, config), state.value)
 
 
-def refit_step(_key: Array, _t: Int[Array, ""] | int, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """V <- V - (eta2 / K_Q) g_V with A rounded and frozen: Delta_V contracts by 1 - (eta2 / K_Q) |A|_mu^2 a step. Source: appendix F."""
+def refit_step(
+    _key: Array,
+    _t: Int[Array, ""] | int,
+    state: Params,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Params:
+    """V <- V - (eta2 / K_Q) g_V with A rounded and frozen: Delta_V contracts by 1 - (eta2 / K_Q)
+    |A|_mu^2 a step. Source: appendix F.
+    """
     params = refit_params(state, problem, config)
     slope = batch_slope(batch, problem, config)(params)
-    return params._replace(value=params.value - config.late_learning_rate / population.signals(problem, config).attention * slope.value)
+    return params._replace(
+        value=params.value
+        - config.late_learning_rate / population.signals(problem, config).attention * slope.value
+    )
 
 
 ALGORITHMS = {
@@ -220,6 +340,8 @@ ALGORITHMS = {
     "dynamics": Algorithm(init_dynamics, dynamics_step, dynamics_params, nothing),
     "noise": Algorithm(model.init, noise_step, sample=nothing),
     "noise_sgd": Algorithm(model.init, noise_sgd_step, sample=nothing),
-    "transfer": Algorithm(init_transfer, transfer_step, lambda state, problem, config: state.params),
+    "transfer": Algorithm(
+        init_transfer, transfer_step, lambda state, problem, config: state.params
+    ),
     "refit": Algorithm(model.init, refit_step, refit_params),
 }

@@ -1,4 +1,6 @@
-"""Group-sparse classification by one softmax layer: when does attention select the group that matters, and what is that worth?"""
+"""Group-sparse classification by one softmax layer: when does attention select the group that
+matters, and what is that worth?
+"""
 
 from jaxtheory.core.theory import Theory
 from jaxtheory.theories.group_sparse import calculus, checks, data, model, predictions, training

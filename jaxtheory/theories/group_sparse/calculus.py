@@ -1,22 +1,28 @@
-"""Closed-form gradient of the layer and of the linear predictor, and the exact reduction of the population's descent to six numbers.
+"""Closed-form gradient of the layer and of the linear predictor, and the exact reduction of the
+population's descent to six numbers.
 
 With c = -y sigma(-y f) per sample, a = H^T v, m_j = sum_k a_k S_kj and R_kj = c S_kj (a_k - m_j):
 
     dv = E c H S 1_D,   dW = E H R H^T
 
-in blocks dv1 = E c X S 1, dv2 = P E c S 1, dW11 = E X R X^T, dW12 = E[X R] P^T, dW21 = P E[R X^T], dW22 = P E[R] P^T.
-The columns of R sum to 0 on every sample.
+in blocks dv1 = E c X S 1, dv2 = P E c S 1, dW11 = E X R X^T, dW12 = E[X R] P^T, dW21 = P E[R X^T],
+dW22 = P E[R] P^T. The columns of R sum to 0 on every sample.
 
-The law of (X, y) does not change under (i) rotations of all x_j that fix v*, (ii) x_j -> x_j - 2 <v*, x_j> v* with y -> -y,
-(iii) permutations of the groups other than j*. Descent from 0 therefore stays at
+The law of (X, y) does not change under (i) rotations of all x_j that fix v*, (ii) x_j -> x_j - 2
+<v*, x_j> v* with y -> -y, (iii) permutations of the groups other than j*. Descent from 0 therefore
+stays at
 
-    v = [c v*; 0],   W12 = 0,  W21 = 0,   W11 = a v* v*^T + b (I - v* v*^T),   A = P^T W22 P constant on five classes of (k, j):
+    v = [c v*; 0],   W12 = 0,  W21 = 0,   W11 = a v* v*^T + b (I - v* v*^T),   A = P^T W22 P
+                                          constant on five classes of (k, j):
 
-(j*, j*), (j*, l), (k, j*), (k, k), (k, l); the columns of A sum to 0, which leaves three of them (two at D = 2).
+(j*, j*), (j*, l), (k, j*), (k, k), (k, l); the columns of A sum to 0, which leaves three of them
+(two at D = 2).
 
-With u_j = <v*, x_j> and G the Gram matrix of what is orthogonal to v*, scores are a u_k u_j + b G_kj + A_kj and f = c sum_k u_k sum_j S_kj.
+With u_j = <v*, x_j> and G the Gram matrix of what is orthogonal to v*, scores are a u_k u_j + b
+G_kj + A_kj and f = c sum_k u_k sum_j S_kj.
 
-Source: derived; "Transformer Learns Optimal Variable Selection in Group-Sparse Classification" states the form of v and the selection.
+Source: derived; "Transformer Learns Optimal Variable Selection in Group-Sparse Classification"
+states the form of v and the selection.
 """
 
 from typing import NamedTuple
@@ -29,13 +35,17 @@ from jaxtheory.theories.group_sparse import data, model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
 
 
-def gradient(params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config) -> Params | Tuned | Linear:
+def gradient(
+    params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config
+) -> Params | Tuned | Linear:
     """The gradient of `model.loss`: of the mean over samples. Source: derived."""
     if isinstance(params, Params):
         return layer_gradient(params, batch, config)
     if isinstance(params, Tuned):
         return Tuned(layer_gradient(params.layer, batch, config))
-    return Linear(jnp.einsum("ajn,n->aj", batch.x, slope(model.output(params, batch.x, config), batch)))
+    return Linear(
+        jnp.einsum("ajn,n->aj", batch.x, slope(model.output(params, batch.x, config), batch))
+    )
 
 
 def layer_gradient(params: Params, batch: Batch, config: Config) -> Params:
@@ -47,7 +57,10 @@ def layer_gradient(params: Params, batch: Batch, config: Config) -> Params:
     c = slope(jnp.sum(m, axis=0), batch)
     R = S * (a[:, None, :] - m[None]) * c[None, None, :]
     weights = jnp.sum(S, axis=1) * c[None, :]
-    XR = sum((x[:, k, None, :] * R[k][None] for k in range(1, len(R))), start=x[:, 0, None, :] * R[0][None])
+    XR = sum(
+        (x[:, k, None, :] * R[k][None] for k in range(1, len(R))),
+        start=x[:, 0, None, :] * R[0][None],
+    )
     P = model.encodings(config)
     return Params(
         jnp.einsum("akn,kn->a", x, weights),
@@ -91,7 +104,9 @@ def classes(config: Config) -> tuple[Float[Array, "D D"], Float[Array, "D D"], F
 
 
 def positions(reduced: Reduced, config: Config) -> Float[Array, "D D"]:
-    """A, whose columns sum to 0: A_{k j*} = -A_{j* j*} / (D - 1) and A_kl = -(A_{j* l} + A_kk) / (D - 2)."""
+    """A, whose columns sum to 0: A_{k j*} = -A_{j* j*} / (D - 1) and A_kl = -(A_{j* l} + A_kk) / (D
+    - 2).
+    """
     star = model.relevant(config)
     other = jnp.where(config.num_groups.mask(), 1 - star, 0)
     D = jnp.asarray(config.num_groups.real, float)
@@ -124,23 +139,32 @@ def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
     )
 
 
-def averages(W11: Float[Array, "d d"], A: Float[Array, "D D"], v: Float[Array, " d"], config: Config) -> tuple[Float[Array, ""], ...]:
+def averages(
+    W11: Float[Array, "d d"], A: Float[Array, "D D"], v: Float[Array, " d"], config: Config
+) -> tuple[Float[Array, ""], ...]:
     """a, b and the three class means of A of the nearest invariant matrices."""
     a = v @ W11 @ v
-    return a, (jnp.trace(W11) - a) / (config.group_dim.real - 1), *(jnp.sum(A * i) / jnp.sum(i) for i in classes(config))
+    return (
+        a,
+        (jnp.trace(W11) - a) / (config.group_dim.real - 1),
+        *(jnp.sum(A * i) / jnp.sum(i) for i in classes(config)),
+    )
 
 
 def project(params: Params, problem: Problem, config: Config) -> Reduced:
-    """The six numbers of the nearest invariant layer: averages over the symmetries. project(embed(reduced)) = reduced."""
+    """The six numbers of the nearest invariant layer: averages over the symmetries.
+    project(embed(reduced)) = reduced.
+    """
     A = model.positional(params, config)[3]
     return Reduced(params.v1 @ problem.truth, *averages(params.W11, A, problem.truth, config))
 
 
 def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -> Reduced:
-    """How fast the six numbers move per unit of -eta: the gradient averaged over the symmetries, from D x D arrays per sample alone.
+    """How fast the six numbers move per unit of -eta: the gradient averaged over the symmetries,
+    from D x D arrays per sample alone.
 
-    It is the full gradient on the sample completed by all symmetries, and the population's as n grows.
-    A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.
+    It is the full gradient on the sample completed by all symmetries, and the population's as n
+    grows. A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.
     """
     x = batch.x
     u = data.along(problem.truth, x)
@@ -154,4 +178,9 @@ def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -
     rho = (jnp.asarray(config.num_groups.real, float) + 1) / 2
     dA = jnp.sum(R, axis=2)
     of_A = (rho**2 * jnp.sum(dA * i) / jnp.sum(i) for i in classes(config))
-    return Reduced(jnp.sum(g[None, :] * read), jnp.sum(R * uu), jnp.sum(R * G) / (config.group_dim.real - 1), *of_A)
+    return Reduced(
+        jnp.sum(g[None, :] * read),
+        jnp.sum(R * uu),
+        jnp.sum(R * G) / (config.group_dim.real - 1),
+        *of_A,
+    )

@@ -1,4 +1,6 @@
-"""The data: features in groups, labels by one direction in the relevant group, and the same for the downstream task, with a margin."""
+"""The data: features in groups, labels by one direction in the relevant group, and the same for the
+downstream task, with a margin.
+"""
 
 import functools
 
@@ -16,13 +18,18 @@ TEST_SAMPLES = 1000
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """n training and 1000 test samples, m downstream and 1000 downstream test samples, and both directions."""
+    """n training and 1000 test samples, m downstream and 1000 downstream test samples, and both
+    directions.
+    """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     for_v, for_train, for_new, for_test = jax.random.split(key, 4)
     test, new_test = draws.normal(for_test, 2, d, D, TEST_SAMPLES)
     new = draws.normal(for_new, d, D, m), new_test
     if config.features == "uniform":
-        new = draws.uniform(for_new, d, D, m), draws.uniform(jax.random.fold_in(for_test, 2), d, D, TEST_SAMPLES)
+        new = (
+            draws.uniform(for_new, d, D, m),
+            draws.uniform(jax.random.fold_in(for_test, 2), d, D, TEST_SAMPLES),
+        )
     return tasks(draws.normal(for_v, 2, d), (draws.normal(for_train, d, D, n), test), new, config)
 
 
@@ -32,12 +39,17 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
 
 
 def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
-    """Both tasks from directions g / |g|, and for each task the draws of its training and test features."""
+    """Both tasks from directions g / |g|, and for each task the draws of its training and test
+    features.
+    """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     v = direction(g[0]), direction(g[1])
 
     def sets(z: tuple, law: str, count: Size | int, v: Float[Array, " d"]) -> tuple[Batch, Batch]:
-        x = [draws.masked(config.noise_scale * shaped(part, law), d, D, size) for part, size in zip(z, (count, z[1].shape[2]), strict=True)]
+        x = [
+            draws.masked(config.noise_scale * shaped(part, law), d, D, size)
+            for part, size in zip(z, (count, z[1].shape[2]), strict=True)
+        ]
         train, test = (grouped(part, config) for part in x)
         return labelled(train, count, v, config), labelled(test, test.shape[2], v, config)
 
@@ -51,14 +63,18 @@ def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
 
 
 def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
-    """Draws as features of variance 1: standard normal ones themselves or their signs; uniform ones on [0, 1) as sqrt 3 (2 z - 1)."""
+    """Draws as features of variance 1: standard normal ones themselves or their signs; uniform ones
+    on [0, 1) as sqrt 3 (2 z - 1).
+    """
     if law == "gaussian":
         return z
     return jnp.sign(z) if law == "rademacher" else jnp.asarray(3**0.5 * (2 * z - 1), float)
 
 
 def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
-    """Column j of the result holds the coordinates G_j of the feature vector, whose coordinate i stands at (i mod d, i div d)."""
+    """Column j of the result holds the coordinates G_j of the feature vector, whose coordinate i
+    stands at (i mod d, i div d).
+    """
     if config.partition == "contiguous":
         return x
     G = np.array(config.partition).T
@@ -66,7 +82,9 @@ def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
     return jnp.zeros_like(x).at[:d, :D].set(x[G % d, G // d])
 
 
-def labelled(x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"], config: Config) -> Batch:
+def labelled(
+    x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"], config: Config
+) -> Batch:
     """A batch with y = sign <v, x_{j*}>, +1 at 0."""
     count = Size.wrap(count)
     u = along(v, jnp.take(x, jnp.asarray(config.relevant_group, jnp.int32) - 1, axis=1))
@@ -82,7 +100,10 @@ def along(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."
 def moved(batch: Batch, problem: Problem, config: Config) -> Batch:
     """Downstream samples with their margin: x_{j*} + gamma y v~, so that y <v~, x_{j*}> >= gamma.
 
-    The rule is ours: the source asks for some sub-Gaussian law with that margin. Problem holds the samples before it.
+    The rule is ours: the source asks for some sub-Gaussian law with that margin. Problem holds the
+    samples before it.
     """
     star, v = model.relevant(config), config.margin * problem.downstream_truth
-    return batch._replace(x=batch.x + v[:, None, None] * star[None, :, None] * batch.y[None, None, :])
+    return batch._replace(
+        x=batch.x + v[:, None, None] * star[None, :, None] * batch.y[None, None, :]
+    )

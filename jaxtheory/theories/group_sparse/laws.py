@@ -1,7 +1,10 @@
-"""The first step, and what follows once attention has selected the group: the least loss at a given value, and how it falls.
+"""The first step, and what follows once attention has selected the group: the least loss at a given
+value, and how it falls.
 
-With all attention on j* (S_{j* j} = 1), f = D c u_{j*} and L(c) = E log(1 + exp(-D c |u|)), u ~ N(0, sigma_x^2). For large c only small
-u count: L ~ RATE / (D c sigma_x), so that c^3 ~ 3 eta RATE t / (D sigma_x) and L ~ (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3).
+With all attention on j* (S_{j* j} = 1), f = D c u_{j*} and L(c) = E log(1 + exp(-D c |u|)), u ~
+N(0, sigma_x^2). For large c only small
+u count: L ~ RATE / (D c sigma_x), so that c^3 ~ 3 eta RATE t / (D sigma_x) and L ~ (RATE / (D
+sigma_x))^(2/3) (3 eta t)^(-1/3).
 
 Source: derived.
 """
@@ -16,18 +19,24 @@ from jaxtyping import Array, Float
 from jaxtheory.theories.group_sparse import calculus
 from jaxtheory.theories.group_sparse.model import Config, Params, Problem
 
-RATE = 2 / math.sqrt(2 * math.pi) * math.pi**2 / 12  # twice the density of z at 0, times the integral of log(1 + e^-s): .6563
+RATE = (
+    2 / math.sqrt(2 * math.pi) * math.pi**2 / 12
+)  # twice the density of z at 0, times the integral of log(1 + e^-s): .6563
 NODES = 48
 
 
 def first_step(problem: Problem, config: Config) -> Params:
-    """The population's gradient at 0: dv1 = -(1/2) sigma_x sqrt(2/pi) v*, all else 0. Uniform attention: S 1_D = 1_D."""
+    """The population's gradient at 0: dv1 = -(1/2) sigma_x sqrt(2/pi) v*, all else 0. Uniform
+    attention: S 1_D = 1_D.
+    """
     zero = jax.tree.map(jnp.zeros_like, calculus.embed(calculus.start(), problem, config))
     return zero._replace(v1=-0.5 * config.noise_scale * math.sqrt(2 / math.pi) * problem.truth)
 
 
 def half_normal() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of E g(|z|), z ~ N(0, 1), for g with kinks near 0: Gauss-Legendre on pieces that halve towards 0."""
+    """Nodes and weights of E g(|z|), z ~ N(0, 1), for g with kinks near 0: Gauss-Legendre on pieces
+    that halve towards 0.
+    """
     x, w = np.polynomial.legendre.leggauss(NODES)
     ends = np.concatenate([[0.0], 12.0 * 0.5 ** np.arange(10, -1, -1)])
     nodes = (ends[:-1, None] + (x[None] + 1) / 2 * np.diff(ends)[:, None]).ravel()
@@ -36,15 +45,21 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
 
 
 def selected_loss(c: Float[Array, ""], config: Config) -> Float[Array, ""]:
-    """L(c) = E log(1 + exp(-D c |u|)): the least loss at |v1| = c, which only full selection reaches."""
+    """L(c) = E log(1 + exp(-D c |u|)): the least loss at |v1| = c, which only full selection
+    reaches.
+    """
     z, w = (jnp.asarray(part, float) for part in half_normal())
     return jnp.sum(w * jax.nn.softplus(-config.num_groups.real * c * config.noise_scale * z))
 
 
 def selected_run(config: Config, length: int) -> tuple[Float[Array, " t"], Float[Array, " t"]]:
-    """c_t and L(c_t), t = 0..length - 1, of c <- c - eta L'(c) from 0: descent with all attention on j* from the start."""
+    """c_t and L(c_t), t = 0..length - 1, of c <- c - eta L'(c) from 0: descent with all attention
+    on j* from the start.
+    """
 
-    def step(c: Float[Array, ""], _: None) -> tuple[Float[Array, ""], tuple[Float[Array, ""], Float[Array, ""]]]:
+    def step(
+        c: Float[Array, ""], _: None
+    ) -> tuple[Float[Array, ""], tuple[Float[Array, ""], Float[Array, ""]]]:
         value, slope = jax.value_and_grad(selected_loss)(c, config)
         return c - config.learning_rate * slope, (c, value)
 
@@ -53,10 +68,18 @@ def selected_run(config: Config, length: int) -> tuple[Float[Array, " t"], Float
 
 
 def growth(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
-    """c(t) = (3 eta RATE t / (D sigma_x))^(1/3), the solution of c' = eta RATE / (D c^2 sigma_x)."""
-    return (3 * config.learning_rate * RATE * t / (config.num_groups.real * config.noise_scale)) ** (1 / 3)
+    """c(t) = (3 eta RATE t / (D sigma_x))^(1/3), the solution of c' = eta RATE / (D
+    c^2 sigma_x).
+    """
+    return (
+        3 * config.learning_rate * RATE * t / (config.num_groups.real * config.noise_scale)
+    ) ** (1 / 3)
 
 
 def decay(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
-    """L(t) = (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3) for t > 0. The source's T* = 1 / (D^3 epsilon^3) would be D^(-1) t^(-1/3)."""
-    return (RATE / (config.num_groups.real * config.noise_scale)) ** (2 / 3) * (3 * config.learning_rate * t) ** (-1 / 3)
+    """L(t) = (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3) for t > 0. The source's T* = 1 / (D^3
+    epsilon^3) would be D^(-1) t^(-1/3).
+    """
+    return (RATE / (config.num_groups.real * config.noise_scale)) ** (2 / 3) * (
+        3 * config.learning_rate * t
+    ) ** (-1 / 3)

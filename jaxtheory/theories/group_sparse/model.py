@@ -1,20 +1,24 @@
-"""One softmax layer that classifies by one group of features out of D: config, parameters, forward pass and loss.
+"""One softmax layer that classifies by one group of features out of D: config, parameters, forward
+pass and loss.
 
     x_j ~ N(0, sigma_x^2 I_d),  j = 1..D;   y = sign <x_{j*}, v*>,  |v*| = 1,  sign(0) = +1
-    h_j = [x_j; p_j],   p_j = (sin(i j pi / (D + 1)))_{i=1..D},   S = softmax(H^T W H), column by column
+    h_j = [x_j; p_j],   p_j = (sin(i j pi / (D + 1)))_{i=1..D}
+    S = softmax(H^T W H), column by column
     f = v^T H S 1_D, the sum over all queries,   L = mean log(1 + exp(-y f))
 
 Symbols, with their shapes:
 
-    d, D, n      features of a group, groups, samples               j*        the relevant group, counted from 1
-    X (d, D, n)  features, samples last                             P (D, D)  encodings, P^T P = rho I, rho = (D + 1) / 2
+    d, D, n      features of a group, groups, samples
+    X (d, D, n)  features, samples last
     S (D, D, n)  S_kj: weight of token k for query j; columns sum to 1
     v = [v1; v2], W = [[W11, W12], [W21, W22]]: blocks for features (d) and positions (D)
+    j*           the relevant group, counted from 1
+    P (D, D)     encodings, P^T P = rho I, rho = (D + 1) / 2
 
 The downstream task has the same j*, a direction of its own, and a margin: y <v~, x_{j*}> >= gamma.
 
-Source: "Transformer Learns Optimal Variable Selection in Group-Sparse Classification" (arXiv 2504.08638), by its talk. The encoding
-("orthogonal sines") is reconstructed: DST-I.
+Source: "Transformer Learns Optimal Variable Selection in Group-Sparse Classification" (arXiv
+2504.08638), by its talk. The encoding ("orthogonal sines") is reconstructed: DST-I.
 """
 
 from typing import Any, NamedTuple
@@ -33,27 +37,49 @@ class Config(fields.Config):
 
     group_dim: Size | int = size(4, "d", "features of a group", "[2, inf)")
     num_groups: Size | int = size(6, "D", "groups", "[2, inf)")
-    relevant_group: int = traced(2, "jstar", "the group that decides the label, counted from 1", "[1, inf)")
+    relevant_group: int = traced(
+        2, "jstar", "the group that decides the label, counted from 1", "[1, inf)"
+    )
     num_samples: Size | int = size(500, "n", "training samples")
     learning_rate: float = traced(0.5, "eta", "learning rate of v and W", "(0, inf)")
     noise_scale: float = traced(1.0, "sigma_x", "standard deviation of a feature", "(0, inf)")
     margin: float = traced(0.2, "gamma", "margin of the downstream data along v~", "[0, inf)")
     downstream_samples: Size | int = size(200, "m", "downstream samples, taken one after the other")
     downstream_rate: float = traced(0.1, "eta2", "learning rate downstream", "(0, inf)")
-    pretraining_steps: int = traced(0, "tau", "steps of pre-training before the downstream ones; 0 with start=", "[0, inf)")
-    features: str = static("gaussian", "features", "law of the downstream features", ("gaussian", "uniform", "rademacher"))
-    attention: str = static("frozen", "attention", "W downstream: kept, trained on, or trained from 0", ("frozen", "trained", "scratch"))
-    partition: Any = static("contiguous", "partition", "'contiguous', or D tuples of d coordinates out of 0..dD-1", ())
+    pretraining_steps: int = traced(
+        0, "tau", "steps of pre-training before the downstream ones; 0 with start=", "[0, inf)"
+    )
+    features: str = static(
+        "gaussian",
+        "features",
+        "law of the downstream features",
+        ("gaussian", "uniform", "rademacher"),
+    )
+    attention: str = static(
+        "frozen",
+        "attention",
+        "W downstream: kept, trained on, or trained from 0",
+        ("frozen", "trained", "scratch"),
+    )
+    partition: Any = static(
+        "contiguous", "partition", "'contiguous', or D tuples of d coordinates out of 0..dD-1", ()
+    )
 
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
         found = []
         d, D = self.group_dim.n, self.num_groups.n
         if concretely(lambda j, groups: j > groups, self.relevant_group, D):
-            found.append(f"relevant_group (jstar) = {self.relevant_group} exceeds num_groups (D) = {D}: choose one of 1..{D}")
-        if self.partition != "contiguous" and concretely(lambda d, D: not _covers(self.partition, int(d), int(D)), d, D):
             found.append(
-                f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} tuples of group_dim (d) = {d} coordinates "
+                f"relevant_group (jstar) = {self.relevant_group} exceeds num_groups (D) = {D}: "
+                f"choose one of 1..{D}"
+            )
+        if self.partition != "contiguous" and concretely(
+            lambda d, D: not _covers(self.partition, int(d), int(D)), d, D
+        ):
+            found.append(
+                f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} "
+                f"tuples of group_dim (d) = {d} coordinates "
                 f"that hold each of 0..{d * D - 1} once"
             )
         return found
@@ -110,11 +136,16 @@ class Linear(NamedTuple):
 
 def relevant(config: Config) -> Float[Array, " D"]:
     """The indicator of j*."""
-    return (positions.indices(config.num_groups.cap) == jnp.asarray(config.relevant_group, jnp.int32) - 1).astype(float)
+    return (
+        positions.indices(config.num_groups.cap)
+        == jnp.asarray(config.relevant_group, jnp.int32) - 1
+    ).astype(float)
 
 
 def encodings(config: Config) -> Float[Array, "D D"]:
-    """P_ij = sin(i j pi / (D + 1)), symmetric: P^T P = rho I with rho = (D + 1) / 2, for the true D; zero beyond."""
+    """P_ij = sin(i j pi / (D + 1)), symmetric: P^T P = rho I with rho = (D + 1) / 2, for the true
+    D; zero beyond.
+    """
     D = Size.wrap(config.num_groups)
     return positions.sines(D, D)
 
@@ -125,18 +156,26 @@ def init(_key: Array, _problem: Problem, config: Config) -> Params:
     return Params(*(jnp.zeros(shape) for shape in ((d,), (D,), (d, d), (d, D), (D, d), (D, D))))
 
 
-def positional(params: Params, config: Config) -> tuple[Float[Array, " D"], Float[Array, "d D"], Float[Array, "D d"], Float[Array, "D D"]]:
-    """P^T v2, W12 P, P^T W21 and A = P^T W22 P: what of the layer does not depend on the sample, and need not be multiplied per sample."""
+def positional(
+    params: Params, config: Config
+) -> tuple[Float[Array, " D"], Float[Array, "d D"], Float[Array, "D d"], Float[Array, "D D"]]:
+    """P^T v2, W12 P, P^T W21 and A = P^T W22 P: what of the layer does not depend on the sample,
+    and need not be multiplied per sample.
+    """
     P = encodings(config)
     return P.T @ params.v2, params.W12 @ P, P.T @ params.W21, P.T @ params.W22 @ P
 
 
 def scores(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
-    """h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j: (2 D + d) d D products a sample, not (d + 2 D)(d + D) D."""
+    """h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j: (2 D + d) d D
+    products a sample, not (d + 2 D)(d + D) D.
+    """
     _, query, key, A = positional(params, config)
     Q = jnp.einsum("ab,bjn->ajn", params.W11, x) + query[:, :, None]
     z = jnp.einsum("ka,ajn->kjn", key, x) + A[:, :, None]
-    for a in range(len(x)):  # samples run along the last axis, so that these short sums are vector operations
+    for a in range(
+        len(x)
+    ):  # samples run along the last axis, so that these short sums are vector operations
         z = z + x[a][:, None, :] * Q[a][None, :, :]
     return z
 
@@ -158,15 +197,21 @@ def token_values(params: Params, x: Float[Array, "d D n"], config: Config) -> Fl
     return jnp.einsum("a,akn->kn", params.v1, x) + (encodings(config).T @ params.v2)[:, None]
 
 
-def output(params: Params | Tuned | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, " n"]:
+def output(
+    params: Params | Tuned | Linear, x: Float[Array, "d D n"], config: Config
+) -> Float[Array, " n"]:
     """f = sum_jk a_k S_kj, or sum_ij beta_ij X_ij."""
     if isinstance(params, Tuned):
         return output(params.layer, x, config)
     if isinstance(params, Linear):
         return jnp.sum(params.beta[:, :, None] * x, axis=(0, 1))
-    return jnp.sum(token_values(params, x, config) * jnp.sum(attend(params, x, config), axis=1), axis=0)
+    return jnp.sum(
+        token_values(params, x, config) * jnp.sum(attend(params, x, config), axis=1), axis=0
+    )
 
 
-def loss(params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
+def loss(
+    params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config
+) -> Float[Array, ""]:
     """L = mean over samples of log(1 + exp(-y f))."""
     return jnp.sum(batch.weight * jax.nn.softplus(-batch.y * output(params, batch.x, config)))

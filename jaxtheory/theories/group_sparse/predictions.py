@@ -14,46 +14,69 @@ def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
     return jnp.sum(jnp.where((f >= 0) == (batch.y > 0), batch.weight, 0))
 
 
-def selection(params: Params | Linear, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D n"]:
-    """S_{j* j} of every query and sample; NaN for padded queries. For a linear predictor the share of |beta|^2 in group j*, 1/D at 0."""
+def selection(
+    params: Params | Linear, x: Float[Array, "d D n"], config: Config
+) -> Float[Array, "D n"]:
+    """S_{j* j} of every query and sample; NaN for padded queries. For a linear predictor the share
+    of |beta|^2 in group j*, 1/D at 0.
+    """
     D = config.num_groups
     if isinstance(params, Linear):
         weight = jnp.sum(params.beta**2, axis=0)
         total = jnp.sum(weight)
-        share = jnp.where(total > 0, linalg.quotient(weight @ model.relevant(config), total), 1 / D.real)
+        share = jnp.where(
+            total > 0, linalg.quotient(weight @ model.relevant(config), total), 1 / D.real
+        )
         found = jnp.broadcast_to(share, (D.cap, x.shape[2]))
     else:
-        found = jnp.sum(model.attend(params, x, config) * model.relevant(config)[:, None, None], axis=0)
+        found = jnp.sum(
+            model.attend(params, x, config) * model.relevant(config)[:, None, None], axis=0
+        )
     return jnp.where(D.mask()[:, None], found, jnp.nan)
 
 
 def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], Float[Array, ""]]:
-    """The weights on features, v1 or beta_{j*}, and the squared norm of the rest, |v2|^2 or that of the other groups."""
+    """The weights on features, v1 or beta_{j*}, and the squared norm of the rest, |v2|^2 or that of
+    the other groups.
+    """
     if isinstance(params, Linear):
         own = params.beta @ model.relevant(config)
         return own, jnp.sum(params.beta**2) - jnp.sum(own**2)
     return params.v1, jnp.sum(params.v2**2)
 
 
-def task(params: Params | Tuned | Linear, problem: Problem, config: Config) -> tuple[Batch, Batch, Float[Array, " d"]]:
-    """Training set, test set and direction of the task that parameters are for: v* of the pre-trained layer, v~ of the others."""
+def task(
+    params: Params | Tuned | Linear, problem: Problem, config: Config
+) -> tuple[Batch, Batch, Float[Array, " d"]]:
+    """Training set, test set and direction of the task that parameters are for: v* of the
+    pre-trained layer, v~ of the others.
+    """
     if isinstance(params, Params):
         return problem.train, problem.test, problem.truth
-    train, test = (data.moved(batch, problem, config) for batch in (problem.downstream, problem.downstream_test))
+    train, test = (
+        data.moved(batch, problem, config)
+        for batch in (problem.downstream, problem.downstream_test)
+    )
     return train, test, problem.downstream_truth
 
 
 def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -> dict:
-    """What training is judged by, on the task it is for: `gd` and `population` on the pre-training task, the others downstream.
+    """What training is judged by, on the task it is for: `gd` and `population` on the pre-training
+    task, the others downstream.
 
     loss                    on the training set; test_loss and accuracy on 1000 test samples
-    value_norm              |v1|; value_cosine its cosine with the task's direction; value_norm_ratio |v1|/|v|; the last two 0 at v = 0
-    relevant_attention      mean over test samples and queries j of S_{j* j}; ..._min mean over samples of the smallest over j;
-                            ..._worst the smallest over samples and j; fit_attention the mean on the training set
-    feature_attention       v*^T W11 v*, and feature_attention_rest the mean of W11 orthogonally to v*
+    value_norm              |v1|; value_cosine its cosine with the task's direction;
+                            value_norm_ratio |v1|/|v|; the last two 0 at v = 0
+    relevant_attention      mean over test samples and queries j of S_{j* j}; ..._min mean over
+                            samples of the smallest over j;
+                            ..._worst the smallest over samples and j; fit_attention the mean on the
+                            training set
+    feature_attention       v*^T W11 v*, and feature_attention_rest the mean of W11 orthogonally to
+                            v*
     off_structure           share of |W|^2 outside the six-number form, 0 at W = 0
 
-    A linear predictor beta counts as v1 = beta_{j*} and the rest; its attention is the share of |beta|^2 in group j*, W = 0.
+    A linear predictor beta counts as v1 = beta_{j*} and the rest; its attention is the share of
+    |beta|^2 in group j*, W = 0.
     """
     train, test, truth = task(params, problem, config)
     own = params.layer if isinstance(params, Tuned) else params
@@ -74,14 +97,18 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
         "relevant_attention": jnp.nanmean(S),
         "relevant_attention_min": jnp.mean(least),
         "relevant_attention_worst": jnp.min(least),
-        "fit_attention": jnp.sum(jnp.nanmean(selection(own, train.x, config), axis=0) * train.weight),
+        "fit_attention": jnp.sum(
+            jnp.nanmean(selection(own, train.x, config), axis=0) * train.weight
+        ),
         "feature_attention": a,
         "feature_attention_rest": b,
         "off_structure": off,
     }
 
 
-def structure(params: Params, problem: Problem, config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+def structure(
+    params: Params, problem: Problem, config: Config
+) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
     """a, b and |W - W'|^2 / |W|^2, W' the nearest W of the population's form."""
     reduced = calculus.project(params, problem, config)
     near = calculus.embed(reduced, problem, config)
@@ -109,9 +136,11 @@ def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " 
 
 
 def assumptions(_problem: Problem, config: Config) -> dict:
-    """The source's conditions, with constants 1 and epsilon = .1 where it gives none, and that of a loss without a spike.
+    """The source's conditions, with constants 1 and epsilon = .1 where it gives none, and that of a
+    loss without a spike.
 
-    At c = 0 with all attention on j* the loss has curvature (D sigma_x)^2 / 4, stable for eta < 8 / (D sigma_x)^2 (derived).
+    At c = 0 with all attention on j* the loss has curvature (D sigma_x)^2 / 4, stable for eta < 8 /
+    (D sigma_x)^2 (derived).
     """
     d, D = (jnp.asarray(size.real, float) for size in (config.group_dim, config.num_groups))
     eta, sigma = config.learning_rate, config.noise_scale

@@ -1,7 +1,9 @@
-"""Pre-training by full-batch gradient descent, its six-number reduction, and online SGD on a downstream task.
+"""Pre-training by full-batch gradient descent, its six-number reduction, and online SGD on a
+downstream task.
 
-Downstream runs take one sample a step: step t uses sample (t - tau) mod m. Steps before tau pre-train, so that one run does both; with
-tau = 0 they go on from `start=`. At t = tau the value starts again from 0, and W too for attention = "scratch".
+Downstream runs take one sample a step: step t uses sample (t - tau) mod m. Steps before tau
+pre-train, so that one run does both; with tau = 0 they go on from `start=`. At t = tau the value
+starts again from 0, and W too for attention = "scratch".
 """
 
 import jax
@@ -15,7 +17,9 @@ from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params,
 Time = Int[Array, ""] | int
 
 
-def step(_key: Array, _t: Time, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def step(
+    _key: Array, _t: Time, state: Params, batch: Batch, problem: Problem, config: Config
+) -> Params:
     """v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, together."""
     slope = calculus.layer_gradient(state, batch, config)
     return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
@@ -34,7 +38,9 @@ def init_population(_key: Array, _problem: Problem, _config: Config) -> calculus
     return calculus.start()
 
 
-def population_step(_key: Array, _t: Time, state: calculus.Reduced, batch: Batch, problem: Problem, config: Config) -> calculus.Reduced:
+def population_step(
+    _key: Array, _t: Time, state: calculus.Reduced, batch: Batch, problem: Problem, config: Config
+) -> calculus.Reduced:
     """Gradient descent on the training set completed by all symmetries of the law."""
     slope = calculus.velocity(state, batch, problem, config)
     return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
@@ -57,10 +63,16 @@ def next_sample(t: Time, problem: Problem, config: Config) -> Batch:
     """The downstream sample of step t >= tau, as a batch of one."""
     x, y, _ = problem.downstream
     i = jnp.maximum(since(t, config), 0) % jnp.asarray(config.downstream_samples.n, jnp.int32)
-    return data.moved(Batch(jnp.take(x, i, axis=2)[:, :, None], jnp.take(y, i)[None], jnp.ones(1)), problem, config)
+    return data.moved(
+        Batch(jnp.take(x, i, axis=2)[:, :, None], jnp.take(y, i)[None], jnp.ones(1)),
+        problem,
+        config,
+    )
 
 
-def downstream_step(key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config) -> Params:
+def downstream_step(
+    key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config
+) -> Params:
     """t < tau: a step of pre-training. From tau on SGD at rate eta2 on one sample, v from 0.
 
     attention: frozen keeps W; trained moves it at the same rate; scratch does so from W = 0.
@@ -69,7 +81,11 @@ def downstream_step(key: Array, t: Time, state: Params, _batch: tuple, problem: 
     now = since(t, config)
     first = now == 0
     again = lambda x: jnp.where(first, 0, x)
-    fresh = state._replace(v1=again(state.v1), v2=again(state.v2)) if config.attention != "scratch" else jax.tree.map(again, state)
+    fresh = (
+        state._replace(v1=again(state.v1), v2=again(state.v2))
+        if config.attention != "scratch"
+        else jax.tree.map(again, state)
+    )
     slope = calculus.layer_gradient(fresh, next_sample(t, problem, config), config)
     new = jax.tree.map(lambda x, g: x - config.downstream_rate * g, fresh, slope)
     if config.attention == "frozen":
@@ -83,16 +99,32 @@ def init_logistic(_key: Array, _problem: Problem, config: Config) -> Linear:
     return Linear(jnp.zeros((config.group_dim.cap, config.num_groups.cap)))
 
 
-def logistic_step(_key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config) -> Linear:
+def logistic_step(
+    _key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config
+) -> Linear:
     """Logistic regression on vec(X) by the same SGD on the same samples; it waits until tau."""
     slope = calculus.gradient(state, next_sample(t, problem, config), problem, config)
-    return Linear(jnp.where(since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta))
+    return Linear(
+        jnp.where(
+            since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta
+        )
+    )
 
 
-def fit_step(_key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config) -> Linear:
-    """Logistic regression on vec(X) by gradient descent on all m downstream samples at once; it waits until tau."""
-    slope = calculus.gradient(state, data.moved(problem.downstream, problem, config), problem, config)
-    return Linear(jnp.where(since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta))
+def fit_step(
+    _key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config
+) -> Linear:
+    """Logistic regression on vec(X) by gradient descent on all m downstream samples at once; it
+    waits until tau.
+    """
+    slope = calculus.gradient(
+        state, data.moved(problem.downstream, problem, config), problem, config
+    )
+    return Linear(
+        jnp.where(
+            since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta
+        )
+    )
 
 
 ALGORITHMS = {

@@ -1,4 +1,6 @@
-"""A one-layer Transformer on relevant and irrelevant patterns: which rank has its update, and which neurons can go?"""
+"""A one-layer Transformer on relevant and irrelevant patterns: which rank has its update, and which
+neurons can go?
+"""
 
 from typing import Any
 
@@ -12,7 +14,14 @@ P1 = Config(output="per_token", learning_rate=3.0)
 P1P = Config(output="per_token", learning_rate=3.0, init_diagonal=0.01)
 G = Config(init_diagonal=0.2, output_scale=0.01)
 TEXT = Config(
-    dimension=32, query_dim=32, value_dim=32, num_relevant=96, num_confusion=0, num_irrelevant_each=0, num_samples=2000, learning_rate=3.0
+    dimension=32,
+    query_dim=32,
+    value_dim=32,
+    num_relevant=96,
+    num_confusion=0,
+    num_irrelevant_each=0,
+    num_samples=2000,
+    learning_rate=3.0,
 )
 
 THEORY = Theory(
@@ -36,7 +45,9 @@ THEORY = Theory(
 
 
 def text_theory(source: Any = None) -> Theory:
-    """The same layer on bytes: a pair of folders, a label<TAB>text file, or two packages of the Python library (`data.read_text`)."""
+    """The same layer on bytes: a pair of folders, a label<TAB>text file, or two packages of the
+    Python library (`data.read_text`).
+    """
     return THEORY._replace(
         name="low_rank_text",
         problem=data.text_problem(None if source is None else data.read_text(source)),

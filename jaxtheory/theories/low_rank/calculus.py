@@ -1,12 +1,15 @@
 """Closed gradients, and the conservation laws of their flow.
 
-With g = dL/dF (n, K), all sums over samples, p_l the attention row of query l and X the layer's input:
+With g = dL/dF (n, K), all sums over samples, p_l the attention row of query l and X the layer's
+input:
 
     G_l = (1[l in S]/|S|) sum_k g_k a_(l),k o 1[h_l > 0],   D_l = W_O^T G_l = dL/dv_l
-    dW_O = sum_l G_l v_l^T,   dW_V^h = sum_l D_l (X p_l^h)^T,   e_l^h = (diag p_l - p_l p_l^T) X^T W_V^hT D_l
+    dW_O = sum_l G_l v_l^T,   dW_V^h = sum_l D_l (X p_l^h)^T,   e_l^h = (diag p_l - p_l p_l^T) X^T
+                                                                W_V^hT D_l
     dW_Q^h = sum_l W_K^h X e_l x_l^T,   dW_K^h = sum_l W_Q^h x_l (X e_l)^T
 
-Earlier layers see D + their share of the later layer's gradient in its input. Kinks: strict h > 0 and margin < 1.
+Earlier layers see D + their share of the later layer's gradient in its input. Kinks: strict h > 0
+and margin < 1.
 Source: derived from equations (1)-(3).
 """
 
@@ -20,7 +23,9 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 
 def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, "n K"]:
-    """dL/dF: -y weight where margin < 1; for several classes -weight at y and +weight at the rival. NaN where F is: divergence shows."""
+    """dL/dF: -y weight where margin < 1; for several classes -weight at y and +weight at the rival.
+    NaN where F is: divergence shows.
+    """
     margin = model.margin(F, batch.label, config)
     active = jnp.where(jnp.isnan(margin), jnp.nan, jnp.where(margin < 1, batch.weight, 0))
     if config.task == "binary":
@@ -29,7 +34,9 @@ def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
     return active[:, None] * (hot(model.rival(F, batch.label, config)) - hot(batch.label))
 
 
-def neuron_gradient(g: Float[Array, "n K"], hidden: Float[Array, "n L m"], problem: Problem, config: Config) -> Float[Array, "n L m"]:
+def neuron_gradient(
+    g: Float[Array, "n K"], hidden: Float[Array, "n L m"], problem: Problem, config: Config
+) -> Float[Array, "n L m"]:
     """G: the gradient in h, zero where h <= 0; h may be NaN."""
     A, weight = model.output_weights(problem, config), model.query_weights(config)
     if config.output == "shared":
@@ -47,7 +54,12 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
     D = G @ params.output
     dQ, dK, dV = [], [], []
     for layer in reversed(range(config.num_layers)):
-        X, q, k, p = seen.inputs[layer], seen.queries[layer], seen.keys[layer], seen.attention[layer]
+        X, q, k, p = (
+            seen.inputs[layer],
+            seen.queries[layer],
+            seen.keys[layer],
+            seen.attention[layer],
+        )
         C = jnp.einsum("bhlj,bje->bhle", p, X)
         dV.append(jnp.einsum("bla,bhle->hae", D, C))
         dC = jnp.einsum("bla,hae->bhle", D, params.value[layer])
@@ -67,7 +79,8 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
 
 
 def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Array, " law"]:
-    """|change of a difference of Gram matrices| over the sum of both |changes|: zero under gradient flow, O(eta) otherwise; 0 at the start.
+    """|change of a difference of Gram matrices| over the sum of both |changes|: zero under gradient
+    flow, O(eta) otherwise; 0 at the start.
 
     QK: W_Q W_Q^T - W_K W_K^T of every head; VO: sum_h W_V W_V^T of the last layer - W_O^T W_O.
     """

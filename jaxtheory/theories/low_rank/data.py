@@ -1,15 +1,22 @@
-"""What a run is given: patterns, samples whose label is the majority of two kinds of tokens, output signs, and the start.
+"""What a run is given: patterns, samples whose label is the majority of two kinds of tokens, output
+signs, and the start.
 
-    exact counts    nrel tokens of a pattern of class y, nconf of another class, per of each irrelevant pattern, in random order
-    random counts   each of the nrel + nconf tokens is of the first class with probability nrel / (nrel + nconf), the label is the majority
+    exact counts    nrel tokens of a pattern of class y, nconf of another class, per of each
+                    irrelevant pattern, in random order
+    random counts   each of the nrel + nconf tokens is of the first class with probability nrel /
+                    (nrel + nconf), the label is the majority
                     (ties: the first class); each irrelevant token is any irrelevant pattern
 
-One of a class's patterns, uniform, serves all its tokens of a sample; where they occur together, the tokens take them in turn.
-Source: sections III-A and IV; "the fraction of different patterns the same among all data" is read as exact counts.
+One of a class's patterns, uniform, serves all its tokens of a sample; where they occur together,
+the tokens take them in turn.
+Source: sections III-A and IV; "the fraction of different patterns the same among all data" is read
+as exact counts.
 
-The same layer on text: windows of bytes from two kinds of it, a random vector for each byte. A source is a pair of folders, or a file with
-lines label<TAB>text of two labels; without one, the packages asyncio and email of the running Python. Windows start anywhere in the first
-four fifths of a class's bytes for training, in the last fifth for testing. Of the fields of the data law only the sizes count: L, N and Nt.
+The same layer on text: windows of bytes from two kinds of it, a random vector for each byte. A
+source is a pair of folders, or a file with lines label<TAB>text of two labels; without one, the
+packages asyncio and email of the running Python. Windows start anywhere in the first four fifths of
+a class's bytes for training, in the last fifth for testing. Of the fields of the data law only the
+sizes count: L, N and Nt.
 """
 
 import functools
@@ -32,20 +39,29 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Problem
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw training and test set, signs of A, W_O(0) / xi, directions of the start and an order of the neurons."""
+    """Draw training and test set, signs of A, W_O(0) / xi, directions of the start and an order of
+    the neurons.
+    """
     for_data, for_model = jax.random.split(key)
     U = patterns(config)
     train, test = datasets(for_data, U, config)
     return Problem(train, test, U, *start(for_model, config))
 
 
-def start(key: Array, config: Config) -> tuple[Float[Array, "K m T"], Float[Array, "m ma"], Float[Array, "d d"], Float[Array, " m"]]:
+def start(
+    key: Array, config: Config
+) -> tuple[Float[Array, "K m T"], Float[Array, "m ma"], Float[Array, "d d"], Float[Array, " m"]]:
     """Signs of A, W_O(0) / xi, basis of W_Q(0) and W_K(0), order of the neurons."""
     m, d = config.num_neurons, config.dimension
     outputs = config.num_classes if config.task == "multiclass" else Size(1)
     positions = model.length(config) if config.output == "per_token" else Size(1)
     for_signs, for_normal, for_basis, for_order = jax.random.split(key, 4)
-    signs = draws.masked(jnp.where(draws.uniform(for_signs, outputs, m, positions) < 0.5, -1, 1), outputs, m, positions)
+    signs = draws.masked(
+        jnp.where(draws.uniform(for_signs, outputs, m, positions) < 0.5, -1, 1),
+        outputs,
+        m,
+        positions,
+    )
     return (
         signs.astype(float),
         draws.normal(for_normal, m, config.value_dim),
@@ -83,11 +99,15 @@ def patterns(config: Config) -> Float[Array, "M d"]:
 def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch, Batch]:
     """Training and test set; one draw, a key per sample."""
     sizes = (config.num_samples, config.num_test)
-    keys = jnp.concatenate([jax.random.split(k, n.cap) for k, n in zip(jax.random.split(key), sizes, strict=True)])
+    keys = jnp.concatenate(
+        [jax.random.split(k, n.cap) for k, n in zip(jax.random.split(key), sizes, strict=True)]
+    )
     place = jnp.concatenate([indices(n.cap) for n in sizes])
     kept = jnp.concatenate([n.mask() for n in sizes])
     tokens, label, pattern = jax.vmap(lambda k, i: one_sample(k, i, U, config))(keys, place)
-    tokens, label, pattern = (jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern))
+    tokens, label, pattern = (
+        jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern)
+    )
     part = lambda at, n: Batch(tokens[at], label[at], pattern[at], n.weights())
     return part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
 
@@ -95,13 +115,17 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
 def one_sample(
     key: Array, index: Int[Array, ""], U: Float[Array, "M d"], config: Config
 ) -> tuple[Float[Array, "L d"], Int[Array, ""], Int[Array, " L"]]:
-    """Tokens (L, d), class and patterns (L,) of one sample; `index` sets the class where labels are balanced."""
+    """Tokens (L, d), class and patterns (L,) of one sample; `index` sets the class where labels are
+    balanced.
+    """
     L, C, R = model.length(config), config.num_classes, config.num_relevant_patterns
     relevant, both = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
     for_choice, for_place, for_noise = jax.random.split(key, 3)
     u = draws.uniform(for_choice, 4)
     v = draws.uniform(for_place, L, 1 if config.counts == "exact" else 2)
-    below = lambda share, n: jnp.minimum((share * jnp.asarray(n, jnp.float32)).astype(jnp.int32), jnp.asarray(n, jnp.int32) - 1)
+    below = lambda share, n: jnp.minimum(
+        (share * jnp.asarray(n, jnp.float32)).astype(jnp.int32), jnp.asarray(n, jnp.int32) - 1
+    )
     first = index % C.n if config.labels == "balanced" else below(u[0], C.n)
     second = (first + 1 + below(u[1], C.n - 1)) % C.n
     slot, label = indices(L.cap), first
@@ -109,7 +133,10 @@ def one_sample(
         is_first, turn = slot < relevant, jnp.where(slot < relevant, slot, slot - relevant)
         other = R.n + (slot - both) % jnp.maximum(config.num_patterns.n - R.n, 1)
     else:
-        is_first, turn = v[:, 1] < jnp.asarray(relevant, jnp.float32) / jnp.asarray(both, jnp.float32), slot
+        is_first, turn = (
+            v[:, 1] < jnp.asarray(relevant, jnp.float32) / jnp.asarray(both, jnp.float32),
+            slot,
+        )
         other = R.n + below(v[:, 1], config.num_patterns.n - R.n)
         votes = jnp.sum(is_first & (slot < both)).astype(jnp.int32)
         label = jnp.where(2 * votes >= both, first, second)
@@ -122,13 +149,21 @@ def one_sample(
     voting = jnp.where(is_first, of_class(first, u[2]), of_class(second, u[3]))
     order = jnp.argsort(jnp.where(L.mask(), v[:, 0], jnp.inf))
     pattern = draws.masked(jnp.where(slot < both, voting, other)[order], L)
-    return tokens_of(pattern, draws.normal(for_noise, L, config.dimension), U, config), label, pattern
+    return (
+        tokens_of(pattern, draws.normal(for_noise, L, config.dimension), U, config),
+        label,
+        pattern,
+    )
 
 
-def tokens_of(pattern: Int[Array, " L"], z: Float[Array, "L d"], U: Float[Array, "M d"], config: Config) -> Float[Array, "L d"]:
+def tokens_of(
+    pattern: Int[Array, " L"], z: Float[Array, "L d"], U: Float[Array, "M d"], config: Config
+) -> Float[Array, "L d"]:
     """mu + sigma z; or the same over its norm; or mu + sigma z / |z|."""
     sigma = jnp.asarray(config.noise, z.dtype)
-    x = U[pattern] + model.rounded(sigma * (_unit(z) if config.noise_law == "bounded" else model.rounded(z)))
+    x = U[pattern] + model.rounded(
+        sigma * (_unit(z) if config.noise_law == "bounded" else model.rounded(z))
+    )
     return draws.masked(_unit(x) if config.noise_law == "unit" else x, model.length(config))
 
 
@@ -142,7 +177,9 @@ def sample(key: Array, problem: Problem, config: Config) -> Batch:
     """B distinct training samples, drawn afresh in every step."""
     B, train = config.batch_size, problem.train
     chosen = draws.distinct(key, config.num_samples, B.cap)
-    tokens, label, pattern = (draws.masked(x[chosen], B) for x in (train.tokens, train.label, train.pattern))
+    tokens, label, pattern = (
+        draws.masked(x[chosen], B) for x in (train.tokens, train.label, train.pattern)
+    )
     return Batch(tokens, label, pattern, B.weights())
 
 
@@ -154,7 +191,9 @@ def relevant(batch: Batch, config: Config) -> Bool[Array, "n L"]:
 
 
 def class_means(problem: Problem, config: Config) -> Float[Array, "C d"]:
-    """m_c: the mean token of class c in exact counts, averaged over the patterns that its samples show."""
+    """m_c: the mean token of class c in exact counts, averaged over the patterns that its samples
+    show.
+    """
     R, C, M = config.num_relevant_patterns, config.num_classes, config.num_patterns
     r, c = indices(M.cap)[None, :], indices(C.cap)[:, None]
     own = ((r < R.n) & (r % C.n == c)).astype(problem.patterns.dtype)
@@ -162,7 +201,11 @@ def class_means(problem: Problem, config: Config) -> Float[Array, "C d"]:
     one = own / count  # the pattern of a class, on average
     others = (jnp.sum(one, axis=0, keepdims=True) - one) / jnp.asarray(C.real - 1, own.dtype)
     rest = ((r >= R.n) & (r < M.n)).astype(own.dtype)
-    parts = config.num_relevant.real * one + config.num_confusion.real * others + config.num_irrelevant_each.real * rest
+    parts = (
+        config.num_relevant.real * one
+        + config.num_confusion.real * others
+        + config.num_irrelevant_each.real * rest
+    )
     return jnp.where(C.mask()[:, None], (parts / model.length(config).real) @ problem.patterns, 0)
 
 
@@ -174,7 +217,8 @@ TRAIN = 0.8
 
 
 def read_text(source: Any = None) -> Corpus:
-    """The bytes of both classes: a pair of folders (class 0, class 1), one label<TAB>text file (labels sorted), or None.
+    """The bytes of both classes: a pair of folders (class 0, class 1), one label<TAB>text file
+    (labels sorted), or None.
 
     Raises InputError where nothing can be read.
     """
@@ -183,7 +227,9 @@ def read_text(source: Any = None) -> Corpus:
         source = tuple(library / name for name in PACKAGES)
     places = source if isinstance(source, tuple | list) else (source,)
     if not all(isinstance(place, str | Path) for place in places):
-        raise InputError(f"source = {source!r}: give two folders, or a file with lines label<TAB>text")
+        raise InputError(
+            f"source = {source!r}: give two folders, or a file with lines label<TAB>text"
+        )
     if not isinstance(source, tuple | list):
         return _labelled(Path(source))
     if len(source) != 2:
@@ -217,7 +263,8 @@ def _labelled(file: Path) -> Corpus:
     """The texts of each label in one file."""
     if not file.is_file():
         raise InputError(
-            f"{file}: {'a folder' if file.is_dir() else 'no such file'}; give two folders, or a file with lines label<TAB>text"
+            f"{file}: {'a folder' if file.is_dir() else 'no such file'}; give two folders, or a "
+            "file with lines label<TAB>text"
         )
     texts: dict[str, list[str]] = {}
     try:
@@ -233,24 +280,34 @@ def _labelled(file: Path) -> Corpus:
         texts.setdefault(label, []).append(text)
     if len(texts) != 2:
         raise InputError(f"{file}: {len(texts)} labels ({', '.join(sorted(texts))}), expected two")
-    first, second = (np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts))
+    first, second = (
+        np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts)
+    )
     return first, second
 
 
 def text_problem(corpus: Corpus | None = None) -> Callable[[Array, Config], Problem]:
-    """The function `problem` of a corpus (None: the default one, read at the first use). No token is relevant; L is as configured."""
+    """The function `problem` of a corpus (None: the default one, read at the first use). No token
+    is relevant; L is as configured.
+    """
 
     def problem(key: Array, config: Config) -> Problem:
-        """Windows of both classes in turn, each byte a vector of N(0, 1/d) entries, the same all over a run."""
+        """Windows of both classes in turn, each byte a vector of N(0, 1/d) entries, the same all
+        over a run.
+        """
         texts = packages() if corpus is None else corpus
         for_vectors, for_train, for_test, for_model = jax.random.split(key, 4)
         L, d = model.length(config), config.dimension
         if config.task != "binary" or config.num_classes.cap != 2:
             raise InputError(
-                f"task (task) = {config.task}, num_classes (C) = {config.num_classes.cap}: two texts make two classes, task=binary"
+                f"task (task) = {config.task}, num_classes (C) = {config.num_classes.cap}: two "
+                "texts make two classes, task=binary"
             )
         if min(len(part) for part in texts) * (1 - TRAIN) < 2 * L.cap:
-            raise InputError(f"the smaller class has {min(map(len, texts))} bytes: windows of L = {L.cap} need at least {10 * L.cap}")
+            raise InputError(
+                f"the smaller class has {min(map(len, texts))} bytes: windows of L = {L.cap} need "
+                f"at least {10 * L.cap}"
+            )
         vectors = draws.normal(for_vectors, 256, d) / jnp.sqrt(jnp.asarray(d.real, float))
 
         def windows(key: Array, n: Size | int, low: float, high: float) -> Batch:

@@ -1,4 +1,6 @@
-"""What the theory says before training: the attention that the data offers, neurons that stay small, ranks, the first step."""
+"""What the theory says before training: the attention that the data offers, neurons that stay
+small, ranks, the first step.
+"""
 
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
@@ -15,7 +17,8 @@ KAPPA = 1.05  # of the law of the small set, fitted on one setting
 def relevant_share(config: Config) -> Float[Array, ""]:
     """alpha*: the mean share of relevant tokens, nrel / L.
 
-    Random counts: E max(b, n - b) / L with b ~ Bin(n, nrel / n), n = nrel + nconf. Source: section III-B; random counts are derived.
+    Random counts: E max(b, n - b) / L with b ~ Bin(n, nrel / n), n = nrel + nconf. Source: section
+    III-B; random counts are derived.
     """
     L = jnp.asarray(model.length(config).real, float)
     relevant = jnp.asarray(config.num_relevant.real, float)
@@ -26,7 +29,9 @@ def relevant_share(config: Config) -> Float[Array, ""]:
     b = jnp.arange(config.num_relevant.cap + config.num_confusion.cap + 1, dtype=n.dtype)
     inside = b <= n
     rest = jnp.where(inside, n - b, 0)
-    log_share = jnp.where(rest > 0, rest * jnp.log(jnp.where(share < 1, 1 - share, 1)), 0) + b * jnp.log(share)
+    log_share = jnp.where(
+        rest > 0, rest * jnp.log(jnp.where(share < 1, 1 - share, 1)), 0
+    ) + b * jnp.log(share)
     log_law = gammaln(n + 1) - gammaln(b + 1) - gammaln(rest + 1) + log_share
     possible = inside & ((share < 1) | (b == n))
     return jnp.sum(jnp.where(possible, jnp.exp(log_law) * jnp.maximum(b, rest), 0)) / L
@@ -38,10 +43,12 @@ def carried_means(problem: Problem, config: Config) -> Float[Array, "C ma"]:
 
 
 def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
-    """1/2 - theta / 2 pi: neurons inactive on both class means at the start, theta the angle of the means. Two classes.
+    """1/2 - theta / 2 pi: neurons inactive on both class means at the start, theta the angle of the
+    means. Two classes.
 
-    W_V(0) is a multiple of the identity and o_i(0) is isotropic. With exact counts and orthonormal patterns
-    cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2). Source: derived; the paper only shows 0.4.
+    W_V(0) is a multiple of the identity and o_i(0) is isotropic. With exact counts and orthonormal
+    patterns cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2).
+    Source: derived; the paper only shows 0.4.
     """
     a, b = carried_means(problem, config)[:2]
     cosine = jnp.sum(a * b) / jnp.sqrt(jnp.sum(a**2) * jnp.sum(b**2))
@@ -49,35 +56,48 @@ def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
-    """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)): neurons that stay small, those inactive on their own class mean m, or nearly so.
+    """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)): neurons that stay small, those inactive on their
+    own class mean m, or nearly so.
 
-    The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times the size of its noise. kappa = 1.05 is
-    fitted. Gaussian noise, mean |m| over the classes. Source: reconstructed.
+    The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
+    the size of its noise. kappa = 1.05 is fitted. Gaussian noise, mean |m| over the classes.
+    Source: reconstructed.
     """
     size = jnp.sqrt(jnp.sum(carried_means(problem, config) ** 2, axis=1))
     mean = jnp.sum(size) / jnp.asarray(config.num_classes.real, size.dtype)
-    width = config.noise * jnp.sqrt(jnp.asarray(config.dimension.real, size.dtype) / jnp.asarray(model.length(config).real, size.dtype))
+    width = config.noise * jnp.sqrt(
+        jnp.asarray(config.dimension.real, size.dtype)
+        / jnp.asarray(model.length(config).real, size.dtype)
+    )
     return normal.cdf(-KAPPA * width / mean)
 
 
 def ranks(config: Config) -> Float[Array, " matrix"]:
-    """Ranks of the trained changes: relevant patterns that occur independently for W_Q and W_K, classes for W_V and W_O.
+    """Ranks of the trained changes: relevant patterns that occur independently for W_Q and W_K,
+    classes for W_V and W_O.
 
-    Source: derived, measured; the paper has the number of label-relevant patterns for all four, which agrees for R = C = 2.
+    Source: derived, measured; the paper has the number of label-relevant patterns for all four,
+    which agrees for R = C = 2.
     """
-    several = config.num_relevant_patterns if config.occurrence == "independent" else config.num_classes
+    several = (
+        config.num_relevant_patterns if config.occurrence == "independent" else config.num_classes
+    )
     each = config.num_layers * config.num_heads
     attention, value = (jnp.asarray(size.real, float) for size in (several, config.num_classes))
-    return jnp.concatenate([jnp.broadcast_to(attention, (2 * each,)), jnp.broadcast_to(value, (each + 1,))])
+    return jnp.concatenate(
+        [jnp.broadcast_to(attention, (2 * each,)), jnp.broadcast_to(value, (each + 1,))]
+    )
 
 
 def first_step(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The gradient at uniform attention, p_l = 1/L, of one layer: with x_ the mean token and Cov = X X^T / L - x_ x_^T of each sample,
+    """The gradient at uniform attention, p_l = 1/L, of one layer: with x_ the mean token and Cov =
+    X X^T / L - x_ x_^T of each sample,
 
-    dW_O = sum_l G_l (W_V x_)^T,   dW_V = sum_l D_l x_^T,   dW_Q = W_K Cov W_V^T sum_l D_l x_l^T,   dW_K = W_Q sum_l x_l (Cov W_V^T D_l)^T.
+    dW_O = sum_l G_l (W_V x_)^T,   dW_V = sum_l D_l x_^T,   dW_Q = W_K Cov W_V^T sum_l D_l x_l^T,
+                                                            dW_K = W_Q sum_l x_l (Cov W_V^T D_l)^T.
 
-    Leading order in the scores; exact in W_Q, W_V, W_O where W_Q = 0, and in W_K where W_K = 0. Without noise and with one a for all
-    positions it has rank 2. Source: derived.
+    Leading order in the scores; exact in W_Q, W_V, W_O where W_Q = 0, and in W_K where W_K = 0.
+    Without noise and with one a for all positions it has rank 2. Source: derived.
     """
     L = jnp.asarray(model.length(config).real, batch.tokens.dtype)
     X = batch.tokens
@@ -100,9 +120,11 @@ def first_step(params: Params, batch: Batch, problem: Problem, config: Config) -
 
 
 def noiseless_null(problem: Problem, config: Config) -> Float[Array, " d"]:
-    """v with mu_j^T v = 1 for every pattern, (mu_1 + mu_2) / (1 + cos) + sum of the others: without noise Delta W_K v = 0.
+    """v with mu_j^T v = 1 for every pattern, (mu_1 + mu_2) / (1 + cos) + sum of the others: without
+    noise Delta W_K v = 0.
 
-    Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys pay for what relevant ones gain. Source: derived.
+    Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys pay for what
+    relevant ones gain. Source: derived.
     """
     j = indices(config.num_patterns.cap)[:, None]
     share = jnp.where(j < 2, 1 / (1 + jnp.asarray(config.coherence, float)), 1)

@@ -1,19 +1,28 @@
-"""A one-layer Transformer on tokens of relevant, confusing and irrelevant patterns: config, parameters, forward pass and hinge loss.
+"""A one-layer Transformer on tokens of relevant, confusing and irrelevant patterns: config,
+parameters, forward pass and hinge loss.
 
-    F_k(X) = (1/|S|) sum_{l in S} a_(l),k^T relu(W_O sum_h W_V^h X softmax(X^T W_K^h^T W_Q^h x_l)),   X = [x_1 .. x_L], x_l = mu + noise
-    binary: one F, y = +1 for class 0 and -1 for class 1, ell = max(0, 1 - y F);   multiclass: ell = max(0, 1 - F_y + max_{k != y} F_k)
+    F_k(X) = (1/|S|) sum_{l in S} a_(l),k^T relu(W_O sum_h W_V^h X softmax(X^T W_K^h^T W_Q^h x_l)),
+        X = [x_1 .. x_L], x_l = mu + noise
+    binary:      one F, y = +1 for class 0 and -1 for class 1, ell = max(0, 1 - y F)
+    multiclass:  ell = max(0, 1 - F_y + max_{k != y} F_k)
 
 Symbols, with their shapes:
 
-    M, d, R, C       patterns, dimension, label-relevant patterns, classes     U (M, d)     patterns mu_1..mu_M, rows
-    n, L, S          samples, tokens, query positions                          X (n, L, d)  tokens (the paper's X^T)
-    m, m_a, m_b      neurons, value and query dimension                        H, n_l       heads and layers, 1 and 1 in the paper
-    W_Q, W_K         (n_l, H, m_b/H, d)   query and key weights                W_V (n_l, H, m_a, d)   value weights
-    W_O (m, m_a)     neurons o_i, rows                                         A (K, m, L) or (K, m, 1)   frozen output weights +-1/sqrt(m);
-                                                                                K = 1 outputs for task=binary, C for multiclass
+    M, d, R, C       patterns, dimension, label-relevant patterns, classes
+    n, L, S          samples, tokens, query positions
+    m, m_a, m_b      neurons, value and query dimension
+    W_Q, W_K         (n_l, H, m_b/H, d)   query and key weights
+    W_O (m, m_a)     neurons o_i, rows
+    U (M, d)         patterns mu_1..mu_M, rows
+    X (n, L, d)      tokens (the paper's X^T)
+    H, n_l           heads and layers, 1 and 1 in the paper
+    W_V              (n_l, H, m_a, d)   value weights
+    A                (K, m, L) or (K, m, 1)   frozen output weights +-1/sqrt(m);
+                     K = 1 outputs for task=binary, C for multiclass
 
-Pattern r < R belongs to class r mod C. Earlier layers add their input (X + sum_h ...), the last does not; W(0) and A are the problem's.
-Scores carry no 1/sqrt(d). Arrays count from 0. Source: arXiv 2406.17167, sections II and III-A; K > 1 outputs, heads, layers are ours.
+Pattern r < R belongs to class r mod C. Earlier layers add their input (X + sum_h ...), the last
+does not; W(0) and A are the problem's. Scores carry no 1/sqrt(d). Arrays count from 0. Source:
+arXiv 2406.17167, sections II and III-A; K > 1 outputs, heads, layers are ours.
 """
 
 from typing import Any, NamedTuple
@@ -40,52 +49,145 @@ class Config(fields.Config):
     value_dim: Size | int = size(20, "m_a", "rows of W_V")
     num_neurons: Size | int = size(200, "m", "neurons, rows of W_O")
     num_relevant: Size | int = size(9, "nrel", "tokens of the label's pattern")
-    num_confusion: Size | int = size(3, "nconf", "tokens of another class's pattern, fewer than nrel", "[0, inf)")
-    num_irrelevant_each: Size | int = size(1, "per", "tokens of each irrelevant pattern", "[0, inf)")
+    num_confusion: Size | int = size(
+        3, "nconf", "tokens of another class's pattern, fewer than nrel", "[0, inf)"
+    )
+    num_irrelevant_each: Size | int = size(
+        1, "per", "tokens of each irrelevant pattern", "[0, inf)"
+    )
     batch_size: Size | int = size(32, "B", "distinct training samples per step")
     num_samples: Size | int = size(600, "N", "training samples")
     num_test: Size | int = size(300, "Nt", "test samples")
     lora_rank: Size | int = size(2, "rlora", "rank of the factors that `lora` trains")
-    noise: float = traced(0.1, "sigma", "noise: standard deviation per coordinate, or norm where noise_law is bounded", "[0, inf)")
+    noise: float = traced(
+        0.1,
+        "sigma",
+        "noise: standard deviation per coordinate, or norm where noise_law is bounded",
+        "[0, inf)",
+    )
     coherence: float = traced(0.0, "cos", "cosine of mu_1 and mu_2", "[0, 1)")
     learning_rate: float = traced(1.0, "eta", "step size of all four matrices", "(0, inf)")
-    init_diagonal: float = traced(0.1, "delta", "diagonal of W_Q, W_K, W_V at the start; the paper's delta^2 is 0.01", "(0, inf)")
+    init_diagonal: float = traced(
+        0.1,
+        "delta",
+        "diagonal of W_Q, W_K, W_V at the start; the paper's delta^2 is 0.01",
+        "(0, inf)",
+    )
     value_ratio: float = traced(1.0, "rv", "W_V starts at rv times this diagonal", "(0, inf)")
     output_scale: float = traced(0.1, "xi", "standard deviation of W_O at the start", "(0, inf)")
-    num_queries: int = traced(0, "S", "positions that are read out, the first ones of a random order; 0 for all L", "[0, inf)")
-    truncation_rank: int = evaluation(2, "r", "rank of the truncation in `pruned_truncated_loss`", "[1, inf)")
-    output: str = static("shared", "A", "one output vector for all positions, or one per position", ("shared", "per_token"))
-    task: str = static("binary", "task", "one output with y = +-1, or C outputs with the Crammer-Singer hinge", ("binary", "multiclass"))
+    num_queries: int = traced(
+        0,
+        "S",
+        "positions that are read out, the first ones of a random order; 0 for all L",
+        "[0, inf)",
+    )
+    truncation_rank: int = evaluation(
+        2, "r", "rank of the truncation in `pruned_truncated_loss`", "[1, inf)"
+    )
+    output: str = static(
+        "shared",
+        "A",
+        "one output vector for all positions, or one per position",
+        ("shared", "per_token"),
+    )
+    task: str = static(
+        "binary",
+        "task",
+        "one output with y = +-1, or C outputs with the Crammer-Singer hinge",
+        ("binary", "multiclass"),
+    )
     num_heads: int = static(1, "H", "attention heads", tuple(range(1, 17)))
     num_layers: int = static(1, "nl", "attention layers", tuple(range(1, 9)))
-    counts: str = static("exact", "counts", "token counts as given, or random around them with a majority vote", ("exact", "random"))
+    counts: str = static(
+        "exact",
+        "counts",
+        "token counts as given, or random around them with a majority vote",
+        ("exact", "random"),
+    )
     labels: str = static("balanced", "labels", "classes in turn, or drawn", ("balanced", "random"))
-    occurrence: str = static("independent", "occur", "a sample shows one pattern of a class, or all", ("independent", "together"))
-    noise_law: str = static("gaussian", "law", "mu + noise; that over its norm; noise of norm sigma", ("gaussian", "unit", "bounded"))
-    given: tuple | None = static(None, "U", "rows of given orthonormal patterns, None for e_1 .. e_M", ())
+    occurrence: str = static(
+        "independent",
+        "occur",
+        "a sample shows one pattern of a class, or all",
+        ("independent", "together"),
+    )
+    noise_law: str = static(
+        "gaussian",
+        "law",
+        "mu + noise; that over its norm; noise of norm sigma",
+        ("gaussian", "unit", "bounded"),
+    )
+    given: tuple | None = static(
+        None, "U", "rows of given orthonormal patterns, None for e_1 .. e_M", ()
+    )
 
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
         table = fields.fields(type(self))
-        n = {name: getattr(self, name).n if field.kind == "size" else getattr(self, name) for name, field in table.items()}
+        n = {
+            name: getattr(self, name).n if field.kind == "size" else getattr(self, name)
+            for name, field in table.items()
+        }
         if any(isinstance(value, jax.core.Tracer) for value in n.values()):
             return []
-        M, R, C, d, L = n["num_patterns"], n["num_relevant_patterns"], n["num_classes"], n["dimension"], length(self).n
+        M, R, C, d, L = (
+            n["num_patterns"],
+            n["num_relevant_patterns"],
+            n["num_classes"],
+            n["dimension"],
+            length(self).n,
+        )
         m_a, m_b, B, N = n["value_dim"], n["query_dim"], n["batch_size"], n["num_samples"]
         full = max(min(m_b // n["num_heads"], d), min(m_a, d), min(n["num_neurons"], m_a))
         rules = (
-            (n["num_confusion"] < n["num_relevant"], "num_confusion", f"below num_relevant (nrel) = {n['num_relevant']}, as in a majority"),
-            (d >= M, "num_patterns", f"in [3, dimension (d)] = [3, {d}] to be orthonormal; raise d"),
+            (
+                n["num_confusion"] < n["num_relevant"],
+                "num_confusion",
+                f"below num_relevant (nrel) = {n['num_relevant']}, as in a majority",
+            ),
+            (
+                d >= M,
+                "num_patterns",
+                f"in [3, dimension (d)] = [3, {d}] to be orthonormal; raise d",
+            ),
             (R <= M, "num_relevant_patterns", f"in [2, num_patterns (M)] = [2, {M}]; raise M"),
-            (R >= C, "num_relevant_patterns", f"at least num_classes (C) = {C}, a pattern for each class; raise R"),
-            (B <= N, "batch_size", f"in [1, num_samples (N)] = [1, {N}], as samples of a batch are distinct; lower B"),
-            (R > M or n["num_queries"] <= L, "num_queries", f"in [0, L] = [0, {L}], L = nrel + nconf + per (M - R); 0: all positions"),
-            (n["truncation_rank"] <= full, "truncation_rank", f"in [1, {full}], the largest rank of W_Q, W_K, W_V, W_O"),
+            (
+                R >= C,
+                "num_relevant_patterns",
+                f"at least num_classes (C) = {C}, a pattern for each class; raise R",
+            ),
+            (
+                B <= N,
+                "batch_size",
+                f"in [1, num_samples (N)] = [1, {N}], as samples of a batch are distinct; lower B",
+            ),
+            (
+                R > M or n["num_queries"] <= L,
+                "num_queries",
+                f"in [0, L] = [0, {L}], L = nrel + nconf + per (M - R); 0: all positions",
+            ),
+            (
+                n["truncation_rank"] <= full,
+                "truncation_rank",
+                f"in [1, {full}], the largest rank of W_Q, W_K, W_V, W_O",
+            ),
             (m_b % n["num_heads"] == 0, "num_heads", f"a divisor of query_dim (m_b) = {m_b}"),
-            (n["num_layers"] == 1 or m_a == d, "num_layers", f"1 unless value_dim (m_a) = {m_a} is dimension (d) = {d}: layers add up"),
-            (n["task"] == "multiclass" or C == 2, "num_classes", "2 for task=binary; set task=multiclass"),
+            (
+                n["num_layers"] == 1 or m_a == d,
+                "num_layers",
+                f"1 unless value_dim (m_a) = {m_a} is dimension (d) = {d}: layers add up",
+            ),
+            (
+                n["task"] == "multiclass" or C == 2,
+                "num_classes",
+                "2 for task=binary; set task=multiclass",
+            ),
         )
-        found = [f"{name} ({table[name].symbol}) = {n[name]}: must be {valid}" for holds, name, valid in rules if not holds]
+        found = [
+            f"{name} ({table[name].symbol}) = {n[name]}: must be {valid}"
+            for holds, name, valid in rules
+            if not holds
+        ]
         return found + ([] if self.given is None else _given_violations(self.given, M, d))
 
 
@@ -96,13 +198,25 @@ def _given_violations(given: Any, M: Any, d: Any) -> list[str]:
     except (TypeError, ValueError):
         return [f"given (U) = {given!r}: must be a tuple of M rows of d numbers"]
     if rows.shape != (M, d):
-        return [f"given (U) has shape {rows.shape}: must be (num_patterns (M), dimension (d)) = ({M}, {d})"]
+        return [
+            f"given (U) has shape {rows.shape}: must be (num_patterns (M), dimension (d)) = ({M}, "
+            f"{d})"
+        ]
     worst = float(np.max(np.abs(rows @ rows.T - np.eye(len(rows)))))
-    return [f"given (U) is not orthonormal, |U U^T - 1| is {worst:.2g}: must be in [0, 1e-9]; use coherence (cos)"] if worst > 1e-9 else []
+    return (
+        [
+            f"given (U) is not orthonormal, |U U^T - 1| is {worst:.2g}: must be in [0, 1e-9]; use "
+            "coherence (cos)"
+        ]
+        if worst > 1e-9
+        else []
+    )
 
 
 class Batch(NamedTuple):
-    """Samples: tokens, classes, the pattern of each token, and the weights of their mean; zero beyond the sizes."""
+    """Samples: tokens, classes, the pattern of each token, and the weights of their mean; zero
+    beyond the sizes.
+    """
 
     tokens: Float[Array, "n L d"]
     label: Int[Array, " n"]
@@ -120,9 +234,11 @@ class Params(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Training and test set, patterns U, signs of A, standard normal W_O(0) / xi, directions of W_Q(0) and W_K(0), a random order.
+    """Training and test set, patterns U, signs of A, standard normal W_O(0) / xi, directions of
+    W_Q(0) and W_K(0), a random order.
 
-    `initial` makes W(0) of it. basis is the identity for one head, so that W_Q(0) = W_K(0) = delta I, else a random rotation.
+    `initial` makes W(0) of it. basis is the identity for one head, so that W_Q(0) = W_K(0) = delta
+    I, else a random rotation.
     """
 
     train: Batch
@@ -135,7 +251,9 @@ class Problem(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """One pass: the input of each layer, its queries, keys and attention, v = sum_h W_V^h X p, h = W_O v of the last, and F."""
+    """One pass: the input of each layer, its queries, keys and attention, v = sum_h W_V^h X p, h =
+    W_O v of the last, and F.
+    """
 
     inputs: tuple[Float[Array, "n L d"], ...]
     queries: tuple[Float[Array, "n H L q"], ...]
@@ -150,9 +268,11 @@ class Forward(NamedTuple):
 
 
 def rounded(x: Array) -> Array:
-    """The number as it is, behind a clip: a compiler neither reorders products nor fuses a product into a sum across it.
+    """The number as it is, behind a clip: a compiler neither reorders products nor fuses a product
+    into a sum across it.
 
-    Otherwise a product is rounded in one program and not in another, and W - W(0) is not zero at the start.
+    Otherwise a product is rounded in one program and not in another, and W - W(0) is not zero at
+    the start.
     """
     most = jnp.finfo(x.dtype).max
     return jnp.clip(x, -most, most)
@@ -161,11 +281,21 @@ def rounded(x: Array) -> Array:
 def length(config: Config) -> Size:
     """L = nrel + nconf + per (M - R), with a capacity that holds for every value."""
     a, b, per, M, R = (
-        getattr(config, name) for name in ("num_relevant", "num_confusion", "num_irrelevant_each", "num_patterns", "num_relevant_patterns")
+        getattr(config, name)
+        for name in (
+            "num_relevant",
+            "num_confusion",
+            "num_irrelevant_each",
+            "num_patterns",
+            "num_relevant_patterns",
+        )
     )
     whole = all(part.value is None for part in (a, b, per, M, R))
     least = R.cap if R.value is None else 2
-    return Size(a.cap + b.cap + per.cap * (M.cap - least), None if whole else a.n + b.n + per.n * (M.n - R.n))
+    return Size(
+        a.cap + b.cap + per.cap * (M.cap - least),
+        None if whole else a.n + b.n + per.n * (M.n - R.n),
+    )
 
 
 def head_dim(config: Config) -> Size:
@@ -182,7 +312,9 @@ def query_weights(config: Config) -> Float[Array, " L"]:
 
 
 def matrix_names(config: Config) -> list[str]:
-    """WQ, WK, WV, WO, with .l and .h from 1 where there are several layers and heads; the order of `analyses.ranks.matrices`."""
+    """WQ, WK, WV, WO, with .l and .h from 1 where there are several layers and heads; the order of
+    `analyses.ranks.matrices`.
+    """
     layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""
     head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""
     each = [layer(i) + head(j) for i in range(config.num_layers) for j in range(config.num_heads)]
@@ -193,24 +325,35 @@ def matrix_names(config: Config) -> list[str]:
 
 
 def initial(problem: Problem, config: Config) -> Params:
-    """W(0): W_Q^h = W_K^h = delta times m_b/H rows of the basis, W_V^h = rv delta I / H, W_O ~ N(0, xi^2).
+    """W(0): W_Q^h = W_K^h = delta times m_b/H rows of the basis, W_V^h = rv delta I / H, W_O ~ N(0,
+    xi^2).
 
-    Source: section II; IV prints delta^2 for delta. Heads: rows of a random rotation, so that no head sees the relevant patterns alone.
+    Source: section II; IV prints delta^2 for delta. Heads: rows of a random rotation, so that no
+    head sees the relevant patterns alone.
     """
     H, q, m_a, d = config.num_heads, head_dim(config), config.value_dim, config.dimension
     row = indices(H)[:, None] * q.n + indices(q.cap)[None, :]  # (H, q)
     inside = q.mask()[None, :] & (row < d.n)
     rows = jnp.where(inside[:, :, None], problem.basis[jnp.minimum(row, d.cap - 1)], 0)
     delta = jnp.asarray(config.init_diagonal, rows.dtype)
-    diagonal = jnp.where(m_a.mask()[:, None] & d.mask()[None, :], jnp.eye(m_a.cap, d.cap), 0) * (config.value_ratio * delta / H)
+    diagonal = jnp.where(m_a.mask()[:, None] & d.mask()[None, :], jnp.eye(m_a.cap, d.cap), 0) * (
+        config.value_ratio * delta / H
+    )
     stacked = lambda W: jnp.broadcast_to(W[None], (config.num_layers, *W.shape))
     heads = jnp.broadcast_to(diagonal[None], (H, *diagonal.shape))
-    start = Params(stacked(delta * rows), stacked(delta * rows), stacked(heads), config.output_scale * problem.normal)
+    start = Params(
+        stacked(delta * rows),
+        stacked(delta * rows),
+        stacked(heads),
+        config.output_scale * problem.normal,
+    )
     return jax.tree.map(rounded, start)
 
 
 def embed(U: Float[Array, "M d"], n: int) -> Float[Array, "M n"]:
-    """Patterns as rows of n coordinates, the way diag(delta) carries them to queries and values: cut off or filled with zeros."""
+    """Patterns as rows of n coordinates, the way diag(delta) carries them to queries and values:
+    cut off or filled with zeros.
+    """
     M, d = U.shape
     return jnp.zeros((M, n), U.dtype).at[:, : min(n, d)].set(U[:, : min(n, d)])
 
@@ -228,14 +371,19 @@ def change(params: Params, problem: Problem, config: Config) -> Params:
 def output_weights(problem: Problem, config: Config) -> Float[Array, "K m T"]:
     """A: signs / sqrt(m). Raises InputError where per-token weights are tied to another length."""
     if config.output == "per_token" and problem.signs.shape[2] != length(config).cap:
-        raise InputError(f"A has {problem.signs.shape[2]} positions and X has {length(config).cap}: per_token weights hold for one length")
+        raise InputError(
+            f"A has {problem.signs.shape[2]} positions and X has {length(config).cap}: per_token "
+            "weights hold for one length"
+        )
     return problem.signs / jnp.sqrt(jnp.asarray(config.num_neurons.real, problem.signs.dtype))
 
 
 # The forward pass
 
 
-def forward(params: Params, tokens: Float[Array, "n L d"], problem: Problem, config: Config) -> Forward:
+def forward(
+    params: Params, tokens: Float[Array, "n L d"], problem: Problem, config: Config
+) -> Forward:
     """Equation (1). Keys beyond L get no attention; positions outside S have no weight in F."""
     L = length(config)
     mask = None if L.value is None else L.mask()[None, None, None, :]
@@ -252,10 +400,20 @@ def forward(params: Params, tokens: Float[Array, "n L d"], problem: Problem, con
         if layer + 1 < config.num_layers:
             inputs.append(X + (v if L.value is None else jnp.where(L.mask()[None, :, None], v, 0)))
     hidden = v @ params.output.T
-    return Forward(tuple(inputs), tuple(queries), tuple(keys), tuple(maps), v, hidden, read_out(hidden, problem, config))
+    return Forward(
+        tuple(inputs),
+        tuple(queries),
+        tuple(keys),
+        tuple(maps),
+        v,
+        hidden,
+        read_out(hidden, problem, config),
+    )
 
 
-def read_out(hidden: Float[Array, "n L m"], problem: Problem, config: Config) -> Float[Array, "n K"]:
+def read_out(
+    hidden: Float[Array, "n L m"], problem: Problem, config: Config
+) -> Float[Array, "n K"]:
     """F_k = (1/|S|) sum_{l in S} a_(l),k^T relu(h_l)."""
     A, weight = output_weights(problem, config), query_weights(config)
     active = jax.nn.relu(hidden)
@@ -275,7 +433,9 @@ def sign_of(label: Int[Array, " n"], dtype: Any) -> Float[Array, " n"]:
 def rival(F: Float[Array, "n C"], label: Int[Array, " n"], config: Config) -> Int[Array, " n"]:
     """argmax_{k != y} F_k, the first of equal ones."""
     k = indices(F.shape[1])[None, :]
-    return jnp.argmax(jnp.where((k == label[:, None]) | (k >= config.num_classes.n), -jnp.inf, F), axis=1).astype(jnp.int32)
+    return jnp.argmax(
+        jnp.where((k == label[:, None]) | (k >= config.num_classes.n), -jnp.inf, F), axis=1
+    ).astype(jnp.int32)
 
 
 def margin(F: Float[Array, "n K"], label: Int[Array, " n"], config: Config) -> Float[Array, " n"]:
@@ -292,5 +452,7 @@ def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """Mean hinge loss of the batch; derivatives at the kinks h = 0 and margin = 1 are zero. Source: equations (2), (3)."""
+    """Mean hinge loss of the batch; derivatives at the kinks h = 0 and margin = 1 are zero. Source:
+    equations (2), (3).
+    """
     return hinge(forward(params, batch.tokens, problem, config).F, batch, config)

@@ -52,13 +52,15 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     """On the test set:
 
     loss, error                 mean hinge loss; share of samples with margin <= 0
-    relevant_attention          attention on tokens of the label's patterns, mean over all queries of the last layer; alpha* at the start
+    relevant_attention          attention on tokens of the label's patterns, mean over all queries
+                                of the last layer; alpha* at the start
     relevant_query_attention    the same, mean over the queries that are such tokens
     Of the parameters, Delta W = W - W(0):
     singular_values, gap_rank   of each Delta W; where its largest ratio s_r / s_(r+1) lies
     balance_drift               by how much the conservation laws of gradient flow fail
     dead_neurons                share of neurons inactive on every class mean
-    small_fraction, small_ratio the largest gap in the sorted |o_i|: the share of neurons below it, and its ratio
+    small_fraction, small_ratio the largest gap in the sorted |o_i|: the share of neurons below it,
+    and its ratio
     small_changes               share of neurons with |Delta o_i| below .33 of its 95 % quantile
     """
     loss, error, every, own = attention.evaluate(params, problem, config)
@@ -73,7 +75,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
         "singular_values": s,
         "gap_rank": ranks.gap_rank(s, ranks.rank_limit(config)).astype(s.dtype),
         "balance_drift": calculus.balance_drift(params, problem, config),
-        "dead_neurons": jnp.sum(neurons.dead(params, problem, config)).astype(s.dtype) / config.num_neurons.real,
+        "dead_neurons": jnp.sum(neurons.dead(params, problem, config)).astype(s.dtype)
+        / config.num_neurons.real,
         "small_fraction": share,
         "small_ratio": ratio,
         "small_changes": neurons.small_changes(pruning.norms(delta.output), config),
@@ -84,16 +87,24 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     """Of the trained parameters; losses are of the test set.
 
     neuron_norms, neuron_changes   |o_i| and |o_i - o_i(0)|
-    neuron_class, neuron_start     the class a neuron speaks for; o_i(0)^T W_V(0) m_c on each class mean
-    projections                    mu_i^T Delta W mu_j of W_Q, W_K, W_V; neuron_projections o_i^T mu_j
-    truncated_loss, _error, _attention, _query_attention   all Delta W cut to rank 1, 2, ..; alone_truncated_loss one of them cut to rank 1
-    pruned_loss                    neurons removed, 201 rates and five orders; pruned_truncated_loss after truncation to rank r, small first
-    head_pruned_loss               without 0, 1, .., H heads, smallest |W_V^h| first; value_pruned_loss without value dimensions
+    neuron_class, neuron_start     the class a neuron speaks for; o_i(0)^T W_V(0) m_c on each class
+                                   mean
+    projections                    mu_i^T Delta W mu_j of W_Q, W_K, W_V; neuron_projections o_i^T
+                                   mu_j
+    truncated_loss, _error, _attention, _query_attention   all Delta W cut to rank 1, 2, ..;
+                                                           alone_truncated_loss one of them cut to
+                                                           rank 1
+    pruned_loss                    neurons removed, 201 rates and five orders; pruned_truncated_loss
+                                   after truncation to rank r, small first
+    head_pruned_loss               without 0, 1, .., H heads, smallest |W_V^h| first;
+                                   value_pruned_loss without value dimensions
     """
     return {
         "neuron_norms": pruning.norms(params.output),
         "neuron_changes": pruning.norms(model.change(params, problem, config).output),
-        "neuron_class": jnp.where(config.num_neurons.mask(), neurons.own_class(problem, config), 0).astype(params.output.dtype),
+        "neuron_class": jnp.where(
+            config.num_neurons.mask(), neurons.own_class(problem, config), 0
+        ).astype(params.output.dtype),
         "neuron_start": neurons.activity(model.initial(problem, config), problem, config),
         "projections": neurons.projections(params, problem, config),
         "neuron_projections": neurons.neuron_projections(params, problem, config),
@@ -104,13 +115,18 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     }
 
 
-def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]) -> dict[str, Array]:
+def predict(
+    problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]
+) -> dict[str, Array]:
     """Curves at the given steps.
 
-    relevant_attention: uniform     alpha*, the attention of the start and of a run whose attention does not learn
-    gap_rank: law                   relevant patterns that occur independently for W_Q, W_K; classes for W_V, W_O
+    relevant_attention: uniform     alpha*, the attention of the start and of a run whose attention
+                                    does not learn
+    gap_rank: law                   relevant patterns that occur independently for W_Q, W_K; classes
+                                    for W_V, W_O
     dead_neurons: angle             1/2 - theta / 2 pi at step 0, NaN after; two classes
-    small_fraction: own_mean        the small set of a trained run with a small W_O(0); angle: 1/2 - theta / 2 pi
+    small_fraction: own_mean        the small set of a trained run with a small W_O(0); angle: 1/2 -
+                                    theta / 2 pi
     """
     times = np.asarray(steps)
     constant = lambda value: jnp.broadcast_to(value, (*times.shape, *jnp.shape(value)))
@@ -122,23 +138,36 @@ def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t
     if config.task != "binary":
         return curves
     angle = laws.dead_fraction(problem, config)
-    return curves | {"dead_neurons:angle": jnp.where(times == 0, angle, jnp.nan), "small_fraction:angle": constant(angle)}
+    return curves | {
+        "dead_neurons:angle": jnp.where(times == 0, angle, jnp.nan),
+        "small_fraction:angle": constant(angle),
+    }
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Conditions of the source, each with its margin (negative where it fails); 1 for constants that it leaves open.
+    """Conditions of the source, each with its margin (negative where it fails); 1 for constants
+    that it leaves open.
 
-    The paper's own experiments violate the first two (|x| = 1.09 and |noise| = 0.45 against 1/M = 0.05 at sigma = 0.1, d = M = 20).
+    The paper's own experiments violate the first two (|x| = 1.09 and |noise| = 0.45 against 1/M =
+    0.05 at sigma = 0.1, d = M = 20).
     """
-    M, d, B = (jnp.asarray(size.real, float) for size in (config.num_patterns, config.dimension, config.batch_size))
-    rows = jnp.minimum(jnp.asarray(config.query_dim.real, float), jnp.asarray(config.value_dim.real, float))
+    M, d, B = (
+        jnp.asarray(size.real, float)
+        for size in (config.num_patterns, config.dimension, config.batch_size)
+    )
+    rows = jnp.minimum(
+        jnp.asarray(config.query_dim.real, float), jnp.asarray(config.value_dim.real, float)
+    )
     size = jnp.sqrt(jnp.sum(problem.test.tokens**2, axis=2))
     shown = (problem.test.weight > 0)[:, None] & model.length(config).mask()[None, :]
-    radius = jnp.asarray(config.noise, float) * (1.0 if config.noise_law == "bounded" else jnp.sqrt(d))
+    radius = jnp.asarray(config.noise, float) * (
+        1.0 if config.noise_law == "bounded" else jnp.sqrt(d)
+    )
     U = problem.patterns
     overlap = jnp.max(jnp.abs(jnp.where(jnp.eye(len(U), dtype=bool), 0, U @ U.T)))
     margins = {
-        "tokens of unit norm, margin 1e-6 - max | |x| - 1 |": 1e-6 - jnp.max(jnp.where(shown, jnp.abs(size - 1), 0)),
+        "tokens of unit norm, margin 1e-6 - max | |x| - 1 |": 1e-6
+        - jnp.max(jnp.where(shown, jnp.abs(size - 1), 0)),
         "noise at most 1/M, margin 1/M - its norm": 1 / M - radius,
         "pairwise orthogonal patterns, margin 1e-9 - max |cos|": 1e-9 - overlap,
         "delta <= 0.2": 0.2 - jnp.asarray(config.init_diagonal, float),

@@ -1,4 +1,6 @@
-"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), and LoRA: W = W(0) + B A with B, A trained by the same steps."""
+"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), and LoRA: W = W(0) + B A
+with B, A trained by the same steps.
+"""
 
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +23,9 @@ class Factors(NamedTuple):
     down: Params
 
 
-def step(_key: Array, _t: Array, state: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def step(
+    _key: Array, _t: Array, state: Params, batch: Batch, problem: Problem, config: Config
+) -> Params:
     """W <- W - eta dL/dW for all four. Source: equation (5)."""
     return descended(state, calculus.gradient(state, batch, problem, config), config)
 
@@ -54,10 +58,15 @@ def merged(state: Factors, problem: Problem, config: Config) -> Params:
 def factor_gradient(state: Factors, batch: Batch, problem: Problem, config: Config) -> Factors:
     """dL/dB = dL/dW A^T and dL/dA = B^T dL/dW."""
     slope = calculus.gradient(merged(state, problem, config), batch, problem, config)
-    return Factors(jax.tree.map(lambda g, A: g @ A.mT, slope, state.down), jax.tree.map(lambda g, B: B.mT @ g, slope, state.up))
+    return Factors(
+        jax.tree.map(lambda g, A: g @ A.mT, slope, state.down),
+        jax.tree.map(lambda g, B: B.mT @ g, slope, state.up),
+    )
 
 
-def lora_step(_key: Array, _t: Array, state: Factors, batch: Batch, problem: Problem, config: Config) -> Factors:
+def lora_step(
+    _key: Array, _t: Array, state: Factors, batch: Batch, problem: Problem, config: Config
+) -> Factors:
     """B <- B - eta dL/dB, A <- A - eta dL/dA."""
     return descended(state, factor_gradient(state, batch, problem, config), config)
 

@@ -1,11 +1,15 @@
-"""One-nearest-neighbour prediction in context: does softmax attention, trained from zero, select the nearest example?"""
+"""One-nearest-neighbour prediction in context: does softmax attention, trained from zero, select
+the nearest example?
+"""
 
 from jaxtheory.core.theory import Theory
 from jaxtheory.theories.nearest_neighbor import calculus, checks, data, model, predictions, training
 from jaxtheory.theories.nearest_neighbor.model import Config as Config
 
 PRESET = Config()
-PAPER = Config(num_prompts=10000)  # with 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost
+PAPER = Config(
+    num_prompts=10000
+)  # with 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost
 
 THEORY = Theory(
     name="nearest_neighbor",

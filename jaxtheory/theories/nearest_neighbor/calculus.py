@@ -1,10 +1,13 @@
 """Closed-form gradients of the layer and its exact reduction to two parameters.
 
-With e = dl/ds, that is s_k - 1[k = i*] for averaged labels, (f - y_{i*}) y_k for drawn ones, and 0 for the query:
+With e = dl/ds, that is s_k - 1[k = i*] for averaged labels, (f - y_{i*}) y_k for drawn ones, and 0
+for the query:
 
-    g = dl/dz = (diag s - s s^T) e,   dW = E sum_k g_k h_k h_q^T,   dxi1 = E [sum_k g_k t_k + g_q],   dxi2 = -E g_q
+    g = dl/dz = (diag s - s s^T) e,   dW = E sum_k g_k h_k h_q^T,   dxi1 = E [sum_k g_k t_k + g_q],
+                                                                    dxi2 = -E g_q
 
-For averaged labels g_k = s_k (s_k - Q + s* - 1[k = i*]) and g_q = s_q (s* - Q) >= 0, so xi2 never falls.
+For averaged labels g_k = s_k (s_k - Q + s* - 1[k = i*]) and g_q = s_q (s* - Q) >= 0, so xi2 never
+falls.
 """
 
 import jax.numpy as jnp
@@ -12,20 +15,32 @@ from jaxtyping import Array, Float
 
 from jaxtheory.core import attention
 from jaxtheory.theories.nearest_neighbor import model
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
+from jaxtheory.theories.nearest_neighbor.model import (
+    Config,
+    Full,
+    Params,
+    Problem,
+    Prompts,
+    Reduced,
+)
 
 
 def logit_gradient(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, "B tokens"]:
     """g, the gradient of half a squared error in the logits, per prompt. Source: derived."""
     averaged = prompts.y is None
-    e = s[:, :-1] - model.at_nearest(prompts).astype(s.dtype) if averaged else model.deviation(s, prompts)[:, None] * prompts.y
+    e = (
+        s[:, :-1] - model.at_nearest(prompts).astype(s.dtype)
+        if averaged
+        else model.deviation(s, prompts)[:, None] * prompts.y
+    )
     return attention.softmax_vjp(s, jnp.pad(e, ((0, 0), (0, 1))))
 
 
 def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Params:
     """The gradient of `model.loss` in (xi1, xi2), or in W: the mean over batch.
 
-    The column of W that meets the query's y, which is 0, has gradient 0 on every prompt. Source: derived.
+    The column of W that meets the query's y, which is 0, has gradient 0 on every prompt. Source:
+    derived.
     """
     g = batch.weight[:, None] * logit_gradient(model.attend(params, batch, config), batch)
     own = g[:, -1]
@@ -50,11 +65,14 @@ def reduce(params: Params, config: Config) -> Reduced:
 def lift(params: Reduced, config: Config) -> Full:
     """W = diag(xi1 I_d, 0, -xi2): the same function of a prompt."""
     inside = jnp.where(config.dimension.mask(), params.xi1, 0)
-    return Full(jnp.diag(jnp.concatenate([inside, jnp.stack([jnp.zeros_like(params.xi2), -params.xi2])])))
+    return Full(
+        jnp.diag(jnp.concatenate([inside, jnp.stack([jnp.zeros_like(params.xi2), -params.xi2])]))
+    )
 
 
 def rates(config: Config) -> Reduced:
-    """How fast xi1 and xi2 move when W moves at rate eta: eta / d and eta, as dL/dxi1 = tr dL/dW_11 while xi1 = tr W_11 / d.
+    """How fast xi1 and xi2 move when W moves at rate eta: eta / d and eta, as dL/dxi1 = tr dL/dW_11
+    while xi1 = tr W_11 / d.
 
     Source: derived; the source leaves the 1/d out.
     """
@@ -63,15 +81,24 @@ def rates(config: Config) -> Reduced:
 
 
 def off_structure(params: Params, config: Config) -> dict[str, Float[Array, ""]]:
-    """|W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11 / d and xi2 = -W_33; the largest entry off the diagonal; max - min of diag W_11.
+    """|W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11 / d and xi2 = -W_33; the largest entry off
+    the diagonal; max - min of diag W_11.
 
     0 for the two-parameter form.
     """
     if not isinstance(params, Full):
-        return dict.fromkeys(("off_structure", "off_diagonal", "diagonal_spread"), jnp.zeros_like(params.xi1))
+        return dict.fromkeys(
+            ("off_structure", "off_diagonal", "diagonal_spread"), jnp.zeros_like(params.xi1)
+        )
     W, inside = params.W, config.dimension.mask()
     rest = W - lift(reduce(params, config), config).W
     diagonal = jnp.diag(W)[:-2]
-    spread = jnp.max(jnp.where(inside, diagonal, -jnp.inf)) - jnp.min(jnp.where(inside, diagonal, jnp.inf))
+    spread = jnp.max(jnp.where(inside, diagonal, -jnp.inf)) - jnp.min(
+        jnp.where(inside, diagonal, jnp.inf)
+    )
     off = jnp.sqrt(jnp.sum(rest**2))
-    return {"off_structure": off, "off_diagonal": jnp.max(jnp.abs(W - jnp.diag(jnp.diag(W)))), "diagonal_spread": spread}
+    return {
+        "off_structure": off,
+        "off_diagonal": jnp.max(jnp.abs(W - jnp.diag(jnp.diag(W)))),
+        "diagonal_spread": spread,
+    }

@@ -1,4 +1,6 @@
-"""Prompts: independent uniform points on the sphere and their labels, test sets under shift, and prompts as inner products alone."""
+"""Prompts: independent uniform points on the sphere and their labels, test sets under shift, and
+prompts as inner products alone.
+"""
 
 from typing import Any
 
@@ -16,7 +18,11 @@ def problem(key: Array, config: Config) -> Problem:
     """B training and M test prompts, and the test prompts at an example."""
     train, test = jax.random.split(key)
     shown = draw_prompts(test, config.num_test, config)
-    return Problem(draw_prompts(train, config.num_prompts, config, config.labels != "averaged"), shown, at_example(shown))
+    return Problem(
+        draw_prompts(train, config.num_prompts, config, config.labels != "averaged"),
+        shown,
+        at_example(shown),
+    )
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
@@ -25,7 +31,8 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
 
 
 def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool = True) -> Prompts:
-    """Prompts with examples and query independent and uniform on the sphere; labels independent, +-1 for `rademacher`, else N(0, 1).
+    """Prompts with examples and query independent and uniform on the sphere; labels independent,
+    +-1 for `rademacher`, else N(0, 1).
 
     Point i = 0 is the query, a label comes before the d coordinates of its example.
     """
@@ -35,7 +42,13 @@ def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool =
     x = points[:, :, 1:] if labelled else points
     length = jnp.sqrt(model.inner(x, x))[..., None]
     x = x / jnp.where(length > 0, length, 1)
-    return make_prompts(x[:, 1:], x[:, 0], jnp.sign(y) if labelled and config.labels == "rademacher" else y, count, config)
+    return make_prompts(
+        x[:, 1:],
+        x[:, 0],
+        jnp.sign(y) if labelled and config.labels == "rademacher" else y,
+        count,
+        config,
+    )
 
 
 def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) -> Prompts:
@@ -46,7 +59,9 @@ def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) 
 
 def closest(t: Float[Array, "B N"], config: Config) -> Int[Array, " B"]:
     """i* = argmax_i t_i, the smallest index where there are several."""
-    return jnp.argmax(jnp.where(config.context.mask()[None, :], t, -jnp.inf), axis=1).astype(jnp.int32)
+    return jnp.argmax(jnp.where(config.context.mask()[None, :], t, -jnp.inf), axis=1).astype(
+        jnp.int32
+    )
 
 
 def larger(n: Size | int) -> Size:
@@ -56,7 +71,11 @@ def larger(n: Size | int) -> Size:
 
 def at_example(prompts: Prompts) -> Prompts:
     """The same examples with x_1 as query: by exchangeability as good as any."""
-    t = model.inner(prompts.x, prompts.x[:, :1]).at[:, 0].set((prompts.weight > 0).astype(prompts.t.dtype))
+    t = (
+        model.inner(prompts.x, prompts.x[:, :1])
+        .at[:, 0]
+        .set((prompts.weight > 0).astype(prompts.t.dtype))
+    )
     return prompts._replace(q=prompts.x[:, 0], t=t, nearest=jnp.zeros_like(prompts.nearest))
 
 
@@ -64,31 +83,42 @@ def at_example(prompts: Prompts) -> Prompts:
 
 
 def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Prompts:
-    """Every x_j, j != i*, with |x_j - q|^2 <= delta replaced by -x_j. Source: appendix B, at second hand.
+    """Every x_j, j != i*, with |x_j - q|^2 <= delta replaced by -x_j. Source: appendix B, at second
+    hand.
 
-    With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a flipped example may lie nearer than delta.
+    With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a
+    flipped example may lie nearer than delta.
     """
-    near = (2 - 2 * prompts.t <= delta) & ~model.at_nearest(prompts) & config.context.mask()[None, :]
+    near = (
+        (2 - 2 * prompts.t <= delta) & ~model.at_nearest(prompts) & config.context.mask()[None, :]
+    )
     x = None if prompts.x is None else jnp.where(near[:, :, None], -prompts.x, prompts.x)
     return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
 
 
 def relabelled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
-    """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are delta farther than the nearest, or more.
+    """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are
+    delta farther than the nearest, or more.
 
     Source: the condition of the theorem on distribution shift; this way to meet it is ours.
     """
     best = model.picked(prompts.t, prompts)[:, None]
-    return prompts._replace(y=jnp.where(2 * (best - prompts.t) < delta, model.picked(prompts.y, prompts)[:, None], prompts.y))
+    return prompts._replace(
+        y=jnp.where(
+            2 * (best - prompts.t) < delta, model.picked(prompts.y, prompts)[:, None], prompts.y
+        )
+    )
 
 
 # Prompts without examples
 
 
 def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array, "B N"]:
-    """Independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2), from two uniforms: cos(2 pi U) sqrt(1 - V^(2 / (d-2))), d = 2: cos(2 pi U).
+    """Independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2), from two uniforms: cos(2 pi U) sqrt(1
+    - V^(2 / (d-2))), d = 2: cos(2 pi U).
 
-    Two coordinates of a point on the sphere have a uniform angle and a squared radius 1 - V^(2 / (d-2)). Source: Ulrich's method.
+    Two coordinates of a point on the sphere have a uniform angle and a squared radius 1 - V^(2 /
+    (d-2)). Source: Ulrich's method.
     """
     d, N = config.dimension.real, config.context
     U, V = (draws.uniform(k, count, N).astype(float) for k in jax.random.split(key))

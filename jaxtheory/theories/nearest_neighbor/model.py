@@ -1,22 +1,30 @@
-"""One softmax layer that answers with the label of the nearest neighbour in its prompt: config, prompts, parameters, forward pass and loss.
+"""One softmax layer that answers with the label of the nearest neighbour in its prompt: config,
+prompts, parameters, forward pass and loss.
 
-    H = [h_1 .. h_N h_q] = [[x_1 .. x_N q], [y_1 .. y_N 0], [0 .. 0 1]],   x_i, q ~ U(S^(d-1)),   E y_i y_j = 1[i = j] given x, q
-    f_W(H) = [H softmax(H^T W h_q)]_(d+1) = sum_i s_i y_i,   i* = argmin_i |x_i - q|,   L = 1/2 E (f_W - y_{i*})^2
+    H = [h_1 .. h_N h_q] = [[x_1 .. x_N q], [y_1 .. y_N 0], [0 .. 0 1]]
+    x_i, q ~ U(S^(d-1)),   E y_i y_j = 1[i = j] given x, q
+    f_W(H) = [H softmax(H^T W h_q)]_(d+1) = sum_i s_i y_i
+    i* = argmin_i |x_i - q|,   L = 1/2 E (f_W - y_{i*})^2
 
 Symbols, with their shapes:
 
-    d, N, B   dimension, examples in a prompt, prompts                       W (d+2, d+2)   attention matrix, W_0 = diag(xi0 I, 0, -sigma)
-    x (B, N, d), q (B, d), y (B, N)   examples, query, labels                t (B, N)       inner products <x_i, q>
-    s (B, N+1)   attention, the query's own weight s_q last                  s*, Q          s_{i*} and sum_{i <= N} s_i^2
-    xi1, xi2     W = diag(xi1 I_d, 0, -xi2), which gradient descent on the population keeps
+    d, N, B        dimension, examples in a prompt, prompts
+    x (B, N, d), q (B, d), y (B, N)   examples, query, labels
+    s (B, N+1)     attention, the query's own weight s_q last
+    xi1, xi2       W = diag(xi1 I_d, 0, -xi2), which gradient descent on the population keeps
+    W (d+2, d+2)   attention matrix, W_0 = diag(xi0 I, 0, -sigma)
+    t (B, N)       inner products <x_i, q>
+    s*, Q          s_{i*} and sum_{i <= N} s_i^2
 
-In this two-parameter form the logits are xi1 t_i and, for the query, xi1 - xi2: h_q^T W h_q = xi1 |q|^2 - xi2, not -xi2 as the talk has it.
+In this two-parameter form the logits are xi1 t_i and, for the query, xi1 - xi2: h_q^T W h_q = xi1
+|q|^2 - xi2, not -xi2 as the talk has it.
 
-Only E y y^T = I matters to E (f - y_{i*})^2 = Q - 2 s* + 1, so labels are averaged exactly, unless the prompts bring theirs. Among equally
-near examples the one of smallest index counts. In padded arrays the last two rows and columns of W stay those of y and the 1.
+Only E y y^T = I matters to E (f - y_{i*})^2 = Q - 2 s* + 1, so labels are averaged exactly, unless
+the prompts bring theirs. Among equally near examples the one of smallest index counts. In padded
+arrays the last two rows and columns of W stay those of y and the 1.
 
-Source: arXiv 2411.10830 and the talk "Transformers Learn One-Nearest Neighbor In Context". Test sets under shift are at second hand (its
-appendix B).
+Source: arXiv 2411.10830 and the talk "Transformers Learn One-Nearest Neighbor In Context". Test
+sets under shift are at second hand (its appendix B).
 """
 
 from typing import Any, NamedTuple
@@ -36,12 +44,26 @@ class Config(fields.Config):
     dimension: Size | int = size(4, "d", "dimension of examples and query", "[2, inf)")
     context: Size | int = size(4, "N", "labelled examples in a prompt")
     learning_rate: float = traced(1.0, "eta", "learning rate of W", "(0, inf)")
-    mask: float = traced(5.0, "sigma", "initial xi2, which keeps the query from attending to itself", "[0, inf)")
+    mask: float = traced(
+        5.0, "sigma", "initial xi2, which keeps the query from attending to itself", "[0, inf)"
+    )
     initial_alignment: float = traced(0.0, "xi0", "initial xi1; 0 in the source", "[0, inf)")
-    num_prompts: Size | int = size(4000, "B", "training prompts; fresh ones per step for the algorithm online")
+    num_prompts: Size | int = size(
+        4000, "B", "training prompts; fresh ones per step for the algorithm online"
+    )
     num_test: Size | int = size(2000, "M", "test prompts")
-    separation: float = evaluation(0.1, "delta", "squared distance by which test sets under shift separate the nearest example", "[0, 4]")
-    labels: str = static("averaged", "labels", "training labels: averaged exactly, or drawn", ("averaged", "gaussian", "rademacher"))
+    separation: float = evaluation(
+        0.1,
+        "delta",
+        "squared distance by which test sets under shift separate the nearest example",
+        "[0, 4]",
+    )
+    labels: str = static(
+        "averaged",
+        "labels",
+        "training labels: averaged exactly, or drawn",
+        ("averaged", "gaussian", "rademacher"),
+    )
 
 
 class Prompts(NamedTuple):
@@ -56,7 +78,9 @@ class Prompts(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Training prompts; test prompts of the same law with drawn labels; and those examples with x_1 as query, before any shift."""
+    """Training prompts; test prompts of the same law with drawn labels; and those examples with x_1
+    as query, before any shift.
+    """
 
     train: Prompts
     test: Prompts
@@ -100,7 +124,8 @@ def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
 
 
 def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
-    """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W stays 0.
+    """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W
+    stays 0.
 
     xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
     """
@@ -117,17 +142,23 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
 
 def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B tokens"]:
     """s = softmax of the logits, the query last."""
-    return attention.softmax(logits(params, prompts), jnp.append(config.context.mask(), True)[None, :])
+    return attention.softmax(
+        logits(params, prompts), jnp.append(config.context.mask(), True)[None, :]
+    )
 
 
 def deviation(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
-    """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where s* is near 1."""
+    """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where
+    s* is near 1.
+    """
     best = picked(prompts.y, prompts)
     return jnp.sum(s[:, :-1] * (prompts.y - best[:, None]), axis=1) - s[:, -1] * best
 
 
 def squared_errors(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
-    """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*} s_i + s_q)^2."""
+    """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*}
+    s_i + s_q)^2.
+    """
     if prompts.y is not None:
         return deviation(s, prompts) ** 2
     others = jnp.where(at_nearest(prompts), 0, s[:, :-1])

@@ -15,25 +15,40 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     """What training is judged by. Errors are of averaged labels where training averages them.
 
     loss, test_loss      1/2 mean (f - y_{i*})^2 on the training and the test prompts
-    population_loss      L(xi1, xi2) of infinitely many prompts, without what is off the structure; NaN for xi1 > 40
+    population_loss      L(xi1, xi2) of infinitely many prompts, without what is off the structure;
+                         NaN for xi1 > 40
     xi1, xi2             tr W_11 / d and -W_33
-    off_structure        |W - diag(xi1 I, 0, -xi2)|_F; off_diagonal, diagonal_spread: its largest entry, and max - min of diag W_11
-    nearest_attention    mean s* on the test prompts; query_attention mean s_q, query_logit mean h_q^T W h_q
-    agreement            share of test prompts on which f has the sign of exact one-nearest-neighbour prediction; labels +-1 where averaged
-    shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped; shift_bound its bound
-    separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta (`data.relabelled`)
-    bound_ratio          largest |f - y_{i*}| / bound on both of these; early_bound_ratio against the printed bound, on the second
+    off_structure        |W - diag(xi1 I, 0, -xi2)|_F; off_diagonal, diagonal_spread: its largest
+                         entry, and max - min of diag W_11
+    nearest_attention    mean s* on the test prompts; query_attention mean s_q, query_logit mean
+                         h_q^T W h_q
+    agreement            share of test prompts on which f has the sign of exact
+                         one-nearest-neighbour prediction; labels +-1 where averaged
+    shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped;
+                         shift_bound its bound
+    separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta
+                         (`data.relabelled`)
+    bound_ratio          largest |f - y_{i*}| / bound on both of these; early_bound_ratio against
+                         the printed bound, on the second
     """
     xi1, xi2 = calculus.reduce(params, config)
     delta, test = config.separation, problem.test
     flipped, separated = data.flipped(problem.shift, delta, config), data.relabelled(test, delta)
-    blind = (lambda prompts: prompts._replace(y=None)) if config.labels == "averaged" else (lambda prompts: prompts)
-    s, at_flipped, at_separated = (model.attend(params, blind(prompts), config) for prompts in (test, flipped, separated))
+    blind = (
+        (lambda prompts: prompts._replace(y=None))
+        if config.labels == "averaged"
+        else (lambda prompts: prompts)
+    )
+    s, at_flipped, at_separated = (
+        model.attend(params, blind(prompts), config) for prompts in (test, flipped, separated)
+    )
     mean = lambda values: jnp.sum(test.weight * values)
     error = jnp.abs(model.deviation(at_separated, separated))
     flipped_error = jnp.abs(model.deviation(at_flipped, flipped))
     labels = jnp.sign(test.y) if config.labels == "averaged" else test.y
-    same_sign = jnp.sign(jnp.sum(s[:, :-1] * labels, axis=1)) == jnp.sign(model.picked(labels, test))
+    same_sign = jnp.sign(jnp.sum(s[:, :-1] * labels, axis=1)) == jnp.sign(
+        model.picked(labels, test)
+    )
     structure = calculus.off_structure(params, config)
     return {
         "loss": model.loss(params, problem.train, problem, config),
@@ -50,7 +65,10 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
         "shift_bound": bounds.shift_bound(params, bounds.flipped_separation(config), config),
         "separated_error": mean(error**2),
         "bound_ratio": jnp.maximum(
-            ratio(flipped_error, bounds.bound(params, flipped, bounds.flipped_separation(config), config)),
+            ratio(
+                flipped_error,
+                bounds.bound(params, flipped, bounds.flipped_separation(config), config),
+            ),
             ratio(error, bounds.bound(params, separated, delta, config)),
         ),
         "early_bound_ratio": ratio(error, bounds.early_bound(params, separated, delta, config)),
@@ -59,30 +77,49 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
 
 def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array, ""]:
     """The largest value / limit, at most 1e12; 0 where the value is 0."""
-    return jnp.max(jnp.where(values > 0, jnp.minimum(values / jnp.where(limits > 0, limits, values / RATIO_CAP), RATIO_CAP), 0))
+    return jnp.max(
+        jnp.where(
+            values > 0,
+            jnp.minimum(values / jnp.where(limits > 0, limits, values / RATIO_CAP), RATIO_CAP),
+            0,
+        )
+    )
 
 
-def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]) -> dict[str, Float[Array, " t"]]:
+def predict(
+    _problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]
+) -> dict[str, Float[Array, " t"]]:
     """Curves at the given steps, for large t:
 
-    xi1, loss, test_loss: law           t^(1/3) and t^(-1/3) with their constants (`population.power_laws`)
-    xi1, xi2, loss, test_loss: valley   the same with the query's tie (`population.valley`), for which small d matters; L = C p(0) / xi1
+    xi1, loss, test_loss: law           t^(1/3) and t^(-1/3) with their constants
+                                        (`population.power_laws`)
+    xi1, xi2, loss, test_loss: valley   the same with the query's tie (`population.valley`), for
+                                        which small d matters; L = C p(0) / xi1
     """
     xi1, loss = population.power_laws(jnp.asarray(steps), config)
     both = population.valley(jnp.asarray(steps), config)
     slower = population.TIE * population.gap_density(config) / both[0]
     laws = {"xi1:law": xi1, "loss:law": loss, "test_loss:law": loss}
-    return laws | {"xi1:valley": both[0], "xi2:valley": both[1], "loss:valley": slower, "test_loss:valley": slower}
+    return laws | {
+        "xi1:valley": both[0],
+        "xi2:valley": both[1],
+        "loss:valley": slower,
+        "test_loss:valley": slower,
+    }
 
 
 def assumptions(_problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """The theorem's conditions with constant 1 (the source's are lost) and their margins, negative where they fail."""
+    """The theorem's conditions with constant 1 (the source's are lost) and their margins, negative
+    where they fail.
+    """
     d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
     sigma, xi0 = jnp.asarray(config.mask, float), jnp.asarray(config.initial_alignment, float)
     margins = {
         "sigma >= d, for Omega(poly(d)): margin sigma / d - 1": sigma / d - 1,
         "N >= sqrt(d) log d: margin N / (sqrt(d) log d) - 1": N / (jnp.sqrt(d) * jnp.log(d)) - 1,
         "xi1 = 0 at the start: margin -xi0": -xi0,
-        "power laws: d >= 3 and N >= 2, margin the lesser of d - 3 and N - 2": jnp.minimum(d - 3, N - 2),
+        "power laws: d >= 3 and N >= 2, margin the lesser of d - 3 and N - 2": jnp.minimum(
+            d - 3, N - 2
+        ),
     }
     return {name: (margin >= 0, margin) for name, margin in margins.items()}

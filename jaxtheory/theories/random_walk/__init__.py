@@ -1,4 +1,6 @@
-"""A walk on a circle, learned by one softmax layer: when does attention select the parent token, and what does the value matrix learn?"""
+"""A walk on a circle, learned by one softmax layer: when does attention select the parent token,
+and what does the value matrix learn?
+"""
 
 from jaxtheory.core.theory import Theory
 from jaxtheory.theories.random_walk import calculus, checks, data, model, predictions, training
@@ -6,10 +8,15 @@ from jaxtheory.theories.random_walk.model import Config
 
 CIRCLE6 = Config()
 CIRCLE20 = Config(num_states=20, length=101)
-# The source states sigma = eta = .01, which learns nothing in 1000 steps of the mean loss; eta = 10, as if 1000 losses were summed, does.
+# The source states sigma = eta = .01, which learns nothing in 1000 steps of the mean loss; eta =
+# 10, as if 1000 losses were summed, does.
 RANDOM_START = Config(init_scale=0.01, learning_rate=10.0, tokens="unit")
-QA1 = Config(num_states=19, length=17, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa1")
-QA2 = Config(num_states=19, length=19, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa2")
+QA1 = Config(
+    num_states=19, length=17, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa1"
+)
+QA2 = Config(
+    num_states=19, length=19, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa2"
+)
 MLP = Config(num_sequences=1024, learning_rate=0.1, init_scale=0.01, value="mlp")
 
 THEORY = Theory(

@@ -3,9 +3,11 @@
 With r = -ell'(f_y), q = the gradient of f_y in H, m = q^T H and a_j = q_{s_j} (a_N = 0):
 
     dL/dz_j = -E c_j,   c_j = r S_j (a_j - m),   c_N = -r S_N m
-    dV = -E r e_y H^T,   du_k = -E sum_{j < N, s_j = k} c_j = -E r (q_k - m) H_k,   dw_j = -E c_j,   dW = -E sum_j c_j xt_j xt_N^T
+    dV = -E r e_y H^T,   du_k = -E sum_{j < N, s_j = k} c_j = -E r (q_k - m) H_k,   dw_j = -E c_j,
+                         dW = -E sum_j c_j xt_j xt_N^T
 
-for f = V H, where q = V^T e_y. For f = A relu(V H): q = V^T b with b = A^T e_y on active units, dV = -E r b H^T, dA = -E r e_y relu(V H)^T.
+for f = V H, where q = V^T e_y. For f = A relu(V H): q = V^T b with b = A^T e_y on active units, dV
+= -E r b H^T, dA = -E r e_y relu(V H)^T.
 """
 
 import jax
@@ -27,9 +29,11 @@ def slope(f_y: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
 def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
     """The gradient of `model.loss`, with the structure of its params: in (V, u, w, A) or (V, W, A).
 
-    The mean runs over the sequences (weights 1/B). Token columns of dW are zero because the query carries no token.
+    The mean runs over the sequences (weights 1/B). Token columns of dW are zero because the query
+    carries no token.
 
-    Source: "Towards Understanding Transformers in Learning Random Walks", gradient lemmas of the appendix (rederived); A is reconstructed.
+    Source: "Towards Understanding Transformers in Learning Random Walks", gradient lemmas of the
+    appendix (rederived); A is reconstructed.
     """
     N, K = config.length, config.num_states
     S, H = model.attend(params, batch, config)
@@ -58,11 +62,15 @@ def _by_label(rows: Float[Array, "B n"], batch: Batch, K: int) -> Float[Array, "
 
 
 def _pull_back(u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "D D"]:
-    """[u; sum_j w_j p_j] [0; p_N]^T with each token divided by its norm: the transpose of `model.scores` applied to (u, w)."""
+    """[u; sum_j w_j p_j] [0; p_N]^T with each token divided by its norm: the transpose of
+    `model.scores` applied to (u, w).
+    """
     _, n, n_query = model.token_norms(config)
     P = model.encodings(config)
     key = jnp.concatenate([u / n[0], P.T @ (w / n)])
-    query = jnp.concatenate([jnp.zeros(config.num_states.cap), jnp.take(P, config.length.n - 1, axis=0) / n_query])
+    query = jnp.concatenate(
+        [jnp.zeros(config.num_states.cap), jnp.take(P, config.length.n - 1, axis=0) / n_query]
+    )
     return key[:, None] * query[None, :]
 
 
@@ -72,12 +80,16 @@ def reduce(params: Literal, config: Config) -> Reduced:
 
 
 def lift(params: Reduced, config: Config) -> Literal:
-    """The smallest W with the given scores: rank 1, [a; b] p_N^T with b in the span of the encodings. reduce(lift(params)) = params."""
+    """The smallest W with the given scores: rank 1, [a; b] p_N^T with b in the span of the
+    encodings. reduce(lift(params)) = params.
+    """
     rate_u, rate_w = model.rates(config)
     return Literal(params.V, _pull_back(params.u / rate_u, params.w / rate_w, config), params.A)
 
 
-def imprint(W: Float[Array, "D D"], u: Float[Array, " K"], w: Float[Array, " N"], config: Config) -> Float[Array, "D D"]:
+def imprint(
+    W: Float[Array, "D D"], u: Float[Array, " K"], w: Float[Array, " N"], config: Config
+) -> Float[Array, "D D"]:
     """The matrix closest to W with scores u and w: W + lift(u - u(W), w - w(W))."""
     old_u, old_w = model.scores(Literal(W, W), config)
     return W + lift(Reduced(W, u - old_u, w - old_w), config).W

@@ -1,11 +1,15 @@
-"""What a run is given: walks on the circle, or two question-answering tasks over 19 words, sentences with the answer as label.
+"""What a run is given: walks on the circle, or two question-answering tasks over 19 words,
+sentences with the answer as label.
 
-    qa1  Based on the list a_1 .. a_5 which type of fruit appears most frequently    a_i fair and independent; the answer is the majority
-    qa2  Based on the sentence I prefer an A to an B which type of fruit do I prefer  A fair, B the other fruit; the answer is A
+    qa1  Based on the list a_1 .. a_5 which type of fruit appears most frequently    a_i fair and
+         independent; the answer is the majority
+    qa2  Based on the sentence I prefer an A to an B which type of fruit do I prefer  A fair, B the
+         other fruit; the answer is A
 
 The plain average of the tokens tells the answer of qa1 and nothing about that of qa2.
 
-Source: "Towards Understanding Transformers in Learning Random Walks", question answering. That B differs from A is reconstructed.
+Source: "Towards Understanding Transformers in Learning Random Walks", question answering. That B
+differs from A is reconstructed.
 """
 
 import jax
@@ -32,58 +36,90 @@ def transition(config: Config) -> Float[Array, "K K"]:
 
 
 def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
-    """The optimal predictor P(y | s_1..s_{N-1}): row s_{N-1} of Pi for the walk, the answer itself for the questions."""
+    """The optimal predictor P(y | s_1..s_{N-1}): row s_{N-1} of Pi for the walk, the answer itself
+    for the questions.
+    """
     if config.task == "walk":
         return transition(config)[jnp.take(batch.s, config.length.n - 2, axis=1)]
     return jax.nn.one_hot(batch.y, config.num_states.cap)
 
 
 def sentences(coins: Bool[Array, "B N"], task: str) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
-    """Word indices (B, N), zero from the query on, and the fruits that answer (B,). A fruit is orange (1) where its coin shows True.
+    """Word indices (B, N), zero from the query on, and the fruits that answer (B,). A fruit is
+    orange (1) where its coin shows True.
 
-    Coins are read at the slots of the sentence; qa2 reads the first slot only and fills the second with the other fruit.
+    Coins are read at the slots of the sentence; qa2 reads the first slot only and fills the second
+    with the other fruit.
     """
     words = model.SENTENCES[task]
     slots = [j for j, word in enumerate(words) if word == "?"]
     fruits = coins[:, np.array(slots)].astype(jnp.int32)
     if task == "qa2":
         fruits = jnp.stack([fruits[:, 0], 1 - fruits[:, 0]], axis=1)
-    y = fruits[:, 0] if task == "qa2" else (2 * jnp.sum(fruits, axis=1) > len(slots)).astype(jnp.int32)
+    y = (
+        fruits[:, 0]
+        if task == "qa2"
+        else (2 * jnp.sum(fruits, axis=1) > len(slots)).astype(jnp.int32)
+    )
     fixed = np.zeros(coins.shape[1], np.int32)
     fixed[: len(words)] = [0 if word == "?" else model.VOCABULARY.index(word) for word in words]
-    return jnp.broadcast_to(jnp.asarray(fixed)[None, :], coins.shape).at[:, np.array(slots)].set(fruits), y
+    return jnp.broadcast_to(jnp.asarray(fixed)[None, :], coins.shape).at[:, np.array(slots)].set(
+        fruits
+    ), y
 
 
-def _sequences(key: Array, count: Size | int, config: Config) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
-    """Independent sequences s_1..s_N of the task and their labels. One draw per token: the first gives s_1, the others the steps."""
+def _sequences(
+    key: Array, count: Size | int, config: Config
+) -> tuple[Int[Array, "B N"], Int[Array, " B"]]:
+    """Independent sequences s_1..s_N of the task and their labels. One draw per token: the first
+    gives s_1, the others the steps.
+    """
     K, N = config.num_states, config.length
     draw = draws.uniform(key, count, N)
     if config.task != "walk":
         return sentences(draw < 0.5, config.task)
-    first = jnp.minimum((draw[:, :1] * jnp.asarray(K.n, jnp.float32)).astype(jnp.int32), jnp.asarray(K.n, jnp.int32) - 1)
+    first = jnp.minimum(
+        (draw[:, :1] * jnp.asarray(K.n, jnp.float32)).astype(jnp.int32),
+        jnp.asarray(K.n, jnp.int32) - 1,
+    )
     steps = jnp.where(draw[:, 1:] < jnp.asarray(config.clockwise_probability, jnp.float32), 1, -1)
     return _walk(first, steps, config)
 
 
-def _walk(first: Int[Array, "B 1"], steps: Int[Array, "B n"], config: Config) -> tuple[Int[Array, "B n+1"], Int[Array, " B"]]:
-    s = jnp.cumsum(jnp.concatenate([first, steps.astype(jnp.int32)], axis=1), axis=1) % config.num_states.n
+def _walk(
+    first: Int[Array, "B 1"], steps: Int[Array, "B n"], config: Config
+) -> tuple[Int[Array, "B n+1"], Int[Array, " B"]]:
+    s = (
+        jnp.cumsum(jnp.concatenate([first, steps.astype(jnp.int32)], axis=1), axis=1)
+        % config.num_states.n
+    )
     return s, jnp.take(s, config.length.n - 1, axis=1)
 
 
-def make_batch(s: Int[Array, "B N"], y: Int[Array, " B"], count: Size | int, config: Config) -> Batch:
-    """Sequences s_1..s_N and labels as a batch: the query and all beyond it blanked, padded rows at weight 0."""
+def make_batch(
+    s: Int[Array, "B N"], y: Int[Array, " B"], count: Size | int, config: Config
+) -> Batch:
+    """Sequences s_1..s_N and labels as a batch: the query and all beyond it blanked, padded rows at
+    weight 0.
+    """
     count, N = Size.wrap(count), config.length
     weight, before_query = count.weights(), indices(N.cap) < N.n - 1
-    return Batch(jnp.where(before_query[None, :], draws.masked(s, count), 0), draws.masked(y, count), weight)
+    return Batch(
+        jnp.where(before_query[None, :], draws.masked(s, count), 0), draws.masked(y, count), weight
+    )
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """B training and 1000 test sequences; in population mode the K sequences of the deterministic walk, for both."""
+    """B training and 1000 test sequences; in population mode the K sequences of the deterministic
+    walk, for both.
+    """
     K = config.num_states
     if config.population:
         first = indices(K.cap)[:, None]
         turn = jnp.where(config.clockwise_probability > 0.5, 1, -1)
-        batch = make_batch(*_walk(first, jnp.broadcast_to(turn, (K.cap, config.length.cap - 1)), config), K, config)
+        batch = make_batch(
+            *_walk(first, jnp.broadcast_to(turn, (K.cap, config.length.cap - 1)), config), K, config
+        )
         return Problem(batch, batch)
     train, test = jax.random.split(key)
     parts = (train, config.num_sequences), (test, TEST_SEQUENCES)

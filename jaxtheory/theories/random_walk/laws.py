@@ -1,6 +1,8 @@
-"""Training as a few scalars: the first step, the run after the parent is selected, the symmetric run at p in {0, 1}, and the limits.
+"""Training as a few scalars: the first step, the run after the parent is selected, the symmetric
+run at p in {0, 1}, and the limits.
 
-By rotation of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is the K numbers v(d).
+By rotation of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is
+the K numbers v(d).
 """
 
 from typing import NamedTuple
@@ -45,22 +47,31 @@ def lag_law_sum(config: Config) -> Float[Array, " K"]:
 
 
 def first_step(config: Config) -> Reduced:
-    """The population's first step from zero: V = eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l, with r(0) = -ell'(0); u and w stay zero.
+    """The population's first step from zero: V = eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l, with
+    r(0) = -ell'(0); u and w stay zero.
 
-    The attention weight is 1/N, not 1/(N - 1): the query takes its share. r(0) = 1/eps for the log loss.
-    Source: "Towards Understanding Transformers in Learning Random Walks", Lemma C.1 (rederived, for any loss of f_y).
+    The attention weight is 1/N, not 1/(N - 1): the query takes its share. r(0) = 1/eps for the log
+    loss.
+    Source: "Towards Understanding Transformers in Learning Random Walks", Lemma C.1 (rederived, for
+    any loss of f_y).
     """
     K, N = config.num_states, config.length
     rate = config.learning_rate * calculus.slope(jnp.zeros(()), config) / (N.real * K.real)
-    return Reduced(circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap))
+    return Reduced(
+        circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap)
+    )
 
 
 def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
-    """One population step once attention sits on the parent: v(d) <- v(d) + eta / K P(y - s_{N-1} = d) r(v(d)); only v(1) and v(-1) move.
+    """One population step once attention sits on the parent: v(d) <- v(d) + eta / K P(y - s_{N-1} =
+    d) r(v(d)); only v(1) and v(-1) move.
 
-    For the log loss v(1) ~ sqrt(2 eta p t / K), so v(1)/v(-1) -> sqrt(p / (1 - p)), not p / (1 - p).
+    For the log loss v(1) ~ sqrt(2 eta p t / K), so v(1)/v(-1) -> sqrt(p / (1 - p)), not p / (1 -
+    p).
     """
-    return v + config.learning_rate / config.num_states.real * step_law(config) * calculus.slope(v, config)
+    return v + config.learning_rate / config.num_states.real * step_law(config) * calculus.slope(
+        v, config
+    )
 
 
 class Curve(NamedTuple):
@@ -71,9 +82,11 @@ class Curve(NamedTuple):
 
 
 def selected_run(config: Config, length: int) -> Curve:
-    """Steps 0..length-1 of the population from zero, 0 < p < 1: uniform attention for two steps, the parent afterwards.
+    """Steps 0..length-1 of the population from zero, 0 < p < 1: uniform attention for two steps,
+    the parent afterwards.
 
-    t = 1 is exact. At t = 2 the label's output takes its mean f = sum_d v(d) P_lags(d) / N in place of its law.
+    t = 1 is exact. At t = 2 the label's output takes its mean f = sum_d v(d) P_lags(d) / N in place
+    of its law.
     Each start averages over large batches: sampled runs add errors of order B^(-1/2).
     """
     N, K = config.length.real, config.num_states.real
@@ -81,7 +94,9 @@ def selected_run(config: Config, length: int) -> Curve:
 
     def following(v: Array, t: Array) -> tuple[Array, Curve]:
         f = jnp.sum(v * share)
-        mean_loss = jnp.where(t < 2, model.ell(f, config), jnp.sum(step_law(config) * model.ell(v, config)))
+        mean_loss = jnp.where(
+            t < 2, model.ell(f, config), jnp.sum(step_law(config) * model.ell(v, config))
+        )
         early = v + config.learning_rate / K * share * calculus.slope(f, config)
         return jnp.where(t < 2, early, saturated_step(v, config)), Curve(v, mean_loss)
 
@@ -89,7 +104,9 @@ def selected_run(config: Config, length: int) -> Curve:
 
 
 class Symmetric(NamedTuple):
-    """The symmetric run: V = alpha 1 1^T, every token at attention `token`, the query at `query`; `growth` of a disturbance."""
+    """The symmetric run: V = alpha 1 1^T, every token at attention `token`, the query at `query`;
+    `growth` of a disturbance.
+    """
 
     alpha: Float[Array, " T"]
     token: Float[Array, " T"]
@@ -98,15 +115,19 @@ class Symmetric(NamedTuple):
 
 
 def symmetric_run(config: Config, length: int) -> Symmetric:
-    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1: nothing is learned, and how unstable that is.
+    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1: nothing is learned,
+    and how unstable that is.
 
     With S = token, T = query = S e^g, f = alpha (N - 1) S, r = -ell'(f):
-        alpha <- alpha + eta r (N - 1) S / K^2,   g <- g - eta r T S alpha ((N - 1) rate_N + rate_w + rate_u (N - 1) / K)
-    A disturbance of the scores enters through its sums Z(d) over the positions of lag d (mod K), less their mean, and through v(d):
+        alpha <- alpha + eta r (N - 1) S / K^2,   g <- g - eta r T S alpha ((N - 1) rate_N + rate_w
+                                                  + rate_u (N - 1) / K)
+    A disturbance of the scores enters through its sums Z(d) over the positions of lag d (mod K),
+    less their mean, and through v(d):
         v <- v + eta r S Z / K,   Z <- Z + eta rate_w r S (alpha T Z + v (N - 1) / K)
     `growth` is Z_t / Z_0 for v_0 = 0, to first order in Z_0.
 
-    Source: the failure theorem is the source's, for any loss; the recursions and the growth are derived here.
+    Source: the failure theorem is the source's, for any loss; the recursions and the growth are
+    derived here.
     """
     K, N, eta = config.num_states.real, config.length.real, config.learning_rate
     turns = (N - 1) / K
@@ -132,7 +153,9 @@ def symmetric_run(config: Config, length: int) -> Symmetric:
 
 
 def fails(config: Config) -> Bool[Array, ""]:
-    """Whether the failure theorem applies: p in {0, 1}, N = rK + 1, the zero start, a linear value."""
+    """Whether the failure theorem applies: p in {0, 1}, N = rK + 1, the zero start, a
+    linear value.
+    """
     K, N, p = config.num_states.n, config.length.n, jnp.asarray(config.clockwise_probability)
     at_zero = (jnp.asarray(config.init_scale) == 0) & (jnp.asarray(config.perturbation) == 0)
     applies = config.task == "walk" and config.value == "linear"
@@ -140,15 +163,19 @@ def fails(config: Config) -> Bool[Array, ""]:
 
 
 def best_accuracy(config: Config) -> Float[Array, ""]:
-    """The accuracy of the best predictor of the whole sequence: max(p, 1 - p) for the walk, 1 for the questions."""
+    """The accuracy of the best predictor of the whole sequence: max(p, 1 - p) for the walk, 1 for
+    the questions.
+    """
     p = jnp.asarray(config.clockwise_probability, float)
     return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
 
 
 def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and the KL divergence, both 0 at p = 1/2 only.
+    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and
+    the KL divergence, both 0 at p = 1/2 only.
 
-    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p + q log q) / 2.
+    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p +
+    q log q) / 2.
     Source: derived; the source's theorem has 0 for both.
     """
     p = jnp.asarray(config.clockwise_probability, float)

@@ -1,21 +1,29 @@
-"""One softmax layer that predicts the next state of a walk on a circle: config, records, forward pass and loss.
+"""One softmax layer that predicts the next state of a walk on a circle: config, records, forward
+pass and loss.
 
-    s_1 ~ U{0..K-1},  s_{i+1} = s_i + 1 with probability p, else s_i - 1  (mod K);   y = s_N is predicted from s_1..s_{N-1}
+    s_1 ~ U{0..K-1},  s_{i+1} = s_i + 1 with probability p, else s_i - 1  (mod K)
+    y = s_N is predicted from s_1..s_{N-1}
     xt_j = [e_{s_j}; p_j] for j < N,   xt_N = [0; p_N],   p_i = (sin(i k pi / (M + 1)))_{k=1..M}
     S = softmax_j(xt_j^T W xt_N),   f = V X S = V sum_{j<N} S_j e_{s_j},   L = mean ell(f_y)
 
 Symbols, with their shapes:
 
-    K, N, B, M   states, positions, sequences, encoding dimension       Pi (K, K)   transition matrix, Pi_ij = P(j after i)
-    s (B, N)     states s_1..s_{N-1}, zero at the query position N      y (B,)      labels s_N
-    rho          |p_i|^2 = (M + 1) / 2                                  S (B, N)    attention; S_N falls on the query, whose value is 0
-    H (B, K)     X S, the attention each state receives                 V (K, K)    value matrix
-    W            (K+M, K+M) attention matrix                            u (K,), w (N,)   its reduction: z_j = u_{s_j} + w_j, z_N = w_N
+    K, N, B, M   states, positions, sequences, encoding dimension
+    s (B, N)     states s_1..s_{N-1}, zero at the query position N
+    rho          |p_i|^2 = (M + 1) / 2
+    H (B, K)     X S, the attention each state receives
+    W            (K+M, K+M) attention matrix
+    Pi (K, K)    transition matrix, Pi_ij = P(j after i)
+    y (B,)       labels s_N
+    S (B, N)     attention; S_N falls on the query, whose value is 0
+    V (K, K)     value matrix
+    u (K,), w (N,)   its reduction: z_j = u_{s_j} + w_j, z_N = w_N
 
 Arrays count states, positions and sequences from 0, so position N has index N - 1.
 
-Source: "Towards Understanding Transformers in Learning Random Walks", sections 2 and B, and the talk "Transformers Learn Random Walk
-Prediction by Attending to the Direct Parent State". The encoding is reconstructed: an orthogonal family of sines with M >= N.
+Source: "Towards Understanding Transformers in Learning Random Walks", sections 2 and B, and the
+talk "Transformers Learn Random Walk Prediction by Attending to the Direct Parent State". The
+encoding is reconstructed: an orthogonal family of sines with M >= N.
 """
 
 from typing import NamedTuple
@@ -30,49 +38,85 @@ from jaxtheory.core.config import Size, concretely, size, static, traced
 from jaxtheory.core.positions import indices
 
 # of the questions, see `data`
-VOCABULARY = tuple("apple orange Based on the which type of fruit list appears most frequently sentence I prefer an to do".split())
+VOCABULARY = tuple(
+    "apple orange Based on the which type of fruit list appears most frequently sentence I prefer "
+    "an to do".split()
+)
 SENTENCES = {
     "qa1": tuple("Based on the list ? ? ? ? ? which type of fruit appears most frequently".split()),
-    "qa2": tuple("Based on the sentence I prefer an ? to an ? which type of fruit do I prefer".split()),
+    "qa2": tuple(
+        "Based on the sentence I prefer an ? to an ? which type of fruit do I prefer".split()
+    ),
 }
 
 
 class Config(fields.Config):
     """Hyper-parameters of the walk, the layer and its training."""
 
-    num_states: Size | int = size(6, "K", "states on the circle, or words of the vocabulary", "[3, inf)")
+    num_states: Size | int = size(
+        6, "K", "states on the circle, or words of the vocabulary", "[3, inf)"
+    )
     length: Size | int = size(97, "N", "positions: N - 1 tokens and the query", "[2, inf)")
     clockwise_probability: float = traced(0.5, "p", "probability of a step clockwise", "[0, 1]")
     learning_rate: float = traced(1.0, "eta", "learning rate of V and W", "(0, inf)")
     epsilon: float = traced(0.1, "eps", "offset inside the log loss", "(0, inf)")
     num_sequences: Size | int = size(1000, "B", "training sequences; K in population mode")
-    encoding_dim: Size | int = size(1000, "M", "dimension of the positional encodings, at least N", "[2, inf)")
+    encoding_dim: Size | int = size(
+        1000, "M", "dimension of the positional encodings, at least N", "[2, inf)"
+    )
     hidden_width: Size | int = size(19, "m", "hidden units of the mlp value")
-    init_scale: float = traced(0.0, "sigma", "standard deviation of the initial V, W (and A)", "[0, inf)")
-    perturbation: float = traced(0.0, "delta", "standard deviation of a disturbance of the initial positional scores w", "[0, inf)")
+    init_scale: float = traced(
+        0.0, "sigma", "standard deviation of the initial V, W (and A)", "[0, inf)"
+    )
+    perturbation: float = traced(
+        0.0,
+        "delta",
+        "standard deviation of a disturbance of the initial positional scores w",
+        "[0, inf)",
+    )
     task: str = static("walk", "task", "data law", ("walk", "qa1", "qa2"))
     value: str = static("linear", "value", "f = V X S or f = A relu(V X S)", ("linear", "mlp"))
-    tokens: str = static("raw", "tokens", "xt_j as it is, or xt_j / |xt_j| inside the attention", ("raw", "unit"))
+    tokens: str = static(
+        "raw", "tokens", "xt_j as it is, or xt_j / |xt_j| inside the attention", ("raw", "unit")
+    )
     loss_function: str = static("log", "ell", "loss of f_y", ("log", "square", "hinge"))
-    population: bool = static(False, "population", "train and test on the exact law; p must be 0 or 1", (False, True))
+    population: bool = static(
+        False, "population", "train and test on the exact law; p must be 0 or 1", (False, True)
+    )
 
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
         found = []
         if concretely(lambda m, n: m < n, self.encoding_dim.n, self.length.n):
             found.append(
-                f"encoding_dim (M) = {self.encoding_dim.n} is below length (N) = {self.length.n}: orthogonal encodings need M >= N"
+                f"encoding_dim (M) = {self.encoding_dim.n} is below length (N) = {self.length.n}: "
+                "orthogonal encodings need M >= N"
             )
         if self.task != "walk":
             words = len(SENTENCES[self.task])
-            for name, symbol, want in (("num_states", "K", len(VOCABULARY)), ("length", "N", words + 1)):
+            for name, symbol, want in (
+                ("num_states", "K", len(VOCABULARY)),
+                ("length", "N", words + 1),
+            ):
                 value = getattr(self, name).n
                 if concretely(lambda a, b: a != b, value, want):
-                    found.append(f"{name} ({symbol}) = {value}: task {self.task!r} has {want}; set {name}={want}")
-        if self.population and (self.task != "walk" or concretely(lambda p: (p != 0) & (p != 1), self.clockwise_probability)):
-            found.append("population = True needs task = 'walk' and clockwise_probability (p) 0 or 1, where the law has K sequences")
+                    found.append(
+                        f"{name} ({symbol}) = {value}: task {self.task!r} has {want}; set "
+                        f"{name}={want}"
+                    )
+        if self.population and (
+            self.task != "walk"
+            or concretely(lambda p: (p != 0) & (p != 1), self.clockwise_probability)
+        ):
+            found.append(
+                "population = True needs task = 'walk' and clockwise_probability (p) 0 or 1, "
+                "where the law has K sequences"
+            )
         if self.value == "mlp" and concretely(lambda sigma: sigma == 0, self.init_scale):
-            found.append("init_scale (sigma) = 0 is a fixed point of value = 'mlp': set init_scale > 0, for instance 0.01")
+            found.append(
+                "init_scale (sigma) = 0 is a fixed point of value = 'mlp': set init_scale > 0, "
+                "for instance 0.01"
+            )
         return found
 
 
@@ -85,14 +129,18 @@ class Batch(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The fixed training and test sequences. In population mode both are the K sequences of the law."""
+    """The fixed training and test sequences. In population mode both are the K sequences of the
+    law.
+    """
 
     train: Batch
     test: Batch
 
 
 class Reduced(NamedTuple):
-    """The layer in K + N attention scalars, exactly as expressive along gradient descent as the literal one."""
+    """The layer in K + N attention scalars, exactly as expressive along gradient descent as the
+    literal one.
+    """
 
     V: Float[Array, "K K"]  # (m, K) for value = mlp
     u: Float[Array, " K"]
@@ -120,33 +168,45 @@ def encodings(config: Config) -> Float[Array, "N M"]:
 
 
 def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], Float[Array, ""]]:
-    """rho and what divides xt_1..xt_N: 1 for raw tokens; |xt_j| = sqrt(1 + rho) for j < N and |xt_N| = sqrt(rho) for unit tokens."""
+    """rho and what divides xt_1..xt_N: 1 for raw tokens; |xt_j| = sqrt(1 + rho) for j < N and
+    |xt_N| = sqrt(rho) for unit tokens.
+    """
     N = config.length
     rho = (jnp.asarray(config.encoding_dim.real, float) + 1) / 2
     if config.tokens == "raw":
         return rho, jnp.ones(N.cap), jnp.ones(())
-    return rho, jnp.where(indices(N.cap) == N.n - 1, jnp.sqrt(rho), jnp.sqrt(1 + rho)), jnp.sqrt(rho)
+    return (
+        rho,
+        jnp.where(indices(N.cap) == N.n - 1, jnp.sqrt(rho), jnp.sqrt(1 + rho)),
+        jnp.sqrt(rho),
+    )
 
 
 def rates(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"]]:
     """How fast u and w move when W moves at rate 1: the squared norms of their directions in W.
 
     With n_j what divides xt_j: u: rho / (n_1^2 n_N^2); w_j: rho^2 / (n_j^2 n_N^2).
-    raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j < N, 1 for j = N.
-    Source: derived; W enters z_j = xt_j^T W xt_N only through [e_k; 0]^T W xt_N and [0; p_j]^T W xt_N, which are orthogonal directions.
+    raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j < N, 1 for j =
+    N.
+    Source: derived; W enters z_j = xt_j^T W xt_N only through [e_k; 0]^T W xt_N and [0; p_j]^T W
+    xt_N, which are orthogonal directions.
     """
     rho, n, n_query = token_norms(config)
     return rho / (n[0] * n_query) ** 2, (rho / (n * n_query)) ** 2
 
 
 def scores(params: Params, config: Config) -> tuple[Float[Array, " K"], Float[Array, " N"]]:
-    """u_k = [e_k; 0]^T W xt_N and w_j = [0; p_j]^T W xt_N, tokens over their norms where they are unit: z_j = u_{s_j} + w_j, z_N = w_N."""
+    """u_k = [e_k; 0]^T W xt_N and w_j = [0; p_j]^T W xt_N, tokens over their norms where they are
+    unit: z_j = u_{s_j} + w_j, z_N = w_N.
+    """
     if isinstance(params, Reduced):
         return params.u, params.w
     K = config.num_states.cap
     _, n, n_query = token_norms(config)
     P = encodings(config)
-    image = params.W[:, K:] @ (jnp.take(P, config.length.n - 1, axis=0) / n_query)  # W xt_N; the query's token part is 0
+    image = params.W[:, K:] @ (
+        jnp.take(P, config.length.n - 1, axis=0) / n_query
+    )  # W xt_N; the query's token part is 0
     return image[:K] / n[0], P @ image[K:] / n
 
 
@@ -154,7 +214,8 @@ def scores(params: Params, config: Config) -> tuple[Float[Array, " K"], Float[Ar
 
 
 def init(key: Array, _problem: Problem, config: Config) -> Reduced:
-    """V ~ sigma N(0, 1) and the scores u, w that W ~ sigma N(0, 1) would give; w is disturbed by delta N(0, 1). sigma = 0: the zero start.
+    """V ~ sigma N(0, 1) and the scores u, w that W ~ sigma N(0, 1) would give; w is disturbed by
+    delta N(0, 1). sigma = 0: the zero start.
 
     The scores are independent: u_k ~ sigma sqrt(rate_u) N(0, 1), w_j ~ sigma sqrt(rate_w) N(0, 1).
     """
@@ -163,23 +224,33 @@ def init(key: Array, _problem: Problem, config: Config) -> Reduced:
     rate_u, rate_w = rates(config)
     of_u, of_w, disturbance = draws.normal(for_scores, 3, max(K.cap, N.cap))
     u = draws.masked(sigma * jnp.sqrt(rate_u) * of_u[: K.cap], K)
-    w = draws.masked(sigma * jnp.sqrt(rate_w) * of_w[: N.cap] + config.perturbation * disturbance[: N.cap], N)
+    w = draws.masked(
+        sigma * jnp.sqrt(rate_w) * of_w[: N.cap] + config.perturbation * disturbance[: N.cap], N
+    )
     if config.value == "linear":
         return Reduced(sigma * draws.normal(for_V, K, K), u, w)
     return Reduced(sigma * draws.normal(for_V, m, K), u, w, sigma * draws.normal(for_A, K, m))
 
 
-def attend(params: Params, batch: Batch, config: Config) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
-    """S = softmax(z) over the N positions and H = X S, H_k = sum_{j < N, s_j = k} S_j, added in the order of positions.
+def attend(
+    params: Params, batch: Batch, config: Config
+) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
+    """S = softmax(z) over the N positions and H = X S, H_k = sum_{j < N, s_j = k} S_j, added in the
+    order of positions.
 
-    The order matters at p in {0, 1}, N = rK + 1: equal attentions then sum to exactly equal H_k, and the symmetric run stays symmetric.
+    The order matters at p in {0, 1}, N = rK + 1: equal attentions then sum to exactly equal H_k,
+    and the symmetric run stays symmetric.
     """
     N = config.length
     u, w = scores(params, config)
     token = (indices(N.cap) < N.n - 1)[None, :]
     S = attention.softmax(jnp.where(token, u[batch.s], 0) + w[None, :], N.mask()[None, :])
     row = indices(batch.s.shape[0])[:, None]
-    H = jnp.zeros((batch.s.shape[0], config.num_states.cap), S.dtype).at[row, batch.s].add(jnp.where(token, S, 0))
+    H = (
+        jnp.zeros((batch.s.shape[0], config.num_states.cap), S.dtype)
+        .at[row, batch.s]
+        .add(jnp.where(token, S, 0))
+    )
     return S, H
 
 
@@ -190,14 +261,20 @@ def output(params: Params, H: Float[Array, "B K"]) -> Float[Array, "B K"]:
 
 def label_output(params: Params, batch: Batch, H: Float[Array, "B K"]) -> Float[Array, " B"]:
     """f_y, zero on padded rows."""
-    f_y = jnp.sum(params.V[batch.y] * H, axis=1) if params.A is None else jnp.sum(params.A[batch.y] * jax.nn.relu(H @ params.V.T), axis=1)
+    f_y = (
+        jnp.sum(params.V[batch.y] * H, axis=1)
+        if params.A is None
+        else jnp.sum(params.A[batch.y] * jax.nn.relu(H @ params.V.T), axis=1)
+    )
     return jnp.where(batch.weight > 0, f_y, 0)
 
 
 def ell(f_y: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
-    """The loss of one sequence: -log(f_y + eps), (1 - f_y)^2 / 2 or max(0, 1 - f_y). The log is NaN where f_y <= -eps.
+    """The loss of one sequence: -log(f_y + eps), (1 - f_y)^2 / 2 or max(0, 1 - f_y). The log is NaN
+    where f_y <= -eps.
 
-    Source: the log loss is the source's (the talk drops its sign); its failure theorem allows any loss of f_y, and two are taken here.
+    Source: the log loss is the source's (the talk drops its sign); its failure theorem allows any
+    loss of f_y, and two are taken here.
     """
     if config.loss_function == "log":
         return -jnp.log(f_y + config.epsilon)

@@ -15,18 +15,25 @@ RATIO_CAP = 1e12
 
 
 def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
-    """Pred(f): the smallest index among the entries within 1e-9 of the largest, relative to its size."""
+    """Pred(f): the smallest index among the entries within 1e-9 of the largest, relative to its
+    size.
+    """
     f = jnp.where(config.num_states.mask()[None, :], f, -jnp.inf)
     top = jnp.max(f, axis=1, keepdims=True)
     return jnp.argmax(f >= top - TIE * jnp.abs(top), axis=1)
 
 
 def normalised(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
-    """The output as a law: max(f, 0) over its sum, at least 1e-12 an entry; uniform where no entry is positive."""
+    """The output as a law: max(f, 0) over its sum, at least 1e-12 an entry; uniform where no entry
+    is positive.
+    """
     K = config.num_states
     f = jnp.where(K.mask()[None, :], jnp.maximum(f, 0), 0)
     total = jnp.sum(f, axis=1, keepdims=True)
-    return jnp.maximum(jnp.where(total > 0, f / jnp.where(total > 0, total, 1), 1 / jnp.asarray(K.real, float)), FLOOR)
+    return jnp.maximum(
+        jnp.where(total > 0, f / jnp.where(total > 0, total, 1), 1 / jnp.asarray(K.real, float)),
+        FLOOR,
+    )
 
 
 def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Array, "*n"]:
@@ -41,17 +48,23 @@ def directions(f: Float[Array, "*n K"]) -> Float[Array, "*n K"]:
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
-    """What training is judged by: `loss` on the training set, the rest on the test sequences (in population mode, both are the law).
+    """What training is judged by: `loss` on the training set, the rest on the test sequences (in
+    population mode, both are the law).
 
-    accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is drawn; in [0, 1]
-    kl                    mean KL(true law || normalised f), nats; log K less the entropy of the law at V = 0
+    accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is
+                          drawn; in [0, 1]
+    kl                    mean KL(true law || normalised f), nats; log K less the entropy of the law
+                          at V = 0
     output_error          mean | f/|f| - law/|law| |_2, in [0, 2]; 1 at f = 0
-    parent_attention      mean S_{N-1}, and stray_attention the rest, 1 - S_{N-1} without cancellation
-    selected_lag          N - j of the token j < N with the largest mean attention; ties to 1e-9 go to the earliest token, lag N - 1
+    parent_attention      mean S_{N-1}, and stray_attention the rest, 1 - S_{N-1} without
+                          cancellation
+    selected_lag          N - j of the token j < N with the largest mean attention; ties to 1e-9 go
+                          to the earliest token, lag N - 1
     attention_spread      max over sequences of max - min of S over the tokens 1..N-1
     query_attention       mean S_N
     For the walk, with the value matrix V (A relu(V) for an mlp):
-    value_direction_error | V/|V| - Pi^T/|Pi^T| |_F, in [0, 2]; 1 at V = 0; ..._sqrt against sqrt(Pi^T), entry by entry
+    value_direction_error | V/|V| - Pi^T/|Pi^T| |_F, in [0, 2]; 1 at V = 0; ..._sqrt against
+    sqrt(Pi^T), entry by entry
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
     """
     N, test = config.length, problem.test
@@ -64,7 +77,9 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     attention = jnp.where(token, test.weight @ S, -jnp.inf)
     selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
     tokens_only = token[None, :] & (test.weight > 0)[:, None]
-    spread = jnp.max(jnp.where(tokens_only, S, -jnp.inf), axis=1) - jnp.min(jnp.where(tokens_only, S, jnp.inf), axis=1)
+    spread = jnp.max(jnp.where(tokens_only, S, -jnp.inf), axis=1) - jnp.min(
+        jnp.where(tokens_only, S, jnp.inf), axis=1
+    )
     found = {
         "loss": model.loss(params, problem.train, problem, config),
         "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
@@ -87,7 +102,9 @@ def _value_metrics(params: Params, config: Config) -> dict:
     return {
         "value_direction_error": linalg.direction_error(V, target),
         "value_direction_error_sqrt": linalg.direction_error(V, jnp.sqrt(target)),
-        "value_ratio": jnp.where(back == 0, jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth)), capped),
+        "value_ratio": jnp.where(
+            back == 0, jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth)), capped
+        ),
     }
 
 
@@ -100,11 +117,16 @@ def _steps(config: Config) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
 def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> dict:
     """The theory's curves at the given steps.
 
-    accuracy                                     limit: max(p, 1 - p); 1/K where the failure theorem applies; 1 and 1/2 for qa1 and qa2
-    value_direction_error, kl: theorem           limit 0, as the source states it for every 0 < p < 1; value_ratio: p/(1-p)
-    value_direction_error, kl: sqrt_law          limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the ratio of the log loss
-    value_direction_error, kl, loss: population  the run of a large batch from the zero start (`laws.selected_run`)
-    attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta: delta times the growth, to first order
+    accuracy                                     limit: max(p, 1 - p); 1/K where the failure theorem
+                                                 applies; 1 and 1/2 for qa1 and qa2
+    value_direction_error, kl: theorem           limit 0, as the source states it for every 0 < p <
+                                                 1; value_ratio: p/(1-p)
+    value_direction_error, kl: sqrt_law          limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the
+                                                 ratio of the log loss
+    value_direction_error, kl, loss: population  the run of a large batch from the zero start
+                                                 (`laws.selected_run`)
+    attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta:
+                                                 delta times the growth, to first order
     NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
     """
     times = np.asarray(steps)
@@ -118,7 +140,11 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
     within = lambda value: constant(jnp.where(inside, value, jnp.nan))
     odds = p / jnp.where(p < 1, 1 - p, 1)
     curves = {
-        "accuracy": constant(jnp.where(laws.fails(config), 1 / jnp.asarray(K.real, float), laws.best_accuracy(config))),
+        "accuracy": constant(
+            jnp.where(
+                laws.fails(config), 1 / jnp.asarray(K.real, float), laws.best_accuracy(config)
+            )
+        ),
         "value_direction_error:theorem": within(0.0),
         "value_direction_error:sqrt_law": within(direction),
         "kl:theorem": within(0.0),
@@ -137,7 +163,13 @@ def _population_curves(config: Config, steps: np.ndarray) -> dict:
     q = normalised(jnp.where((indices(length) < 2)[:, None], 1, run.v), config)
     symmetric = laws.symmetric_run(config, length)
     turns = (config.length.real - 1) / config.num_states.real
-    spread = config.perturbation * symmetric.token * symmetric.growth * laws.normal_range(config.num_states.real) / jnp.sqrt(turns)
+    spread = (
+        config.perturbation
+        * symmetric.token
+        * symmetric.growth
+        * laws.normal_range(config.num_states.real)
+        / jnp.sqrt(turns)
+    )
     where_symmetric = laws.fails(config.replace(perturbation=0.0))
     p = jnp.asarray(config.clockwise_probability)
     inside = (p > 0) & (p < 1)
@@ -145,18 +177,24 @@ def _population_curves(config: Config, steps: np.ndarray) -> dict:
         "value_direction_error:population": jnp.where(inside, errors, jnp.nan)[steps],
         "kl:population": jnp.where(inside, divergence(law[None, :], q), jnp.nan)[steps],
         "loss:population": jnp.where(inside, run.loss, jnp.nan)[steps],
-        "attention_spread:linear": jnp.where(where_symmetric, jnp.minimum(spread, 1), jnp.nan)[steps],
+        "attention_spread:linear": jnp.where(where_symmetric, jnp.minimum(spread, 1), jnp.nan)[
+            steps
+        ],
     }
 
 
 def assumptions(_problem: Problem, config: Config) -> dict:
     """Conditions of the source's theorems, each with its margin (negative where it fails).
 
-    The constants of Omega(.) are not given; 1 is taken. At K = 4 every odd lag tells as much as the parent, which then is not identifiable.
+    The constants of Omega(.) are not given; 1 is taken. At K = 4 every odd lag tells as much as the
+    parent, which then is not identifiable.
     """
     if config.task != "walk":
         return {}
-    K, N, M = (jnp.asarray(size.real, float) for size in (config.num_states, config.length, config.encoding_dim))
+    K, N, M = (
+        jnp.asarray(size.real, float)
+        for size in (config.num_states, config.length, config.encoding_dim)
+    )
     p = jnp.asarray(config.clockwise_probability, float)
     conditions = {
         "0 < p < 1": jnp.minimum(p, 1 - p),
@@ -165,4 +203,6 @@ def assumptions(_problem: Problem, config: Config) -> dict:
         "N != 1 mod K (needed at p = 0 and 1)": (N - 1) % K,
     }
     start = jnp.asarray(config.init_scale, float) + jnp.asarray(config.perturbation, float)
-    return {name: (margin > 0, margin) for name, margin in conditions.items()} | {"zero start": (start == 0, -start)}
+    return {name: (margin > 0, margin) for name, margin in conditions.items()} | {
+        "zero start": (start == 0, -start)
+    }

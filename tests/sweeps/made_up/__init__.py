@@ -1,4 +1,6 @@
-"""Made-up results of figures, a module per theory: cases in which each claim is seen to hold and to fail."""
+"""Made-up results of figures, a module per theory: cases in which each claim is seen to hold and to
+fail.
+"""
 
 import functools
 from collections.abc import Callable
@@ -13,9 +15,11 @@ from jaxtheory.engine.request import read_schedule
 class Case(NamedTuple):
     """Made-up results of a figure, and which of its claims hold on them.
 
-    make(table(figure)) -> {metric: values that broadcast with the table's `one`}, or the whole dataset;
-    holds: the numbers of the claims that hold; all others of the figure fail. n: the seeds behind a claim, by its number, where a case is
-    about them (else: at least the claim's minimum). drawn: whether the figure can be drawn from what `make` makes of its quick table.
+    make(table(figure)) -> {metric: values that broadcast with the table's `one`}, or the whole
+    dataset;
+    holds: the numbers of the claims that hold; all others of the figure fail. n: the seeds behind a
+    claim, by its number, where a case is about them (else: at least the claim's minimum). drawn:
+    whether the figure can be drawn from what `make` makes of its quick table.
     """
 
     figure: str
@@ -28,7 +32,11 @@ class Case(NamedTuple):
         """The dataset it makes."""
         blank = table(self.figure, quick)
         made = self.make(blank)
-        return made if isinstance(made, xr.Dataset) else blank.assign({name: blank.one * values for name, values in made.items()})
+        return (
+            made
+            if isinstance(made, xr.Dataset)
+            else blank.assign({name: blank.one * values for name, values in made.items()})
+        )
 
 
 get = functools.cache(jaxtheory.figures.get)
@@ -43,16 +51,31 @@ def plan(name: str, quick: bool = False) -> Any:
 
 
 def table(name: str, quick: bool = False) -> xr.Dataset:
-    """A dataset with all coordinates of a figure's, and `one`: 1 on its axes, seeds and steps, which has the shape of a metric."""
+    """A dataset with all coordinates of a figure's, and `one`: 1 on its axes, seeds and steps,
+    which has the shape of a metric.
+    """
     figure = get(name)
     config, options = jaxtheory.claims.arguments(figure, quick)
     axes = plan(name, quick).axes
     steps = read_schedule(options["record"], [options["steps"]]).records.astype(int)
-    coords = {a.name: list(a.labels) for a in axes} | {"seed": list(plan(name, quick).seeds), "step": steps}
+    coords = {a.name: list(a.labels) for a in axes} | {
+        "seed": list(plan(name, quick).seeds),
+        "step": steps,
+    }
     one = xr.DataArray(1.0, coords, [*(a.name for a in axes), "seed", "step"])
-    along = {word: (a.name, list(v)) for a in axes for word, v in a.values.items() if word != a.name}
-    settings = [{word: v[i] for word, v in a.values.items() if hasattr(config, word)} for a in axes for i in range(len(a.labels))]
+    along = {
+        word: (a.name, list(v)) for a in axes for word, v in a.values.items() if word != a.name
+    }
+    settings = [
+        {word: v[i] for word, v in a.values.items() if hasattr(config, word)}
+        for a in axes
+        for i in range(len(a.labels))
+    ]
     inner: dict[str, Any] = {}  # labels inside a metric, as many as any setting has
     for values in settings or [{}]:
-        inner |= {dim: list(v) for dim, v in figure.theory.coords(config.replace(**values)).items() if len(v) > len(inner.get(dim, ()))}
+        inner |= {
+            dim: list(v)
+            for dim, v in figure.theory.coords(config.replace(**values)).items()
+            if len(v) > len(inner.get(dim, ()))
+        }
     return one.to_dataset(name="one").assign_coords(along | inner)

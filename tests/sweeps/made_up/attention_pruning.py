@@ -18,7 +18,12 @@ def case(figure, values, holds, drawn=False):
 
     def make(d):
         made = {name: d.one * value for name, value in values(d).items()}
-        return d.assign({name: v.isel(step=-1, drop=True) if name in ANALYSES else v for name, v in made.items()})
+        return d.assign(
+            {
+                name: v.isel(step=-1, drop=True) if name in ANALYSES else v
+                for name, v in made.items()
+            }
+        )
 
     return Case(figure, make, holds, drawn=drawn)
 
@@ -44,7 +49,9 @@ def doublings(d):
 
 
 def four(d, plain, heldout, rescaled, rescaled_heldout):
-    """The gradient mask's errors in four senses, those of the baselines .7, and .6 held out after rescaling."""
+    """The gradient mask's errors in four senses, those of the baselines .7, and .6 held out after
+    rescaling.
+    """
     return {
         PLAIN: errors(d, plain, 0.7),
         HELDOUT: errors(d, heldout, 0.7),
@@ -74,25 +81,43 @@ def bounds(d, loss, attention_loss, ratio, pull):
 
 
 CASES = {
-    "a U along lambda": case("pruning_lambda", lambda d: u_curve(d, 0.3, 4.0), "1 2 3 4 5 6 7 8 9", drawn=True),
+    "a U along lambda": case(
+        "pruning_lambda", lambda d: u_curve(d, 0.3, 4.0), "1 2 3 4 5 6 7 8 9", drawn=True
+    ),
     "no U along lambda": case(
         "pruning_lambda",
-        lambda d: {PLAIN: errors(d, 0.95), "stability_ratio": 4.0, "predicted_relative_error_large_lambda": 0.5},
+        lambda d: {
+            PLAIN: errors(d, 0.95),
+            "stability_ratio": 4.0,
+            "predicted_relative_error_large_lambda": 0.5,
+        },
         "",
     ),
     "longer is harder": case(
         "pruning_length",
-        lambda d: {PLAIN: errors(d, 0.2 + 0.05 * doublings(d), wanda=0.8 + 0.06 * doublings(d), sparsegpt=0.9 + 0.06 * doublings(d))},
+        lambda d: {
+            PLAIN: errors(
+                d,
+                0.2 + 0.05 * doublings(d),
+                wanda=0.8 + 0.06 * doublings(d),
+                sparsegpt=0.9 + 0.06 * doublings(d),
+            )
+        },
         "10 11 12 13 14",
         drawn=True,
     ),
-    "longer is easier for Wanda": case("pruning_length", lambda d: {PLAIN: errors(d, 0.9, wanda=1.5 - 0.15 * doublings(d))}, ""),
+    "longer is easier for Wanda": case(
+        "pruning_length", lambda d: {PLAIN: errors(d, 0.9, wanda=1.5 - 0.15 * doublings(d))}, ""
+    ),
     "ratios as measured": case(
         "pruning_ratio",
         lambda d: {
             name: errors(
                 d,
-                0.2 + 0.1 * (d.pruning_ratio < 0.06) + 0.2 * (d.pruning_ratio > 0.85) + 0.2 * d["clip"],
+                0.2
+                + 0.1 * (d.pruning_ratio < 0.06)
+                + 0.2 * (d.pruning_ratio > 0.85)
+                + 0.2 * d["clip"],
                 wanda=0.1 + d.pruning_ratio,
                 sparsegpt=0.05 + d.pruning_ratio,
             )
@@ -101,7 +126,9 @@ CASES = {
         "15 17 19 20 21",
         drawn=True,
     ),
-    "ratios as the source has them": case("pruning_ratio", lambda d: {PLAIN: errors(d, 0.2 + 0.1 * d.pruning_ratio, 0.3)}, "16 18"),
+    "ratios as the source has them": case(
+        "pruning_ratio", lambda d: {PLAIN: errors(d, 0.2 + 0.1 * d.pruning_ratio, 0.3)}, "16 18"
+    ),
     "pays off for sharp attention, on calibration data": case(
         "pruning_logit_scale",
         lambda d: four(d, *2 * (xr.where(d.logit_scale == 1, 0.9, 0.5), 1.0)),
@@ -109,7 +136,9 @@ CASES = {
         drawn=True,
     ),
     "pays off for smooth attention, everywhere": case(
-        "pruning_logit_scale", lambda d: four(d, *2 * (xr.where(d.logit_scale == 1, 0.5, 0.9), 0.5)), ""
+        "pruning_logit_scale",
+        lambda d: four(d, *2 * (xr.where(d.logit_scale == 1, 0.5, 0.9), 0.5)),
+        "",
     ),
     "fits its calibration data": case(
         "pruning_calibration",
@@ -117,11 +146,22 @@ CASES = {
         "27 28 29 30 31",
         drawn=True,
     ),
-    "generalises, but does not fit": case("pruning_calibration", lambda d: four(d, 0.7, 0.5, 0.7, 0.6), "26"),
-    "one mask is better": case("pruning_two_masks", lambda d: masks(d, 0.3, 0.5), "32 33", drawn=True),
-    "two masks are better, and no better than the baselines": case("pruning_two_masks", lambda d: masks(d, 0.89, 0.88), ""),
+    "generalises, but does not fit": case(
+        "pruning_calibration", lambda d: four(d, 0.7, 0.5, 0.7, 0.6), "26"
+    ),
+    "one mask is better": case(
+        "pruning_two_masks", lambda d: masks(d, 0.3, 0.5), "32 33", drawn=True
+    ),
+    "two masks are better, and no better than the baselines": case(
+        "pruning_two_masks", lambda d: masks(d, 0.89, 0.88), ""
+    ),
     "any start": case("pruning_initial_mask", lambda d: starts(d, 0.25), "34", drawn=True),
     "bad starts": case("pruning_initial_mask", lambda d: starts(d, 0.4), ""),
-    "loose bounds": case("pruning_bounds", lambda d: bounds(d, 1 / (1 + d.step), 0.5, 0.5, 1e-4), "35 36 37 38", drawn=True),
+    "loose bounds": case(
+        "pruning_bounds",
+        lambda d: bounds(d, 1 / (1 + d.step), 0.5, 0.5, 1e-4),
+        "35 36 37 38",
+        drawn=True,
+    ),
     "violated bounds": case("pruning_bounds", lambda d: bounds(d, 1 + d.step, 2.0, 1.1, 10.0), ""),
 }

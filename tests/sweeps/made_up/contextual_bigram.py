@@ -14,8 +14,16 @@ def case(name, values, holds, n=None):
     """Analyses have no steps; all tasks are easy and all signs right unless said otherwise."""
 
     def make(data):
-        made = {metric: data.one * value for metric, value in ({"right_sign": 1.0, LAW: 1.0} | values(data)).items()}
-        return data.assign({metric: v.isel(step=-1, drop=True) if metric in ANALYSES else v for metric, v in made.items()})
+        made = {
+            metric: data.one * value
+            for metric, value in ({"right_sign": 1.0, LAW: 1.0} | values(data)).items()
+        }
+        return data.assign(
+            {
+                metric: v.isel(step=-1, drop=True) if metric in ANALYSES else v
+                for metric, v in made.items()
+            }
+        )
 
     return Case(name, make, holds, n or {})
 
@@ -60,7 +68,11 @@ def proximal_with_others(d):
     """A run of the wrong sign and a hard task, with cosines that would refute."""
     wrong, hard = d.seed == d.seed[0], d.seed == d.seed[1]
     cosine = xr.where(wrong | hard, -1.0, proximal(d)["attention_cosine"])
-    return proximal(d) | {"right_sign": xr.where(wrong, 0.0, 1.0), LAW: xr.where(hard, 0.9, 1.0), "attention_cosine": cosine}
+    return proximal(d) | {
+        "right_sign": xr.where(wrong, 0.0, 1.0),
+        LAW: xr.where(hard, 0.9, 1.0),
+        "attention_cosine": cosine,
+    }
 
 
 CASES = {
@@ -113,7 +125,9 @@ CASES = {
             "attention_alignment": 0.5 - 0.05 * np.log10(d.l1 + 1e-9),
             "value_alignment": 1.5 + 0.05 * np.log10(d.l1 + 1e-9),
             "predicted_attention_alignment_prox": 0.999,
-            "attention_residual": xr.where((d.prox != "textbook") & (d.l1 > 0), 0.05, xr.where(d.l1 < 1e-3, 0.4, 0.1)),
+            "attention_residual": xr.where(
+                (d.prox != "textbook") & (d.l1 > 0), 0.05, xr.where(d.l1 < 1e-3, 0.4, 0.1)
+            ),
         },
         "23 24 26 27 29",
     ),
@@ -129,7 +143,10 @@ CASES = {
     ),
     "softmax learns": case(
         "bigram_softmax",
-        lambda d: {"attention_cosine": runs(d, 0.99, 0.99, 0.9, 0.707), "relative_excess_loss": runs(d, 0.01, 0.01, 0.1, 0.5)},
+        lambda d: {
+            "attention_cosine": runs(d, 0.99, 0.99, 0.9, 0.707),
+            "relative_excess_loss": runs(d, 0.01, 0.01, 0.1, 0.5),
+        },
         "30 31 32",
     ),
     "softmax does not learn": case(
@@ -139,22 +156,36 @@ CASES = {
     ),
     "many tokens": case(
         "bigram_large",
-        lambda d: {"attention_cosine": 0.99, "attention_residual": runs(d, 0.02, 0.1), "support_recovery": 1.0},
+        lambda d: {
+            "attention_cosine": 0.99,
+            "attention_residual": runs(d, 0.02, 0.1),
+            "support_recovery": 1.0,
+        },
         "33 34 35",
     ),
     "many tokens, nothing gained": case(
         "bigram_large",
-        lambda d: {"attention_cosine": 0.9, "attention_residual": 0.1, "support_recovery": runs(d, 1.0, 0.9)},
+        lambda d: {
+            "attention_cosine": 0.9,
+            "attention_residual": 0.1,
+            "support_recovery": runs(d, 1.0, 0.9),
+        },
         "",
     ),
     "sign law, but for large steps": case(
         "bigram_sign",
-        lambda d: {"right_sign": xr.where((d.seed < 96 * easy(d)) & (easy(d) > 0.55), 1.0, 0.0), LAW: easy(d)},
+        lambda d: {
+            "right_sign": xr.where((d.seed < 96 * easy(d)) & (easy(d) > 0.55), 1.0, 0.0),
+            LAW: easy(d),
+        },
         "36 37 38 39",
     ),
     "sign a coin, but for short contexts": case(
         "bigram_sign",
-        lambda d: {"right_sign": xr.where((d.seed % 2 == 0) | (d.length == 64), 1.0, 0.0), LAW: 0.6},
+        lambda d: {
+            "right_sign": xr.where((d.seed % 2 == 0) | (d.length == 64), 1.0, 0.0),
+            LAW: 0.6,
+        },
         "",
     ),
     "population limit": case(
@@ -197,7 +228,9 @@ CASES = {
     ),
     "noise twice as strong": case(
         "bigram_noise",
-        lambda d: dict.fromkeys(NOISY, 0.4 + (0.4 + 0.02 * (-1.0) ** d.seed) * (d.algorithm == "noise")),
+        lambda d: dict.fromkeys(
+            NOISY, 0.4 + (0.4 + 0.02 * (-1.0) ** d.seed) * (d.algorithm == "noise")
+        ),
         "",
     ),
     "one step": case(

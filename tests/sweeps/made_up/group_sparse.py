@@ -9,13 +9,18 @@ D, N, ETA = "num_groups", "num_samples", "learning_rate"
 
 def where(d, dim, **values):
     """A value for the labels of a dimension that contain a word, 0 elsewhere."""
-    picked = [next((v for word, v in values.items() if word.replace("_", " ") in str(label)), 0.0) for label in d[dim].values]
+    picked = [
+        next((v for word, v in values.items() if word.replace("_", " ") in str(label)), 0.0)
+        for label in d[dim].values
+    ]
     return xr.DataArray(picked, {dim: d[dim].values}, [dim])
 
 
 def pretraining(loss, attention, fall, spike):
     def values(d):
-        early = xr.where((d.step == 10) & (d[ETA] == 0.5), spike, loss * (100 / (d.step + 1)) ** 0.4)
+        early = xr.where(
+            (d.step == 10) & (d[ETA] == 0.5), spike, loss * (100 / (d.step + 1)) ** 0.4
+        )
         return {
             "loss": early.clip(max=max(spike, 0.69)),
             "value_cosine": 1 - 1e-4 * fall / 0.1,
@@ -32,7 +37,9 @@ def pretraining(loss, attention, fall, spike):
 def samples(exponent, end):
     """Deficits and forms of W by power laws of n."""
     return lambda d: {
-        "relevant_attention": xr.where(d.run == "population", end, 1 - 0.1 * (d[N] / 125) ** (exponent / 2)),
+        "relevant_attention": xr.where(
+            d.run == "population", end, 1 - 0.1 * (d[N] / 125) ** (exponent / 2)
+        ),
         "off_structure": d[N] ** float(exponent),
         "feature_attention": -0.3 if exponent else 0.0,
         "feature_attention_rest": 0.02,
@@ -40,7 +47,10 @@ def samples(exponent, end):
 
 
 def stability(edge, chance, accuracy):
-    return lambda d: {"relevant_attention": xr.where((d[ETA] * d[D] ** 2).round() <= edge, 0.9, chance), "accuracy": accuracy}
+    return lambda d: {
+        "relevant_attention": xr.where((d[ETA] * d[D] ** 2).round() <= edge, 0.9, chance),
+        "accuracy": accuracy,
+    }
 
 
 def rate(in_groups, in_time, to_select, in_features, base=170):
@@ -48,9 +58,19 @@ def rate(in_groups, in_time, to_select, in_features, base=170):
 
     def values(d):
         law = 0.3 * 4.0 ** (-2 / 3) * (d.step + 1e-9) ** (-1 / 3)
-        loss = 0.3 * d[D] ** float(in_groups) * (d.step + 1e-9) ** in_time * (d.group_dim / 4) ** in_features
+        loss = (
+            0.3
+            * d[D] ** float(in_groups)
+            * (d.step + 1e-9) ** in_time
+            * (d.group_dim / 4) ** in_features
+        )
         missing = (0.1 * (d.step / (base * (d[D] / 4) ** to_select) + 1e-9) ** -0.7).clip(max=0.75)
-        return {"loss": loss, "test_loss": loss, "predicted_loss_rate": law, "relevant_attention_min": 1 - missing} | {
+        return {
+            "loss": loss,
+            "test_loss": loss,
+            "predicted_loss_rate": law,
+            "relevant_attention_min": 1 - missing,
+        } | {
             "value_norm": d.step**-in_time,
             "predicted_value_norm_rate": d.step ** (1 / 3),
         }
@@ -59,7 +79,11 @@ def rate(in_groups, in_time, to_select, in_features, base=170):
 
 
 def downstream(frozen, trained, scratch, logistic, fit):
-    return lambda d: {"accuracy": where(d, "run", frozen=frozen, trained=trained, scratch=scratch, logistic=logistic, fit=fit)}
+    return lambda d: {
+        "accuracy": where(
+            d, "run", frozen=frozen, trained=trained, scratch=scratch, logistic=logistic, fit=fit
+        )
+    }
 
 
 def complexity(logistic, margin, in_groups):
@@ -67,20 +91,32 @@ def complexity(logistic, margin, in_groups):
 
     def values(d):
         error = 0.1 * (d.margin / 0.1) ** margin
-        return {"accuracy": 1 - error * xr.where(d.algorithm == "logistic", logistic * d[D] / 4, (d[D] / 4) ** in_groups)}
+        return {
+            "accuracy": 1
+            - error
+            * xr.where(d.algorithm == "logistic", logistic * d[D] / 4, (d[D] / 4) ** in_groups)
+        }
 
     return values
 
 
 def features(frozen, scratch, logistic):
-    return lambda d: {"accuracy": where(d, "run", frozen=frozen, scratch=scratch, logistic=logistic)}
+    return lambda d: {
+        "accuracy": where(d, "run", frozen=frozen, scratch=scratch, logistic=logistic)
+    }
 
 
 CASES = {
-    "pre-training as measured": Case("groups_pretraining", pretraining(0.03, 0.9, 0.1, 0.8), "1 2 3 4 6 7 8 9"),
-    "pre-training that selects fully, without a spike": Case("groups_pretraining", pretraining(0.2, 0.99, 0.0, 0.69), "2 3 4 5 8"),
+    "pre-training as measured": Case(
+        "groups_pretraining", pretraining(0.03, 0.9, 0.1, 0.8), "1 2 3 4 6 7 8 9"
+    ),
+    "pre-training that selects fully, without a spike": Case(
+        "groups_pretraining", pretraining(0.2, 0.99, 0.0, 0.69), "2 3 4 5 8"
+    ),
     "pre-training that fails": Case(
-        "groups_pretraining", lambda d: pretraining(0.2, 0.3, 3.0, 0.69)(d) | {"loss": 1 + 0.1 * d.step}, "6 7"
+        "groups_pretraining",
+        lambda d: pretraining(0.2, 0.3, 3.0, 0.69)(d) | {"loss": 1 + 0.1 * d.step},
+        "6 7",
     ),
     "more samples, better selection": Case("groups_samples", samples(-1.0, 0.97), "10 11 12 13"),
     "more samples do not help": Case("groups_samples", samples(0.0, 0.9), ""),
@@ -89,10 +125,18 @@ CASES = {
     "no selection": Case("groups_stability", stability(9, 0.5, 0.8), ""),
     "rates as derived": Case("groups_rate", rate(-2 / 3, -1 / 3, 0.1, 0.0), "18 20 21 22 23 24"),
     "rates of the source": Case("groups_rate", rate(-1.0, -0.6, 3.0, 0.5, 15), "19 25"),
-    "selection exponential in D": Case("groups_rate", rate(-2 / 3, -1 / 3, -2.0, 0.0), "18 20 21 22 23 26"),
-    "downstream as measured": Case("groups_downstream", downstream(0.97, 0.85, 0.7, 0.93, 0.98), "27 28 29 31"),
-    "downstream far better": Case("groups_downstream", downstream(0.94, 0.95, 0.85, 0.93, 0.8), "30"),
-    "complexity as in the theorem": Case("groups_complexity", complexity(1.5, -0.5, 0), "32 33 34 35"),
+    "selection exponential in D": Case(
+        "groups_rate", rate(-2 / 3, -1 / 3, -2.0, 0.0), "18 20 21 22 23 26"
+    ),
+    "downstream as measured": Case(
+        "groups_downstream", downstream(0.97, 0.85, 0.7, 0.93, 0.98), "27 28 29 31"
+    ),
+    "downstream far better": Case(
+        "groups_downstream", downstream(0.94, 0.95, 0.85, 0.93, 0.8), "30"
+    ),
+    "complexity as in the theorem": Case(
+        "groups_complexity", complexity(1.5, -0.5, 0), "32 33 34 35"
+    ),
     "complexity without gain": Case("groups_complexity", complexity(0.9, 1.5, 2), ""),
     "features": Case("groups_features", features(0.9, 0.7, 0.8), "36 37"),
     "features that do not transfer": Case("groups_features", features(0.7, 0.7, 0.7), ""),

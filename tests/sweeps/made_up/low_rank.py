@@ -15,31 +15,53 @@ R = 2  # relevant patterns, the first ones
 
 @functools.cache
 def entries(name):
-    """The inner dimensions of all that a figure's dataset holds, step first for metrics and predictions, and their lengths in one run."""
+    """The inner dimensions of all that a figure's dataset holds, step first for metrics and
+    predictions, and their lengths in one run.
+    """
     theory, config = get(name).theory, get(name).config
 
     def run(key):
         problem = theory.problem(key, config)
         params = theory.init(key, problem, config)
         predicted = theory.predict(problem, config, np.zeros(1, np.int32))
-        return theory.metrics(params, problem, config), predicted, theory.analyses(params, problem, config)
+        return (
+            theory.metrics(params, problem, config),
+            predicted,
+            theory.analyses(params, problem, config),
+        )
 
     metrics, predicted, analyses = jax.eval_shape(run, jax.random.key(0))
-    dims = {n: ("step", *theory.dims.get(n, ())) for n in metrics} | {n: theory.dims.get(n, ()) for n in analyses}
-    dims |= {f"predicted_{n.replace(':', '_')}": ("step", *theory.dims.get(n.partition(":")[0], ())) for n in predicted}
-    shapes = {n: (1, *v.shape) for n, v in metrics.items()} | {n: v.shape for n, v in analyses.items()}
-    return dims, {dim: n for word, shape in shapes.items() for dim, n in zip(dims[word], shape, strict=True)}
+    dims = {n: ("step", *theory.dims.get(n, ())) for n in metrics} | {
+        n: theory.dims.get(n, ()) for n in analyses
+    }
+    dims |= {
+        f"predicted_{n.replace(':', '_')}": ("step", *theory.dims.get(n.partition(":")[0], ()))
+        for n in predicted
+    }
+    shapes = {n: (1, *v.shape) for n, v in metrics.items()} | {
+        n: v.shape for n, v in analyses.items()
+    }
+    return dims, {
+        dim: n for word, shape in shapes.items() for dim, n in zip(dims[word], shape, strict=True)
+    }
 
 
 def case(name, values, holds):
-    """Values as the figure's dataset holds them: NaN at steps that it does not record and beyond a run's own.
+    """Values as the figure's dataset holds them: NaN at steps that it does not record and beyond a
+    run's own.
 
     A dimension without labels has its places in `at_DIM`.
     """
 
     def make(blank):
         sweep, (dims, lengths) = get(name).sweep, entries(name)
-        blank = blank.assign({f"at_{dim}": (dim, np.arange(n)) for dim, n in lengths.items() if dim not in blank.coords})
+        blank = blank.assign(
+            {
+                f"at_{dim}": (dim, np.arange(n))
+                for dim, n in lengths.items()
+                if dim not in blank.coords
+            }
+        )
         which = read_schedule(sweep["record"], [sweep["steps"]]).which
         data = blank.drop_vars(list(blank.data_vars))
         for word, value in values(blank).items():
@@ -48,7 +70,9 @@ def case(name, values, holds):
             assert whole.dims == outer, word
             if "step" in outer and not word.startswith("predicted_"):
                 recorded = blank.step if which is None else sorted(which[word])
-                whole = whole.where(blank.step.isin(recorded) & (blank.step <= blank.coords.get("steps", np.inf)))
+                whole = whole.where(
+                    blank.step.isin(recorded) & (blank.step <= blank.coords.get("steps", np.inf))
+                )
             data[word] = whole
         return data
 
@@ -57,7 +81,9 @@ def case(name, values, holds):
 
 def by(d, dim, values, other=0.0):
     """A value for some labels of a dimension, another elsewhere."""
-    return xr.DataArray([values.get(label, other) for label in d[dim].values.tolist()], {dim: d[dim].values}, [dim])
+    return xr.DataArray(
+        [values.get(label, other) for label in d[dim].values.tolist()], {dim: d[dim].values}, [dim]
+    )
 
 
 def at(d, setting, matrix):
@@ -74,11 +100,14 @@ def spectrum(d, first, second, third):
 
 
 def truncations(d, one, two, error, ends, alone):
-    """Costs of the ranks 1 and 2, the other way round in G, in attention for P1 only; attention at the end; which matrices cost alone."""
+    """Costs of the ranks 1 and 2, the other way round in G, in attention for P1 only; attention at
+    the end; which matrices cost alone.
+    """
     cost = by(d, "kept_rank", {1: one, 2: two})
     lost = cost * (d.setting == "P1")
     return {
-        "truncated_loss": 0.1 + xr.where(d.setting == "G", by(d, "kept_rank", {1: 0.5 - one, 2: 0.5 - two}), cost),
+        "truncated_loss": 0.1
+        + xr.where(d.setting == "G", by(d, "kept_rank", {1: 0.5 - one, 2: 0.5 - two}), cost),
         "truncated_error": by(d, "kept_rank", {1: error}) * (d.setting != "G"),
         "alone_truncated_loss": 0.1 + 0.3 * (d.cut.isin(alone) ^ (d.setting == "G")),
         "relevant_attention": at_end(d, by(d, "setting", ends, 0.31), 0.3),
@@ -88,9 +117,15 @@ def truncations(d, one, two, error, ends, alone):
 
 
 def keys(d, gap, growth=1.0, **other):
-    """W_K with s_2 / s_3 = 40 where there is a gap, else 1.5 or as given by setting, and a largest value that grows; the others flat."""
+    """W_K with s_2 / s_3 = 40 where there is a gap, else 1.5 or as given by setting, and a largest
+    value that grows; the others flat.
+    """
     second = xr.where(gap, 0.4, 0.01 * by(d, "setting", other, 1.5))
-    return {"singular_values": xr.where(d.matrix == "WK", spectrum(d, 200 + growth * d.step, second, 0.01), 1.0)}
+    return {
+        "singular_values": xr.where(
+            d.matrix == "WK", spectrum(d, 200 + growth * d.step, second, 0.01), 1.0
+        )
+    }
 
 
 def knee(d, **at):
@@ -100,11 +135,15 @@ def knee(d, **at):
 
 def orders(d, **losses):
     """Losses in some orders, none in the others."""
-    return xr.concat([losses.get(order, np.nan) * xr.ones_like(d.rate) for order in d.order.values], d.order)
+    return xr.concat(
+        [losses.get(order, np.nan) * xr.ones_like(d.rate) for order in d.order.values], d.order
+    )
 
 
 def neurons(d, small, large, random, cut, ratios, share, changes):
-    """Losses in three orders and after truncation; by setting, the jump of the norms and the share of small changes; G's share below."""
+    """Losses in three orders and after truncation; by setting, the jump of the norms and the share
+    of small changes; G's share below.
+    """
     return {
         "pruned_loss": orders(d, small=small, large=large, random=random),
         "pruned_truncated_loss": cut,
@@ -115,13 +154,17 @@ def neurons(d, small, large, random, cut, ratios, share, changes):
 
 
 def theorem(d, cross, rows, columns, rest, cosine, norm):
-    """Blocks of P with relevant diagonal 1; the cosine of large neurons with their pattern; sqrt(m) times the norm of the small ones."""
+    """Blocks of P with relevant diagonal 1; the cosine of large neurons with their pattern; sqrt(m)
+    times the norm of the small ones.
+    """
     i, j = d.at_left, d.at_pattern
     relevant = xr.where(i == j, 1.0, cross)
     large = d.at_neuron >= d.sizes["neuron"] / 2
     norms = xr.where(large, 0.5, norm / d.sizes["neuron"] ** 0.5)
     return {
-        "projections": xr.where(j < R, xr.where(i < R, relevant, rows), xr.where(i < R, columns, rest)),
+        "projections": xr.where(
+            j < R, xr.where(i < R, relevant, rows), xr.where(i < R, columns, rest)
+        ),
         "neuron_class": d.at_neuron % R,
         "neuron_norms": norms,
         "neuron_projections": cosine * norms * (large & (d.at_pattern == d.at_neuron % R)),
@@ -133,11 +176,15 @@ def diagonal(d, grows):
 
 
 def noiseless(d, row, **third):
-    """A row's entries are powers of a sign; s_3 of the first step by matrix, W_V, W_O of S1 and W_Q, W_K of P1."""
+    """A row's entries are powers of a sign; s_3 of the first step by matrix, W_V, W_O of S1 and
+    W_Q, W_K of P1.
+    """
     claimed = xr.where(d.setting == "S1", d.matrix.isin(["WV", "WO"]), d.matrix.isin(["WQ", "WK"]))
     return {
         "projections": xr.where(d.projection == "WK", row ** d.at_pattern.astype(float), 1.0),
-        "singular_values": spectrum(d, 1.0, 1.0, by(d, "matrix", third).where(claimed & (d.step == 1), 0.01)),
+        "singular_values": spectrum(
+            d, 1.0, 1.0, by(d, "matrix", third).where(claimed & (d.step == 1), 0.01)
+        ),
     }
 
 
@@ -150,13 +197,17 @@ def ranks(d, found, needed):
     """Singular values .6 of the largest up to a rank, losses that need another rank."""
     return {
         "predicted_gap_rank_law": predicted_ranks(d),
-        "singular_values": xr.where(d.step > 0, spectrum(d, 1.0, 0.6, 0.6).where(d["index"] <= found, 0.01), 1.0),
+        "singular_values": xr.where(
+            d.step > 0, spectrum(d, 1.0, 0.6, 0.6).where(d["index"] <= found, 0.01), 1.0
+        ),
         "truncated_loss": xr.where(d["kept_rank"] >= needed, 0.01, 0.5),
     }
 
 
 def small_set(d, sign, quiet, noisy, dead):
-    """Two fifths of the neurons are small without noise; active on the mean of their class are the large ones (+) or the small ones (-)."""
+    """Two fifths of the neurons are small without noise; active on the mean of their class are the
+    large ones (+) or the small ones (-).
+    """
     large, own = d.at_neuron >= 0.4 * d.sizes["neuron"], d.at_class_mean == d.at_neuron % 2
     return {
         "neuron_class": d.at_neuron % 2,
@@ -171,7 +222,9 @@ def small_set(d, sign, quiet, noisy, dead):
 
 
 def failures(d, coherent, both, two, second, gap):
-    """Losses at cosine .9 and sigma = .1 and .4, the cost of rank 2, s_2 / s_1 and s_2 / s_3 where the claims look."""
+    """Losses at cosine .9 and sigma = .1 and .4, the cost of rank 2, s_2 / s_1 and s_2 / s_3 where
+    the claims look.
+    """
     top, mild, loud = d.coherence == 0.9, d.noise == 0.1, d.noise == 0.4
     ratio = xr.where(top & mild, second, 0.3)
     s = spectrum(d, 1.0, ratio, ratio / xr.where(loud & (d.coherence == 0), gap, 30.0))
@@ -219,11 +272,19 @@ def drifts(d, **exponents):
 
 
 def heads(d, third, one, two, of_two, of_four):
-    """s_3 in one matrix, costs of the ranks 1 and 2, and of heads removed from two and from four; NaN where a shape has no such matrix."""
+    """s_3 in one matrix, costs of the ranks 1 and 2, and of heads removed from two and from four;
+    NaN where a shape has no such matrix.
+    """
     place = xr.DataArray(np.arange(d.sizes["matrix"]), dims="matrix")
-    s = spectrum(d, 1.0, 0.5, xr.where(place == 1, third, 0.0)).where(place <= 3 * d.num_heads * d.num_layers)
+    s = spectrum(d, 1.0, 0.5, xr.where(place == 1, third, 0.0)).where(
+        place <= 3 * d.num_heads * d.num_layers
+    )
     two_heads, four_heads = (by(d, "removed_heads", cost, 1.0) for cost in (of_two, of_four))
-    cost = xr.where(d.num_heads == 4, four_heads, xr.where((d.num_heads == 2) & (d.num_layers == 1), two_heads, 1.0))
+    cost = xr.where(
+        d.num_heads == 4,
+        four_heads,
+        xr.where((d.num_heads == 2) & (d.num_layers == 1), two_heads, 1.0),
+    )
     return {
         "loss": xr.where(d.step == d.step[-1], 0.01, 0.9),
         "singular_values": xr.where(d.step > 0, s, 1.0),
@@ -233,24 +294,58 @@ def heads(d, third, one, two, of_two, of_four):
 
 
 CASES = {
-    "rank 2 suffices": case("rank_truncation", lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7}, ["WV", "WO"]), "1 2 4 5 6 8 9"),
-    "rank 1 suffices": case("rank_truncation", lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1p": 0.5}, ["WK", "WO"]), "3 7"),
-    "training makes the gap": case("rank_singular_values", lambda d: keys(d, d.step >= 20, S1=8.0, S1p=8.0), "10 11 12 13"),
-    "a gap that closes": case("rank_singular_values", lambda d: keys(d, d.step.isin([20, 30]), S1p=8.0, P1p=8.0), "10 11 14"),
+    "rank 2 suffices": case(
+        "rank_truncation",
+        lambda d: truncations(d, 0.5, 0.0, 0.0, {"P1": 0.7}, ["WV", "WO"]),
+        "1 2 4 5 6 8 9",
+    ),
+    "rank 1 suffices": case(
+        "rank_truncation",
+        lambda d: truncations(d, 0.0, -0.1, 0.3, {"S1p": 0.5}, ["WK", "WO"]),
+        "3 7",
+    ),
+    "training makes the gap": case(
+        "rank_singular_values", lambda d: keys(d, d.step >= 20, S1=8.0, S1p=8.0), "10 11 12 13"
+    ),
+    "a gap that closes": case(
+        "rank_singular_values",
+        lambda d: keys(d, d.step.isin([20, 30]), S1p=8.0, P1p=8.0),
+        "10 11 14",
+    ),
     "no gap": case("rank_singular_values", lambda d: keys(d, False, growth=-1.0), "13 14"),
     "a small set": case(
         "neurons_pruning",
-        lambda d: neurons(d, knee(d, P1=0.8, P1p=0.8), 3.5 * d.rate**2, d.rate, knee(d), {"G": 4.0}, 0.39, {"P1": 0.8, "P1p": 0.8}),
+        lambda d: neurons(
+            d,
+            knee(d, P1=0.8, P1p=0.8),
+            3.5 * d.rate**2,
+            d.rate,
+            knee(d),
+            {"G": 4.0},
+            0.39,
+            {"P1": 0.8, "P1p": 0.8},
+        ),
         "15 16 18 20 21 22 23 25 26 27 29 30",
     ),
     "all neurons alike": case(
         "neurons_pruning",
-        lambda d: neurons(d, d.rate, 0.18 * (d.rate > 0), d.rate, d.rate, {"S1": 4.0, "S1p": 4.0}, 0.6, {"S1": 0.8}),
+        lambda d: neurons(
+            d,
+            d.rate,
+            0.18 * (d.rate > 0),
+            d.rate,
+            d.rate,
+            {"S1": 4.0, "S1p": 4.0},
+            0.6,
+            {"S1": 0.8},
+        ),
         "17 19 21 22 28",
     ),
     "neurons to spare": case(
         "neurons_pruning",
-        lambda d: neurons(d, knee(d, S1=2.0, S1p=2.0, G=2.0), 0.01, 0.01, 0.01, {"S1": 4.0}, 0.1, {"S1p": 0.8}),
+        lambda d: neurons(
+            d, knee(d, S1=2.0, S1p=2.0, G=2.0), 0.01, 0.01, 0.01, {"S1": 4.0}, 0.1, {"S1p": 0.8}
+        ),
         "17 19 20 24 25 30",
     ),
     "projections as measured": case(
@@ -279,39 +374,83 @@ CASES = {
         ),
         "31 32 33 34 35 36 37 38 39 40 41 42",
     ),
-    "projections without structure": case("rank_projections", lambda d: theorem(d, 1.0, 1.0, -1.0, 1.0, 0.3, 2.0), "42"),
-    "a diagonal that grows in P1": case("rank_growth", lambda d: diagonal(d, (d.setting == "P1") | at(d, "S1", "WK")), "44"),
-    "a diagonal that grows in S1": case("rank_growth", lambda d: diagonal(d, (d.setting == "S1") | at(d, "P1", "WQ")), "88"),
-    "rank 2 in the first step of the values": case("rank_noiseless", lambda d: noiseless(d, -1.0, WK=0.4), "45 46"),
-    "rank 2 in the first step of the scores": case("rank_noiseless", lambda d: noiseless(d, 1.0, WO=0.4), "47"),
-    "ranks of the law": case("rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52"),
-    "as many ranks as patterns": case("rank_law", lambda d: ranks(d, d.num_relevant_patterns, d.num_relevant_patterns), "48 51 53 54"),
-    "rank 1 but for W_K": case("rank_law", lambda d: ranks(d, xr.where(d.matrix == "WK", predicted_ranks(d), 1), 1), "49 52"),
-    "those inactive on their own mean stay small": case("neurons_small_set", lambda d: small_set(d, 1.0, 0.4, 0.2, 0.4), "55 57 58 59"),
-    "those active on their own mean stay small": case("neurons_small_set", lambda d: small_set(d, -1.0, 0.4, 0.4, 0.1), "56"),
+    "projections without structure": case(
+        "rank_projections", lambda d: theorem(d, 1.0, 1.0, -1.0, 1.0, 0.3, 2.0), "42"
+    ),
+    "a diagonal that grows in P1": case(
+        "rank_growth", lambda d: diagonal(d, (d.setting == "P1") | at(d, "S1", "WK")), "44"
+    ),
+    "a diagonal that grows in S1": case(
+        "rank_growth", lambda d: diagonal(d, (d.setting == "S1") | at(d, "P1", "WQ")), "88"
+    ),
+    "rank 2 in the first step of the values": case(
+        "rank_noiseless", lambda d: noiseless(d, -1.0, WK=0.4), "45 46"
+    ),
+    "rank 2 in the first step of the scores": case(
+        "rank_noiseless", lambda d: noiseless(d, 1.0, WO=0.4), "47"
+    ),
+    "ranks of the law": case(
+        "rank_law", lambda d: ranks(d, predicted_ranks(d), d.num_classes), "48 49 50 52"
+    ),
+    "as many ranks as patterns": case(
+        "rank_law",
+        lambda d: ranks(d, d.num_relevant_patterns, d.num_relevant_patterns),
+        "48 51 53 54",
+    ),
+    "rank 1 but for W_K": case(
+        "rank_law",
+        lambda d: ranks(d, xr.where(d.matrix == "WK", predicted_ranks(d), 1), 1),
+        "49 52",
+    ),
+    "those inactive on their own mean stay small": case(
+        "neurons_small_set", lambda d: small_set(d, 1.0, 0.4, 0.2, 0.4), "55 57 58 59"
+    ),
+    "those active on their own mean stay small": case(
+        "neurons_small_set", lambda d: small_set(d, -1.0, 0.4, 0.4, 0.1), "56"
+    ),
     "losses below 1/M": case(
         "neurons_dictionary",
-        lambda d: {"pruned_loss": orders(d, small=d.rate / (0.6 * d.num_patterns), large=2 * d.rate)},
+        lambda d: {
+            "pruned_loss": orders(d, small=d.rate / (0.6 * d.num_patterns), large=2 * d.rate)
+        },
         "60 61",
     ),
-    "losses that ignore M": case("neurons_dictionary", lambda d: {"pruned_loss": orders(d, small=0.07, large=0.05)}, ""),
-    "coherence and noise together break learning": case("rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 86 87"),
-    "coherence alone breaks learning": case("rank_failures", lambda d: failures(d, 0.8, 0.1, 0.3, 0.5, 100.0), "62"),
+    "losses that ignore M": case(
+        "neurons_dictionary", lambda d: {"pruned_loss": orders(d, small=0.07, large=0.05)}, ""
+    ),
+    "coherence and noise together break learning": case(
+        "rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 86 87"
+    ),
+    "coherence alone breaks learning": case(
+        "rank_failures", lambda d: failures(d, 0.8, 0.1, 0.3, 0.5, 100.0), "62"
+    ),
     "one dimension is enough": case("rank_capacity", lambda d: narrow(d, 0.0, 0.0), "67"),
     "one dimension is too few": case("rank_capacity", lambda d: narrow(d, 0.3, 0.6), "65 66"),
-    "attention learns per position": case("attention_start", lambda d: starts(d, {0.2: 0.15}, {0.1: 0.45, 0.2: 0.6}), "68 69 70"),
+    "attention learns per position": case(
+        "attention_start", lambda d: starts(d, {0.2: 0.15}, {0.1: 0.45, 0.2: 0.6}), "68 69 70"
+    ),
     "attention learns from any start": case("attention_start", lambda d: gains(d, 0.5), ""),
-    "more positions, more attention": case("attention_queries", lambda d: gains(d, by(d, "num_queries", {1: 0.02}, 0.5)), "71 72"),
+    "more positions, more attention": case(
+        "attention_queries", lambda d: gains(d, by(d, "num_queries", {1: 0.02}, 0.5)), "71 72"
+    ),
     "one position is enough": case("attention_queries", lambda d: gains(d, 0.4), ""),
     "times as 1 / eta": case("times_rate", lambda d: falling(d, 10 / d.learning_rate), "74"),
     "times as printed": case("times_rate", lambda d: falling(d, 25 / d.learning_rate**0.6), "73"),
     "times that ignore eta": case("times_rate", lambda d: falling(d, 50.0), ""),
-    "times as 1 / alpha*": case("times_share", lambda d: falling(d, 4 / alpha(d) ** 1.1, alpha(d)), "75"),
+    "times as 1 / alpha*": case(
+        "times_share", lambda d: falling(d, 4 / alpha(d) ** 1.1, alpha(d)), "75"
+    ),
     "times that ignore alpha*": case("times_share", lambda d: falling(d, 20.0, alpha(d)), ""),
     "LoRA of rank 1 learns": case("lora_ranks", lambda d: lora(d, 0.005, 0.5), "77 78"),
     "LoRA of rank 1 fails": case("lora_ranks", lambda d: lora(d, 0.5, 0.05), "76"),
     "drifts as eta in the values": case("balance_drift", lambda d: drifts(d, VO=1.0, QK=2.0), "79"),
     "drifts as eta in the scores": case("balance_drift", lambda d: drifts(d, VO=0.0, QK=1.0), "80"),
-    "every head of rank 2": case("rank_heads_layers", lambda d: heads(d, 0.01, 0.4, 0.0, {1: 0.5}, {1: 0.01, 2: 0.5}), "81 82 83 84 85"),
-    "heads of full rank that can go": case("rank_heads_layers", lambda d: heads(d, 0.5, 0.0, 0.2, {1: 0.0}, {1: 0.0, 2: 0.0}), ""),
+    "every head of rank 2": case(
+        "rank_heads_layers",
+        lambda d: heads(d, 0.01, 0.4, 0.0, {1: 0.5}, {1: 0.01, 2: 0.5}),
+        "81 82 83 84 85",
+    ),
+    "heads of full rank that can go": case(
+        "rank_heads_layers", lambda d: heads(d, 0.5, 0.0, 0.2, {1: 0.0}, {1: 0.0, 2: 0.0}), ""
+    ),
 }

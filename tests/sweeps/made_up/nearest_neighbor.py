@@ -47,19 +47,31 @@ def plane(d, speed1, speed2, end):
 
 def structure(d, exponent, size, xi1=3.85, logit=-1.77):
     off = size * (d.num_prompts / 500) ** exponent
-    return {"off_structure": off, "off_diagonal": off / 2, "diagonal_spread": off / 2, "xi1": xi1, "xi2": 5.62, "query_logit": logit}
+    return {
+        "off_structure": off,
+        "off_diagonal": off / 2,
+        "diagonal_spread": off / 2,
+        "xi1": xi1,
+        "xi2": 5.62,
+        "query_logit": logit,
+    }
 
 
 CASES = {
     "training as in the population": Case("neighbor_training", laws, "1 2 3 4 5 6 7 8 10"),
     "training as the talk has it": Case(
         "neighbor_training",
-        lambda d: laws(d, 0.5, 1.3, ratio=3.0) | {"xi2": xr.where(d.step < 2000, 3.0, 1.0), "agreement": 0.96, "loss": 0.1},
+        lambda d: (
+            laws(d, 0.5, 1.3, ratio=3.0)
+            | {"xi2": xr.where(d.step < 2000, 3.0, 1.0), "agreement": 0.96, "loss": 0.1}
+        ),
         "1 8 9",
     ),
     "training that rises again": Case(
         "neighbor_training",
-        lambda d: laws(d, 0.2, 0.7) | {"loss": 0.05 + 1e-6 * d.step, "predicted_test_loss_law": 2.0},
+        lambda d: (
+            laws(d, 0.2, 0.7) | {"loss": 0.05 + 1e-6 * d.step, "predicted_test_loss_law": 2.0}
+        ),
         "2 10",
     ),
     "masks do not matter": Case(
@@ -69,7 +81,10 @@ CASES = {
     ),
     "masks matter": Case(
         "neighbor_mask",
-        lambda d: {"test_loss": masks(d, 0.3, 0.2, 0.06, 0.06), "query_attention": 0.01 / (d.step + 1)},
+        lambda d: {
+            "test_loss": masks(d, 0.3, 0.2, 0.06, 0.06),
+            "query_attention": 0.01 / (d.step + 1),
+        },
         "11 14",
     ),
     "any length of prompts": Case(
@@ -114,9 +129,15 @@ CASES = {
         },
         "20 24",
     ),
-    "a valley": Case("neighbor_plane", lambda d: plane(d, -0.01, 0.1, 1.4) | {"population_loss": 0.4}, "26 29"),
-    "no valley": Case("neighbor_plane", lambda d: plane(d, 0.01, -0.1, 0.2) | {"population_loss": 0.05}, "27 28"),
-    "structure of the population": Case("neighbor_structure", lambda d: structure(d, -0.5, 0.5), "30 31 32 33 35 36"),
+    "a valley": Case(
+        "neighbor_plane", lambda d: plane(d, -0.01, 0.1, 1.4) | {"population_loss": 0.4}, "26 29"
+    ),
+    "no valley": Case(
+        "neighbor_plane", lambda d: plane(d, 0.01, -0.1, 0.2) | {"population_loss": 0.05}, "27 28"
+    ),
+    "structure of the population": Case(
+        "neighbor_structure", lambda d: structure(d, -0.5, 0.5), "30 31 32 33 35 36"
+    ),
     "the talk's logit, no structure": Case(
         "neighbor_structure",
         lambda d: structure(d, -0.1, 1.0, logit=-5.62, xi1=xr.where(d.route == "W", 4.0, 3.85)),

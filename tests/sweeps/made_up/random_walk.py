@@ -26,7 +26,9 @@ def spread(d, factor):
 
 
 def power_law(d, exponent):
-    return dict.fromkeys((V, f"{V}_sqrt", "output_error"), (d.step + 1e-9) ** exponent) | {"selected_lag": 1.0}
+    return dict.fromkeys((V, f"{V}_sqrt", "output_error"), (d.step + 1e-9) ** exponent) | {
+        "selected_lag": 1.0
+    }
 
 
 CASES = {
@@ -56,21 +58,37 @@ CASES = {
         },
         "",
     ),
-    "failure": Case("walk_failure", lambda d: {"accuracy": xr.where(full_turns(d), 1 / d[K], 1.0), "attention_spread": 0.0}, "9 10"),
+    "failure": Case(
+        "walk_failure",
+        lambda d: {"accuracy": xr.where(full_turns(d), 1 / d[K], 1.0), "attention_spread": 0.0},
+        "9 10",
+    ),
     "failure, symmetry lost": Case(
         "walk_failure",
         lambda d: {"accuracy": xr.where(full_turns(d), 1 / d[K], 1.0), "attention_spread": 1e-9},
         "10",
     ),
-    "failure everywhere": Case("walk_failure", lambda d: {"accuracy": 1 / d[K], "attention_spread": 0.0}, "9"),
+    "failure everywhere": Case(
+        "walk_failure", lambda d: {"accuracy": 1 / d[K], "attention_spread": 0.0}, "9"
+    ),
     "sqrt law": Case(
         "walk_direction",
-        lambda d: {"value_ratio": odds(d) ** 0.5, "selected_lag": 1.0, "parent_attention": 1.0, "accuracy": optimum(d)},
+        lambda d: {
+            "value_ratio": odds(d) ** 0.5,
+            "selected_lag": 1.0,
+            "parent_attention": 1.0,
+            "accuracy": optimum(d),
+        },
         "12 13 14",
     ),
     "theorem": Case(
         "walk_direction",
-        lambda d: {"value_ratio": odds(d), "selected_lag": 1.0, "parent_attention": 0.9, "accuracy": 1 - optimum(d)},
+        lambda d: {
+            "value_ratio": odds(d),
+            "selected_lag": 1.0,
+            "parent_attention": 0.9,
+            "accuracy": 1 - optimum(d),
+        },
         "11",
     ),
     "rate -1/2": Case("walk_rate", lambda d: power_law(d, -0.5), "15 16 17 18 19"),
@@ -85,32 +103,59 @@ CASES = {
         lambda d: {"selected_lag": xr.where(d.seed % 4 == 0, 3.0, 1.0), "accuracy": optimum(d)},
         "",
     ),
-    "sharp in N": Case("walk_lengths", lambda d: {"selected_lag": 1.0, "stray_attention": np.exp(-2.0 * d[N])}, "24 25 26 27"),
+    "sharp in N": Case(
+        "walk_lengths",
+        lambda d: {"selected_lag": 1.0, "stray_attention": np.exp(-2.0 * d[N])},
+        "24 25 26 27",
+    ),
     "blunt in N": Case(
         "walk_lengths",
-        lambda d: {"selected_lag": xr.where(d.seed % 4 == 0, 3.0, 1.0), "stray_attention": np.exp(-100.0 / d[N])},
+        lambda d: {
+            "selected_lag": xr.where(d.seed % 4 == 0, 3.0, 1.0),
+            "stray_attention": np.exp(-100.0 / d[N]),
+        },
         "",
     ),
     "escape as predicted": Case(
         "walk_escape",
-        lambda d: {"accuracy": 1.0, "attention_spread": spread(d, 20.0), "predicted_attention_spread_linear": spread(d, 20.0)},
+        lambda d: {
+            "accuracy": 1.0,
+            "attention_spread": spread(d, 20.0),
+            "predicted_attention_spread_linear": spread(d, 20.0),
+        },
         "28 29 30",
     ),
     "escape too slow": Case(
         "walk_escape",
-        lambda d: {"accuracy": 1 / 6, "attention_spread": spread(d, 5.0), "predicted_attention_spread_linear": spread(d, 20.0)},
+        lambda d: {
+            "accuracy": 1 / 6,
+            "attention_spread": spread(d, 5.0),
+            "predicted_attention_spread_linear": spread(d, 20.0),
+        },
         "",
     ),
-    "random starts learn": Case("walk_random_start", lambda d: {"accuracy": optimum(d), "parent_attention": 1.0}, "31 32 33 34 36 37"),
-    "random starts do not learn": Case("walk_random_start", lambda d: {"accuracy": 1 / 6, "parent_attention": 0.01}, "35"),
+    "random starts learn": Case(
+        "walk_random_start",
+        lambda d: {"accuracy": optimum(d), "parent_attention": 1.0},
+        "31 32 33 34 36 37",
+    ),
+    "random starts do not learn": Case(
+        "walk_random_start", lambda d: {"accuracy": 1 / 6, "parent_attention": 0.01}, "35"
+    ),
     "questions": Case(
         "walk_questions",
-        lambda d: {"accuracy": xr.where(d.task == "qa1", 1.0, 0.5), "kl": xr.where(d.task == "qa1", 0.6, 0.7)},
+        lambda d: {
+            "accuracy": xr.where(d.task == "qa1", 1.0, 0.5),
+            "kl": xr.where(d.task == "qa1", 0.6, 0.7),
+        },
         "38 39 40 41",
     ),
     "questions the other way round": Case(
         "walk_questions",
-        lambda d: {"accuracy": xr.where(d.task == "qa2", 1.0, 0.5), "kl": xr.where(d.task == "qa2", 0.6, 0.7)},
+        lambda d: {
+            "accuracy": xr.where(d.task == "qa2", 1.0, 0.5),
+            "kl": xr.where(d.task == "qa2", 0.6, 0.7),
+        },
         "",
     ),
 }

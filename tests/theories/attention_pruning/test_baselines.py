@@ -1,4 +1,6 @@
-"""SparseGPT against per-row optimal brain surgery with explicit inverses, its invariants, and dead inputs."""
+"""SparseGPT against per-row optimal brain surgery with explicit inverses, its invariants, and dead
+inputs.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +26,9 @@ def damped(gram):
 
 
 def by_rows(W, H, ratio, block):
-    """Each output by itself: remove its masked inputs one after the other, each time with the inverse of H on the inputs that remain."""
+    """Each output by itself: remove its masked inputs one after the other, each time with the
+    inverse of H on the inputs that remain.
+    """
     d = len(W)
     W = W.copy()
     for start in range(0, d, block):
@@ -49,16 +53,26 @@ def test_sparsegpt_is_row_by_row_optimal_brain_surgery(block, ratio):
     for seed in range(3):
         for tokens in (5, 12):  # fewer tokens than inputs: H is singular but for the damping
             W, gram, config = case(seed, tokens=tokens, ratio=ratio)
-            got = jax.jit(lambda W, gram, config=config: baselines.sparsegpt(W, gram, config, block_size=block))(W, gram)
-            np.testing.assert_allclose(got, by_rows(W, damped(gram), ratio, block), rtol=1e-9, atol=1e-11)
+            got = jax.jit(
+                lambda W, gram, config=config: baselines.sparsegpt(
+                    W, gram, config, block_size=block
+                )
+            )(W, gram)
+            np.testing.assert_allclose(
+                got, by_rows(W, damped(gram), ratio, block), rtol=1e-9, atol=1e-11
+            )
 
 
 def test_kept_weights_minimise_the_damped_error_given_the_earlier_ones():
-    """At input j the weights from j on solve the quadratic in which the earlier ones are fixed and the later ones free."""
+    """At input j the weights from j on solve the quadratic in which the earlier ones are fixed and
+    the later ones free.
+    """
     W, gram, config = case(7)
     H, got = damped(gram), np.asarray(baselines.sparsegpt(W, gram, config))
     for j in range(len(W)):
-        best = W[j:] - np.linalg.solve(H[j:, j:], H[j:, :j] @ (got[:j] - W[:j]))  # argmin over inputs >= j
+        best = W[j:] - np.linalg.solve(
+            H[j:, j:], H[j:, :j] @ (got[:j] - W[:j])
+        )  # argmin over inputs >= j
         kept = got[j] != 0
         np.testing.assert_allclose(got[j][kept], best[0][kept], rtol=1e-9)
 

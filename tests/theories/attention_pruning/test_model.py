@@ -21,7 +21,9 @@ def test_any_attention_mask_can_be_given():
     f = model.forward(params, batch, problem, config)
     assert (f[0] == 0)[~given].all()
     np.testing.assert_allclose(f[0].sum(-1), np.asarray(given.any(-1), float), rtol=1e-12)
-    found = jax.jit(lambda m, p: (jax.grad(model.loss)(m, batch, p, config), predictions.metrics(m, p, config)))(params, problem)
+    found = jax.jit(
+        lambda m, p: (jax.grad(model.loss)(m, batch, p, config), predictions.metrics(m, p, config))
+    )(params, problem)
     assert all(np.isfinite(v).all() for v in jax.tree.leaves(found))
 
 

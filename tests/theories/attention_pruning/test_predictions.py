@@ -18,7 +18,10 @@ def fitted():
     params = train(problem, config, 800)
 
     def look(params, problem, config):
-        measured = {**predictions.metrics(params, problem, config), **predictions.analyses(params, problem, config)}
+        measured = {
+            **predictions.metrics(params, problem, config),
+            **predictions.analyses(params, problem, config),
+        }
         return measured, predictions.baselines(problem, config)
 
     return jax.jit(look)(params, problem, config)
@@ -43,10 +46,17 @@ def test_bound_ratios_are_shares(fitted):
 def test_the_large_lambda_prediction_is_reached():
     config = Config(dimension=16, length=16, regularization=1e7, step_scale=0.1)
     problem = drawn(config)
-    look = jax.jit(lambda m, p: (predictions.metrics(m, p, config), predictions.predict(p, config, np.arange(3))))
+    look = jax.jit(
+        lambda m, p: (
+            predictions.metrics(m, p, config),
+            predictions.predict(p, config, np.arange(3)),
+        )
+    )
     got, want = look(train(problem, config, 400), problem)
     assert want["relative_error:large_lambda"].shape == (3,)
-    np.testing.assert_allclose(got["relative_error"], want["relative_error:large_lambda"][:1], rtol=1e-6)
+    np.testing.assert_allclose(
+        got["relative_error"], want["relative_error:large_lambda"][:1], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("length", "holds"), [(8, True), (9, False)])
@@ -62,7 +72,9 @@ def test_float32_where_attention_underflows():
     with jax.enable_x64(False):
         config = Config(dimension=16, length=16, logit_scale=500.0)
         problem = drawn(config)
-        found = jax.jit(lambda m, p: predictions.metrics(m, p, config))(train(problem, config, 10), problem)
+        found = jax.jit(lambda m, p: predictions.metrics(m, p, config))(
+            train(problem, config, 10), problem
+        )
         delta = jnp.min(model.target(Batch(problem.inputs), problem, config)[0, -1])
     assert delta == 0
     assert all(np.isfinite(v).all() and v.dtype == jnp.float32 for v in found.values())

@@ -17,14 +17,18 @@ RATIOS = (0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.9, 0.99)
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize("n", [1, 10, 100, 4096])
 def test_count_is_the_floor_of_the_decimal_number(n, dtype):
-    """Where floats fall short of an integer (.29 * 100, .57 * 100, .58 * 100), the integer counts."""
+    """Where floats fall short of an integer (.29 * 100, .57 * 100, .58 * 100), the
+    integer counts.
+    """
     for ratio in RATIOS:
         assert pruning.count(jnp.asarray(ratio, dtype), n) == round(ratio * 100) * n // 100
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_ties_are_pruned_in_row_major_order(ratio):
-    """All scores equal, as at M = 1: the first floor(rho n) entries go. Negative zero ties with zero."""
+    """All scores equal, as at M = 1: the first floor(rho n) entries go. Negative zero ties with
+    zero.
+    """
     for scores in (jnp.ones((5, 4)), jnp.zeros((5, 4)).at[::2].set(-0.0)):
         keep = np.asarray(pruning.binarise(scores, ratio, jnp.ones((5, 4), bool)))
         zeros = round(ratio * 100) * 20 // 100
@@ -60,7 +64,9 @@ def test_ratio_zero_returns_the_dense_weights():
     for pruner in (baselines.wanda, baselines.sparsegpt):
         assert (pruner(problem.query, gram, config) == problem.query).all()
     errors = jax.jit(lambda p: predictions.baselines(p, config))(problem)
-    assert (errors["relative_error"] < 1e-12).all() and (errors["relative_error_heldout"] < 1e-12).all()
+    assert (errors["relative_error"] < 1e-12).all() and (
+        errors["relative_error_heldout"] < 1e-12
+    ).all()
     assert (errors["logit_factor"] == 1).all()
 
 
@@ -68,7 +74,9 @@ def test_ratio_near_one_keeps_the_largest_entry_only():
     config = Config(dimension=6, length=7, pruning_ratio=0.99)
     problem = drawn(config)
     weights = baselines.magnitude(problem.weights, config)
-    assert (weights != 0).sum() == 1 and jnp.max(jnp.abs(weights)) == jnp.max(jnp.abs(problem.weights))
+    assert (weights != 0).sum() == 1 and jnp.max(jnp.abs(weights)) == jnp.max(
+        jnp.abs(problem.weights)
+    )
 
 
 def test_ranking_by_mask_or_by_masked_magnitude():
@@ -77,12 +85,16 @@ def test_ranking_by_mask_or_by_masked_magnitude():
     for ranking, scores in (("mask", mask), ("magnitude_mask", jnp.abs(mask * problem.weights))):
         config = Config(dimension=4, length=3, rank=4, ranking=ranking, pruning_ratio=0.25)
         weights = pruning.pruned_weights(FusedMask(mask), problem, config)
-        assert (jnp.sort(scores.ravel()[weights.ravel() == 0]) == jnp.sort(scores.ravel())[:4]).all()
+        assert (
+            jnp.sort(scores.ravel()[weights.ravel() == 0]) == jnp.sort(scores.ravel())[:4]
+        ).all()
 
 
 def test_one_token_attends_to_itself():
     """With L = 1 every set of weights is exact."""
     config = Config(dimension=4, length=1, rank=2)
     problem = drawn(config)
-    for errors in pruning.plain_errors(jax.random.normal(jax.random.key(0), (3, 4, 4)), problem, config).values():
+    for errors in pruning.plain_errors(
+        jax.random.normal(jax.random.key(0), (3, 4, 4)), problem, config
+    ).values():
         assert (errors == 0).all()

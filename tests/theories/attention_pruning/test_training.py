@@ -17,7 +17,14 @@ def test_clip_keeps_the_mask_in_the_unit_interval(algorithm):
 
 
 def test_two_masks_start_apart_and_lower_their_loss():
-    config = Config(dimension=12, length=8, logit_scale=12.5, regularization=0.1, step_scale=1e-3, mask_init="uniform")
+    config = Config(
+        dimension=12,
+        length=8,
+        logit_scale=12.5,
+        regularization=0.1,
+        step_scale=1e-3,
+        mask_init="uniform",
+    )
     problem = drawn(config)
     start, end = (train(problem, config, steps, "two_mask") for steps in (0, 200))
     assert not jnp.array_equal(start.query, start.key)

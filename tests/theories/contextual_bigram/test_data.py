@@ -16,18 +16,24 @@ fresh = jax.jit(data.sample)
 
 def test_the_stationary_law_of_rare_states_has_small_relative_error():
     P = np.array([[1 - 1e-9, 1e-3], [1e-9, 1 - 1e-3]])
-    np.testing.assert_allclose(data.stationary(jnp.asarray(P)), np.array([1, 1e-6]) / (1 + 1e-6), rtol=1e-13)
+    np.testing.assert_allclose(
+        data.stationary(jnp.asarray(P)), np.array([1, 1e-6]) / (1 + 1e-6), rtol=1e-13
+    )
 
 
 def test_a_drawn_transition_keeps_the_floor_where_it_can():
-    several = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(jax.random.split(KEY, 40), Config(length=8))
+    several = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(
+        jax.random.split(KEY, 40), Config(length=8)
+    )
     least = np.min(several.stationary, axis=1)
     assert np.mean(least >= 0.1) > 0.9
     assert np.std(several.transition[:, 0, 0]) > 0.1
 
 
 def test_a_drawn_transition_is_not_trivial():
-    several = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(jax.random.split(KEY, 200), Config(num_states=2, length=8))
+    several = jax.jit(jax.vmap(data.problem, in_axes=(0, None)))(
+        jax.random.split(KEY, 200), Config(num_states=2, length=8)
+    )
     P, mu = np.asarray(several.transition), np.asarray(several.stationary)
     signal = np.sum(mu[:, None, :] * (P - mu[:, :, None]) ** 2, axis=(1, 2)) / np.sum(mu**2, axis=1)
     assert np.min(signal) >= 0.01 and np.min(mu) >= 0.1
@@ -62,14 +68,24 @@ def test_samples_do_not_depend_on_the_arrays_size():
     task = draw(KEY, config)
     plain = fresh(KEY, task, config)
     larger = config.pad(num_states=10, length=14, sparsity=4, batch_size=8)
-    padded = fresh(KEY, jax.tree.map(lambda x, y: jnp.zeros_like(y).at[tuple(map(slice, x.shape))].set(x), task, draw(KEY, larger)), larger)
+    padded = fresh(
+        KEY,
+        jax.tree.map(
+            lambda x, y: jnp.zeros_like(y).at[tuple(map(slice, x.shape))].set(x),
+            task,
+            draw(KEY, larger),
+        ),
+        larger,
+    )
     for small, large in zip(plain, padded, strict=True):
         np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)
         assert np.count_nonzero(large) == np.count_nonzero(small)
 
 
 def test_a_label_comes_from_an_attended_token():
-    """A deterministic P: the label tells the token, and over many samples only attended positions explain it."""
+    """A deterministic P: the label tells the token, and over many samples only attended positions
+    explain it.
+    """
     cycle = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     config = Config(given=cycle, length=12, sparsity=2, batch_size=500)
     task = draw(KEY, config)
@@ -82,7 +98,9 @@ def test_a_label_comes_from_an_attended_token():
 def test_generation_goes_on_from_what_it_made():
     cycle = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     config = Config(given=cycle, length=3, sparsity=1)
-    task = draw(KEY, config)._replace(context=jnp.eye(3)[:, jnp.array([2, 2, 2])])  # always the last token of the context
+    task = draw(KEY, config)._replace(
+        context=jnp.eye(3)[:, jnp.array([2, 2, 2])]
+    )  # always the last token of the context
     start = jnp.array([0, 0, 1, 2])
     assert data.generate(KEY, task, start, 4, config).tolist() == [2, 0, 0, 1]
 

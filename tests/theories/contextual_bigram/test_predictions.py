@@ -26,11 +26,29 @@ def test_metrics_at_the_start_and_at_the_task():
         predictions.metrics(Params(task.context, task.transition), task, config),
     )
     mu, P, Q = (np.asarray(x) for x in (task.stationary, task.transition, task.context))
-    zero = ("attention_alignment", "value_alignment", "attention_residual", "value_residual", "value_cosine_centred", "right_sign")
+    zero = (
+        "attention_alignment",
+        "value_alignment",
+        "attention_residual",
+        "value_residual",
+        "value_cosine_centred",
+        "right_sign",
+    )
     assert all(abs(start[name]) < 1e-12 for name in zero)
     np.testing.assert_allclose(start["relative_excess_loss"], 1, rtol=1e-12)
-    np.testing.assert_allclose(start["value_cosine"], np.linalg.norm(mu) / np.sqrt(np.sum(mu * P**2)), rtol=1e-12)
-    np.testing.assert_allclose(start["attention_cosine"], np.sqrt(1 / 40 / np.sum(mu * Q**2)), rtol=1e-12)
-    ones = ("attention_alignment", "value_alignment", "attention_cosine", "value_cosine", "value_cosine_centred", "support_match")
+    np.testing.assert_allclose(
+        start["value_cosine"], np.linalg.norm(mu) / np.sqrt(np.sum(mu * P**2)), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        start["attention_cosine"], np.sqrt(1 / 40 / np.sum(mu * Q**2)), rtol=1e-12
+    )
+    ones = (
+        "attention_alignment",
+        "value_alignment",
+        "attention_cosine",
+        "value_cosine",
+        "value_cosine_centred",
+        "support_match",
+    )
     np.testing.assert_allclose([end[name] for name in ones], 1, rtol=1e-12)
     assert abs(end["excess_loss"]) < 1e-15 and end["attention_distance"] == 0

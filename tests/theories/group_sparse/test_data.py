@@ -41,7 +41,9 @@ def test_the_label_of_zero_is_one():
 
 
 def test_a_partition_is_the_reshaped_problem():
-    """Coordinates 0..5 of the flat vector in the groups (4, 0), (1, 5), (3, 2); contiguous groups are (0, 1), (2, 3), (4, 5)."""
+    """Coordinates 0..5 of the flat vector in the groups (4, 0), (1, 5), (3, 2); contiguous groups
+    are (0, 1), (2, 3), (4, 5).
+    """
     config = Config(group_dim=2, num_groups=3, num_samples=8, relevant_group=1)
     flat = np.asarray(draw(KEY, config).train.x).transpose(1, 0, 2).reshape(6, 8)
     made = draw(KEY, config.replace(partition=((4, 0), (1, 5), (3, 2))))

@@ -22,7 +22,10 @@ def test_encodings_are_sines_of_one_length_for_the_true_number_of_groups():
         ({"group_dim": 1}, "group_dim (d)"),
         ({"num_groups": 1}, "num_groups (D)"),
         ({"relevant_group": 0}, "relevant_group (jstar)"),
-        ({"relevant_group": 7}, "relevant_group (jstar) = 7 exceeds num_groups (D) = 6: choose one of 1..6"),
+        (
+            {"relevant_group": 7},
+            "relevant_group (jstar) = 7 exceeds num_groups (D) = 6: choose one of 1..6",
+        ),
         ({"num_samples": 0}, "num_samples (n)"),
         ({"downstream_samples": 0}, "downstream_samples (m)"),
         ({"noise_scale": 0.0}, "noise_scale (sigma_x)"),
@@ -32,8 +35,14 @@ def test_encodings_are_sines_of_one_length_for_the_true_number_of_groups():
         ({"features": "gauss"}, "features"),
         ({"attention": "free"}, "attention"),
         ({"partition": "random"}, "partition = 'random': give 'contiguous'"),
-        ({"group_dim": 2, "num_groups": 2, "partition": ((0, 1), (2, 2))}, "that hold each of 0..3 once"),
-        ({"group_dim": 2, "num_groups": 2, "partition": ((0, 1, 2, 3),)}, "2 tuples of group_dim (d) = 2 coordinates"),
+        (
+            {"group_dim": 2, "num_groups": 2, "partition": ((0, 1), (2, 2))},
+            "that hold each of 0..3 once",
+        ),
+        (
+            {"group_dim": 2, "num_groups": 2, "partition": ((0, 1, 2, 3),)},
+            "2 tuples of group_dim (d) = 2 coordinates",
+        ),
     ],
 )
 def test_refused(change, words):

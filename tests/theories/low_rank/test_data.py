@@ -7,17 +7,36 @@ import jaxtheory
 from jaxtheory.theories.low_rank import Config, data
 
 KEY = jaxtheory.run_key(0, 0)
-SMALL = Config(num_patterns=5, dimension=6, num_relevant=3, num_confusion=1, num_neurons=6, batch_size=4, num_samples=10, num_test=6)
+SMALL = Config(
+    num_patterns=5,
+    dimension=6,
+    num_relevant=3,
+    num_confusion=1,
+    num_neurons=6,
+    batch_size=4,
+    num_samples=10,
+    num_test=6,
+)
 
 
 def test_gaussian_tokens_do_not_depend_on_the_arrays_size():
-    larger = SMALL.pad(num_patterns=7, dimension=9, num_relevant=5, num_samples=13, num_test=9, batch_size=6, num_irrelevant_each=2)
+    larger = SMALL.pad(
+        num_patterns=7,
+        dimension=9,
+        num_relevant=5,
+        num_samples=13,
+        num_test=9,
+        batch_size=6,
+        num_irrelevant_each=2,
+    )
 
     def draws(config):
         made = data.problem(KEY, config)
         return made.train, made.test, data.sample(KEY, made, config)
 
-    for small, large in zip(jax.tree.leaves(jax.jit(draws)(SMALL)), jax.tree.leaves(jax.jit(draws)(larger)), strict=True):
+    for small, large in zip(
+        jax.tree.leaves(jax.jit(draws)(SMALL)), jax.tree.leaves(jax.jit(draws)(larger)), strict=True
+    ):
         np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)
         assert np.count_nonzero(large) == np.count_nonzero(small)
 

@@ -8,7 +8,16 @@ from jaxtheory.core.config import InputError, validate
 from jaxtheory.theories.low_rank import P1, THEORY, Config, data, model
 
 KEY = jaxtheory.run_key(0, 0)
-SMALL = Config(num_patterns=5, dimension=6, num_relevant=3, num_confusion=1, num_neurons=6, batch_size=4, num_samples=10, num_test=6)
+SMALL = Config(
+    num_patterns=5,
+    dimension=6,
+    num_relevant=3,
+    num_confusion=1,
+    num_neurons=6,
+    batch_size=4,
+    num_samples=10,
+    num_test=6,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,8 +28,14 @@ SMALL = Config(num_patterns=5, dimension=6, num_relevant=3, num_confusion=1, num
         ({"num_patterns": 2}, ["num_patterns (M) = 2", "[3, inf)"]),
         ({"num_patterns": 21}, ["num_patterns (M) = 21", "[3, dimension (d)] = [3, 20]"]),
         ({"num_relevant_patterns": 21}, ["num_relevant_patterns (R) = 21", "num_patterns (M)"]),
-        ({"task": "multiclass", "num_classes": 3}, ["num_relevant_patterns (R) = 2", "num_classes (C) = 3"]),
-        ({"num_classes": 3, "num_relevant_patterns": 3}, ["num_classes (C) = 3", "task=multiclass"]),
+        (
+            {"task": "multiclass", "num_classes": 3},
+            ["num_relevant_patterns (R) = 2", "num_classes (C) = 3"],
+        ),
+        (
+            {"num_classes": 3, "num_relevant_patterns": 3},
+            ["num_classes (C) = 3", "task=multiclass"],
+        ),
         ({"batch_size": 601}, ["batch_size (B) = 601", "[1, 600]"]),
         ({"num_queries": 31}, ["num_queries (S) = 31", "[0, 30]"]),
         ({"truncation_rank": 0}, ["truncation_rank (r) = 0", "[1, inf)"]),
@@ -30,10 +45,13 @@ SMALL = Config(num_patterns=5, dimension=6, num_relevant=3, num_confusion=1, num
         ({"noise": -0.1}, ["noise (sigma) = -0.1", "[0, inf)"]),
         ({"coherence": 1.0}, ["coherence (cos) = 1.0", "[0, 1)"]),
         ({"given": ((1.0, 0.0), (0.0, 1.0))}, ["given (U)", "shape (2, 2)", "(20, 20)"]),
-        ({"given": ((1.0, 0, 0), (0.6, 0.8, 0), (0, 0, 1.0)), "num_patterns": 3, "dimension": 3}, ["orthonormal", "0.6"]),
+        (
+            {"given": ((1.0, 0, 0), (0.6, 0.8, 0), (0, 0, 1.0)), "num_patterns": 3, "dimension": 3},
+            ["orthonormal", "0.6"],
+        ),
         ({"given": ((1.0,), (1.0, 0.0))}, ["given (U)", "tuple of M rows"]),
     ],
-)  # fmt: skip
+)
 def test_bad_input_gets_one_clear_line(change, words):
     with pytest.raises(InputError) as error:
         validate(Config(**change))
@@ -42,7 +60,9 @@ def test_bad_input_gets_one_clear_line(change, words):
 
 
 def test_output_weights_per_position_hold_for_one_length():
-    config = P1.replace(num_neurons=SMALL.num_neurons, num_samples=SMALL.num_samples, num_test=SMALL.num_test)
+    config = P1.replace(
+        num_neurons=SMALL.num_neurons, num_samples=SMALL.num_samples, num_test=SMALL.num_test
+    )
     made = jax.eval_shape(data.problem, KEY, config)
     other = config.replace(num_relevant=jaxtheory.Size(10))
     params = jax.eval_shape(THEORY.init, KEY, made, config)

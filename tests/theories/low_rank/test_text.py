@@ -19,10 +19,20 @@ def test_windows_of_text_are_bytes_of_their_class(tmp_path):
         (folder / "b.bin").write_bytes(b"\xff\xfe\x00")
     corpus = data.read_text((tmp_path / "one", tmp_path / "two"))
     assert [set(part.tobytes()) for part in corpus] == [set(b"ab"), set(b"xyz")]
-    config = TEXT.replace(num_samples=jaxtheory.Size(8), num_test=jaxtheory.Size(6), num_relevant=jaxtheory.Size(5))
+    config = TEXT.replace(
+        num_samples=jaxtheory.Size(8), num_test=jaxtheory.Size(6), num_relevant=jaxtheory.Size(5)
+    )
     made = data.text_problem(corpus)(KEY, config)
-    assert made.train.tokens.shape == (8, model.length(config).cap, 32) and made.train.label.tolist() == [0, 1] * 4
-    distinct = [len(np.unique(np.round(made.train.tokens[made.train.label == c].reshape(-1, 32), 9), axis=0)) for c in (0, 1)]
+    assert (
+        made.train.tokens.shape == (8, model.length(config).cap, 32)
+        and made.train.label.tolist() == [0, 1] * 4
+    )
+    distinct = [
+        len(
+            np.unique(np.round(made.train.tokens[made.train.label == c].reshape(-1, 32), 9), axis=0)
+        )
+        for c in (0, 1)
+    ]
     assert distinct == [2, 3]
     assert jnp.all(made.train.pattern >= config.num_relevant_patterns.n)
 

@@ -44,36 +44,56 @@ def test_among_equally_near_examples_the_first_counts():
 def prompts_at(angles, y):
     """One prompt in the plane with the query at angle 0."""
     x = jnp.stack([jnp.cos(jnp.asarray(angles)), jnp.sin(jnp.asarray(angles))], axis=1)[None]
-    return data.make_prompts(x, jnp.array([[1.0, 0.0]]), jnp.asarray([y]), 1, Config(dimension=2, context=len(y)))
+    return data.make_prompts(
+        x, jnp.array([[1.0, 0.0]]), jnp.asarray([y]), 1, Config(dimension=2, context=len(y))
+    )
 
 
 def test_examples_near_the_query_are_flipped_but_for_the_nearest():
     prompts = prompts_at([0.0, 0.2, 1.0, 3.0], [1.0, 2.0, 3.0, 4.0])
-    moved = data.flipped(prompts, 0.1, Config(dimension=2, context=4))  # |x - q|^2 = 0, .04, .92, 3.98
+    moved = data.flipped(
+        prompts, 0.1, Config(dimension=2, context=4)
+    )  # |x - q|^2 = 0, .04, .92, 3.98
     np.testing.assert_allclose(moved.t[0], [1, -np.cos(0.2), np.cos(1.0), np.cos(3.0)])
     np.testing.assert_allclose(moved.x[0, 1], -prompts.x[0, 1])
     np.testing.assert_array_equal(moved.y, prompts.y)
-    np.testing.assert_allclose(data.flipped(prompts, 4.0, Config(dimension=2, context=4)).t[0, 3], -np.cos(3.0))
+    np.testing.assert_allclose(
+        data.flipped(prompts, 4.0, Config(dimension=2, context=4)).t[0, 3], -np.cos(3.0)
+    )
 
 
 def test_labels_within_the_separation_are_those_of_the_nearest():
-    prompts = prompts_at([0.3, 0.4, 1.0, 3.0], [1.0, 2.0, 3.0, 4.0])  # |x - q|^2 = .09, .16, .92, 3.98
-    for delta, labels in ((0.0, [1, 2, 3, 4]), (0.1, [1, 1, 3, 4]), (1.0, [1, 1, 1, 4]), (4.0, [1, 1, 1, 1])):
+    prompts = prompts_at(
+        [0.3, 0.4, 1.0, 3.0], [1.0, 2.0, 3.0, 4.0]
+    )  # |x - q|^2 = .09, .16, .92, 3.98
+    for delta, labels in (
+        (0.0, [1, 2, 3, 4]),
+        (0.1, [1, 1, 3, 4]),
+        (1.0, [1, 1, 1, 4]),
+        (4.0, [1, 1, 1, 1]),
+    ):
         np.testing.assert_array_equal(data.relabelled(prompts, delta).y[0], labels)
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 9])
 def test_inner_products_alone_have_the_law_of_those_on_the_sphere(dimension):
     config = Config(dimension=dimension, context=3, num_test=4000, num_prompts=1)
-    drawn, sphere = (np.sort(np.ravel(t)) for t in (data.inner_products(KEY, 4000, config), draw(KEY, config).test.t))
-    gap = np.max(np.abs(np.searchsorted(sphere, drawn) / sphere.size - np.arange(drawn.size) / drawn.size))
+    drawn, sphere = (
+        np.sort(np.ravel(t))
+        for t in (data.inner_products(KEY, 4000, config), draw(KEY, config).test.t)
+    )
+    gap = np.max(
+        np.abs(np.searchsorted(sphere, drawn) / sphere.size - np.arange(drawn.size) / drawn.size)
+    )
     assert gap < 1.95 * np.sqrt(2 / drawn.size)  # Kolmogorov and Smirnov's 1 in 1000
 
 
 def test_padding_keeps_the_draws_and_adds_zeros():
     config = SMALL.replace(labels="gaussian")
     padded = draw(KEY, config.pad(dimension=6, context=8, num_prompts=50, num_test=70))
-    for small, large in zip(jax.tree.leaves(draw(KEY, config)), jax.tree.leaves(padded), strict=True):
+    for small, large in zip(
+        jax.tree.leaves(draw(KEY, config)), jax.tree.leaves(padded), strict=True
+    ):
         inside = tuple(map(slice, small.shape))
         np.testing.assert_allclose(np.asarray(large)[inside], small, rtol=1e-13, atol=1e-15)
         assert np.count_nonzero(large) == np.count_nonzero(small)

@@ -18,9 +18,16 @@ def test_what_a_run_without_steps_measures():
     made = data.problem(KEY, config)
     found = measure(model.init(KEY, made, config), made, config)
     np.testing.assert_allclose(found["loss"], (4 / 25 - 2 / 5 + 1) / 2, rtol=1e-12)
-    np.testing.assert_allclose([found["nearest_attention"], found["query_attention"], found["shift_error"]], [0.2, 0.2, 4 / 25 - 2 / 5 + 1])
+    np.testing.assert_allclose(
+        [found["nearest_attention"], found["query_attention"], found["shift_error"]],
+        [0.2, 0.2, 4 / 25 - 2 / 5 + 1],
+    )
     perfect = measure(Reduced(jnp.asarray(1e4), jnp.asarray(3e4)), made, config)
-    assert perfect["agreement"] > 0.99 and perfect["loss"] < 1e-3 and perfect["early_bound_ratio"] <= 1e12
+    assert (
+        perfect["agreement"] > 0.99
+        and perfect["loss"] < 1e-3
+        and perfect["early_bound_ratio"] <= 1e12
+    )
     assert all(np.isfinite(value) for name, value in perfect.items() if name != "population_loss")
     assert np.isnan(perfect["population_loss"])  # not resolved
 

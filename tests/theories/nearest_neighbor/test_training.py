@@ -11,7 +11,11 @@ KEY = jaxtheory.run_key(0, 1)
 
 def run(algorithm, config=SMALL, **options):
     return jaxtheory.simulate(
-        THEORY, config, KEY, algorithm=algorithm, **{"steps": 60, "record": [0, 1, 30, 60], "dtype": "float64", **options}
+        THEORY,
+        config,
+        KEY,
+        algorithm=algorithm,
+        **{"steps": 60, "record": [0, 1, 30, 60], "dtype": "float64", **options},
     )
 
 
@@ -21,18 +25,27 @@ def test_all_routes_learn_the_same():
     for found in runs.values():
         np.testing.assert_allclose(found.metrics["xi1"], exact["xi1"], rtol=0.05)
         np.testing.assert_allclose(found.metrics["xi2"], exact["xi2"], rtol=0.02)
-        assert np.all(np.diff(found.metrics["loss"]) < 0) and np.all(np.diff(found.metrics["xi2"]) >= 0)
+        assert np.all(np.diff(found.metrics["loss"]) < 0) and np.all(
+            np.diff(found.metrics["xi2"]) >= 0
+        )
     first = runs["literal"].metrics["xi1"][1], runs["reduced"].metrics["xi1"][1]
     np.testing.assert_allclose(*first, rtol=1e-12)  # the first step is the same on any prompts
-    assert runs["literal"].metrics["off_structure"][-1] > 0 == runs["reduced"].metrics["off_structure"][-1]
+    assert (
+        runs["literal"].metrics["off_structure"][-1]
+        > 0
+        == runs["reduced"].metrics["off_structure"][-1]
+    )
 
 
 def test_drawn_labels_move_what_averaged_ones_do_not():
     averaged, drawn = (
-        run("literal", SMALL.replace(labels=labels), steps=20, record=[20]).params.W for labels in ("averaged", "rademacher")
+        run("literal", SMALL.replace(labels=labels), steps=20, record=[20]).params.W
+        for labels in ("averaged", "rademacher")
     )
     assert np.all(averaged[3] == 0) and np.any(drawn[3] != 0)  # the row that meets labels
-    assert np.all(averaged[:, 3] == 0) and np.all(drawn[:, 3] == 0)  # the column that meets the query's
+    assert np.all(averaged[:, 3] == 0) and np.all(
+        drawn[:, 3] == 0
+    )  # the column that meets the query's
 
 
 def test_padded_columns_of_w_stay_zero():

@@ -30,10 +30,16 @@ def test_deterministic_walks(p, turn, population):
     np.testing.assert_array_equal(batch.y, (s[:, 0] + 6 * turn) % 5)
 
 
-@pytest.mark.parametrize("config", [SMALL, SMALL.replace(clockwise_probability=1.0, population=True)], ids=["sampled", "population"])
+@pytest.mark.parametrize(
+    "config",
+    [SMALL, SMALL.replace(clockwise_probability=1.0, population=True)],
+    ids=["sampled", "population"],
+)
 def test_padding_keeps_the_draws(config):
     padded = draw(KEY, config.pad(num_states=8, length=10, num_sequences=13, encoding_dim=12))
-    for small, large in zip(jax.tree.leaves(draw(KEY, config)), jax.tree.leaves(padded), strict=True):
+    for small, large in zip(
+        jax.tree.leaves(draw(KEY, config)), jax.tree.leaves(padded), strict=True
+    ):
         np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)
         assert np.count_nonzero(large) == np.count_nonzero(small)
 
@@ -43,7 +49,9 @@ def test_the_law_of_the_label_is_a_row_of_the_transition_matrix():
     padded = SMALL.replace(num_states=4).pad(num_states=6)
     np.testing.assert_allclose(data.transition(padded), np.pad(Pi, (0, 2)), atol=1e-15)
     batch = draw(KEY, padded).train
-    np.testing.assert_allclose(data.label_law(batch, padded)[:, :4], Pi[np.asarray(batch.s)[:, 5]], atol=1e-15)
+    np.testing.assert_allclose(
+        data.label_law(batch, padded)[:, :4], Pi[np.asarray(batch.s)[:, 5]], atol=1e-15
+    )
 
 
 def read(sentence):
@@ -55,13 +63,19 @@ def test_the_questions_and_their_answers():
     sentences, answers = data.sentences(coins, "qa1")
     for sentence, answer in zip(np.asarray(sentences), np.asarray(answers), strict=True):
         text = read(sentence[:16])
-        assert text.startswith("Based on the list") and text.endswith("which type of fruit appears most frequently")
+        assert text.startswith("Based on the list") and text.endswith(
+            "which type of fruit appears most frequently"
+        )
         assert text.count(model.VOCABULARY[answer]) > text.count(model.VOCABULARY[1 - answer])
     coins = jnp.asarray(np.random.default_rng(0).random((40, 19)) < 0.5)
     sentences, answers = data.sentences(coins, "qa2")
     for sentence, answer in zip(np.asarray(sentences), np.asarray(answers), strict=True):
         liked, other = model.VOCABULARY[answer], model.VOCABULARY[1 - answer]
-        assert read(sentence[:18]) == f"Based on the sentence I prefer an {liked} to an {other} which type of fruit do I prefer"
+        assert (
+            read(sentence[:18])
+            == f"Based on the sentence I prefer an {liked} to an {other} which type of fruit do I "
+            "prefer"
+        )
     assert set(np.asarray(answers)) == {0, 1}
 
 

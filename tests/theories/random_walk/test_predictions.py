@@ -20,8 +20,14 @@ def test_metrics_at_zero_and_ties():
     chex.assert_tree_all_finite(found)
     entropy = -(0.7 * np.log(0.7) + 0.3 * np.log(0.3))
     np.testing.assert_allclose(found["kl"], np.log(5) - entropy)
-    assert found["value_direction_error"] == 1 and found["value_ratio"] == 1 and found["selected_lag"] == 8
-    tied = Reduced((1 + 1e-10 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)), jnp.zeros(5), jnp.zeros(9))
+    assert (
+        found["value_direction_error"] == 1
+        and found["value_ratio"] == 1
+        and found["selected_lag"] == 8
+    )
+    tied = Reduced(
+        (1 + 1e-10 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)), jnp.zeros(5), jnp.zeros(9)
+    )
     apart = tied._replace(V=(1 + 1e-8 * jnp.arange(5.0))[:, None] * jnp.ones((1, 5)))
     share = lambda state: np.mean(np.asarray(data.label_law(problem.test, config))[:, state])
     np.testing.assert_allclose(measure(tied, problem, config)["accuracy"], share(0), rtol=1e-12)
@@ -34,5 +40,7 @@ def test_the_selected_lag_counts_from_the_label():
         scores = jnp.zeros(9).at[8 - lag].set(50.0)
         found = measure(Reduced(jnp.eye(5), jnp.zeros(5), scores), problem, SMALL)
         assert found["selected_lag"] == lag
-        np.testing.assert_allclose(found["parent_attention"] + found["stray_attention"], 1, rtol=1e-12)
+        np.testing.assert_allclose(
+            found["parent_attention"] + found["stray_attention"], 1, rtol=1e-12
+        )
         assert (found["parent_attention"] > 0.99) == (lag == 1)

@@ -1,7 +1,9 @@
-"""From scores to zeros: binarisation with exact counts and a stated tie rule, and the error it causes.
+"""From scores to zeros: binarisation with exact counts and a stated tie rule, and the error it
+causes.
 
-Exactly floor(rho n) of the n entries of a comparison group become zero: those with the smallest scores; among equal scores the
-first ones (row-major order). The source prunes below a percentile and leaves ties open.
+Exactly floor(rho n) of the n entries of a comparison group become zero: those with the smallest
+scores; among equal scores the first ones (row-major order). The source prunes below a percentile
+and leaves ties open.
 """
 
 import jax
@@ -17,39 +19,57 @@ OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
 
 
 def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, ""]) -> Int[Array, ""]:
-    """floor(rho n), where rho n within two roundings below an integer counts as that integer: .29 of 100 is 29."""
+    """floor(rho n), where rho n within two roundings below an integer counts as that integer: .29
+    of 100 is 29.
+    """
     ratio = jnp.asarray(ratio)
     eps = jnp.finfo(ratio.dtype).eps
     return jnp.floor(ratio * jnp.asarray(n, ratio.dtype) * (1 + 2 * eps)).astype(int)
 
 
-def ranks(scores: Float[ArrayLike, "n groups"], valid: Bool[ArrayLike, "n groups"]) -> Int[Array, "n groups"]:
-    """Place of each valid entry in its column's ascending order, ties in index order; the other entries come last."""
+def ranks(
+    scores: Float[ArrayLike, "n groups"], valid: Bool[ArrayLike, "n groups"]
+) -> Int[Array, "n groups"]:
+    """Place of each valid entry in its column's ascending order, ties in index order; the other
+    entries come last.
+    """
     order = jnp.argsort(jnp.where(valid, scores, jnp.inf), axis=0, stable=True)
     places = jnp.broadcast_to(jnp.arange(len(order))[:, None], order.shape)
     return jnp.put_along_axis(jnp.zeros_like(order), order, places, axis=0, inplace=False)
 
 
-def binarise(scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]) -> Bool[Array, "m n"]:
-    """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest scores. Source: end of section 4."""
+def binarise(
+    scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]
+) -> Bool[Array, "m n"]:
+    """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest
+    scores. Source: end of section 4.
+    """
     flat = valid.reshape(-1, 1)
     keep = ranks(scores.reshape(-1, 1), flat) >= count(ratio, jnp.sum(valid))
     return (keep & flat).reshape(scores.shape)
 
 
-def binarise_columns(scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], config: Config) -> Bool[Array, "m n"]:
+def binarise_columns(
+    scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], config: Config
+) -> Bool[Array, "m n"]:
     """`binarise` within each column: floor(rho d) zeros per output."""
     valid = model.entries(config)
     return (ranks(scores, valid) >= count(ratio, config.dimension.n)) & valid
 
 
-def keep(weights: Float[ArrayLike, "*shape"], kept: Bool[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    """The weights where kept, zero elsewhere; no arithmetic, so a mask that keeps all returns the weights themselves."""
+def keep(
+    weights: Float[ArrayLike, "*shape"], kept: Bool[ArrayLike, "*shape"]
+) -> Float[Array, "*shape"]:
+    """The weights where kept, zero elsewhere; no arithmetic, so a mask that keeps all returns the
+    weights themselves.
+    """
     return jnp.where(kept, weights, 0)
 
 
 def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Array, "d d"]:
-    """The weights after binarising the fitted masks at pruning_ratio, each mask by itself, by M or by |M o W| as config.ranking says."""
+    """The weights after binarising the fitted masks at pruning_ratio, each mask by itself, by M or
+    by |M o W| as config.ranking says.
+    """
 
     def prune(mask: Float[Array, "d d"], weights: Float[Array, "d d"]) -> Float[Array, "d d"]:
         scores = mask if config.ranking == "mask" else jnp.abs(mask * weights)
@@ -61,29 +81,38 @@ def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Ar
 
 
 def relative_error(f: Float[Array, "*S L L"], f_star: Float[Array, "*S L L"]) -> Float[Array, ""]:
-    """||f - f*||_F / ||f*||_F, not squared, both norms over all sequences together. Source: section 6.1, the square reconstructed."""
+    """||f - f*||_F / ||f*||_F, not squared, both norms over all sequences together. Source: section
+    6.1, the square reconstructed.
+    """
     return jnp.sqrt(jnp.sum((f - f_star) ** 2) / jnp.sum(f_star**2))
 
 
 def error(
-    weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]
+    weights: Float[Array, "d d"],
+    inputs: Float[Array, "S L d"],
+    f_star: Float[Array, "S L L"],
+    mask: Bool[Array, "S L L"],
 ) -> Float[Array, ""]:
     """Relative error of the attention of `weights`."""
     return relative_error(model.attention(weights, inputs, mask), f_star)
 
 
 def doubled(f: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
-    """softmax(2z) = f o f / rowsum(f o f) for f = softmax(z): doubles the factor on the logits without an exponential."""
+    """softmax(2z) = f o f / rowsum(f o f) for f = softmax(z): doubles the factor on the logits
+    without an exponential.
+    """
     square = f * f
     total = jnp.sum(square, axis=-1, keepdims=True)
     return square / jnp.where(total > 0, total, 1)
 
 
-def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]) -> Float[Array, ""]:
+def best_logit_factor(
+    z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]
+) -> Float[Array, ""]:
     """The factor alpha on the logits z whose attention has the least relative error, in [2^-7, 2].
 
-    The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a change of its temperature, which one
-    scalar repairs; compare pruners after it.
+    The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a
+    change of its temperature, which one scalar repairs; compare pruners after it.
     """
 
     def double(f: Array, _: None) -> tuple[Array, Array]:
@@ -98,7 +127,11 @@ def best_logit_factor(z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], m
 
 def calibration(problem: Problem, config: Config) -> tuple[Array, Array, Array]:
     """Inputs, target attention and attention mask of the calibration sequences."""
-    return problem.inputs, model.target(Batch(problem.inputs), problem, config), model.support(problem, config)
+    return (
+        problem.inputs,
+        model.target(Batch(problem.inputs), problem, config),
+        model.support(problem, config),
+    )
 
 
 def heldout(problem: Problem) -> tuple[Array, Array, Array]:
@@ -107,18 +140,36 @@ def heldout(problem: Problem) -> tuple[Array, Array, Array]:
     return problem.heldout, model.attention(problem.weights, problem.heldout, mask), mask
 
 
-def plain_errors(weights: Float[Array, "pruner d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
+def plain_errors(
+    weights: Float[Array, "pruner d d"], problem: Problem, config: Config
+) -> dict[str, Float[Array, " pruner"]]:
     """Relative errors of pruned weights on calibration and held-out sequences."""
-    both = {"relative_error": calibration(problem, config), "relative_error_heldout": heldout(problem)}
-    return {name: jax.vmap(error, (0, None, None, None))(weights, *given) for name, given in both.items()}
+    both = {
+        "relative_error": calibration(problem, config),
+        "relative_error_heldout": heldout(problem),
+    }
+    return {
+        name: jax.vmap(error, (0, None, None, None))(weights, *given)
+        for name, given in both.items()
+    }
 
 
-def rescaled_errors(weights: Float[Array, "pruner d d"], problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
-    """Relative errors at the logit factor that is best on the calibration sequences, and that factor."""
+def rescaled_errors(
+    weights: Float[Array, "pruner d d"], problem: Problem, config: Config
+) -> dict[str, Float[Array, " pruner"]]:
+    """Relative errors at the logit factor that is best on the calibration sequences, and that
+    factor.
+    """
     inputs, f_star, mask = calibration(problem, config)
 
     def one(w: Float[Array, "d d"]) -> tuple[Array, Array, Array]:
         alpha = best_logit_factor(model.logits(w, inputs), f_star, mask)
         return error(alpha * w, inputs, f_star, mask), error(alpha * w, *heldout(problem)), alpha
 
-    return dict(zip(("relative_error_rescaled", "relative_error_rescaled_heldout", "logit_factor"), jax.vmap(one)(weights), strict=True))
+    return dict(
+        zip(
+            ("relative_error_rescaled", "relative_error_rescaled_heldout", "logit_factor"),
+            jax.vmap(one)(weights),
+            strict=True,
+        )
+    )

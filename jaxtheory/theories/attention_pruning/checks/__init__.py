@@ -1,4 +1,6 @@
-"""A second route to every closed form, in a file for each file that they guard; and the small configs that all checks run on."""
+"""A second route to every closed form, in a file for each file that they guard; and the small
+configs that all checks run on.
+"""
 
 from jaxtheory.theories.attention_pruning.checks import baselines, calculus, laws, pruning, training
 from jaxtheory.theories.attention_pruning.model import Config
@@ -11,5 +13,14 @@ EXAMPLES = (
     Config(dimension=8, length=5, rank=2, logit_scale=12.5, regularization=0.1).replace(
         attention="block", clip=True, mask_init="uniform", ranking="magnitude_mask"
     ),
-    Config(dimension=8, length=3, num_sequences=2, rank=8, logit_scale=1.0, regularization=1e-3, attention="full", mask_init="half"),
+    Config(
+        dimension=8,
+        length=3,
+        num_sequences=2,
+        rank=8,
+        logit_scale=1.0,
+        regularization=1e-3,
+        attention="full",
+        mask_init="half",
+    ),
 )

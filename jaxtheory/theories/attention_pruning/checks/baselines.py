@@ -15,19 +15,27 @@ def wanda_by_comparison(key: Array, config: Config) -> Compared:
     problem, *_ = material.setting(key, config)
     flat = problem.inputs.reshape(-1, problem.inputs.shape[-1])
     norms = jnp.sqrt(jnp.sum(flat**2, axis=0))
-    kept = literal.kept_by_comparison(jnp.abs(problem.query) * norms[:, None], literal.zeros_of(config, config.dimension.cap))
+    kept = literal.kept_by_comparison(
+        jnp.abs(problem.query) * norms[:, None], literal.zeros_of(config, config.dimension.cap)
+    )
     return baselines.wanda(problem.query, flat.T @ flat, config), problem.query * kept
 
 
 def magnitude_by_comparison(key: Array, config: Config) -> Compared:
     """Over the whole matrix."""
     problem, *_ = material.setting(key, config)
-    kept = literal.kept_by_comparison(jnp.abs(problem.weights).ravel(), literal.zeros_of(config, problem.weights.size))
-    return baselines.magnitude(problem.weights, config), problem.weights * kept.reshape(problem.weights.shape)
+    kept = literal.kept_by_comparison(
+        jnp.abs(problem.weights).ravel(), literal.zeros_of(config, problem.weights.size)
+    )
+    return baselines.magnitude(problem.weights, config), problem.weights * kept.reshape(
+        problem.weights.shape
+    )
 
 
 def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
-    """The optimal brain surgeon with an explicit inverse of the trailing H at every input, on the mask of its own scores."""
+    """The optimal brain surgeon with an explicit inverse of the trailing H at every input, on the
+    mask of its own scores.
+    """
     problem, *_ = material.setting(key, config)
     flat = problem.inputs.reshape(-1, problem.inputs.shape[-1])
     d = flat.shape[-1]
@@ -36,7 +44,9 @@ def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
     inverses = [linalg.inv(H[j:, j:]) for j in range(d)]
     W = problem.query
     scores = jnp.stack([W[j] ** 2 / inverses[j][0, 0] for j in range(d)])
-    kept = literal.kept_by_comparison(scores.ravel(), literal.zeros_of(config, W.size)).reshape(W.shape)
+    kept = literal.kept_by_comparison(scores.ravel(), literal.zeros_of(config, W.size)).reshape(
+        W.shape
+    )
     for j, inverse in enumerate(inverses):
         removed = W[j] * (1 - kept[j])
         W = W.at[j:].add(-inverse[:, 0][:, None] * (removed / inverse[0, 0])[None, :])
@@ -45,7 +55,14 @@ def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("wanda: all pairs of each column compared", "Sun et al. 2024", "equal", wanda_by_comparison),
+    Check(
+        "wanda: all pairs of each column compared", "Sun et al. 2024", "equal", wanda_by_comparison
+    ),
     Check("magnitude: all pairs compared", "section 6.1", "equal", magnitude_by_comparison),
-    Check("sparsegpt: optimal brain surgeon with explicit inverses", "Frantar and Alistarh 2023", "equal", sparsegpt_by_inverses),
+    Check(
+        "sparsegpt: optimal brain surgeon with explicit inverses",
+        "Frantar and Alistarh 2023",
+        "equal",
+        sparsegpt_by_inverses,
+    ),
 )

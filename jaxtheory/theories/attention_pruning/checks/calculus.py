@@ -22,19 +22,25 @@ def logit_hessian_autodiff(key: Array, config: Config) -> Compared:
     """Forward over reverse mode in the logits."""
     z, f_star, s = literal.rows(key)
     f = literal.shown_softmax(z)
-    return calculus.logit_hessian(f, f - f_star, s), jax.jvp(lambda z: jax.grad(literal.row_loss)(z, f_star), (z,), (s,))[1]
+    return calculus.logit_hessian(f, f - f_star, s), jax.jvp(
+        lambda z: jax.grad(literal.row_loss)(z, f_star), (z,), (s,)
+    )[1]
 
 
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """One fused mask."""
     problem, batch, fused, _ = material.setting(key, config)
-    return calculus.gradient(fused, batch, problem, config), jax.grad(model.loss)(fused, batch, problem, config)
+    return calculus.gradient(fused, batch, problem, config), jax.grad(model.loss)(
+        fused, batch, problem, config
+    )
 
 
 def two_mask_gradient_autodiff(key: Array, config: Config) -> Compared:
     """A mask on each factor."""
     problem, batch, _, factors = material.setting(key, config)
-    return calculus.gradient(factors, batch, problem, config), jax.grad(model.loss)(factors, batch, problem, config)
+    return calculus.gradient(factors, batch, problem, config), jax.grad(model.loss)(
+        factors, batch, problem, config
+    )
 
 
 def hessian_autodiff(key: Array, config: Config) -> Compared:
@@ -42,30 +48,45 @@ def hessian_autodiff(key: Array, config: Config) -> Compared:
     problem, batch, fused, factors = material.setting(key, config)
     masks: tuple[model.Params, ...] = (fused, factors)
     directions = [jax.tree.map(jnp.flip, m) for m in masks]
-    route = lambda m, v: jax.jvp(lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,))[1]
-    got = [calculus.hessian_vector_product(m, v, batch, problem, config) for m, v in zip(masks, directions, strict=True)]
+    route = lambda m, v: jax.jvp(
+        lambda m: jax.grad(model.loss)(m, batch, problem, config), (m,), (v,)
+    )[1]
+    got = [
+        calculus.hessian_vector_product(m, v, batch, problem, config)
+        for m, v in zip(masks, directions, strict=True)
+    ]
     return got, [route(m, v) for m, v in zip(masks, directions, strict=True)]
 
 
 def saliency_stationary(key: Array, config: Config) -> Compared:
-    """Iterating M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where -grad L_attn(M) / lambda = M."""
+    """Iterating M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where -grad
+    L_attn(M) / lambda = M.
+    """
     problem, batch, fused, _ = material.setting(key, config)
     curvature = laws.lipschitz(batch, problem, config).gradient - config.regularization
     steep = config.replace(regularization=4 * curvature)
-    fixed = jax.lax.fori_loop(0, 40, lambda _, m: calculus.saliency(m, batch, problem, steep), fused)
+    fixed = jax.lax.fori_loop(
+        0, 40, lambda _, m: calculus.saliency(m, batch, problem, steep), fused
+    )
     pull = jax.grad(model.attention_loss)(fixed, batch, problem, steep)
     return fixed, jax.tree.map(lambda g: -g / steep.regularization, pull)
 
 
 def saliency_limit(key: Array, config: Config) -> Compared:
-    """At huge lambda, gradient descent with eta = 1/lambda and no momentum reaches the saliency of M = 0."""
+    """At huge lambda, gradient descent with eta = 1/lambda and no momentum reaches the saliency of
+    M = 0.
+    """
     if config.length.cap == 1:
         return None  # one token attends to itself: no saliency
     problem, batch, *_ = material.setting(key, config)
     curvature = laws.lipschitz(batch, problem, config).gradient - config.regularization
-    steep = config.replace(regularization=1e13 * curvature, step_scale=1.0, momentum=0.0, clip=False)
+    steep = config.replace(
+        regularization=1e13 * curvature, step_scale=1.0, momentum=0.0, clip=False
+    )
     state = training.init(key, problem, steep)
-    state = jax.lax.fori_loop(0, 3, lambda t, s: training.step(key, t, s, batch, problem, steep), state)
+    state = jax.lax.fori_loop(
+        0, 3, lambda t, s: training.step(key, t, s, batch, problem, steep), state
+    )
     zero = FusedMask(jnp.zeros_like(problem.weights))
     return calculus.saliency(zero, batch, problem, steep), state.params
 
@@ -75,7 +96,9 @@ def curvature_diagonal(key: Array, config: Config) -> Compared:
     problem, batch, *_ = material.setting(key, config)
     ones = FusedMask(jnp.ones_like(problem.weights))
     J = jax.jacobian(model.forward)(ones, batch, problem, config).mask
-    return calculus.curvature_score(batch, problem, config), jnp.sum(J**2, axis=(0, 1, 2)) / config.num_sequences.real
+    return calculus.curvature_score(batch, problem, config), jnp.sum(
+        J**2, axis=(0, 1, 2)
+    ) / config.num_sequences.real
 
 
 def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
@@ -87,11 +110,26 @@ def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("logit_gradient: autodiff of the row loss", "definitions C.4-C.7, D.4", "equal", logit_gradient_autodiff),
+    Check(
+        "logit_gradient: autodiff of the row loss",
+        "definitions C.4-C.7, D.4",
+        "equal",
+        logit_gradient_autodiff,
+    ),
     Check("logit_hessian: autodiff of its gradient", "derived", "equal", logit_hessian_autodiff),
     Check("gradient: autodiff of the loss", "theorem D.5", "equal", gradient_autodiff),
-    Check("gradient: autodiff of the two-mask loss", "equation (1)", "equal", two_mask_gradient_autodiff),
-    Check("hessian_vector_product: jvp of the autodiff gradient, one mask and two", "derived", "equal", hessian_autodiff),
+    Check(
+        "gradient: autodiff of the two-mask loss",
+        "equation (1)",
+        "equal",
+        two_mask_gradient_autodiff,
+    ),
+    Check(
+        "hessian_vector_product: jvp of the autodiff gradient, one mask and two",
+        "derived",
+        "equal",
+        hessian_autodiff,
+    ),
     Check("saliency: its fixed point is stationary", "derived", "equal", saliency_stationary),
     Check("saliency: gradient descent at huge lambda", "derived", "equal", saliency_limit),
     Check("curvature_score: squared Jacobian at M = 1", "derived", "equal", curvature_diagonal),

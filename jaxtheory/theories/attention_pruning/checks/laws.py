@@ -1,4 +1,6 @@
-"""Checks of the source's inequalities: each bound against what is measured on random masks, tight cases among them."""
+"""Checks of the source's inequalities: each bound against what is measured on random masks, tight
+cases among them.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +20,16 @@ def norms(key: Array, config: Config, name: str) -> Compared:
     problem, batch, mask, _ = material.setting(key, config)
     f, c = material.residuals(mask, batch, problem, config)
     measured = {
-        "mask_norm": lambda: (material.frobenius(jnp.clip(mask.mask, 0.0, 1.0)), laws.mask_norm(config)),
+        "mask_norm": lambda: (
+            material.frobenius(jnp.clip(mask.mask, 0.0, 1.0)),
+            laws.mask_norm(config),
+        ),
         "attention_norm": lambda: (material.frobenius(f), laws.attention_norm(config)),
         "residual_norm": lambda: (material.frobenius(c), laws.residual_norm(config)),
-        "logit_gradient_norm": lambda: (material.frobenius(calculus.logit_gradient(f, c)), laws.logit_gradient_norm(c)),
+        "logit_gradient_norm": lambda: (
+            material.frobenius(calculus.logit_gradient(f, c)),
+            laws.logit_gradient_norm(c),
+        ),
         "gradient_norm": lambda: (
             material.frobenius(calculus.gradient(mask, batch, problem, config).mask),
             laws.gradient_norm(mask, c, batch, problem, config),
@@ -47,12 +55,21 @@ def lipschitz_secants(key: Array, config: Config) -> Compared:
         f, c = material.residuals(m, batch, problem, config)
         p1 = f * c
         p2 = jnp.sum(p1, axis=-1, keepdims=True) * f
-        return laws.Lipschitz(f, p1, p2, calculus.logit_gradient(f, c), calculus.gradient(m, batch, problem, config).mask)
+        return laws.Lipschitz(
+            f,
+            p1,
+            p2,
+            calculus.logit_gradient(f, c),
+            calculus.gradient(m, batch, problem, config).mask,
+        )
 
     here, constants = functions(mask), laws.lipschitz(batch, problem, config)
     there = [functions(FusedMask(mask.mask + h * other.query)) for h in (1.0, 1e-3)]
     got = [jax.tree.map(lambda a, b: material.frobenius(a - b), far, here) for far in there]
-    return got, [jax.tree.map(lambda k, h=h: k * h * material.frobenius(other.query), constants) for h in (1.0, 1e-3)]
+    return got, [
+        jax.tree.map(lambda k, h=h: k * h * material.frobenius(other.query), constants)
+        for h in (1.0, 1e-3)
+    ]
 
 
 def lipschitz_hessian(key: Array, config: Config) -> Compared:
@@ -60,15 +77,21 @@ def lipschitz_hessian(key: Array, config: Config) -> Compared:
     problem, batch, mask, other = material.setting(key, config)
     v = FusedMask(other.query)
     Hv = calculus.hessian_vector_product(mask, v, batch, problem, config)
-    return material.frobenius(Hv.mask), laws.lipschitz(batch, problem, config).gradient * material.frobenius(v.mask)
+    return material.frobenius(Hv.mask), laws.lipschitz(
+        batch, problem, config
+    ).gradient * material.frobenius(v.mask)
 
 
 def row_hessian_norm(key: Array) -> Array:
-    """The largest spectral norm of the row Hessian over 64 random rows of 5 tokens, from smooth to one-hot."""
+    """The largest spectral norm of the row Hessian over 64 random rows of 5 tokens, from smooth to
+    one-hot.
+    """
     k_scale, k_rows = jax.random.split(key)
     scale = 10 ** jax.random.uniform(k_scale, (2, 64, 1), minval=-1.0, maxval=1.5)
     f, f_star = jax.nn.softmax(scale * jax.random.normal(k_rows, (2, 64, 5)), axis=-1)
-    hessian = jax.vmap(lambda s: calculus.logit_hessian(f, f - f_star, jnp.broadcast_to(s, f.shape)))(jnp.eye(5))
+    hessian = jax.vmap(
+        lambda s: calculus.logit_hessian(f, f - f_star, jnp.broadcast_to(s, f.shape))
+    )(jnp.eye(5))
     return jnp.max(jnp.linalg.norm(hessian.transpose(1, 0, 2), ord=2, axis=(1, 2)))
 
 
@@ -103,7 +126,9 @@ def smallest_attention(key: Array, config: Config) -> Compared:
     mask = jnp.broadcast_to(jnp.tril(jnp.ones((4, 4), bool)), (2, 4, 4))
     scale = jnp.asarray([1.0, 0.0])[:, None, None]
     f, f_star = softmax(scale * z[0], mask), softmax(z[1], mask)
-    c = jnp.where(mask & (jnp.arange(4) == 3)[None, :, None], f - f_star, 0)  # the last row, whose tokens all see each other
+    c = jnp.where(
+        mask & (jnp.arange(4) == 3)[None, :, None], f - f_star, 0
+    )  # the last row, whose tokens all see each other
     p = calculus.logit_gradient(f, c)
     delta = jnp.stack([laws.smallest_attention(f[i, 3:], mask[i, 3:]) for i in range(2)])
     norm = jax.vmap(material.frobenius)
@@ -116,7 +141,9 @@ def gram_floor(key: Array, config: Config) -> Compared:
         return None
     _, batch, *_ = material.setting(key, config)
     B = jax.random.normal(key, (*batch.inputs.shape[:2], batch.inputs.shape[1]))
-    return laws.gram_floor(batch.inputs, config) * material.frobenius(B), material.frobenius(calculus.outer_sum(B, batch.inputs))
+    return laws.gram_floor(batch.inputs, config) * material.frobenius(B), material.frobenius(
+        calculus.outer_sum(B, batch.inputs)
+    )
 
 
 def smallest_weight(key: Array, config: Config) -> Compared:
@@ -136,7 +163,9 @@ def chain_slope(key: Array, config: Config) -> Compared:
     f, c = material.residuals(mask, batch, problem, config)
     delta = laws.smallest_attention(f, model.support(problem, config))
     pull = jax.grad(model.attention_loss)(mask, batch, problem, config)
-    return laws.chain(delta, batch, problem, config).slope * material.frobenius(c), material.frobenius(pull.mask)
+    return laws.chain(delta, batch, problem, config).slope * material.frobenius(
+        c
+    ), material.frobenius(pull.mask)
 
 
 def chain_inequality(key: Array, config: Config) -> Compared:
@@ -146,20 +175,29 @@ def chain_inequality(key: Array, config: Config) -> Compared:
     problem, batch, mask, _ = material.setting(key, config)
     mask = FusedMask(jnp.clip(mask.mask, 0.0, 1.0))
     f, _ = material.residuals(mask, batch, problem, config)
-    chain = laws.chain(laws.smallest_attention(f, model.support(problem, config)), batch, problem, config)
+    chain = laws.chain(
+        laws.smallest_attention(f, model.support(problem, config)), batch, problem, config
+    )
     low = chain.mu / 2 * (model.attention_loss(mask, batch, problem, config) - chain.xi)
-    return jnp.where(chain.mu > 0, low, -1.0), material.frobenius(calculus.gradient(mask, batch, problem, config).mask) ** 2
+    return jnp.where(chain.mu > 0, low, -1.0), material.frobenius(
+        calculus.gradient(mask, batch, problem, config).mask
+    ) ** 2
 
 
 def path(key: Array, config: Config) -> tuple[Problem, Batch, Params, Config, Array, Array]:
-    """The initial mask, the config of plain descent, and L_attn and the least attention along its first steps."""
+    """The initial mask, the config of plain descent, and L_attn and the least attention along its
+    first steps.
+    """
     problem, batch, *_ = material.setting(key, config)
     config = material.smooth(batch, problem, config)
     state = training.init(key, problem, config)
 
     def advance(state: training.State, t: Array) -> tuple[training.State, tuple[Array, Array]]:
         f, c = material.residuals(state.params, batch, problem, config)
-        seen = jnp.sum(c**2) / (2 * config.num_sequences.real), laws.smallest_attention(f, model.support(problem, config))
+        seen = (
+            jnp.sum(c**2) / (2 * config.num_sequences.real),
+            laws.smallest_attention(f, model.support(problem, config)),
+        )
         return training.step(key, t, state, batch, problem, config), seen
 
     _, (losses, floors) = jax.lax.scan(advance, state, jnp.arange(STEPS))
@@ -185,12 +223,16 @@ def convergence(key: Array, config: Config) -> Compared:
         return None
     problem, batch, start, config, losses, floors = path(key, config)
     chain = laws.chain(jnp.min(floors), batch, problem, config)
-    want = laws.convergence(STEPS, laws.descent(start, batch, problem, config), chain.mu, chain.xi, config)
+    want = laws.convergence(
+        STEPS, laws.descent(start, batch, problem, config), chain.mu, chain.xi, config
+    )
     return jnp.min(losses), jnp.clip(want, -1e300, 1e300)
 
 
 def _norm(name: str, source: str) -> Check:
-    return Check(f"{name}: measured norm", source, "bound", lambda key, config: norms(key, config, name))
+    return Check(
+        f"{name}: measured norm", source, "bound", lambda key, config: norms(key, config, name)
+    )
 
 
 CHECKS = (
@@ -200,11 +242,22 @@ CHECKS = (
     _norm("logit_gradient_norm", "lemma E.3"),
     _norm("gradient_norm", "lemma E.4"),
     Check("log_attention_floor: least log attention", "remark 4.2", "bound", attention_floor),
-    Check("lipschitz: secants of f, p_1, p_2, p and the gradient", "lemmas F.3-F.7, theorem F.8", "bound", lipschitz_secants),
-    Check("lipschitz: Hessian-vector products", "theorem F.8", "bound", lipschitz_hessian),
-    Check("ROW_CURVATURE: row Hessians", "derived", "bound", lambda key, _config: (row_hessian_norm(key), jnp.asarray(laws.ROW_CURVATURE))),
     Check(
-        "SHARP_ROW_CURVATURE: row Hessians (conjectured)",  # beyond two tokens; no violation was ever found
+        "lipschitz: secants of f, p_1, p_2, p and the gradient",
+        "lemmas F.3-F.7, theorem F.8",
+        "bound",
+        lipschitz_secants,
+    ),
+    Check("lipschitz: Hessian-vector products", "theorem F.8", "bound", lipschitz_hessian),
+    Check(
+        "ROW_CURVATURE: row Hessians",
+        "derived",
+        "bound",
+        lambda key, _config: (row_hessian_norm(key), jnp.asarray(laws.ROW_CURVATURE)),
+    ),
+    Check(
+        # beyond two tokens; no violation was ever found
+        "SHARP_ROW_CURVATURE: row Hessians (conjectured)",
         "derived",
         "bound",
         lambda key, _config: (row_hessian_norm(key), jnp.asarray(laws.SHARP_ROW_CURVATURE)),

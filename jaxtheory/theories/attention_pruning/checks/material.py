@@ -8,7 +8,14 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.theories.attention_pruning import data, laws, model
-from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, FusedMask, Params, Problem
+from jaxtheory.theories.attention_pruning.model import (
+    Batch,
+    Config,
+    FactorMasks,
+    FusedMask,
+    Params,
+    Problem,
+)
 
 
 def frobenius(x: Array) -> Array:
@@ -17,19 +24,31 @@ def frobenius(x: Array) -> Array:
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, FactorMasks]:
-    """A random problem of rank r, its batch and random masks, entries N(1/2, 1), all cut from one draw, which compiles fast."""
+    """A random problem of rank r, its batch and random masks, entries N(1/2, 1), all cut from one
+    draw, which compiles fast.
+    """
     d, L, S = config.dimension.cap, config.length.cap, config.num_sequences.cap
     shapes = (S, L, d), (data.HELDOUT, L, d), (2, d, d), (2, d, d), (3, d, d), (3, d, d)
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     draws = jnp.split(jax.random.normal(key, (int(ends[-1]),)), ends[:-1])
-    X, heldout, left, right, uniform, masks = (x.reshape(shape) for x, shape in zip(draws, shapes, strict=True))
+    X, heldout, left, right, uniform, masks = (
+        x.reshape(shape) for x, shape in zip(draws, shapes, strict=True)
+    )
     shown = (jnp.arange(d) < jnp.asarray(config.rank, int)).astype(left.dtype)
-    W_Q, W_K = jnp.sqrt(config.logit_scale / data.LITERAL_SCALE / d) * (left * shown[None, None, :]) @ right
-    problem = Problem(X, heldout, W_Q, W_K, W_Q @ W_K.T, data.attention_mask(config), jax.nn.sigmoid(uniform))
+    W_Q, W_K = (
+        jnp.sqrt(config.logit_scale / data.LITERAL_SCALE / d)
+        * (left * shown[None, None, :])
+        @ right
+    )
+    problem = Problem(
+        X, heldout, W_Q, W_K, W_Q @ W_K.T, data.attention_mask(config), jax.nn.sigmoid(uniform)
+    )
     return problem, Batch(X), FusedMask(0.5 + masks[0]), FactorMasks(0.5 + masks[1], 0.5 + masks[2])
 
 
-def residuals(params: Params, batch: Batch, problem: Problem, config: Config) -> tuple[Array, Array]:
+def residuals(
+    params: Params, batch: Batch, problem: Problem, config: Config
+) -> tuple[Array, Array]:
     """f and c = f - f*."""
     f = model.forward(params, batch, problem, config)
     return f, f - model.target(batch, problem, config)

@@ -12,10 +12,17 @@ from jaxtheory.theories.attention_pruning.model import Config
 
 
 def count_one_by_one(key: Array, config: Config) -> Compared:
-    """At rho = k/100 of 100 entries for every k (floats fall short at .29), and at the config's rho."""
+    """At rho = k/100 of 100 entries for every k (floats fall short at .29), and at the config's
+    rho.
+    """
     n = config.dimension.cap**2
-    counts = [*(pruning.count(k / 100, 100) for k in range(100)), pruning.count(config.pruning_ratio, n)]
-    return jnp.stack(counts).astype(float), jnp.append(jnp.arange(100), literal.zeros_of(config, n)).astype(float)
+    counts = [
+        *(pruning.count(k / 100, 100) for k in range(100)),
+        pruning.count(config.pruning_ratio, n),
+    ]
+    return jnp.stack(counts).astype(float), jnp.append(
+        jnp.arange(100), literal.zeros_of(config, n)
+    ).astype(float)
 
 
 def binarise_by_comparison(key: Array, config: Config) -> Compared:
@@ -23,7 +30,9 @@ def binarise_by_comparison(key: Array, config: Config) -> Compared:
     shape = (config.dimension.cap, config.dimension.cap)
     scores = jnp.round(2 * jax.random.normal(key, shape))
     got = pruning.binarise(scores, config.pruning_ratio, model.entries(config))
-    return got.astype(float), literal.kept_by_comparison(scores.ravel(), literal.zeros_of(config, scores.size)).reshape(shape)
+    return got.astype(float), literal.kept_by_comparison(
+        scores.ravel(), literal.zeros_of(config, scores.size)
+    ).reshape(shape)
 
 
 def doubled_logits(key: Array, config: Config) -> Compared:
@@ -33,7 +42,9 @@ def doubled_logits(key: Array, config: Config) -> Compared:
 
 
 def best_factor_by_search(key: Array, config: Config) -> Compared:
-    """The error at the factor found is the least over the octaves and the half octaves beside the best, each computed by itself."""
+    """The error at the factor found is the least over the octaves and the half octaves beside the
+    best, each computed by itself.
+    """
     problem, _, fused, _ = material.setting(key, config)
     inputs, f_star, mask = pruning.calibration(problem, config)
     W = model.masked_weights(fused, problem)
@@ -46,8 +57,20 @@ def best_factor_by_search(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("count: floor(rho n), exact for rho = k/100", "end of section 4", "equal", count_one_by_one),
-    Check("binarise: all pairs compared, ties in index order", "end of section 4", "equal", binarise_by_comparison),
+    Check(
+        "count: floor(rho n), exact for rho = k/100", "end of section 4", "equal", count_one_by_one
+    ),
+    Check(
+        "binarise: all pairs compared, ties in index order",
+        "end of section 4",
+        "equal",
+        binarise_by_comparison,
+    ),
     Check("doubled: softmax of twice the logits", "derived", "equal", doubled_logits),
-    Check("best_logit_factor: least error of the factors tried", "derived", "equal", best_factor_by_search),
+    Check(
+        "best_logit_factor: least error of the factors tried",
+        "derived",
+        "equal",
+        best_factor_by_search,
+    ),
 )

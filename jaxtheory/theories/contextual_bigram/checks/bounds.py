@@ -26,8 +26,12 @@ def threshold_bound(key: Array, config: Config) -> Compared:
     cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
     before = population.alignment(Params(A, problem.transition), problem, config).attention
     after = population.alignment(cut, problem, config).attention
-    residual = population.norm(population.residual(cut, problem, config).attention, problem.stationary)
-    return jnp.stack([residual, jnp.abs(after - before)]), jnp.stack(bounds.threshold_bounds(A, problem, config))
+    residual = population.norm(
+        population.residual(cut, problem, config).attention, problem.stationary
+    )
+    return jnp.stack([residual, jnp.abs(after - before)]), jnp.stack(
+        bounds.threshold_bounds(A, problem, config)
+    )
 
 
 def rounding_bounded(key: Array, config: Config) -> Compared:
@@ -39,6 +43,11 @@ def rounding_bounded(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("threshold_bounds: thresholded matrices near the line", "lemma E.2", "bound", threshold_bound),
+    Check(
+        "threshold_bounds: thresholded matrices near the line",
+        "lemma E.2",
+        "bound",
+        threshold_bound,
+    ),
     Check("rounding_bound: rounded matrices near the line", "lemma F.1", "bound", rounding_bounded),
 )

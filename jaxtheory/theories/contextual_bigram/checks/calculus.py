@@ -15,7 +15,10 @@ def gradient_autodiff(key: Array, config: Config) -> Compared:
     """Columns of A with any sum."""
     problem, params = material.setting(key, config)
     params, batch = material.loose(params), material.random_batch(key, config)
-    want = [jax.grad(model.loss)(params, batch, problem, config), jax.grad(literal.loss)(params, batch, config)]
+    want = [
+        jax.grad(model.loss)(params, batch, problem, config),
+        jax.grad(literal.loss)(params, batch, config),
+    ]
     return [calculus.gradient(params, batch, problem, config)] * 2, want
 
 
@@ -23,7 +26,9 @@ def preconditioned_matrices(key: Array, config: Config) -> Compared:
     """(I - 1 1^T / n) g diag(1 / mu)."""
     problem, params = material.setting(key, config)
     g = material.loose(params)
-    want = jax.tree.map(lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g @ jnp.diag(1 / problem.stationary), g)
+    want = jax.tree.map(
+        lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g @ jnp.diag(1 / problem.stationary), g
+    )
     return calculus.preconditioned(g, problem, config), want
 
 
@@ -34,14 +39,19 @@ def softmax_autodiff(key: Array, config: Config) -> Compared:
     of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
     want = jax.grad(lambda W: literal.loss(of(W), batch, config))(params.attention)
     here = of(params.attention)
-    return calculus.softmax_gradient(here.attention, calculus.gradient(here, batch, problem, config).attention), want
+    return calculus.softmax_gradient(
+        here.attention, calculus.gradient(here, batch, problem, config).attention
+    ), want
 
 
 def soft_threshold_cases(key: Array, config: Config) -> Compared:
     """Case by case, on a grid that hits the corners."""
     grid = [i / 16 for i in range(-8, 9)]
     lam = 0.25
-    cases = [a - lam if a >= lam else (a + lam if a <= -lam and config.prox == "textbook" else 0.0) for a in grid]
+    cases = [
+        a - lam if a >= lam else (a + lam if a <= -lam and config.prox == "textbook" else 0.0)
+        for a in grid
+    ]
     return calculus.soft_threshold(jnp.asarray(grid), lam, config), jnp.asarray(cases)
 
 
@@ -70,7 +80,9 @@ def affine_projection(key: Array, config: Config) -> Compared:
 
 
 def rounding_by_entries(key: Array, config: Config) -> Compared:
-    """Rounded and thresholded entry by entry, twice rounded is once, and a column without a positive entry is uniform and flagged."""
+    """Rounded and thresholded entry by entry, twice rounded is once, and a column without a
+    positive entry is uniform and flagged.
+    """
     _, params = material.setting(key, config)
     A, theta = params.attention, config.stage_threshold
     A = A.at[:, 0].set(-jnp.abs(A[:, 0]))
@@ -86,11 +98,23 @@ def rounding_by_entries(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("gradient: autodiff of the loss and of its one-hot form", "lemma B.3", "equal", gradient_autodiff),
-    Check("preconditioned: the matrices written out", "equation (4)", "equal", preconditioned_matrices),
+    Check(
+        "gradient: autodiff of the loss and of its one-hot form",
+        "lemma B.3",
+        "equal",
+        gradient_autodiff,
+    ),
+    Check(
+        "preconditioned: the matrices written out", "equation (4)", "equal", preconditioned_matrices
+    ),
     Check("softmax_gradient: autodiff in the logits", "section 5.2", "equal", softmax_autodiff),
     Check("soft_threshold: case by case", "equation (6)", "equal", soft_threshold_cases),
     Check("on_simplex: multiplier by bisection", "derived", "equal", simplex_bisected),
     Check("projected: least change with column sums 1", "equation (6)", "equal", affine_projection),
-    Check("rounded: entry by entry, idempotent, empty columns", "appendix F, section E.1", "equal", rounding_by_entries),
+    Check(
+        "rounded: entry by entry, idempotent, empty columns",
+        "appendix F, section E.1",
+        "equal",
+        rounding_by_entries,
+    ),
 )

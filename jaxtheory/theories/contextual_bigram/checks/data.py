@@ -13,7 +13,9 @@ BATCHES = 400
 
 
 def stationary_fixed(key: Array, config: Config) -> Compared:
-    """P mu = mu, 1^T mu = 1, for a random P and one of rare tokens; by columns of the drawn or given P."""
+    """P mu = mu, 1^T mu = 1, for a random P and one of rare tokens; by columns of the drawn or
+    given P.
+    """
     N = config.num_states.cap
     X = jax.random.uniform(key, (2, N, N)) + 0.01
     X = X.at[1].multiply((10.0 ** -jnp.arange(float(N)))[:, None])
@@ -23,7 +25,9 @@ def stationary_fixed(key: Array, config: Config) -> Compared:
 
 
 def problem_is_a_task(key: Array, config: Config) -> Compared:
-    """Columns sum to 1, mu is stationary for P and P~, Q has Q entries a column, P~ has correlation rho with P, or is P."""
+    """Columns sum to 1, mu is stationary for P and P~, Q has Q entries a column, P~ has correlation
+    rho with P, or is P.
+    """
     problem = data.problem(key, config)
     P, mu, Q, near = problem
     N = config.num_states.cap
@@ -32,15 +36,24 @@ def problem_is_a_task(key: Array, config: Config) -> Compared:
         jnp.stack([jnp.sum(x, axis=0) for x in (P, Q, near)]),
         jnp.stack([P @ mu, near @ mu]),
         jnp.sum(Q > 0, axis=0).astype(float),
-        literal.dot(mu, gap, near_gap) / jnp.sqrt(literal.dot(mu, gap, gap) * literal.dot(mu, near_gap, near_gap)),
+        literal.dot(mu, gap, near_gap)
+        / jnp.sqrt(literal.dot(mu, gap, gap) * literal.dot(mu, near_gap, near_gap)),
         jnp.stack([jnp.min(x) >= 0 for x in (P, mu, Q, near)]).astype(float),
     )
-    want = (jnp.ones((3, N)), jnp.stack([mu, mu]), jnp.full((N,), float(config.sparsity.cap)), config.correlation, jnp.ones(4))
+    want = (
+        jnp.ones((3, N)),
+        jnp.stack([mu, mu]),
+        jnp.full((N,), float(config.sparsity.cap)),
+        config.correlation,
+        jnp.ones(4),
+    )
     return got, jax.tree.map(lambda x: jnp.asarray(x, float), want)
 
 
 def dirichlet_moments(key: Array, config: Config) -> Compared:
-    """Means 1/N, second moments (alpha + 1) / (N (N alpha + 1)) and cross moments alpha / (N (N alpha + 1))."""
+    """Means 1/N, second moments (alpha + 1) / (N (N alpha + 1)) and cross moments alpha / (N (N
+    alpha + 1)).
+    """
     if config.num_states.cap > 3:
         return None
     N, alpha = config.num_states.cap, config.concentration
@@ -59,20 +72,27 @@ def given_is_taken(key: Array, config: Config) -> Compared:
 
 
 def samples_law(key: Array, config: Config) -> Compared:
-    """Many batches: the joint law of query, token at the first attended position and label, which is mu_k times lemma B.1; the law of each
-    token; and that of neighbouring pairs, which share a word or not.
+    """Many batches: the joint law of query, token at the first attended position and label, which
+    is mu_k times lemma B.1; the law of each token; and that of neighbouring pairs, which share a
+    word or not.
     """
     if config.prox != "two_case":
         return None  # the sampler does not see it
     problem, _ = material.setting(key, config)
     batches = jax.vmap(lambda k: data.sample(k, problem, config))(jax.random.split(key, BATCHES))
-    x, query, label = (jnp.reshape(leaf, (-1, *leaf.shape[2:])).astype(jnp.int32) for leaf in batches)
+    x, query, label = (
+        jnp.reshape(leaf, (-1, *leaf.shape[2:])).astype(jnp.int32) for leaf in batches
+    )
     N, n = config.num_states.cap, len(label)
     P, mu, Q = problem.transition, problem.stationary, problem.context
     first = jnp.argmax(Q > 0, axis=0)
     seen = jnp.take_along_axis(x, first[query][:, None], axis=1)[:, 0]
     weight = Q[first, jnp.arange(N)][:, None, None]
-    joint = mu[:, None, None] * mu[None, :, None] * (weight * P.T[None] + (1 - weight) * mu[None, None, :])
+    joint = (
+        mu[:, None, None]
+        * mu[None, :, None]
+        * (weight * P.T[None] + (1 - weight) * mu[None, None, :])
+    )
     hot = lambda x: jax.nn.one_hot(x, N)
     found = (
         jnp.einsum("bk,bi,bl->kil", hot(query), hot(seen), hot(label)) / n,
@@ -85,11 +105,15 @@ def samples_law(key: Array, config: Config) -> Compared:
 
 
 def thresholds_dither(key: Array, config: Config) -> Compared:
-    """The mean over a grid of U of floor(c 2^16 + U), over 2^16, is the cumulative mu to half the grid's spacing."""
+    """The mean over a grid of U of floor(c 2^16 + U), over 2^16, is the cumulative mu to half the
+    grid's spacing.
+    """
     problem, _ = material.setting(key, config)
     grid = (jnp.arange(1000.0) + 0.5) / 1000
     mean = jnp.mean(data.thresholds(problem.stationary, grid, config).astype(float), axis=0) / 2**16
-    cumulative = jnp.stack([jnp.sum(problem.stationary[: n + 1]) for n in range(config.num_states.cap - 1)])
+    cumulative = jnp.stack(
+        [jnp.sum(problem.stationary[: n + 1]) for n in range(config.num_states.cap - 1)]
+    )
     return jnp.abs(mean - cumulative), jnp.full(mean.shape, 0.51 / 1000 / 2**16)
 
 
@@ -109,20 +133,38 @@ def generated_law(key: Array, config: Config) -> Compared:
     problem, _ = material.setting(key, config)
     N, T = config.num_states.cap, config.length.cap
     start = jnp.arange(T + 1, dtype=jnp.int32) % N
-    outputs = jax.vmap(lambda k: data.generate(k, problem, start, 2, config))(jax.random.split(key, 2000))
-    after = lambda window: problem.transition @ (jax.nn.one_hot(window[:T], N).T @ problem.context[:, window[T]])
+    outputs = jax.vmap(lambda k: data.generate(k, problem, start, 2, config))(
+        jax.random.split(key, 2000)
+    )
+    after = lambda window: (
+        problem.transition @ (jax.nn.one_hot(window[:T], N).T @ problem.context[:, window[T]])
+    )
     windows = jnp.stack([jnp.append(start[1:], jnp.int32(y)) for y in range(N)])
     law = after(start)[:, None] * jax.vmap(after)(windows)
     hot = jax.nn.one_hot(outputs, N)
-    return jnp.mean(hot[:, 0, :, None] * hot[:, 1, None, :], axis=0), law, jnp.sqrt(law * (1 - law) / len(outputs))
+    return (
+        jnp.mean(hot[:, 0, :, None] * hot[:, 1, None, :], axis=0),
+        law,
+        jnp.sqrt(law * (1 - law) / len(outputs)),
+    )
 
 
 CHECKS = (
     Check("stationary: P mu = mu", "derived (GTH elimination)", "equal", stationary_fixed),
-    Check("problem: sums, stationarity, sparsity, correlation", "section 2.1, section 4", "equal", problem_is_a_task),
+    Check(
+        "problem: sums, stationarity, sparsity, correlation",
+        "section 2.1, section 4",
+        "equal",
+        problem_is_a_task,
+    ),
     Check("problem: a given P is taken", "section 2.1", "equal", given_is_taken),
     Check("dirichlet: first and second moments", "derived", "sample", dirichlet_moments),
-    Check("sample: law of query, attended token and label, of tokens and of pairs", "equation (1)", "sample", samples_law),
+    Check(
+        "sample: law of query, attended token and label, of tokens and of pairs",
+        "equation (1)",
+        "sample",
+        samples_law,
+    ),
     Check("thresholds: mean over the dither", "derived", "bound", thresholds_dither),
     Check("count_reached: all thresholds compared", "derived", "equal", tokens_count),
     Check("generate: law of the next two tokens", "section 2.1", "sample", generated_law),

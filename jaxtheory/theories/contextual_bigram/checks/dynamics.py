@@ -28,7 +28,12 @@ def path_of_matrices(key: Array, config: Config) -> Compared:
     """Steps of the algorithm `population`, before the switch and after it."""
     problem, _ = material.setting(key, config)
     config = config.replace(switch_step=2, learning_rate=0.3)
-    run = trained(problem, config, 5, lambda t, s: training.population_step(key, jnp.asarray(t), s, (), problem, config))
+    run = trained(
+        problem,
+        config,
+        5,
+        lambda t, s: training.population_step(key, jnp.asarray(t), s, (), problem, config),
+    )
     return dynamics.path(5, problem, config), run
 
 
@@ -37,25 +42,39 @@ def prox_path_of_matrices(key: Array, config: Config) -> Compared:
     if config.weights != "uniform" or config.prox != "two_case" or config.length.cap > 6:
         return None
     problem, _ = material.setting(key, config)
-    config = config.replace(switch_step=3, learning_rate=0.5, late_learning_rate=0.1, l1=0.15, stage_threshold=0.6)
+    config = config.replace(
+        switch_step=3, learning_rate=0.5, late_learning_rate=0.1, l1=0.15, stage_threshold=0.6
+    )
     slope = lambda params: population.expected_preconditioned(params, problem, config)
-    run = trained(problem, config, 7, lambda t, s: training.proximal_step(jnp.asarray(t), s, slope, problem, config))
+    run = trained(
+        problem,
+        config,
+        7,
+        lambda t, s: training.proximal_step(jnp.asarray(t), s, slope, problem, config),
+    )
     return dynamics.path(7, problem, config, prox=True), run
 
 
 def sparsified_matrix(key: Array, config: Config) -> Compared:
-    """lambda between the entries off and on the support, below both, and a share of the smaller where it does nothing."""
+    """lambda between the entries off and on the support, below both, and a share of the smaller
+    where it does nothing.
+    """
     problem, _ = material.setting(key, config)
     least = jnp.min(jnp.where(problem.context > 0, problem.context, 1))
     got, want = [], []
     for x, alpha in zip(jax.random.uniform(key, (3,)), (0.3, 0.8, 1.4), strict=True):
         background = (1 - alpha) / config.length.cap
         A = alpha * problem.context + background
-        for lam in (jnp.maximum(background, 0) + x * (alpha * least + jnp.minimum(background, 0)), x * jnp.maximum(background, 0)):
+        for lam in (
+            jnp.maximum(background, 0) + x * (alpha * least + jnp.minimum(background, 0)),
+            x * jnp.maximum(background, 0),
+        ):
             thinned = jnp.where(lam <= A, A - lam, 0)
             thinned = thinned + (1 - jnp.sum(thinned, axis=0, keepdims=True)) / config.length.cap
             got.append(dynamics.sparsified(jnp.asarray(alpha), lam, problem, config))
-            want.append(population.alignment(Params(thinned, problem.transition), problem, config).attention)
+            want.append(
+                population.alignment(Params(thinned, problem.transition), problem, config).attention
+            )
     return jnp.stack(got), jnp.stack(want)
 
 
@@ -85,12 +104,18 @@ def boosting_steps_reach(key: Array, config: Config) -> Compared:
 
 
 def boosting_steps_population(key: Array, config: Config) -> Compared:
-    """Within 10 % of the steps of equation (8) until alpha_V = 0.1, at T K_Q = 500 and eta = 0.02."""
+    """Within 10 % of the steps of equation (8) until alpha_V = 0.1, at T K_Q = 500 and
+    eta = 0.02.
+    """
     if config.length.cap > 5:
         return None
     problem, _ = material.setting(key, config)
     flat = config.replace(length=Size(1000), learning_rate=0.02, switch_step=10_000)
-    problem = problem._replace(context=jnp.zeros((1000, config.num_states.cap)).at[: config.length.cap].set(problem.context))
+    problem = problem._replace(
+        context=jnp.zeros((1000, config.num_states.cap))
+        .at[: config.length.cap]
+        .set(problem.context)
+    )
     alpha_V = dynamics.path(600, problem, flat).value
     steps = dynamics.boosting_steps(0.1, problem, flat)
     reached = jnp.argmax(alpha_V >= 0.1).astype(float)
@@ -101,7 +126,10 @@ def eigenvalues_of_jacobian(key: Array, config: Config) -> Compared:
     """Sum and product are trace and determinant; the leading orders are -2 and -d/2 within d."""
     problem, _ = material.setting(key, config)
     one = population.Alignment(jnp.ones(()), jnp.ones(()))
-    move = lambda a, v: jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config)) - jnp.stack([a, v])
+    move = lambda a, v: (
+        jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config))
+        - jnp.stack([a, v])
+    )
     J = jnp.stack(jax.jacfwd(move, argnums=(0, 1))(*one), axis=1)
     found = dynamics.eigenvalues(problem, config)
     det = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]
@@ -115,6 +143,16 @@ CHECKS = (
     Check("early: solves the linear equations", "equation (9)", "equal", early_solves),
     Check("elapsed: sum of the rates", "equation (8)", "equal", elapsed_sum),
     Check("boosting_steps: inverts the early form", "derived", "equal", boosting_steps_reach),
-    Check("boosting_steps: within a tenth of equation (8)", "lemma D.1", "bound", boosting_steps_population),
-    Check("eigenvalues: trace and determinant of the Jacobian", "section 3.4", "equal", eigenvalues_of_jacobian),
+    Check(
+        "boosting_steps: within a tenth of equation (8)",
+        "lemma D.1",
+        "bound",
+        boosting_steps_population,
+    ),
+    Check(
+        "eigenvalues: trace and determinant of the Jacobian",
+        "section 3.4",
+        "equal",
+        eigenvalues_of_jacobian,
+    ),
 )

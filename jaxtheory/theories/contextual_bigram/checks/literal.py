@@ -1,4 +1,6 @@
-"""The population as a sum over all N^T contexts, and the loss, the noise and algorithm 1 as the source writes them. Sizes unpadded."""
+"""The population as a sum over all N^T contexts, and the loss, the noise and algorithm 1 as the
+source writes them. Sizes unpadded.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -66,7 +68,9 @@ def needs_enumeration(check: Callable) -> Callable:
 
     @wraps(check)
     def fn(key: Array, config: Config) -> Compared:
-        return check(key, config) if config.num_states.cap**config.length.cap <= ENUMERABLE else None
+        return (
+            check(key, config) if config.num_states.cap**config.length.cap <= ENUMERABLE else None
+        )
 
     return fn
 
@@ -77,7 +81,9 @@ def loss(params: Params, batch: Batch, config: Config) -> Array:
 
     def one(x: Array, k: Array, y: Array) -> Array:
         X = jax.nn.one_hot(x, N).T
-        return jnp.sum((jax.nn.one_hot(y, N) - params.value @ (X @ params.attention[:, k])) ** 2) / 2
+        return (
+            jnp.sum((jax.nn.one_hot(y, N) - params.value @ (X @ params.attention[:, k])) ** 2) / 2
+        )
 
     return jnp.mean(jax.vmap(one)(*batch))
 
@@ -88,7 +94,10 @@ def one_hot_gradient(params: Params, batch: Batch, problem: Problem) -> Float[Ar
 
     def loss(A: Array) -> Array:
         p = jnp.einsum("btn,tb->bn", jax.nn.one_hot(batch.tokens, N), A[:, batch.query])
-        return jnp.mean(jnp.sum((p @ params.value.T - jax.nn.one_hot(batch.label, N)) ** 2, axis=1)) / 2
+        return (
+            jnp.mean(jnp.sum((p @ params.value.T - jax.nn.one_hot(batch.label, N)) ** 2, axis=1))
+            / 2
+        )
 
     g = jax.grad(loss)(params.attention)
     return (g - jnp.mean(g, axis=0, keepdims=True)) / problem.stationary[None, :]
@@ -101,7 +110,11 @@ def proximal(t: int, params: Params, batch: Batch, problem: Problem, config: Con
     project = lambda A: A + (1 - jnp.sum(A, axis=0, keepdims=True)) / T
     lam = config.l1
     if t == 1:
-        A = jnp.where(lam > 0, project(jnp.where(config.stage_threshold * jnp.max(A, axis=0)[None, :] <= A, A, 0)), A)
+        A = jnp.where(
+            lam > 0,
+            project(jnp.where(config.stage_threshold * jnp.max(A, axis=0)[None, :] <= A, A, 0)),
+            A,
+        )
     g_A, g_V = jax.grad(loss)(Params(A, V), batch, config)
     g_A, g_V = ((g - jnp.mean(g, axis=0, keepdims=True)) / mu[None, :] for g in (g_A, g_V))
     eta = config.learning_rate if t < 1 else config.late_learning_rate
@@ -110,7 +123,11 @@ def proximal(t: int, params: Params, batch: Batch, problem: Problem, config: Con
     if t >= 1:
         relu = jnp.where(lam <= A, A - lam, 0)
         soft = jnp.where(-lam >= A, A + lam, relu) if config.prox == "textbook" else relu
-        A = jnp.where(lam > 0, calculus.on_simplex(A, config) if config.prox == "simplex" else project(soft), A)
+        A = jnp.where(
+            lam > 0,
+            calculus.on_simplex(A, config) if config.prox == "simplex" else project(soft),
+            A,
+        )
     return Params(A, V)
 
 

@@ -11,9 +11,11 @@ DRAWS = 4000  # where a law is held against frequencies
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Params]:
-    """A random task and parameters with 1^T A = 1^T, 1^T V = 1^T, all from one draw. Sizes unpadded.
+    """A random task and parameters with 1^T A = 1^T, 1^T V = 1^T, all from one draw. Sizes
+    unpadded.
 
-    P comes from a joint law with equal margins: a symmetric matrix plus a cycle, so that the chain is not reversible for N > 2.
+    P comes from a joint law with equal margins: a symmetric matrix plus a cycle, so that the chain
+    is not reversible for N > 2.
     """
     N, T, Q = config.num_states.cap, config.length.cap, config.sparsity.cap
     shapes = [(N, N), (N, Q), (T, N), (N, N), (N, N)]

@@ -18,7 +18,9 @@ def occupancy_enumerated(key: Array, config: Config) -> Compared:
     params = material.loose(params)
     everything = literal.population(problem, config)
     p = literal.occupancies(params.attention, everything)
-    return noise.occupancy_moment(params, problem, config), jnp.einsum("mky,mkn,mkl->nl", everything.law, p, p)
+    return noise.occupancy_moment(params, problem, config), jnp.einsum(
+        "mky,mkn,mkl->nl", everything.law, p, p
+    )
 
 
 @literal.needs_enumeration
@@ -28,12 +30,16 @@ def residual_enumerated(key: Array, config: Config) -> Compared:
     params = material.loose(params)
     everything = literal.population(problem, config)
     r = literal.errors(params, everything)
-    return noise.residual_moment(params, problem, config), jnp.einsum("mky,mkyi,mkyj->ij", everything.law, r, r)
+    return noise.residual_moment(params, problem, config), jnp.einsum(
+        "mky,mkyi,mkyj->ij", everything.law, r, r
+    )
 
 
 @literal.needs_enumeration
 def variance_enumerated(key: Array, config: Config) -> Compared:
-    """Half the mean square difference of g at two positions that neither A nor Q attends to, per query: once over mu_k for its chance."""
+    """Half the mean square difference of g at two positions that neither A nor Q attends to, per
+    query: once over mu_k for its chance.
+    """
     N, T, Q = config.num_states.cap, config.length.cap, config.sparsity.cap
     if T < Q + 2:
         return None
@@ -48,19 +54,26 @@ def variance_enumerated(key: Array, config: Config) -> Compared:
     u = literal.errors(params, everything) @ params.value  # V^T r: context, query, label, token
     here, there = (jnp.einsum("mkyn,mkn->mky", u, everything.X[:, position]) for position in free)
     square = jnp.sum(everything.law * (here - there) ** 2, axis=(0, 2)) / 2
-    return noise.attention_variance(params, problem, config), square / problem.stationary**2 / config.batch_size.cap
+    return noise.attention_variance(
+        params, problem, config
+    ), square / problem.stationary**2 / config.batch_size.cap
 
 
 def variance_by_trace(key: Array, config: Config) -> Compared:
     """tr(V C V^T R_k) with R_k formed column by column."""
     problem, params = material.setting(key, config)
-    return noise.attention_variance(params, problem, config), literal.traces(params, problem) / problem.stationary / config.batch_size.cap
+    return noise.attention_variance(params, problem, config), literal.traces(
+        params, problem
+    ) / problem.stationary / config.batch_size.cap
 
 
 def factor_squares(key: Array, config: Config) -> Compared:
     """Of R, which is singular along 1, and of S."""
     problem, params = material.setting(key, config)
-    R, S = noise.residual_moment(params, problem, config), noise.occupancy_moment(params, problem, config)
+    R, S = (
+        noise.residual_moment(params, problem, config),
+        noise.occupancy_moment(params, problem, config),
+    )
     return [L @ L.T for L in map(noise.factor, (R, S))], [R, S]
 
 
@@ -70,12 +83,20 @@ def draw_covariance(key: Array, config: Config) -> Compared:
         return None
     N, T = config.num_states.cap, config.length.cap
     problem, params = material.setting(key, config)
-    h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(jax.random.split(key, material.DRAWS))
+    h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(
+        jax.random.split(key, material.DRAWS)
+    )
     centre = lambda n: jnp.eye(n) - 1 / n
-    R, S = noise.residual_moment(params, problem, config), noise.occupancy_moment(params, problem, config)
+    R, S = (
+        noise.residual_moment(params, problem, config),
+        noise.occupancy_moment(params, problem, config),
+    )
     scaled = S / problem.stationary[:, None] / problem.stationary[None, :] / config.batch_size.cap
     want_V = jnp.kron(centre(N) @ R @ centre(N), scaled)
-    want_A = jnp.kron(centre(T), jnp.diag(literal.traces(params, problem) / problem.stationary / config.batch_size.cap))
+    want_A = jnp.kron(
+        centre(T),
+        jnp.diag(literal.traces(params, problem) / problem.stationary / config.batch_size.cap),
+    )
     got, error = [], []
     for sample, want in ((h.attention, want_A), (h.value, want_V)):
         flat = sample.reshape(material.DRAWS, -1)
@@ -86,23 +107,44 @@ def draw_covariance(key: Array, config: Config) -> Compared:
 
 
 def sign_law_from_pairs(key: Array, config: Config) -> Compared:
-    """z = d sqrt(2 / eta) K_Q / std of <h_V, P - mu 1^T> / K_P, the noise of a batch at the start summed over two independent tokens."""
+    """z = d sqrt(2 / eta) K_Q / std of <h_V, P - mu 1^T> / K_P, the noise of a batch at the start
+    summed over two independent tokens.
+    """
     problem, _ = material.setting(key, config)
     mu, P = problem.stationary, problem.transition
     gap = P - mu[:, None]
     pull = gap - (mu @ gap)[None, :]  # (e_y - mu)^T (P - mu 1^T) e_x
     K_P, K_Q = literal.constants(problem)
-    spread = jnp.sqrt(jnp.sum(jnp.outer(mu, mu) * pull**2) / (config.batch_size.cap * config.length.cap)) / K_P
+    spread = (
+        jnp.sqrt(jnp.sum(jnp.outer(mu, mu) * pull**2) / (config.batch_size.cap * config.length.cap))
+        / K_P
+    )
     d = 1 / (config.length.cap * K_Q)
-    return noise.growth_noise(problem, config), d * jnp.sqrt(2 / config.learning_rate) * K_Q / spread
+    return noise.growth_noise(problem, config), d * jnp.sqrt(
+        2 / config.learning_rate
+    ) * K_Q / spread
 
 
 CHECKS = (
-    Check("occupancy_moment: enumeration of all contexts", "derived", "equal", occupancy_enumerated),
+    Check(
+        "occupancy_moment: enumeration of all contexts", "derived", "equal", occupancy_enumerated
+    ),
     Check("residual_moment: enumeration of all contexts", "derived", "equal", residual_enumerated),
-    Check("attention_variance: enumeration at unattended positions", "derived", "equal", variance_enumerated),
+    Check(
+        "attention_variance: enumeration at unattended positions",
+        "derived",
+        "equal",
+        variance_enumerated,
+    ),
     Check("attention_variance: matrices of each column", "derived", "equal", variance_by_trace),
     Check("factor: of singular matrices", "derived", "equal", factor_squares),
-    Check("draw: covariance of the draws", "appendix I; covariance derived", "sample", draw_covariance),
-    Check("growth_noise: noise of the start over pairs of tokens", "derived", "equal", sign_law_from_pairs),
+    Check(
+        "draw: covariance of the draws", "appendix I; covariance derived", "sample", draw_covariance
+    ),
+    Check(
+        "growth_noise: noise of the start over pairs of tokens",
+        "derived",
+        "equal",
+        sign_law_from_pairs,
+    ),
 )

@@ -1,4 +1,6 @@
-"""Checks of the population's closed forms: enumeration of all contexts, autodiff, and steps of the matrices."""
+"""Checks of the population's closed forms: enumeration of all contexts, autodiff, and steps of the
+matrices.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,9 @@ def population_loss_enumerated(key: Array, config: Config) -> Compared:
     """At any A and V."""
     problem, params = material.setting(key, config)
     params = material.loose(params)
-    return population.population_loss(params, problem, config), literal.enumerated_loss(params, literal.population(problem, config))
+    return population.population_loss(params, problem, config), literal.enumerated_loss(
+        params, literal.population(problem, config)
+    )
 
 
 @literal.needs_enumeration
@@ -27,7 +31,9 @@ def expected_gradient_enumerated(key: Array, config: Config) -> Compared:
     problem, params = material.setting(key, config)
     params = material.loose(params)
     everything = literal.population(problem, config)
-    return population.expected_gradient(params, problem, config), jax.grad(literal.enumerated_loss)(params, everything)
+    return population.expected_gradient(params, problem, config), jax.grad(literal.enumerated_loss)(
+        params, everything
+    )
 
 
 @literal.needs_enumeration
@@ -36,7 +42,9 @@ def expected_preconditioned_enumerated(key: Array, config: Config) -> Compared:
     problem, params = material.setting(key, config)
     g_A, g_V = jax.grad(literal.enumerated_loss)(params, literal.population(problem, config))
     without_mean = lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g / problem.stationary[None, :]
-    return population.expected_preconditioned(params, problem, config), Params(without_mean(g_A), without_mean(g_V))
+    return population.expected_preconditioned(params, problem, config), Params(
+        without_mean(g_A), without_mean(g_V)
+    )
 
 
 @literal.needs_enumeration
@@ -44,7 +52,9 @@ def bayes_enumerated(key: Array, config: Config) -> Compared:
     """1/2 E |e_y - E[e_y | X, k]|^2 = 1/2 (1 - E |P(y | X, k)|^2), from the joint law alone."""
     problem, _ = material.setting(key, config)
     law = literal.population(problem, config).law
-    return population.bayes_loss(problem, config), (1 - jnp.sum(law**2 / jnp.sum(law, axis=2, keepdims=True))) / 2
+    return population.bayes_loss(problem, config), (
+        1 - jnp.sum(law**2 / jnp.sum(law, axis=2, keepdims=True))
+    ) / 2
 
 
 @literal.needs_enumeration
@@ -55,7 +65,9 @@ def excess_enumerated(key: Array, config: Config) -> Compared:
     law = literal.population(problem, config).law
     F = literal.occupancies(params.attention, literal.population(problem, config)) @ params.value.T
     weight = jnp.sum(law, axis=2, keepdims=True)
-    return population.excess_loss(params, problem, config), jnp.sum(weight * (F - law / weight) ** 2) / 2
+    return population.excess_loss(params, problem, config), jnp.sum(
+        weight * (F - law / weight) ** 2
+    ) / 2
 
 
 def excess_at_the_task(key: Array, config: Config) -> Compared:
@@ -70,7 +82,9 @@ def excess_at_the_task(key: Array, config: Config) -> Compared:
     K_P, K_Q = population.signals(problem, config)
     left = K_P / 2 * (K_Q + 1 / config.length.cap - overlap**2 / a2)
     got = [population.excess_loss(p, problem, config) for p in (exact, best)]
-    return jnp.stack([jnp.ones(()), *got]), jnp.stack([jnp.ones(()), jnp.zeros_like(left), left]) + 0 * trivial[0, 0]
+    return jnp.stack([jnp.ones(()), *got]), jnp.stack(
+        [jnp.ones(()), jnp.zeros_like(left), left]
+    ) + 0 * trivial[0, 0]
 
 
 @literal.needs_enumeration
@@ -84,7 +98,11 @@ def laws_enumerated(key: Array, config: Config) -> Compared:
         s, t = 2 * k % T, (2 * k + 1) % T
         given_k = law[:, k] / problem.stationary[k]
         index = np.indices([config.num_states.cap] * 3).reshape(3, -1)
-        got.append(jax.vmap(lambda i, j, l, s=s, t=t, k=k: population.pair_law(i, j, l, s, t, k, problem))(*map(jnp.asarray, index)))
+        got.append(
+            jax.vmap(lambda i, j, l, s=s, t=t, k=k: population.pair_law(i, j, l, s, t, k, problem))(
+                *map(jnp.asarray, index)
+            )
+        )
         want.append(jnp.einsum("mi,mj,ml->ijl", X[:, s], X[:, t], given_k).ravel())
     return got, want
 
@@ -97,11 +115,15 @@ def attended_enumerated(key: Array, config: Config) -> Compared:
     N, T = config.num_states.cap, config.length.cap
     index = map(jnp.asarray, np.indices((N, N, T, N)).reshape(4, -1))
     got = jax.vmap(lambda i, l, s, k: population.attended_law(i, l, s, k, problem))(*index)
-    return got, (jnp.einsum("mti,mkl->iltk", X, law) / problem.stationary[None, None, None, :]).ravel()
+    return got, (
+        jnp.einsum("mti,mkl->iltk", X, law) / problem.stationary[None, None, None, :]
+    ).ravel()
 
 
 def alignment_by_autodiff(key: Array, config: Config) -> Compared:
-    """The minimum of |A - A~|^2 in alpha, a parabola: -f'(0) / f''(0). Columns with any sum; with sum 1, the printed forms too."""
+    """The minimum of |A - A~|^2 in alpha, a parabola: -f'(0) / f''(0). Columns with any sum; with
+    sum 1, the printed forms too.
+    """
     problem, params = material.setting(key, config)
     mu, U = problem.stationary, 1 / config.length.cap
 
@@ -112,35 +134,62 @@ def alignment_by_autodiff(key: Array, config: Config) -> Compared:
     def line(p: Params) -> population.Alignment:
         start_V = jnp.broadcast_to(mu[:, None], p.value.shape)
         start_A = jnp.full_like(p.attention, U)
-        return population.Alignment(nearest(p.attention, start_A, problem.context), nearest(p.value, start_V, problem.transition))
+        return population.Alignment(
+            nearest(p.attention, start_A, problem.context),
+            nearest(p.value, start_V, problem.transition),
+        )
 
     m = params.value @ mu
     K_P, K_Q = literal.constants(problem)
     overlap = literal.dot(mu, params.value, problem.transition) - m @ mu
-    printed = population.Alignment((literal.dot(mu, params.attention, problem.context) - U) / K_Q, overlap / K_P)
-    got = [population.alignment(p, problem, config) for p in (params, material.loose(params), params)]
+    printed = population.Alignment(
+        (literal.dot(mu, params.attention, problem.context) - U) / K_Q, overlap / K_P
+    )
+    got = [
+        population.alignment(p, problem, config) for p in (params, material.loose(params), params)
+    ]
     return got, [line(params), line(material.loose(params)), printed]
 
 
 def residual_pythagoras(key: Array, config: Config) -> Compared:
-    """Orthogonal to the lines, and K_V = alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 = alpha_A^2 K_Q + 1/T + |Delta_A|^2."""
+    """Orthogonal to the lines, and K_V = alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 =
+    alpha_A^2 K_Q + 1/T + |Delta_A|^2.
+    """
     problem, params = material.setting(key, config)
     mu = problem.stationary
-    off, (a, v) = population.residual(params, problem, config), population.alignment(params, problem, config)
+    off, (a, v) = (
+        population.residual(params, problem, config),
+        population.alignment(params, problem, config),
+    )
     K_P, K_Q = population.signals(problem, config)
     m = params.value @ mu
     gap = problem.transition - mu[:, None]
-    across = jnp.stack([literal.dot(mu, off.value, gap), literal.dot(mu, off.attention, problem.context), jnp.sum(off.attention)])
+    across = jnp.stack(
+        [
+            literal.dot(mu, off.value, gap),
+            literal.dot(mu, off.attention, problem.context),
+            jnp.sum(off.attention),
+        ]
+    )
     K_V = v**2 * K_P + literal.dot(mu, off.value, off.value) - jnp.sum((off.value @ mu) ** 2)
     A_square = a**2 * K_Q + 1 / config.length.cap + literal.dot(mu, off.attention, off.attention)
-    want = jnp.stack([literal.dot(mu, params.value, params.value) - m @ m, literal.dot(mu, params.attention, params.attention)])
+    want = jnp.stack(
+        [
+            literal.dot(mu, params.value, params.value) - m @ m,
+            literal.dot(mu, params.attention, params.attention),
+        ]
+    )
     return (across, jnp.stack([K_V, A_square])), (jnp.zeros(3), want)
 
 
 def stepped(key: Array, config: Config) -> tuple:
-    """One step of the matrices along the closed gradients plus centred noise; that these are right is checked by enumeration."""
+    """One step of the matrices along the closed gradients plus centred noise; that these are right
+    is checked by enumeration.
+    """
     problem, params = material.setting(key, config)
-    noise = jax.tree.map(lambda x: x - 1 / len(x), material.setting(jax.random.fold_in(key, 1), config)[1])
+    noise = jax.tree.map(
+        lambda x: x - 1 / len(x), material.setting(jax.random.fold_in(key, 1), config)[1]
+    )
     rates = Params(jnp.asarray(0.3), jnp.asarray(0.2))
     slope = population.expected_preconditioned(params, problem, config)
     new = jax.tree.map(lambda x, g, h, eta: x - eta * (g + h), params, slope, noise, rates)
@@ -150,13 +199,17 @@ def stepped(key: Array, config: Config) -> tuple:
 def projected_step_matrices(key: Array, config: Config) -> Compared:
     """The alphas of the matrices after the step."""
     problem, params, noise, rates, new = stepped(key, config)
-    return population.projected_step(params, noise, rates, problem, config), population.alignment(new, problem, config)
+    return population.projected_step(params, noise, rates, problem, config), population.alignment(
+        new, problem, config
+    )
 
 
 def residual_step_matrices(key: Array, config: Config) -> Compared:
     """What is left of them."""
     problem, params, noise, rates, new = stepped(key, config)
-    return population.residual_step(params, noise, rates, problem, config), population.residual(new, problem, config)
+    return population.residual_step(params, noise, rates, problem, config), population.residual(
+        new, problem, config
+    )
 
 
 def residual_step_contracts(key: Array, config: Config) -> Compared:
@@ -167,7 +220,9 @@ def residual_step_contracts(key: Array, config: Config) -> Compared:
     V = params.value - ((params.value @ problem.stationary) - problem.stationary)[:, None]
     params = params._replace(value=V)
     zero = jax.tree.map(jnp.zeros_like, params)
-    got = population.residual_step(params, zero, Params(jnp.zeros(()), jnp.asarray(0.2)), problem, config).value
+    got = population.residual_step(
+        params, zero, Params(jnp.zeros(()), jnp.asarray(0.2)), problem, config
+    ).value
     factor = 1 - 0.2 * literal.dot(problem.stationary, params.attention, params.attention)
     return got, factor * population.residual(params, problem, config).value
 
@@ -180,7 +235,9 @@ def optimal_value_regression(key: Array, config: Config) -> Compared:
     p = literal.occupancies(params.attention, everything)
     cross = jnp.einsum("mky,mkn->yn", everything.law, p)
     square = jnp.einsum("mky,mkn,mkl->nl", everything.law, p, p)
-    return population.optimal_value(params.attention, problem, config), linalg.solve(square, cross.T).T
+    return population.optimal_value(params.attention, problem, config), linalg.solve(
+        square, cross.T
+    ).T
 
 
 def aligned_alphas(key: Array, config: Config) -> Compared:
@@ -198,14 +255,31 @@ def line_loss(key: Array, config: Config) -> Compared:
     problem, _ = material.setting(key, config)
     alpha = population.Alignment(*jax.random.normal(key, (2,)))
     params = population.aligned(alpha, problem, config)
-    want = population.population_loss(params, problem, config) - population.bayes_loss(problem, config)
+    want = population.population_loss(params, problem, config) - population.bayes_loss(
+        problem, config
+    )
     return population.excess_on_line(alpha, problem, config), want
 
 
 CHECKS = (
-    Check("population_loss: enumeration of all contexts", "derived", "equal", population_loss_enumerated),
-    Check("expected_gradient: autodiff of the enumeration", "lemma B.7", "equal", expected_gradient_enumerated),
-    Check("expected_preconditioned: autodiff of the enumeration", "lemma B.8", "equal", expected_preconditioned_enumerated),
+    Check(
+        "population_loss: enumeration of all contexts",
+        "derived",
+        "equal",
+        population_loss_enumerated,
+    ),
+    Check(
+        "expected_gradient: autodiff of the enumeration",
+        "lemma B.7",
+        "equal",
+        expected_gradient_enumerated,
+    ),
+    Check(
+        "expected_preconditioned: autodiff of the enumeration",
+        "lemma B.8",
+        "equal",
+        expected_preconditioned_enumerated,
+    ),
     Check("bayes_loss: enumeration of all contexts", "derived", "equal", bayes_enumerated),
     Check("excess_loss: enumeration of all contexts", "derived", "equal", excess_enumerated),
     Check("excess_loss: at the task, and at V*", "derived", "equal", excess_at_the_task),
@@ -213,10 +287,24 @@ CHECKS = (
     Check("pair_law: enumeration of all contexts", "lemma B.2", "equal", laws_enumerated),
     Check("alignment: nearest point of the lines", "lemma C.1", "equal", alignment_by_autodiff),
     Check("residual: orthogonal to the lines", "lemma C.2", "equal", residual_pythagoras),
-    Check("projected_step: step of the matrices with noise", "lemma C.5", "equal", projected_step_matrices),
-    Check("residual_step: step of the matrices with noise", "lemma C.6", "equal", residual_step_matrices),
-    Check("residual_step: contraction with A frozen", "lemma F.2", "equal", residual_step_contracts),
-    Check("optimal_value: regression over all contexts", "derived", "equal", optimal_value_regression),
+    Check(
+        "projected_step: step of the matrices with noise",
+        "lemma C.5",
+        "equal",
+        projected_step_matrices,
+    ),
+    Check(
+        "residual_step: step of the matrices with noise",
+        "lemma C.6",
+        "equal",
+        residual_step_matrices,
+    ),
+    Check(
+        "residual_step: contraction with A frozen", "lemma F.2", "equal", residual_step_contracts
+    ),
+    Check(
+        "optimal_value: regression over all contexts", "derived", "equal", optimal_value_regression
+    ),
     Check("aligned: has the alphas given", "section 3.1", "equal", aligned_alphas),
     Check("excess_on_line: loss of the matrices", "derived", "equal", line_loss),
 )

@@ -30,7 +30,10 @@ def sgd_is_proximal_without_l1(key: Array, config: Config) -> Compared:
     times = [jnp.asarray(t) for t in (0, 1)]
     written = [literal.proximal(t, params, batch, problem, off) for t in (0, 1)]
     steps = training.sgd_step, training.step
-    return [[step(key, t, params, batch, problem, off) for t in times] for step in steps], [written, written]
+    return [[step(key, t, params, batch, problem, off) for t in times] for step in steps], [
+        written,
+        written,
+    ]
 
 
 def plain_autodiff(key: Array, config: Config) -> Compared:
@@ -45,15 +48,21 @@ def plain_autodiff(key: Array, config: Config) -> Compared:
 
 
 def softmax_first_step(key: Array, config: Config) -> Compared:
-    """Near uniform attention softmax moves A as the linear model does, where eta_W = eta_A T^2: relative difference <= 1e-5."""
+    """Near uniform attention softmax moves A as the linear model does, where eta_W = eta_A T^2:
+    relative difference <= 1e-5.
+    """
     problem, params = material.setting(key, config)
     batch, T = material.random_batch(key, config), float(config.length.cap)
     rate = 1e-6 * population.signals(problem, config).value  # eta_A = 1e-6
     small = config.replace(switch_step=9, learning_rate=rate, softmax_rate=T)
     flat = jnp.full_like(params.attention, 1 / T)
     start = training.Softmax(jnp.zeros_like(flat), params.value)
-    soft = training.softmax_params(training.softmax_step(key, jnp.asarray(0), start, batch, problem, small), problem, small)
-    linear = training.sgd_step(key, jnp.asarray(0), params._replace(attention=flat), batch, problem, small)
+    soft = training.softmax_params(
+        training.softmax_step(key, jnp.asarray(0), start, batch, problem, small), problem, small
+    )
+    linear = training.sgd_step(
+        key, jnp.asarray(0), params._replace(attention=flat), batch, problem, small
+    )
     moved = linear.attention - flat
     return jnp.max(jnp.abs(soft.attention - flat - moved)), 1e-5 * jnp.max(jnp.abs(moved))
 
@@ -65,9 +74,13 @@ def softmax_step_autodiff(key: Array, config: Config) -> Compared:
     W, mu = params.attention, problem.stationary
     of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
     g_W = jax.grad(lambda W: literal.loss(of(W), batch, config))(W)
-    rate = early.softmax_rate * early.learning_rate * config.length.cap / literal.constants(problem)[0]
+    rate = (
+        early.softmax_rate * early.learning_rate * config.length.cap / literal.constants(problem)[0]
+    )
     value = literal.proximal(0, of(W), batch, problem, early).value
-    got = training.softmax_step(key, jnp.asarray(0), training.Softmax(W, params.value), batch, problem, early)
+    got = training.softmax_step(
+        key, jnp.asarray(0), training.Softmax(W, params.value), batch, problem, early
+    )
     return got, training.Softmax(W - rate * g_W / mu[None, :], value)
 
 
@@ -81,7 +94,13 @@ def refit_as_written(key: Array, config: Config) -> Compared:
         batch = material.random_batch(jax.random.fold_in(key, t), config)
         got = training.refit_step(key, jnp.asarray(t), got, batch, problem, config)
         g = jax.grad(literal.loss)(Params(A, V), batch, config).value
-        V = V - config.late_learning_rate / K_Q * (g - jnp.mean(g, axis=0, keepdims=True)) / mu[None, :]
+        V = (
+            V
+            - config.late_learning_rate
+            / K_Q
+            * (g - jnp.mean(g, axis=0, keepdims=True))
+            / mu[None, :]
+        )
     return got, Params(A, V)
 
 
@@ -99,7 +118,12 @@ def transfer_gathers(key: Array, config: Config) -> Compared:
         A = state.params.attention - transfer.first_rate(problem, small) * g
         top = jnp.max(A, axis=0, keepdims=True)
         cut = jnp.where(small.stage_threshold * top <= A, A, 0)
-        want.append(Params(A if lam == 0 else cut + (1 - jnp.sum(cut, axis=0, keepdims=True)) / len(A), state.params.value))
+        want.append(
+            Params(
+                A if lam == 0 else cut + (1 - jnp.sum(cut, axis=0, keepdims=True)) / len(A),
+                state.params.value,
+            )
+        )
         for t, batch in enumerate(parts):
             state = training.transfer_step(key, jnp.asarray(t), state, batch, problem, small)
         got.append(state.params)
@@ -111,14 +135,19 @@ def later_steps_are_proximal(key: Array, config: Config) -> Compared:
     problem, params = material.setting(key, config)
     batch, late = material.random_batch(key, config), jnp.asarray(config.switch_step + 1)
     state = training.Transfer(params, jnp.zeros_like(params.attention))
-    return training.transfer_step(key, late, state, batch, problem, config).params, training.step(key, late, params, batch, problem, config)
+    return training.transfer_step(key, late, state, batch, problem, config).params, training.step(
+        key, late, params, batch, problem, config
+    )
 
 
 def noise_without_prox(key: Array, config: Config) -> Compared:
     """Where lambda = 0: the population's step less eta times the draw."""
     problem, params = material.setting(key, config)
     off, t = config.replace(l1=0.0), jnp.asarray(9)
-    h, mean = noise.draw(key, params, problem, off), training.population_step(key, t, params, (), problem, off)
+    h, mean = (
+        noise.draw(key, params, problem, off),
+        training.population_step(key, t, params, (), problem, off),
+    )
     want = jax.tree.map(lambda x, h, eta: x - eta * h, mean, h, training.rates(t, problem, off))
     return training.noise_step(key, t, params, (), problem, off), want
 
@@ -128,10 +157,21 @@ CHECKS = (
     Check("sgd_step: algorithm 1 at lambda = 0", "section 5", "equal", sgd_is_proximal_without_l1),
     Check("sgd_plain_step: autodiff", "section 5", "equal", plain_autodiff),
     Check("softmax_step: autodiff in the logits", "section 5.2", "equal", softmax_step_autodiff),
-    Check("softmax_step: linear near uniform attention", "section 5.2", "bound", softmax_first_step),
+    Check(
+        "softmax_step: linear near uniform attention", "section 5.2", "bound", softmax_first_step
+    ),
     Check("refit_step: A rounded, V by autodiff", "appendix F", "equal", refit_as_written),
-    Check("population_step: equation (8) on the lines", "equation (7)", "equal", dynamics.path_of_matrices),
-    Check("transfer_step: one step on the gathered batches", "appendix H", "equal", transfer_gathers),
-    Check("transfer_step: second stage of algorithm 1", "section 4", "equal", later_steps_are_proximal),
+    Check(
+        "population_step: equation (8) on the lines",
+        "equation (7)",
+        "equal",
+        dynamics.path_of_matrices,
+    ),
+    Check(
+        "transfer_step: one step on the gathered batches", "appendix H", "equal", transfer_gathers
+    ),
+    Check(
+        "transfer_step: second stage of algorithm 1", "section 4", "equal", later_steps_are_proximal
+    ),
     Check("noise_step: population step plus the draw", "appendix I", "equal", noise_without_prox),
 )

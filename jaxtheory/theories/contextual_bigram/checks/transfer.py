@@ -15,11 +15,20 @@ def transfer_start(key: Array, config: Config) -> Compared:
     problem, _ = material.setting(key, config)
     start = transfer.init(key, problem, config)
     alpha, square = transfer.initial_alignment(problem, config)
-    found, off = population.alignment(start, problem, config), population.residual(start, problem, config)
-    size = config.pretrained_weight**2 * literal.dot(problem.stationary, *[problem.pretrained - problem.stationary[:, None]] * 2)
+    found, off = (
+        population.alignment(start, problem, config),
+        population.residual(start, problem, config),
+    )
+    size = config.pretrained_weight**2 * literal.dot(
+        problem.stationary, *[problem.pretrained - problem.stationary[:, None]] * 2
+    )
     one = jnp.ones(())  # sets the scale of what may vanish
     got = one + alpha.attention, alpha.value, one + square / size
-    return got, (one + found.attention, found.value, one + literal.dot(problem.stationary, off.value, off.value) / size)
+    return got, (
+        one + found.attention,
+        found.value,
+        one + literal.dot(problem.stationary, off.value, off.value) / size,
+    )
 
 
 def first_rate_reaches(key: Array, config: Config) -> Compared:
@@ -37,7 +46,9 @@ def step_spread_by_trace(key: Array, config: Config) -> Compared:
     theta, mu = config.pretrained_weight, problem.stationary
     V = theta * problem.pretrained + (1 - theta) * mu[:, None]
     start = Params(jnp.full_like(problem.context, 1 / config.length.cap), V)
-    reach = theta * literal.dot(mu, problem.pretrained - mu[:, None], problem.transition - mu[:, None])
+    reach = theta * literal.dot(
+        mu, problem.pretrained - mu[:, None], problem.transition - mu[:, None]
+    )
     want = jnp.sqrt(literal.traces(start, problem) / (3 * config.batch_size.cap * mu)) / reach
     return transfer.step_spread(problem, config), want
 
@@ -50,7 +61,11 @@ def step_recovery_sampled(key: Array, config: Config) -> Compared:
     A = Q[None] + sd[None, None, :] * jax.random.normal(key, (material.DRAWS, *Q.shape))
     exact = jnp.all((0.5 * jnp.max(A, axis=1, keepdims=True) <= A) == (Q > 0)[None], axis=1)
     p = transfer.step_recovery(problem, config)
-    return p, jnp.mean(exact.astype(float), axis=0), jnp.sqrt(p * (1 - p) / material.DRAWS) + 1 / material.DRAWS
+    return (
+        p,
+        jnp.mean(exact.astype(float), axis=0),
+        jnp.sqrt(p * (1 - p) / material.DRAWS) + 1 / material.DRAWS,
+    )
 
 
 CHECKS = (

@@ -1,1 +1,3 @@
-"""What the theory says: the population, its run in two numbers, mini-batch noise, transfer, and what thresholds cost."""
+"""What the theory says: the population, its run in two numbers, mini-batch noise, transfer, and
+what thresholds cost.
+"""

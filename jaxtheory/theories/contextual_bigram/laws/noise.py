@@ -1,16 +1,19 @@
-"""Mini-batch noise of the preconditioned gradients, in closed form and as Gaussian draws, for N and T beyond sampling.
+"""Mini-batch noise of the preconditioned gradients, in closed form and as Gaussian draws, for N and
+T beyond sampling.
 
 With C = D - mu mu^T, S(a2, s2) = a2 D + (s2 - a2) mu mu^T and M(aq, s) = aq D + (s - aq) mu mu^T,
 
     E p p^T = S,   E r r^T = R = V S V^T - V M P^T - P M^T V^T + D
 
-for one query k with a2 = |a^(k)|^2, aq = <a^(k), q^(k)>, s2 = s_k^2, s = s_k; averaged over k ~ mu they hold for the batch. The noise of
-one batch of B is taken as
+for one query k with a2 = |a^(k)|^2, aq = <a^(k), q^(k)>, s2 = s_k^2, s = s_k; averaged over k ~ mu
+they hold for the batch. The noise of one batch of B is taken as
 
-    h_A, column k ~ N(0, tr(V C V^T R_k) / (B mu_k) I),      h_V ~ B^(-1/2) R^(1/2) Z S^(1/2) diag(1/mu),   both centred per column.
+    h_A, column k ~ N(0, tr(V C V^T R_k) / (B mu_k) I),      h_V ~ B^(-1/2) R^(1/2) Z S^(1/2)
+                                                             diag(1/mu),  both centred per column.
 
-For positions that neither A nor Q attends to, the first is exact; h_V treats r and p as independent. Source: derived; the source
-(appendix I) simulates with Gaussian noise of a covariance it does not give.
+For positions that neither A nor Q attends to, the first is exact; h_V treats r and p as
+independent. Source: derived; the source (appendix I) simulates with Gaussian noise of a covariance
+it does not give.
 """
 
 from typing import NamedTuple
@@ -51,36 +54,61 @@ def occupancy_moment(params: Params, problem: Problem, _config: Config) -> Float
 
 def residual_moment(params: Params, problem: Problem, config: Config) -> Float[Array, "N N"]:
     """R = E r r^T over contexts, queries and labels."""
-    mu, V, P, (_, aq, s) = problem.stationary, params.value, problem.transition, columns(params.attention, problem)
+    mu, V, P, (_, aq, s) = (
+        problem.stationary,
+        params.value,
+        problem.transition,
+        columns(params.attention, problem),
+    )
     M = jnp.sum(mu * aq) * covariance(mu) + jnp.sum(mu * s) * mu[:, None] * mu[None, :]
     cross = V @ M @ P.T
     return V @ occupancy_moment(params, problem, config) @ V.T - cross - cross.T + jnp.diag(mu)
 
 
 def attention_variance(params: Params, problem: Problem, config: Config) -> Float[Array, " N"]:
-    """tr(V C V^T R_k) / (B mu_k) per column: the variance of an entry of h_A before it is centred; zero for padded tokens.
+    """tr(V C V^T R_k) / (B mu_k) per column: the variance of an entry of h_A before it is centred;
+    zero for padded tokens.
 
     R_k is affine in (a2, aq, s, s^2), so the trace is too.
     """
-    mu, V, P, (a2, aq, s) = problem.stationary, params.value, problem.transition, columns(params.attention, problem)
+    mu, V, P, (a2, aq, s) = (
+        problem.stationary,
+        params.value,
+        problem.transition,
+        columns(params.attention, problem),
+    )
     C, m = covariance(mu), V @ mu
     G = V @ C @ V.T
     of_square, of_overlap, of_mean = jnp.sum(G * G), 2 * jnp.sum(G * (V @ C @ P.T)), m @ (G @ m)
-    trace = a2 * of_square - aq * of_overlap + s**2 * of_mean - 2 * s * (m @ (G @ mu)) + jnp.sum(jnp.diagonal(G) * mu)
-    return jnp.maximum(trace, 0) * calculus.inverse(mu) / config.batch_size.real  # zero at the start, to rounding
+    trace = (
+        a2 * of_square
+        - aq * of_overlap
+        + s**2 * of_mean
+        - 2 * s * (m @ (G @ mu))
+        + jnp.sum(jnp.diagonal(G) * mu)
+    )
+    return (
+        jnp.maximum(trace, 0) * calculus.inverse(mu) / config.batch_size.real
+    )  # zero at the start, to rounding
 
 
 def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Lower triangular L with L L^T = R for positive semi-definite R: Cholesky, a column of zeros where the pivot is zero to rounding.
+    """Lower triangular L with L L^T = R for positive semi-definite R: Cholesky, a column of zeros
+    where the pivot is zero to rounding.
 
-    R is always singular here: r and centred noise have no part along 1. What is left of its last pivot is a few eps of its largest one.
+    R is always singular here: r and centred noise have no part along 1. What is left of its last
+    pivot is a few eps of its largest one.
     """
     least = 64 * len(R) * jnp.finfo(R.dtype).eps * jnp.max(jnp.diagonal(R))
 
     def column(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         rest, L = carry
         pivot = rest[j, j]
-        l = jnp.where((pivot > least) & (jnp.arange(len(R)) >= j), rest[:, j] / jnp.sqrt(jnp.where(pivot > least, pivot, 1)), 0)
+        l = jnp.where(
+            (pivot > least) & (jnp.arange(len(R)) >= j),
+            rest[:, j] / jnp.sqrt(jnp.where(pivot > least, pivot, 1)),
+            0,
+        )
         return rest - l[:, None] * l[None, :], L.at[:, j].set(l)
 
     return jax.lax.fori_loop(0, len(R), column, (R, jnp.zeros_like(R)))[1]
@@ -90,20 +118,35 @@ def draw(key: Array, params: Params, problem: Problem, config: Config) -> Params
     """h_A and h_V of one batch."""
     N, T, B = config.num_states, config.length, config.batch_size
     for_A, for_V = jax.random.split(key)
-    h_A = jnp.sqrt(attention_variance(params, problem, config))[None, :] * draws.normal(for_A, N, T).T
-    L_R, L_S = factor(residual_moment(params, problem, config)), factor(occupancy_moment(params, problem, config))
-    h_V = L_R @ draws.normal(for_V, N, N) @ L_S.T / jnp.sqrt(jnp.asarray(B.real, float)) * calculus.inverse(problem.stationary)[None, :]
+    h_A = (
+        jnp.sqrt(attention_variance(params, problem, config))[None, :] * draws.normal(for_A, N, T).T
+    )
+    L_R, L_S = (
+        factor(residual_moment(params, problem, config)),
+        factor(occupancy_moment(params, problem, config)),
+    )
+    h_V = (
+        L_R
+        @ draws.normal(for_V, N, N)
+        @ L_S.T
+        / jnp.sqrt(jnp.asarray(B.real, float))
+        * calculus.inverse(problem.stationary)[None, :]
+    )
     return Params(calculus.centred(h_A, T), calculus.centred(h_V, N))
 
 
 def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:
-    """z = K_P sqrt(2 B / (eta1 T)) / sqrt(tr(C P C P^T)): at small alphas the growing mode alpha_A + alpha_V is driven by the drift d and
-    by noise, and ends positive with probability Phi(z), once the first stage is long. So the source's poly(T) samples are ~ B / eta ~ T.
+    """z = K_P sqrt(2 B / (eta1 T)) / sqrt(tr(C P C P^T)): at small alphas the growing mode alpha_A
+    + alpha_V is driven by the drift d and by noise, and ends positive with probability Phi(z), once
+    the first stage is long. So the source's poly(T) samples are ~ B / eta ~ T.
 
-    Source: derived, from equation (9) and the noise at the start, where V C V^T = 0 and h_V alone acts.
+    Source: derived, from equation (9) and the noise at the start, where V C V^T = 0 and h_V alone
+    acts.
     """
     K_P, _ = population.signals(problem, config)
     C, P = covariance(problem.stationary), problem.transition
     s = jnp.sqrt(jnp.sum((C @ P) * (P @ C)))
-    ratio = 2 * jnp.asarray(config.batch_size.real, float) / (config.learning_rate * config.length.real)
+    ratio = (
+        2 * jnp.asarray(config.batch_size.real, float) / (config.learning_rate * config.length.real)
+    )
     return K_P * jnp.sqrt(ratio) / s

@@ -1,8 +1,11 @@
-"""Starting from a pre-trained transition: what its correlation with P gives, and what one step of A then recovers.
+"""Starting from a pre-trained transition: what its correlation with P gives, and what one step of A
+then recovers.
 
-With V_0 = theta P~ + (1 - theta) mu 1^T and A = U, one step of A with rate 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu) has mean Q. Its noise
-is the same whatever theta, and the same at every position, so thresholding recovers the support as soon as sqrt(2 log T) standard
-deviations fit between 0 and the attended entries: the samples needed grow with log T only, not with T. Source: section 4, appendix H.
+With V_0 = theta P~ + (1 - theta) mu 1^T and A = U, one step of A with rate 1 / (theta <P~ - mu 1^T,
+P - mu 1^T>_mu) has mean Q. Its noise is the same whatever theta, and the same at every position, so
+thresholding recovers the support as soon as sqrt(2 log T) standard
+deviations fit between 0 and the attended entries: the samples needed grow with log T only, not with
+T. Source: section 4, appendix H.
 """
 
 import jax.numpy as jnp
@@ -14,7 +17,10 @@ from jaxtheory.theories.contextual_bigram import data, model
 from jaxtheory.theories.contextual_bigram.laws import noise, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
-REACH, NODES = 8.0, 128  # of the integral over the largest entry: standard deviations on either side, nodes
+REACH, NODES = (
+    8.0,
+    128,
+)  # of the integral over the largest entry: standard deviations on either side, nodes
 
 
 def pretrained_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
@@ -35,53 +41,75 @@ def gap(problem: Problem, config: Config) -> Float[Array, "N N"]:
 
 def overlap(problem: Problem, config: Config) -> Float[Array, ""]:
     """<P~ - mu 1^T, P - mu 1^T>_mu."""
-    return population.inner(gap(problem, config), population.directions(problem, config).value, problem.stationary)
+    return population.inner(
+        gap(problem, config), population.directions(problem, config).value, problem.stationary
+    )
 
 
 def first_rate(problem: Problem, config: Config) -> Float[Array, ""]:
-    """eta_A of the one step, 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu): takes the mean of A from U to Q."""
+    """eta_A of the one step, 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu): takes the mean of A from U
+    to Q.
+    """
     return 1 / (config.pretrained_weight * overlap(problem, config))
 
 
-def initial_alignment(problem: Problem, config: Config) -> tuple[population.Alignment, Float[Array, ""]]:
-    """alpha at the start and |Delta_V|^2: alpha_V = theta <P~ - mu 1^T, P - mu 1^T>_mu / K_P, alpha_A = 0 and
+def initial_alignment(
+    problem: Problem, config: Config
+) -> tuple[population.Alignment, Float[Array, ""]]:
+    """alpha at the start and |Delta_V|^2: alpha_V = theta <P~ - mu 1^T, P - mu 1^T>_mu / K_P,
+    alpha_A = 0 and
 
     |Delta_V|^2 = theta^2 |P~ - mu 1^T|^2 - alpha_V^2 K_P.   Source: lemma H.1.
     """
     theta, (K_P, _) = config.pretrained_weight, population.signals(problem, config)
     alpha_V = theta * overlap(problem, config) / K_P
     size = population.norm(gap(problem, config), problem.stationary)
-    return population.Alignment(jnp.zeros_like(alpha_V), alpha_V), theta**2 * size**2 - alpha_V**2 * K_P
+    return population.Alignment(
+        jnp.zeros_like(alpha_V), alpha_V
+    ), theta**2 * size**2 - alpha_V**2 * K_P
 
 
 def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """Standard deviation, per column, of the positions that Q does not attend to after the one step on a batch of tau B, before they are
-    thresholded: sqrt(tr(V_0 C V_0^T R_k) / (tau B mu_k)) eta_A. R_k ~ C, so theta cancels. Source: derived; lemma H.2 bounds it.
+    """Standard deviation, per column, of the positions that Q does not attend to after the one step
+    on a batch of tau B, before they are
+    thresholded: sqrt(tr(V_0 C V_0^T R_k) / (tau B mu_k)) eta_A. R_k ~ C, so theta cancels. Source:
+    derived; lemma H.2 bounds it.
     """
     start = init(jnp.zeros(()), problem, config)
-    variance = noise.attention_variance(start, problem, config) / jnp.asarray(config.switch_step, float)
+    variance = noise.attention_variance(start, problem, config) / jnp.asarray(
+        config.switch_step, float
+    )
     return jnp.sqrt(variance) * first_rate(problem, config)
 
 
 def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """Probability, per column, that thresholding at theta0 max A keeps the support exactly, entries independent N(q_t, sd^2):
+    """Probability, per column, that thresholding at theta0 max A keeps the support exactly, entries
+    independent N(q_t, sd^2):
 
-    sum_j E_{m ~ N(q_j, sd^2)} 1[m > 0] Phi(theta0 m / sd)^(T - Q) prod_{i != j} [Phi((m - q_i) / sd) - Phi((theta0 m - q_i) / sd)]
+    sum_j E_{m ~ N(q_j, sd^2)} 1[m > 0] Phi(theta0 m / sd)^(T - Q) prod_{i != j} [Phi((m - q_i) /
+    sd) - Phi((theta0 m - q_i) / sd)]
 
-    over which attended entry j is the largest, m. The expectation is Gauss-Legendre over m > 0, |m - q_j| <= 8 sd.
-    1 without noise and for padded tokens. Source: derived.
+    over which attended entry j is the largest, m. The expectation is Gauss-Legendre over m > 0, |m
+    - q_j| <= 8 sd. 1 without noise and for padded tokens. Source: derived.
     """
     _, weights = data.support(problem, config)
-    q, theta0 = weights.T, jnp.asarray(config.stage_threshold, float)  # (Q, N), zero beyond the attended entries
+    q, theta0 = (
+        weights.T,
+        jnp.asarray(config.stage_threshold, float),
+    )  # (Q, N), zero beyond the attended entries
     spread = step_spread(problem, config)
     sd = jnp.where(spread > 0, spread, jnp.ones_like(spread))
     others = config.length.real - jnp.sum(q > 0, axis=0).astype(sd.dtype)
     low = jnp.maximum(-REACH, -q / sd[None, :])  # m = q + sd z > 0
-    nodes, weight = (jnp.asarray(x, sd.dtype)[:, None, None] for x in np.polynomial.legendre.leggauss(NODES))
+    nodes, weight = (
+        jnp.asarray(x, sd.dtype)[:, None, None] for x in np.polynomial.legendre.leggauss(NODES)
+    )
     z = low[None] + (REACH - low)[None] * (nodes + 1) / 2
     m = q[None] + sd[None, None, :] * z  # (nodes, j, N)
     inside = jnp.exp(others[None, None, :] * norm.logcdf(theta0 * m / sd[None, None, :]))
-    below = lambda cut: norm.cdf((cut[:, :, None] - q[None, None]) / sd[None, None, None, :])  # (nodes, j, i, N)
+    below = lambda cut: norm.cdf(
+        (cut[:, :, None] - q[None, None]) / sd[None, None, None, :]
+    )  # (nodes, j, i, N)
     rival = (q > 0)[None, None] & ~jnp.eye(len(q), dtype=bool)[None, :, :, None]
     kept = jnp.prod(jnp.where(rival, jnp.maximum(below(m) - below(theta0 * m), 0), 1), axis=2)
     density = weight * (REACH - low)[None] / 2 * norm.pdf(z)

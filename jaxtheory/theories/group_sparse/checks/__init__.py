@@ -1,4 +1,6 @@
-"""A second route to every closed form, in a file for each file that they guard; and the small configs that all checks run on."""
+"""A second route to every closed form, in a file for each file that they guard; and the small
+configs that all checks run on.
+"""
 
 from typing import Any
 
@@ -7,11 +9,39 @@ from jaxtheory.theories.group_sparse.model import Config
 
 CHECKS = (*model.CHECKS, *data.CHECKS, *calculus.CHECKS, *laws.CHECKS, *training.CHECKS)
 
-_SMALL: dict[str, Any] = {"group_dim": 2, "num_groups": 3, "num_samples": 5, "downstream_samples": 3}
+_SMALL: dict[str, Any] = {
+    "group_dim": 2,
+    "num_groups": 3,
+    "num_samples": 5,
+    "downstream_samples": 3,
+}
 EXAMPLES = (
     Config(**_SMALL),
-    Config(group_dim=2, num_groups=2, relevant_group=1, num_samples=4, downstream_samples=3, features="uniform", attention="trained"),
-    Config(group_dim=3, num_groups=4, num_samples=3, downstream_samples=2, features="rademacher", attention="scratch", pretraining_steps=3),
-    Config(**_SMALL | {"num_samples": 1, "downstream_samples": 1}, relevant_group=3, partition=((4, 0), (1, 5), (3, 2)), margin=0.0),
-    Config(**_SMALL, noise_scale=0.7, margin=1.0, pretraining_steps=1).pad(group_dim=3, num_groups=5, num_samples=8, downstream_samples=4),
+    Config(
+        group_dim=2,
+        num_groups=2,
+        relevant_group=1,
+        num_samples=4,
+        downstream_samples=3,
+        features="uniform",
+        attention="trained",
+    ),
+    Config(
+        group_dim=3,
+        num_groups=4,
+        num_samples=3,
+        downstream_samples=2,
+        features="rademacher",
+        attention="scratch",
+        pretraining_steps=3,
+    ),
+    Config(
+        **_SMALL | {"num_samples": 1, "downstream_samples": 1},
+        relevant_group=3,
+        partition=((4, 0), (1, 5), (3, 2)),
+        margin=0.0,
+    ),
+    Config(**_SMALL, noise_scale=0.7, margin=1.0, pretraining_steps=1).pad(
+        group_dim=3, num_groups=5, num_samples=8, downstream_samples=4
+    ),
 )

@@ -14,17 +14,30 @@ KURTOSIS = {"gaussian": 3.0, "uniform": 9 / 5, "rademacher": 1.0}
 
 
 def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
-    """y = sign <xbar, beta*> with the support of beta* in G_{j*}; and the vectors of the problem without a partition."""
+    """y = sign <xbar, beta*> with the support of beta* in G_{j*}; and the vectors of the problem
+    without a partition.
+    """
     if not material.whole(config):
         return None
     d, D = config.group_dim.cap, config.num_groups.cap
     problem = data.problem(key, config)
     plain = data.problem(key, config.replace(partition="contiguous"))
-    G = np.arange(d * D).reshape(D, d) if config.partition == "contiguous" else np.array(config.partition)
-    flat = lambda x: jnp.zeros((d * D, x.shape[2])).at[G.ravel()].set(jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1)))
+    G = (
+        np.arange(d * D).reshape(D, d)
+        if config.partition == "contiguous"
+        else np.array(config.partition)
+    )
+    flat = lambda x: (
+        jnp.zeros((d * D, x.shape[2]))
+        .at[G.ravel()]
+        .set(jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1)))
+    )
     own = jnp.take(jnp.asarray(G), jnp.asarray(config.relevant_group, int) - 1, axis=0)
     got, want = [], []
-    for batch, v in ((problem.train, problem.truth), (problem.downstream, problem.downstream_truth)):
+    for batch, v in (
+        (problem.train, problem.truth),
+        (problem.downstream, problem.downstream_truth),
+    ):
         got.append(batch.y)
         want.append(jnp.sign(jnp.zeros(d * D).at[own].set(v) @ flat(batch.x)))
     together = jnp.swapaxes(plain.train.x, 0, 1).reshape(d * D, -1)
@@ -32,7 +45,9 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
 
 
 def moments_of_features(key: Array, config: Config) -> Compared:
-    """Second moments sigma_x^2 and fourth ones 3, 9/5 or 1 times sigma_x^4, in a group that is not moved; labels are fair."""
+    """Second moments sigma_x^2 and fourth ones 3, 9/5 or 1 times sigma_x^4, in a group that is not
+    moved; labels are fair.
+    """
     if config.partition != "contiguous":
         return None
     many = config.replace(num_samples=Size(material.MANY), downstream_samples=Size(material.MANY))
@@ -41,7 +56,13 @@ def moments_of_features(key: Array, config: Config) -> Compared:
     sigma, got, want, error = config.noise_scale, [], [], []
     for batch, law in ((problem.train, "gaussian"), (problem.downstream, config.features)):
         x = jnp.take(batch.x, other, axis=1) / sigma
-        for values, mean in ((x[0], 0.0), (x[0] ** 2, 1.0), (x[0] ** 4, KURTOSIS[law]), (x[0] * x[1], 0.0), (batch.y, 0.0)):
+        for values, mean in (
+            (x[0], 0.0),
+            (x[0] ** 2, 1.0),
+            (x[0] ** 4, KURTOSIS[law]),
+            (x[0] * x[1], 0.0),
+            (batch.y, 0.0),
+        ):
             got.append(jnp.mean(values))
             want.append(jnp.asarray(mean))
             error.append(jnp.std(values) / material.MANY**0.5 + 1e-9)
@@ -53,11 +74,15 @@ def margin_kept(key: Array, config: Config) -> Compared:
     problem = data.problem(key, config)
     star = model.relevant(config)
     found = []
-    for batch in (data.moved(b, problem, config) for b in (problem.downstream, problem.downstream_test)):
+    for batch in (
+        data.moved(b, problem, config) for b in (problem.downstream, problem.downstream_test)
+    ):
         u = jnp.einsum("a,ajn,j->n", problem.downstream_truth, batch.x, star)
         found.append(jnp.where(batch.weight > 0, batch.y * u, jnp.inf))
     least = jnp.min(jnp.concatenate(found))
-    return jnp.stack([jnp.asarray(config.margin, float), jnp.linalg.norm(problem.truth)]), jnp.stack([least, jnp.ones(())])
+    return jnp.stack(
+        [jnp.asarray(config.margin, float), jnp.linalg.norm(problem.truth)]
+    ), jnp.stack([least, jnp.ones(())])
 
 
 def moves_along(key: Array, config: Config) -> Compared:
@@ -72,7 +97,12 @@ def moves_along(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("problem: flat vectors under the partition, and their labels", material.PAPER, "equal", labels_of_flat_vectors),
+    Check(
+        "problem: flat vectors under the partition, and their labels",
+        material.PAPER,
+        "equal",
+        labels_of_flat_vectors,
+    ),
     Check("problem: moments of the features", material.PAPER, "sample", moments_of_features),
     Check("moved: margin and unit direction", material.PAPER, "bound", margin_kept),
     Check("moved: along v~ in the relevant group alone", material.PAPER, "equal", moves_along),

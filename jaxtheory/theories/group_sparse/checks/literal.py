@@ -1,4 +1,6 @@
-"""The layer as the source writes it, token by token; the linear predictor, sample by sample; and a sample with all its symmetries."""
+"""The layer as the source writes it, token by token; the linear predictor, sample by sample; and a
+sample with all its symmetries.
+"""
 
 import itertools
 
@@ -19,7 +21,9 @@ def joined(params: Params) -> tuple[Float[Array, " h"], Float[Array, "h h"]]:
 def tokens(x: Float[Array, "d D n"]) -> Float[Array, "n h D"]:
     """H = [X; P] of every sample."""
     D = x.shape[1]
-    P = jnp.stack([jnp.sin(jnp.arange(1.0, D + 1) * j * jnp.pi / (D + 1)) for j in range(1, D + 1)], axis=1)
+    P = jnp.stack(
+        [jnp.sin(jnp.arange(1.0, D + 1) * j * jnp.pi / (D + 1)) for j in range(1, D + 1)], axis=1
+    )
     return jnp.stack([jnp.concatenate([x[:, :, i], P]) for i in range(x.shape[2])])
 
 
@@ -49,7 +53,8 @@ def basis(v: Float[Array, " d"]) -> Float[Array, "d d"]:
 
 
 def completed(batch: Batch, problem: Problem, config: Config) -> Batch:
-    """The sample with its images under all signed permutations of an orthogonal basis of v*'s complement, the reflection of v* and the
+    """The sample with its images under all signed permutations of an orthogonal basis of v*'s
+    complement, the reflection of v* and the
     permutations of the other groups: as symmetric as the population in all that the gradient sees.
     """
     d, D = config.group_dim.cap, config.num_groups.cap
@@ -66,8 +71,14 @@ def completed(batch: Batch, problem: Problem, config: Config) -> Batch:
     O = jnp.einsum("ab,gbc,cd->gad", H, np.array(turns), H)
     j = jnp.asarray(config.relevant_group, int) - 1
     others = jnp.arange(D - 1) + (jnp.arange(D - 1) >= j).astype(int)
-    place = [jnp.zeros(D, int).at[j].set(j).at[others].set(others[np.array(p)]) for p in itertools.permutations(range(D - 1))]
+    place = [
+        jnp.zeros(D, int).at[j].set(j).at[others].set(others[np.array(p)])
+        for p in itertools.permutations(range(D - 1))
+    ]
     images = jnp.einsum("gab,bjn->gajn", O, batch.x)[:, :, jnp.stack(place), :]
     x = jnp.moveaxis(images, (1, 3), (0, 1)).reshape(d, D, -1)
-    y = jnp.broadcast_to((np.array(signs, float)[:, None] * batch.y[None])[:, None], (len(signs), len(place), len(batch.y))).reshape(-1)
+    y = jnp.broadcast_to(
+        (np.array(signs, float)[:, None] * batch.y[None])[:, None],
+        (len(signs), len(place), len(batch.y)),
+    ).reshape(-1)
     return Batch(x, y, jnp.full(y.shape, 1 / y.size))

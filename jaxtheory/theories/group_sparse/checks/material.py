@@ -1,4 +1,6 @@
-"""What checks share: a problem and a layer from one draw, which compiles fast, and on which configs they speak."""
+"""What checks share: a problem and a layer from one draw, which compiles fast, and on which configs
+they speak.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,10 @@ TEST = 8
 
 def whole(config: Config) -> bool:
     """Whether no size is padded."""
-    return all(getattr(config, n).value is None for n in ("group_dim", "num_groups", "num_samples", "downstream_samples"))
+    return all(
+        getattr(config, n).value is None
+        for n in ("group_dim", "num_groups", "num_samples", "downstream_samples")
+    )
 
 
 def small(config: Config) -> bool:
@@ -27,7 +32,9 @@ def small(config: Config) -> bool:
 
 
 def case(key: Array, config: Config) -> tuple[Problem, Params]:
-    """A problem, and a layer that is neither flat nor saturated, from one draw, which compiles fast. Zero on padding."""
+    """A problem, and a layer that is neither flat nor saturated, from one draw, which compiles
+    fast. Zero on padding.
+    """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     sets = [(d, D, n), (d, D, TEST), (d, D, m), (d, D, TEST)]
     axes = [(2, d), *sets, (d,), (D,), (d, d), (d, D), (D, d), (D, D)]
@@ -35,11 +42,14 @@ def case(key: Array, config: Config) -> tuple[Problem, Params]:
     ends = np.cumsum([np.prod(shape) for shape in shapes])
     flat = jnp.split(jax.random.normal(key, (int(ends[-1]),)), ends[:-1])
     g, train, test, new, new_test, *blocks = (
-        draws.masked(part.reshape(shape), *group) for part, shape, group in zip(flat, shapes, axes, strict=True)
+        draws.masked(part.reshape(shape), *group)
+        for part, shape, group in zip(flat, shapes, axes, strict=True)
     )
     if config.features == "uniform":
         new, new_test = norm.cdf(new), norm.cdf(new_test)
-    return data.tasks(g, (train, test), (new, new_test), config), Params(*(0.5 * block for block in blocks))
+    return data.tasks(g, (train, test), (new, new_test), config), Params(
+        *(0.5 * block for block in blocks)
+    )
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, calculus.Reduced]:

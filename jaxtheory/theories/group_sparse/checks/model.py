@@ -30,5 +30,10 @@ def attention_by_token(key: Array, config: Config) -> Compared:
 
 CHECKS = (
     Check("attend: token by token", material.PAPER, "equal", attention_by_token),
-    Check("encodings: orthogonal, of squared norm (D+1)/2", "derived (DST-I)", "equal", sines_orthogonal),
+    Check(
+        "encodings: orthogonal, of squared norm (D+1)/2",
+        "derived (DST-I)",
+        "equal",
+        sines_orthogonal,
+    ),
 )

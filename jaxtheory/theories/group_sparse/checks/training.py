@@ -47,7 +47,9 @@ def population_run(key: Array, config: Config) -> Compared:
 
 
 def downstream_steps(key: Array, config: Config) -> Compared:
-    """Before tau a step of pre-training; at tau the values from 0; then on; after m samples the first again. For the three kinds of W."""
+    """Before tau a step of pre-training; at tau the values from 0; then on; after m samples the
+    first again. For the three kinds of W.
+    """
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
@@ -59,7 +61,13 @@ def downstream_steps(key: Array, config: Config) -> Compared:
     got, want = [], []
     for later, i, start in ((0, 0, emptied), (1, 1 % m, params), (m, 0, params)):
         got.append(training.downstream_step(key, tau + later, params, (), problem, config))
-        want.append(stepped(start, lambda p, i=i: literal.loss(trainable(p), one(problem, i, config)), config.downstream_rate))
+        want.append(
+            stepped(
+                start,
+                lambda p, i=i: literal.loss(trainable(p), one(problem, i, config)),
+                config.downstream_rate,
+            )
+        )
     early = config.replace(pretraining_steps=tau + 1)
     got.append(training.downstream_step(key, tau, params, (), problem, early))
     return (got, [*want, training.step(key, 0, params, problem.train, problem, config)])
@@ -70,12 +78,22 @@ def logistic_steps(key: Array, config: Config) -> Compared:
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
-    m, tau, beta = config.downstream_samples.cap, jnp.asarray(config.pretraining_steps, jnp.int32), params.W12
+    m, tau, beta = (
+        config.downstream_samples.cap,
+        jnp.asarray(config.pretraining_steps, jnp.int32),
+        params.W12,
+    )
     early = config.replace(pretraining_steps=tau + 5)
     got, want = [], []
     for later, i in ((0, 0), (1, 1 % m), (m, 0)):
         got.append(training.logistic_step(key, tau + later, Linear(beta), (), problem, config).beta)
-        want.append(stepped(beta, lambda b, i=i: literal.linear_loss(b, one(problem, i, config)), config.downstream_rate))
+        want.append(
+            stepped(
+                beta,
+                lambda b, i=i: literal.linear_loss(b, one(problem, i, config)),
+                config.downstream_rate,
+            )
+        )
     got.append(training.logistic_step(key, tau, Linear(beta), (), problem, early).beta)
     return got, [*want, beta]
 

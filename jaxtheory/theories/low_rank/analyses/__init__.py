@@ -1,4 +1,6 @@
-"""What is looked at in trained parameters: attention and its heads, neurons removed, ranks and truncation, what neurons speak for."""
+"""What is looked at in trained parameters: attention and its heads, neurons removed, ranks and
+truncation, what neurons speak for.
+"""
 
 from jaxtheory.theories.low_rank.analyses import attention as attention
 from jaxtheory.theories.low_rank.analyses import neurons as neurons

@@ -11,10 +11,16 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 VALUE_RATES = tuple(j / 10 for j in range(11))
 
 
-def attention_mass(attention: Float[Array, "n H L L"], batch: Batch, config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Attention on relevant tokens: mean over heads, samples and all queries, and over the relevant queries; zero without such."""
+def attention_mass(
+    attention: Float[Array, "n H L L"], batch: Batch, config: Config
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Attention on relevant tokens: mean over heads, samples and all queries, and over the relevant
+    queries; zero without such.
+    """
     is_relevant = data.relevant(batch, config)
-    per_query = jnp.mean(jnp.einsum("bhlj,bj->bhl", attention, is_relevant.astype(attention.dtype)), axis=1)
+    per_query = jnp.mean(
+        jnp.einsum("bhlj,bj->bhl", attention, is_relevant.astype(attention.dtype)), axis=1
+    )
     L = model.length(config)
     every = jnp.sum(jnp.where(L.mask()[None, :], per_query, 0), axis=1) / L.real
     count = jnp.sum(is_relevant, axis=1).astype(attention.dtype)
@@ -23,11 +29,17 @@ def attention_mass(attention: Float[Array, "n H L L"], batch: Batch, config: Con
 
 
 def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, Array, Array, Array]:
-    """On the test set: loss, error (share of margins <= 0), attention on relevant tokens of all and of the relevant queries."""
+    """On the test set: loss, error (share of margins <= 0), attention on relevant tokens of all and
+    of the relevant queries.
+    """
     seen = model.forward(params, problem.test.tokens, problem, config)
     wrong = model.margin(seen.F, problem.test.label, config) <= 0
     error = jnp.sum(jnp.where(wrong, problem.test.weight, 0))
-    return model.hinge(seen.F, problem.test, config), error, *attention_mass(seen.attention[-1], problem.test, config)
+    return (
+        model.hinge(seen.F, problem.test, config),
+        error,
+        *attention_mass(seen.attention[-1], problem.test, config),
+    )
 
 
 def ranking(size: Float[Array, " n"]) -> Int[Array, " n"]:
@@ -47,7 +59,9 @@ def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, 
 
 
 def value_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " rate"]:
-    """Test loss without a share of the value dimensions, columns of W_O, smallest |column| times |row of W_V| first; rates 0, .1, .., 1."""
+    """Test loss without a share of the value dimensions, columns of W_O, smallest |column| times
+    |row of W_V| first; rates 0, .1, .., 1.
+    """
     m_a = config.value_dim
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))
     rank = ranking(jnp.where(m_a.mask(), size, jnp.inf))

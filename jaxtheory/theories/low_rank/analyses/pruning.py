@@ -1,8 +1,10 @@
 """Neurons of W_O, ranked and removed: all rates from one forward pass, a sort and a cumulative sum.
 
-    F_k = sum_i f_ik,   f_ik = (1/|S|) sum_{l in S} a_(l),ik relu(h_il),   so F without the first q neurons of an order is a tail sum
+    F_k = sum_i f_ik,   f_ik = (1/|S|) sum_{l in S} a_(l),ik relu(h_il),   so F without the first q
+                        neurons of an order is a tail sum
 
-A rate rho removes round(rho m) neurons (halves up), ties in the order of neurons. Source: corollary 1; the identity is derived.
+A rate rho removes round(rho m) neurons (halves up), ties in the order of neurons. Source: corollary
+1; the identity is derived.
 """
 
 import jax
@@ -18,7 +20,9 @@ RATES = tuple(j / STEPS for j in range(STEPS + 1))
 ORDERS = ("small", "large", "random", "change", "saliency")
 
 
-def contributions(hidden: Float[Array, "n L m"], problem: Problem, config: Config) -> Float[Array, "n m K"]:
+def contributions(
+    hidden: Float[Array, "n L m"], problem: Problem, config: Config
+) -> Float[Array, "n m K"]:
     """f_ik of each sample."""
     A, weight = model.output_weights(problem, config), model.query_weights(config)
     active = jax.nn.relu(hidden)
@@ -32,8 +36,12 @@ def norms(W: Float[Array, "m ma"]) -> Float[Array, " m"]:
     return jnp.sqrt(jnp.sum(W**2, axis=1))
 
 
-def scores(params: Params, problem: Problem, config: Config, saliency: Float[Array, " m"]) -> Float[Array, "order m"]:
-    """What each order sorts by, from the first neuron removed: |o_i|, -|o_i|, a drawn number, |o_i - o_i(0)|, mean |f_i|."""
+def scores(
+    params: Params, problem: Problem, config: Config, saliency: Float[Array, " m"]
+) -> Float[Array, "order m"]:
+    """What each order sorts by, from the first neuron removed: |o_i|, -|o_i|, a drawn number, |o_i
+    - o_i(0)|, mean |f_i|.
+    """
     size, moved = norms(params.output), norms(model.change(params, problem, config).output)
     return jnp.stack([size, -size, problem.shuffle, moved, saliency])
 
@@ -55,7 +63,9 @@ def removed(config: Config) -> Int[Array, " rate"]:
     return (2 * indices(STEPS + 1) * config.num_neurons.n + STEPS) // (2 * STEPS)
 
 
-def losses_of(f: Float[Array, "n m K"], chosen: Int[Array, " m"], batch: Batch, config: Config) -> Float[Array, " rate"]:
+def losses_of(
+    f: Float[Array, "n m K"], chosen: Int[Array, " m"], batch: Batch, config: Config
+) -> Float[Array, " rate"]:
     """The loss at each rate where neurons go in the chosen order, given their contributions."""
     tails = jnp.cumsum(f[:, chosen[::-1]], axis=1)[:, ::-1]  # tails[:, q]: without the first q
     F = jnp.concatenate([tails, jnp.zeros_like(tails[:, :1])], axis=1)[:, removed(config)]
@@ -63,7 +73,11 @@ def losses_of(f: Float[Array, "n m K"], chosen: Int[Array, " m"], batch: Batch, 
 
 
 def curves(params: Params, problem: Problem, config: Config) -> Float[Array, "rate order"]:
-    """Test loss at every rate and for every order: one pass over the test set, one over the training set (saliency)."""
-    f = contributions(model.forward(params, problem.test.tokens, problem, config).hidden, problem, config)
+    """Test loss at every rate and for every order: one pass over the test set, one over the
+    training set (saliency).
+    """
+    f = contributions(
+        model.forward(params, problem.test.tokens, problem, config).hidden, problem, config
+    )
     orders = order(scores(params, problem, config, saliency(params, problem, config)), config)
     return jax.vmap(lambda chosen: losses_of(f, chosen, problem.test, config), out_axes=1)(orders)

@@ -36,23 +36,36 @@ def safe(function: Callable[[Array], Value], W: Float[Array, "*heads rows column
 
 
 def singular_values(delta: Params, config: Config) -> Float[Array, "matrix index"]:
-    """Singular values of each matrix, the largest first, zero beyond its own number; NaN where a matrix is not finite."""
+    """Singular values of each matrix, the largest first, zero beyond its own number; NaN where a
+    matrix is not finite.
+    """
     rows = [safe(linalg.singular_values, W) for W in matrices(delta)]
     return jnp.stack([jnp.zeros(full_rank(config), s.dtype).at[: len(s)].set(s) for s in rows])
 
 
 def rank_limit(config: Config) -> Int[Array, " matrix"]:
     """The smaller side of each matrix."""
-    d, m_a, m, each = config.dimension.n, config.value_dim.n, config.num_neurons.n, config.num_layers * config.num_heads
+    d, m_a, m, each = (
+        config.dimension.n,
+        config.value_dim.n,
+        config.num_neurons.n,
+        config.num_layers * config.num_heads,
+    )
     sides = [(model.head_dim(config).n, d)] * 2 * each + [(m_a, d)] * each + [(m, m_a)]
     return jnp.stack([jnp.minimum(*(jnp.asarray(n, jnp.int32) for n in pair)) for pair in sides])
 
 
-def gap_rank(s: Float[Array, "matrix index"], limit: Int[Array, " matrix"]) -> Int[Array, " matrix"]:
-    """The r < limit with the largest s_r / s_(r+1), s_(r+1) taken as at least .03 s_1; 0 for a zero matrix, 1 for limit 1."""
+def gap_rank(
+    s: Float[Array, "matrix index"], limit: Int[Array, " matrix"]
+) -> Int[Array, " matrix"]:
+    """The r < limit with the largest s_r / s_(r+1), s_(r+1) taken as at least .03 s_1; 0 for a zero
+    matrix, 1 for limit 1.
+    """
     floor = jnp.maximum(0.03 * s[:, :1], jnp.finfo(s.dtype).tiny)
     following = jnp.pad(s[:, 1:], ((0, 0), (0, 1)))
-    ratio = jnp.where(indices(s.shape[1])[None, :] + 1 < limit[:, None], s / jnp.maximum(following, floor), 0)
+    ratio = jnp.where(
+        indices(s.shape[1])[None, :] + 1 < limit[:, None], s / jnp.maximum(following, floor), 0
+    )
     return jnp.where(s[:, 0] > 0, 1 + jnp.argmax(ratio, axis=1), 0)
 
 
@@ -73,7 +86,8 @@ def truncated(start: Params, factors: tuple[Params, Params, Params], rank: Param
 
 
 def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Test loss and attention with all changes cut to rank 1, 2, ..; with one of them cut to rank 1; rank r and the small neurons removed.
+    """Test loss and attention with all changes cut to rank 1, 2, ..; with one of them cut to rank
+    1; rank r and the small neurons removed.
 
     Not unique where s_r = s_(r+1).
     """
@@ -83,10 +97,15 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     alone = np.full((4, 4), n, np.int32)
     np.fill_diagonal(alone, 1)
     ranks = jnp.concatenate([jnp.broadcast_to(indices(n)[:, None] + 1, (n, 4)), jnp.asarray(alone)])
-    loss, error, every, own = jax.lax.map(lambda rank: attention.evaluate(truncated(start, factors, Params(*rank)), problem, config), ranks)
+    loss, error, every, own = jax.lax.map(
+        lambda rank: attention.evaluate(truncated(start, factors, Params(*rank)), problem, config),
+        ranks,
+    )
     r = jnp.asarray(config.truncation_rank)
     cut = truncated(start, factors, Params(r, r, r, r))
-    f = pruning.contributions(model.forward(cut, problem.test.tokens, problem, config).hidden, problem, config)
+    f = pruning.contributions(
+        model.forward(cut, problem.test.tokens, problem, config).hidden, problem, config
+    )
     small = pruning.order(pruning.norms(cut.output), config)
     return {
         "truncated_loss": loss[:n],

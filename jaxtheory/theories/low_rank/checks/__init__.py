@@ -1,28 +1,103 @@
-"""A second route to every closed form, in a file for each file that they guard; and the small configs that all checks run on."""
+"""A second route to every closed form, in a file for each file that they guard; and the small
+configs that all checks run on.
+"""
 
 from typing import Any
 
-from jaxtheory.theories.low_rank.checks import attention, calculus, data, laws, model, neurons, pruning, ranks, training
+from jaxtheory.theories.low_rank.checks import (
+    attention,
+    calculus,
+    data,
+    laws,
+    model,
+    neurons,
+    pruning,
+    ranks,
+    training,
+)
 from jaxtheory.theories.low_rank.model import Config
 
 _FILES = (model, data, calculus, laws, training, attention, pruning, ranks, neurons)
 CHECKS = tuple(check for file in _FILES for check in file.CHECKS)
 
-_SMALL: dict[str, Any] = {"num_neurons": 6, "batch_size": 4, "num_samples": 12, "num_test": 8, "init_diagonal": 0.4, "output_scale": 0.7}
+_SMALL: dict[str, Any] = {
+    "num_neurons": 6,
+    "batch_size": 4,
+    "num_samples": 12,
+    "num_test": 8,
+    "init_diagonal": 0.4,
+    "output_scale": 0.7,
+}
 EXAMPLES = (
-    Config(num_patterns=5, dimension=5, query_dim=4, value_dim=5, num_relevant=3, num_confusion=1, **_SMALL),
     Config(
-        num_patterns=4, dimension=5, query_dim=5, value_dim=4, num_relevant=3, num_confusion=2, num_irrelevant_each=1,
-        output="per_token", num_queries=3, noise_law="bounded", coherence=0.5, **_SMALL,
+        num_patterns=5,
+        dimension=5,
+        query_dim=4,
+        value_dim=5,
+        num_relevant=3,
+        num_confusion=1,
+        **_SMALL,
     ),
     Config(
-        num_patterns=5, num_relevant_patterns=4, num_classes=3, dimension=6, query_dim=4, value_dim=6, num_relevant=3, num_confusion=2,
-        num_irrelevant_each=2, task="multiclass", num_heads=2, counts="random", labels="random", output="per_token", **_SMALL,
+        num_patterns=4,
+        dimension=5,
+        query_dim=5,
+        value_dim=4,
+        num_relevant=3,
+        num_confusion=2,
+        num_irrelevant_each=1,
+        output="per_token",
+        num_queries=3,
+        noise_law="bounded",
+        coherence=0.5,
+        **_SMALL,
     ),
     Config(
-        num_patterns=5, num_relevant_patterns=4, dimension=5, query_dim=4, value_dim=5, num_relevant=4, num_confusion=2,
-        occurrence="together", noise_law="unit", num_layers=2, num_heads=2, lora_rank=1, **_SMALL,
+        num_patterns=5,
+        num_relevant_patterns=4,
+        num_classes=3,
+        dimension=6,
+        query_dim=4,
+        value_dim=6,
+        num_relevant=3,
+        num_confusion=2,
+        num_irrelevant_each=2,
+        task="multiclass",
+        num_heads=2,
+        counts="random",
+        labels="random",
+        output="per_token",
+        **_SMALL,
     ),
-    Config(num_patterns=3, num_relevant_patterns=3, num_classes=3, dimension=3, query_dim=2, value_dim=2, num_relevant=2, num_confusion=0,
-           num_irrelevant_each=0, task="multiclass", noise=0.0, truncation_rank=1, value_ratio=2.0, **_SMALL),
-)  # fmt: skip
+    Config(
+        num_patterns=5,
+        num_relevant_patterns=4,
+        dimension=5,
+        query_dim=4,
+        value_dim=5,
+        num_relevant=4,
+        num_confusion=2,
+        occurrence="together",
+        noise_law="unit",
+        num_layers=2,
+        num_heads=2,
+        lora_rank=1,
+        **_SMALL,
+    ),
+    Config(
+        num_patterns=3,
+        num_relevant_patterns=3,
+        num_classes=3,
+        dimension=3,
+        query_dim=2,
+        value_dim=2,
+        num_relevant=2,
+        num_confusion=0,
+        num_irrelevant_each=0,
+        task="multiclass",
+        noise=0.0,
+        truncation_rank=1,
+        value_ratio=2.0,
+        **_SMALL,
+    ),
+)

@@ -16,7 +16,9 @@ def mass_literal(key: Array, config: Config) -> Compared:
     params, _, made = material.setting(key, config)
     _, weights = jax.vmap(lambda X: literal.attention(params, X, config))(made.test.tokens)
     seen = model.forward(params, made.test.tokens, made, config)
-    return attention.attention_mass(seen.attention[-1], made.test, config), literal.attention_mass(weights, made.test, config)
+    return attention.attention_mass(seen.attention[-1], made.test, config), literal.attention_mass(
+        weights, made.test, config
+    )
 
 
 def heads_and_values_removed(key: Array, config: Config) -> Compared:
@@ -29,11 +31,22 @@ def heads_and_values_removed(key: Array, config: Config) -> Compared:
     m_a = config.value_dim.cap
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))
     columns = jnp.argsort(size)
-    cut = [of(params._replace(output=params.output.at[:, columns[: (2 * j * m_a + 10) // 20]].set(0))) for j in range(11)]
-    return (attention.head_loss(params, made, config), attention.value_loss(params, made, config)), (jnp.stack(losses), jnp.stack(cut))
+    cut = [
+        of(params._replace(output=params.output.at[:, columns[: (2 * j * m_a + 10) // 20]].set(0)))
+        for j in range(11)
+    ]
+    return (
+        attention.head_loss(params, made, config),
+        attention.value_loss(params, made, config),
+    ), (jnp.stack(losses), jnp.stack(cut))
 
 
 CHECKS = (
     Check("attention_mass: query by query", f"{material.PAPER}, figure 1", "equal", mass_literal),
-    Check("head_loss: heads and value dimensions set to zero", "ours", "equal", heads_and_values_removed),
+    Check(
+        "head_loss: heads and value dimensions set to zero",
+        "ours",
+        "equal",
+        heads_and_values_removed,
+    ),
 )

@@ -12,7 +12,8 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def samples_as_counted(key: Array, config: Config) -> Compared:
-    """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant pattern; random: the label's are most.
+    """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant
+    pattern; random: the label's are most.
 
     One pattern of the label's class is shown, or all of them.
     """
@@ -26,17 +27,31 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     own, rest = pick(each), found[:, R:]
     voting = jnp.full(len(own), float(config.num_relevant.cap + config.num_confusion.cap))
     exact = config.counts == "exact"
-    want_own = jnp.full(len(own), float(config.num_relevant.cap)) if exact else jnp.max(each, axis=1)
+    want_own = (
+        jnp.full(len(own), float(config.num_relevant.cap)) if exact else jnp.max(each, axis=1)
+    )
     want_rest = jnp.full(rest.shape, float(config.num_irrelevant_each.cap)) if exact else rest
-    want_shown = jnp.minimum(members, config.num_relevant.cap) if config.occurrence == "together" else jnp.ones_like(members)
-    return (own, jnp.sum(each, axis=1), rest, pick(shown).astype(float)), (want_own, voting, want_rest, want_shown.astype(float))
+    want_shown = (
+        jnp.minimum(members, config.num_relevant.cap)
+        if config.occurrence == "together"
+        else jnp.ones_like(members)
+    )
+    return (own, jnp.sum(each, axis=1), rest, pick(shown).astype(float)), (
+        want_own,
+        voting,
+        want_rest,
+        want_shown.astype(float),
+    )
 
 
 def labels_in_turn(key: Array, config: Config) -> Compared:
     """Numbers of samples per class differ by one at most."""
     if config.labels != "balanced" or config.counts != "exact":
         return None
-    several = [jnp.bincount(part.label, length=config.num_classes.cap) for part in data.problem(key, config)[:2]]
+    several = [
+        jnp.bincount(part.label, length=config.num_classes.cap)
+        for part in data.problem(key, config)[:2]
+    ]
     gap = jnp.stack([jnp.max(n) - jnp.min(n) for n in several]).astype(float)
     return gap, jnp.ones(2)
 
@@ -44,7 +59,9 @@ def labels_in_turn(key: Array, config: Config) -> Compared:
 def noise_has_its_law(key: Array, config: Config) -> Compared:
     """Norms: 1, or that of the noise; Gaussian noise: mean 0, second moments sigma^2 1."""
     made = data.problem(key, config)
-    noise = (made.train.tokens - made.patterns[made.train.pattern]).reshape(-1, config.dimension.cap)
+    noise = (made.train.tokens - made.patterns[made.train.pattern]).reshape(
+        -1, config.dimension.cap
+    )
     if config.noise_law == "gaussian":
         products = noise[:, :, None] * noise[:, None, :]
         got = jnp.mean(noise, axis=0), jnp.mean(products, axis=0)
@@ -65,7 +82,9 @@ def patterns_gram(_key: Array, config: Config) -> Compared:
 
 
 def rotation_orthonormal(key: Array, config: Config) -> Compared:
-    """Q Q^T = 1; the first row is the direction of the first Gaussian row's (a unit vector), entries of mean square 1/d."""
+    """Q Q^T = 1; the first row is the direction of the first Gaussian row's (a unit vector),
+    entries of mean square 1/d.
+    """
     if config.num_heads == 1:
         return None
     Q = data.rotation(key, config)
@@ -76,30 +95,55 @@ def batches_distinct(key: Array, config: Config) -> Compared:
     """Every training sample is in a batch with probability B / N, and at most once."""
     made = data.problem(key, config)
     N, B = config.num_samples.cap, config.batch_size.cap
-    made = made._replace(train=made.train._replace(label=jnp.arange(N, dtype=jnp.int32)))  # labels tell the samples apart
-    batches = jax.vmap(lambda k: data.sample(k, made, config))(jax.random.split(key, material.BATCHES))
+    made = made._replace(
+        train=made.train._replace(label=jnp.arange(N, dtype=jnp.int32))
+    )  # labels tell the samples apart
+    batches = jax.vmap(lambda k: data.sample(k, made, config))(
+        jax.random.split(key, material.BATCHES)
+    )
     seen = jnp.sum(jax.nn.one_hot(batches.label, N), axis=1)
     share = B / N
     tokens = made.train.tokens[batches.label[0]]
     return (
         (jnp.mean(seen, axis=0), jnp.max(seen), batches.tokens[0], jnp.sum(batches.weight[0])),
         (jnp.full(N, share), jnp.ones(()), tokens, jnp.ones(())),
-        (jnp.full(N, (share * (1 - share) / material.BATCHES) ** 0.5 + 1e-12), jnp.zeros(()), jnp.zeros_like(tokens), jnp.full((), 1e-14)),
+        (
+            jnp.full(N, (share * (1 - share) / material.BATCHES) ** 0.5 + 1e-12),
+            jnp.zeros(()),
+            jnp.zeros_like(tokens),
+            jnp.full((), 1e-14),
+        ),
     )
 
 
 def signs_fair(key: Array, config: Config) -> Compared:
-    """Signs have square 1 and mean 0 over many draws, those of two neurons, positions or outputs product 0."""
-    signs, normal, _, _ = jax.vmap(lambda k: data.start(k, config))(jax.random.split(key, material.BATCHES))
+    """Signs have square 1 and mean 0 over many draws, those of two neurons, positions or outputs
+    product 0.
+    """
+    signs, normal, _, _ = jax.vmap(lambda k: data.start(k, config))(
+        jax.random.split(key, material.BATCHES)
+    )
     several = signs.reshape(material.BATCHES, -1)[:, :6]
     zero, root = jnp.zeros(several.shape[1]), material.BATCHES**0.5
     products = several * jnp.roll(several, 1, axis=1)
     entries = normal.reshape(material.BATCHES, -1)[:, :6]
     n = entries.shape[1]
     return (
-        (several**2, jnp.mean(several, axis=0), jnp.mean(products, axis=0), jnp.mean(entries, axis=0), jnp.mean(entries**2, axis=0)),
+        (
+            several**2,
+            jnp.mean(several, axis=0),
+            jnp.mean(products, axis=0),
+            jnp.mean(entries, axis=0),
+            jnp.mean(entries**2, axis=0),
+        ),
         (jnp.ones_like(several), zero, zero, zero, 1 + zero),
-        (jnp.zeros_like(several), zero + 1 / root, zero + 1 / root, jnp.full(n, 1 / root), jnp.std(entries**2, axis=0) / root),
+        (
+            jnp.zeros_like(several),
+            zero + 1 / root,
+            zero + 1 / root,
+            jnp.full(n, 1 / root),
+            jnp.std(entries**2, axis=0) / root,
+        ),
     )
 
 
@@ -119,12 +163,27 @@ def means_of_classes(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("one_sample: tokens as counted, label by majority", f"{material.PAPER}, III-A", "equal", samples_as_counted),
+    Check(
+        "one_sample: tokens as counted, label by majority",
+        f"{material.PAPER}, III-A",
+        "equal",
+        samples_as_counted,
+    ),
     Check("datasets: balanced labels", f"{material.PAPER}, III-A", "bound", labels_in_turn),
-    Check("tokens_of: law of the noise", f"{material.PAPER}, equation (6) and IV", "sample", noise_has_its_law),
+    Check(
+        "tokens_of: law of the noise",
+        f"{material.PAPER}, equation (6) and IV",
+        "sample",
+        noise_has_its_law,
+    ),
     Check("patterns: Gram matrix", f"{material.PAPER}, III-A", "equal", patterns_gram),
     Check("rotation: orthonormal", "ours", "equal", rotation_orthonormal),
-    Check("sample: distinct and uniform", f"{material.PAPER}, equation (5)", "sample", batches_distinct),
+    Check(
+        "sample: distinct and uniform",
+        f"{material.PAPER}, equation (5)",
+        "sample",
+        batches_distinct,
+    ),
     Check("start: signs and normals", f"{material.PAPER}, II", "sample", signs_fair),
     Check("class_means: mean tokens of samples", "derived", "sample", means_of_classes),
 )

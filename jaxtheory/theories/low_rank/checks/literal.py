@@ -1,4 +1,6 @@
-"""The layer as the source writes it, token by token and neuron by neuron: slow second routes for the checks."""
+"""The layer as the source writes it, token by token and neuron by neuron: slow second routes for
+the checks.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +15,12 @@ def queries(config: Config, L: int) -> Float[Array, " L"]:
     return ((jnp.arange(L, dtype=jnp.int32) < S) | (S == 0)).astype(float)
 
 
-def attention(params: Params, X: Float[Array, "L d"], config: Config) -> tuple[Float[Array, "ma L"], Float[Array, "H L L"]]:
-    """W_V X softmax(..) of the last layer for one sample, columns v_l, and its attention, [head, query, key]."""
+def attention(
+    params: Params, X: Float[Array, "L d"], config: Config
+) -> tuple[Float[Array, "ma L"], Float[Array, "H L L"]]:
+    """W_V X softmax(..) of the last layer for one sample, columns v_l, and its attention, [head,
+    query, key].
+    """
     Z = X.T
     for layer in range(config.num_layers):
         rows = []
@@ -28,12 +34,16 @@ def attention(params: Params, X: Float[Array, "L d"], config: Config) -> tuple[F
     return Z, jnp.stack(rows)
 
 
-def neurons(params: Params, X: Float[Array, "L d"], problem: Problem, config: Config) -> Float[Array, "K m"]:
+def neurons(
+    params: Params, X: Float[Array, "L d"], problem: Problem, config: Config
+) -> Float[Array, "K m"]:
     """f_ki, the part of neuron i in F_k, for one sample."""
     v, _ = attention(params, X, config)
     read = queries(config, len(X))
     active = jnp.maximum(params.output @ v, 0) * read[None, :]
-    A = jnp.broadcast_to(problem.signs, (*problem.signs.shape[:2], len(X))) / jnp.sqrt(jnp.asarray(len(params.output), float))
+    A = jnp.broadcast_to(problem.signs, (*problem.signs.shape[:2], len(X))) / jnp.sqrt(
+        jnp.asarray(len(params.output), float)
+    )
     return jnp.sum(A * active[None], axis=2) / jnp.sum(read)
 
 
@@ -51,7 +61,11 @@ def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
     for n in range(len(F)):
         total = total + sum(
             jax.nn.one_hot(batch.label[n], F.shape[1])[y]
-            * jnp.max(jnp.stack([jnp.zeros(()), *(1 + F[n, k] - F[n, y] for k in range(F.shape[1]) if k != y)]))
+            * jnp.max(
+                jnp.stack(
+                    [jnp.zeros(()), *(1 + F[n, k] - F[n, y] for k in range(F.shape[1]) if k != y)]
+                )
+            )
             for y in range(F.shape[1])
         )
     return total / len(F)
@@ -71,7 +85,9 @@ def places(keys: Array) -> Array:
     """How many go before each neuron: those of smaller key, or of equal key and earlier."""
     i = jnp.arange(keys.shape[-1])
     earlier = (i[None, :] < i[:, None]).reshape((1,) * (keys.ndim - 1) + (i.size, i.size))
-    before = (keys[..., None, :] < keys[..., :, None]) | ((keys[..., None, :] == keys[..., :, None]) & earlier)
+    before = (keys[..., None, :] < keys[..., :, None]) | (
+        (keys[..., None, :] == keys[..., :, None]) & earlier
+    )
     return jnp.sum(before, axis=-1)
 
 
@@ -86,10 +102,17 @@ def error(params: Params, made: Problem, config: Config) -> Array:
 
 def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array, Array]:
     """Sums query by query: mean over all queries, over relevant queries."""
-    own = (batch.pattern < config.num_relevant_patterns.cap) & (batch.pattern % config.num_classes.cap == batch.label[:, None])
+    own = (batch.pattern < config.num_relevant_patterns.cap) & (
+        batch.pattern % config.num_classes.cap == batch.label[:, None]
+    )
     every, mine = [], []
     for n in range(len(batch.label)):
-        per_query = sum(weights[n, h] @ own[n].astype(float) for h in range(config.num_heads)) / config.num_heads
+        per_query = (
+            sum(weights[n, h] @ own[n].astype(float) for h in range(config.num_heads))
+            / config.num_heads
+        )
         every.append(jnp.mean(per_query))
-        mine.append(jnp.sum(jnp.where(own[n], per_query, 0)) / jnp.maximum(jnp.sum(own[n].astype(float)), 1))
+        mine.append(
+            jnp.sum(jnp.where(own[n], per_query, 0)) / jnp.maximum(jnp.sum(own[n].astype(float)), 1)
+        )
     return jnp.mean(jnp.stack(every)), jnp.mean(jnp.stack(mine))

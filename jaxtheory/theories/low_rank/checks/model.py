@@ -11,15 +11,34 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def start_diagonal(key: Array, config: Config) -> Compared:
-    """One head: delta I. Several: W_Q^h rows delta times orthonormal ones, sum_h W_V^h = rv delta I. W_O = xi times the normals."""
+    """One head: delta I. Several: W_Q^h rows delta times orthonormal ones, sum_h W_V^h = rv delta
+    I. W_O = xi times the normals.
+    """
     made = data.problem(key, config)
     W, delta = model.initial(made, config), config.init_diagonal
-    n, d, m_b, m_a = config.num_layers, config.dimension.cap, config.query_dim.cap, config.value_dim.cap
+    n, d, m_b, m_a = (
+        config.num_layers,
+        config.dimension.cap,
+        config.query_dim.cap,
+        config.value_dim.cap,
+    )
     rows = W.query.reshape(n, m_b, d)
     value = jnp.broadcast_to(config.value_ratio * delta * jnp.eye(m_a, d)[None], (n, m_a, d))
-    kept = jnp.broadcast_to((delta**2 * jnp.diag((jnp.arange(m_b) < d).astype(float)))[None], (n, m_b, m_b))
-    one = jnp.broadcast_to((delta * jnp.eye(m_b, d))[None], (n, m_b, d)) if config.num_heads == 1 else rows
-    return (rows @ rows.mT, jnp.sum(W.value, axis=1), rows, W.key, W.output), (kept, value, one, W.query, config.output_scale * made.normal)
+    kept = jnp.broadcast_to(
+        (delta**2 * jnp.diag((jnp.arange(m_b) < d).astype(float)))[None], (n, m_b, m_b)
+    )
+    one = (
+        jnp.broadcast_to((delta * jnp.eye(m_b, d))[None], (n, m_b, d))
+        if config.num_heads == 1
+        else rows
+    )
+    return (rows @ rows.mT, jnp.sum(W.value, axis=1), rows, W.key, W.output), (
+        kept,
+        value,
+        one,
+        W.query,
+        config.output_scale * made.normal,
+    )
 
 
 def forward_literal(key: Array, config: Config) -> Compared:
@@ -27,7 +46,11 @@ def forward_literal(key: Array, config: Config) -> Compared:
     params, batch, made = material.setting(key, config)
     seen = model.forward(params, batch.tokens, made, config)
     v, attention = jax.vmap(lambda X: literal.attention(params, X, config))(batch.tokens)
-    return (seen.F, seen.values, seen.attention[-1]), (literal.outputs(params, batch, made, config), v.mT, attention)
+    return (seen.F, seen.values, seen.attention[-1]), (
+        literal.outputs(params, batch, made, config),
+        v.mT,
+        attention,
+    )
 
 
 def loss_literal(key: Array, config: Config) -> Compared:

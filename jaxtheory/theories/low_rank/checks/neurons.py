@@ -12,14 +12,19 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def projections_literal(key: Array, config: Config) -> Compared:
-    """mu_i^T Delta W mu_j entry by entry; for heads the left mu_i passes their rows of the basis."""
+    """mu_i^T Delta W mu_j entry by entry; for heads the left mu_i passes their rows of
+    the basis.
+    """
     params, _, made = material.setting(key, config)
     delta = model.change(params, made, config)
     U, d, m_b, m_a = made.patterns, config.dimension.cap, config.query_dim.cap, config.value_dim.cap
     basis = made.basis[:m_b] if m_b <= d else jnp.concatenate([made.basis, jnp.zeros((m_b - d, d))])
     left = [U @ basis.T, U @ basis.T, U @ jnp.eye(m_a, d).T]
     right = [delta.query[-1].reshape(m_b, d), delta.key[-1].reshape(m_b, d), sum(delta.value[-1])]
-    entries = [[[jnp.dot(a, W @ mu) for mu in U] for a in rows] for rows, W in zip(left, right, strict=True)]
+    entries = [
+        [[jnp.dot(a, W @ mu) for mu in U] for a in rows]
+        for rows, W in zip(left, right, strict=True)
+    ]
     return neurons.projections(params, made, config), jnp.asarray(entries)
 
 
@@ -44,7 +49,9 @@ def neurons_described(key: Array, config: Config) -> Compared:
 
 
 def small_sets(key: Array, config: Config) -> Compared:
-    """Made-up norms: m rows, those below a gap are found; and the share below .33 of the 95 % quantile."""
+    """Made-up norms: m rows, those below a gap are found; and the share below .33 of the 95 %
+    quantile.
+    """
     m = config.num_neurons.cap
     k = m // 3
     noise = 1 + 0.01 * jax.random.uniform(key, (m,))
@@ -56,7 +63,17 @@ def small_sets(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("projections: entry by entry", f"{material.PAPER}, equations (7)-(10)", "equal", projections_literal),
-    Check("activity: neuron by neuron", f"{material.PAPER}, equations (11)-(13)", "equal", neurons_described),
+    Check(
+        "projections: entry by entry",
+        f"{material.PAPER}, equations (7)-(10)",
+        "equal",
+        projections_literal,
+    ),
+    Check(
+        "activity: neuron by neuron",
+        f"{material.PAPER}, equations (11)-(13)",
+        "equal",
+        neurons_described,
+    ),
     Check("small_set: made-up gaps", f"{material.PAPER}, figure 3", "equal", small_sets),
 )

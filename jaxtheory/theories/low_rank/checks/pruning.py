@@ -19,31 +19,46 @@ def contributions_literal(key: Array, config: Config) -> Compared:
     f = pruning.contributions(hidden, made, config)
     each = jax.vmap(lambda X: literal.neurons(params, X, made, config))(batch.tokens)
     train = jax.vmap(lambda X: literal.neurons(params, X, made, config))(made.train.tokens)
-    return (f, pruning.saliency(params, made, config)), (each.mT, jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0))
+    return (f, pruning.saliency(params, made, config)), (
+        each.mT,
+        jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0),
+    )
 
 
 def curves_literal(key: Array, config: Config) -> Compared:
-    """Every rate and order against the loss token by token with that many rows of W_O set to zero."""
+    """Every rate and order against the loss token by token with that many rows of W_O
+    set to zero.
+    """
     params, _, made = material.setting(key, config)
     m = config.num_neurons.cap
     train = jax.vmap(lambda X: literal.neurons(params, X, made, config))(made.train.tokens)
     size = jnp.linalg.norm(params.output, axis=1)
     moved = jnp.linalg.norm(params.output - config.output_scale * made.normal, axis=1)
-    keys = jnp.stack([size, -size, made.shuffle, moved, jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0)])
+    keys = jnp.stack(
+        [size, -size, made.shuffle, moved, jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0)]
+    )
     count = np.array([(2 * j * m + 200) // 400 for j in range(201)])
-    kept = (literal.places(keys)[None] >= jnp.arange(m + 1)[:, None, None]).astype(float)  # (count, order, m)
-    of = jax.vmap(jax.vmap(lambda k: literal.loss(literal.without(params, k), made.test, made, config)))(kept)
+    kept = (literal.places(keys)[None] >= jnp.arange(m + 1)[:, None, None]).astype(
+        float
+    )  # (count, order, m)
+    of = jax.vmap(
+        jax.vmap(lambda k: literal.loss(literal.without(params, k), made.test, made, config))
+    )(kept)
     return pruning.curves(params, made, config), of[count]
 
 
 def removed_rounds(_key: Array, config: Config) -> Compared:
     """Without fractions."""
     m = config.num_neurons.cap
-    return pruning.removed(config).astype(float), jnp.asarray([float((2 * j * m + 200) // 400) for j in range(201)])
+    return pruning.removed(config).astype(float), jnp.asarray(
+        [float((2 * j * m + 200) // 400) for j in range(201)]
+    )
 
 
 CHECKS = (
     Check("contributions: neuron by neuron", "derived", "equal", contributions_literal),
-    Check("curves: one evaluation per rate", f"{material.PAPER}, corollary 1", "equal", curves_literal),
+    Check(
+        "curves: one evaluation per rate", f"{material.PAPER}, corollary 1", "equal", curves_literal
+    ),
     Check("removed: rounds halves up", "ours", "equal", removed_rounds),
 )

@@ -22,7 +22,9 @@ def lora_start(key: Array, config: Config) -> Compared:
     """LoRA begins at W(0); its A has columns of mean square r / columns."""
     made = data.problem(key, config)
     state = training.init_lora(key, made, config)
-    several = jax.vmap(lambda k: training.init_lora(k, made, config).down)(jax.random.split(key, material.BATCHES))
+    several = jax.vmap(lambda k: training.init_lora(k, made, config).down)(
+        jax.random.split(key, material.BATCHES)
+    )
     found = Params(*(x.reshape(material.BATCHES, -1)[:, :9] ** 2 * x.shape[-1] for x in several))
     zero = jax.tree.map(jnp.zeros_like, model.initial(made, config))
     return (
@@ -33,7 +35,9 @@ def lora_start(key: Array, config: Config) -> Compared:
 
 
 def lora_descends(key: Array, config: Config) -> Compared:
-    """One step of LoRA, from factors away from zero, is descent on the loss token by token in the factors."""
+    """One step of LoRA, from factors away from zero, is descent on the loss token by token in the
+    factors.
+    """
     _, batch, made = material.setting(key, config)
     state = training.init_lora(key, made, config)
     up = jax.tree.map(lambda b: 0.5 * jax.random.normal(key, b.shape), state.up)
@@ -41,7 +45,12 @@ def lora_descends(key: Array, config: Config) -> Compared:
     start = model.initial(made, config)
 
     def objective(factors: training.Factors) -> Array:
-        whole = Params(*(W + jnp.einsum("...ir,...rj->...ij", B, A) for W, B, A in zip(start, factors.up, factors.down, strict=True)))
+        whole = Params(
+            *(
+                W + jnp.einsum("...ir,...rj->...ij", B, A)
+                for W, B, A in zip(start, factors.up, factors.down, strict=True)
+            )
+        )
         return literal.loss(whole, batch, made, config)
 
     slope = jax.grad(objective)(state)
@@ -51,7 +60,12 @@ def lora_descends(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("step: descent on the loss token by token", f"{material.PAPER}, equation (5)", "equal", step_descends),
+    Check(
+        "step: descent on the loss token by token",
+        f"{material.PAPER}, equation (5)",
+        "equal",
+        step_descends,
+    ),
     Check("init_lora: starts at W(0)", "LoRA, arXiv 2106.09685", "sample", lora_start),
     Check("lora_step: descent in the factors", "LoRA, arXiv 2106.09685", "equal", lora_descends),
 )

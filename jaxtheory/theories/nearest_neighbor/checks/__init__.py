@@ -1,17 +1,37 @@
-"""A second route to every closed form, in a file for each file that they guard; and the small configs that all checks run on."""
+"""A second route to every closed form, in a file for each file that they guard; and the small
+configs that all checks run on.
+"""
 
 from typing import Any
 
-from jaxtheory.theories.nearest_neighbor.checks import bounds, calculus, data, model, population, training
+from jaxtheory.theories.nearest_neighbor.checks import (
+    bounds,
+    calculus,
+    data,
+    model,
+    population,
+    training,
+)
 from jaxtheory.theories.nearest_neighbor.model import Config
 
-CHECKS = (*model.CHECKS, *data.CHECKS, *calculus.CHECKS, *population.CHECKS, *bounds.CHECKS, *training.CHECKS)
+CHECKS = (
+    *model.CHECKS,
+    *data.CHECKS,
+    *calculus.CHECKS,
+    *population.CHECKS,
+    *bounds.CHECKS,
+    *training.CHECKS,
+)
 
 _SMALL: dict[str, Any] = {"num_prompts": 6, "num_test": 10, "mask": 1.5}
 EXAMPLES = (
     Config(dimension=3, context=4, learning_rate=0.5, **_SMALL),
     Config(dimension=2, context=1, separation=0.0, num_prompts=4, num_test=5, mask=0.0),
-    Config(dimension=4, context=3, separation=1.5, labels="gaussian", initial_alignment=0.7, **_SMALL),
+    Config(
+        dimension=4, context=3, separation=1.5, labels="gaussian", initial_alignment=0.7, **_SMALL
+    ),
     Config(dimension=2, context=2, separation=3.0, labels="rademacher", **_SMALL),
-    Config(dimension=3, context=4, learning_rate=0.5, **_SMALL).pad(dimension=5, context=6, num_prompts=8, num_test=12),
+    Config(dimension=3, context=4, learning_rate=0.5, **_SMALL).pad(
+        dimension=5, context=6, num_prompts=8, num_test=12
+    ),
 )

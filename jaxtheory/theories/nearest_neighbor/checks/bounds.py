@@ -16,9 +16,14 @@ def bound_holds(key: Array, config: Config) -> Compared:
     test, delta = material.drawn(key, config), config.separation
     flipped = data.flipped(data.at_example(test), delta, config)
     sets = ((data.relabelled(test, delta), delta), (flipped, bounds.flipped_separation(config)))
-    scaled = [jax.tree.map(lambda v, scale=scale: scale * v, material.setting(key, config)) for scale in (1.0, 5.0)]
+    scaled = [
+        jax.tree.map(lambda v, scale=scale: scale * v, material.setting(key, config))
+        for scale in (1.0, 5.0)
+    ]
     got = [material.deviations(p, prompts, config) for p in scaled for prompts, _ in sets]
-    return jnp.stack(got), jnp.stack([bounds.bound(p, prompts, gap, config) + 1e-13 for p in scaled for prompts, gap in sets])
+    return jnp.stack(got), jnp.stack(
+        [bounds.bound(p, prompts, gap, config) + 1e-13 for p in scaled for prompts, gap in sets]
+    )
 
 
 def early_bound_at_example(key: Array, config: Config) -> Compared:
@@ -31,7 +36,9 @@ def early_bound_at_example(key: Array, config: Config) -> Compared:
 
 
 def shift_bound_holds(key: Array, config: Config) -> Compared:
-    """On flipped prompts, for small and large parameters; the error of averaged labels by attention itself."""
+    """On flipped prompts, for small and large parameters; the error of averaged labels by attention
+    itself.
+    """
     flipped = data.flipped(data.at_example(material.drawn(key, config)), config.separation, config)
     got, want = [], []
     for scale in (1.0, 5.0):

@@ -18,12 +18,17 @@ def gradient_dense(key: Array, config: Config) -> Compared:
     if not literal.dense(config):
         return None
     prompts, params = material.prompts_of(key, config), material.full(key, config)
-    return calculus.gradient(params, prompts, material.UNREAD, config), jax.grad(literal.whole_loss)(params, prompts, config)
+    return calculus.gradient(params, prompts, material.UNREAD, config), jax.grad(
+        literal.whole_loss
+    )(params, prompts, config)
 
 
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """In both parametrisations, padded ones too."""
-    prompts, params = material.prompts_of(key, config), (material.full(key, config), material.setting(key, config))
+    prompts, params = (
+        material.prompts_of(key, config),
+        (material.full(key, config), material.setting(key, config)),
+    )
     got = [calculus.gradient(p, prompts, material.UNREAD, config) for p in params]
     return got, [jax.grad(model.loss)(p, prompts, material.UNREAD, config) for p in params]
 
@@ -34,25 +39,38 @@ def logit_gradient_printed(key: Array, config: Config) -> Compared:
         return None
     prompts = material.prompts_of(key, config)
     s = model.attend(material.setting(key, config), prompts, config)
-    Q, best = jnp.sum(s[:, :-1] ** 2, axis=1, keepdims=True), jnp.max(s[:, :-1], axis=1, keepdims=True)
+    Q, best = (
+        jnp.sum(s[:, :-1] ** 2, axis=1, keepdims=True),
+        jnp.max(s[:, :-1], axis=1, keepdims=True),
+    )
     g = s[:, :-1] * (s[:, :-1] - Q + best - model.at_nearest(prompts).astype(s.dtype))
     got = calculus.logit_gradient(s, prompts)
-    return (got, jnp.sum(got, axis=1)), (jnp.concatenate([g, s[:, -1:] * (best - Q)], axis=1), jnp.zeros(len(got)))
+    return (got, jnp.sum(got, axis=1)), (
+        jnp.concatenate([g, s[:, -1:] * (best - Q)], axis=1),
+        jnp.zeros(len(got)),
+    )
 
 
 def mask_grows(key: Array, config: Config) -> Compared:
     """dL/dxi2 <= 0 for averaged labels."""
     if config.labels != "averaged":
         return None
-    return calculus.gradient(material.setting(key, config), material.prompts_of(key, config), material.UNREAD, config).xi2, jnp.zeros(())
+    return calculus.gradient(
+        material.setting(key, config), material.prompts_of(key, config), material.UNREAD, config
+    ).xi2, jnp.zeros(())
 
 
 def reduce_is_closest(key: Array, config: Config) -> Compared:
-    """The distance from W is least: its gradient in (xi1, xi2) is 0 there; and reduce(lift(params)) = params."""
+    """The distance from W is least: its gradient in (xi1, xi2) is 0 there; and reduce(lift(params))
+    = params.
+    """
     W, params = material.full(key, config), material.setting(key, config)
     distance = lambda p: jnp.sum((W.W - calculus.lift(p, config).W) ** 2)
     slope = jax.grad(distance)(calculus.reduce(W, config))
-    return (slope, calculus.reduce(calculus.lift(params, config), config)), (Reduced(jnp.zeros(()), jnp.zeros(())), params)
+    return (slope, calculus.reduce(calculus.lift(params, config), config)), (
+        Reduced(jnp.zeros(()), jnp.zeros(())),
+        params,
+    )
 
 
 def rates_of_descent(key: Array, config: Config) -> Compared:
@@ -62,19 +80,31 @@ def rates_of_descent(key: Array, config: Config) -> Compared:
     slope = calculus.gradient(params, prompts, material.UNREAD, config)
     moved = Full(
         calculus.lift(params, config).W
-        - config.learning_rate * jax.grad(model.loss)(calculus.lift(params, config), prompts, material.UNREAD, config).W
+        - config.learning_rate
+        * jax.grad(model.loss)(calculus.lift(params, config), prompts, material.UNREAD, config).W
     )
-    return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, rates), calculus.reduce(moved, config)
+    return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, rates), calculus.reduce(
+        moved, config
+    )
 
 
 def symmetrised(prompts: Prompts, config: Config) -> Prompts:
-    """Each prompt under the 2^d d! signed permutations of coordinates, of which only multiples of the identity commute with all."""
+    """Each prompt under the 2^d d! signed permutations of coordinates, of which only multiples of
+    the identity commute with all.
+    """
     d = config.dimension.cap
     signs = itertools.product((-1.0, 1.0), repeat=d)
-    maps = jnp.asarray(np.array([np.diag(s)[list(p)] for s in signs for p in itertools.permutations(range(d))]))
-    x, q = (jnp.einsum("gij,b...j->gb...i", maps, z).reshape(-1, *z.shape[1:]) for z in (prompts.x, prompts.q))
+    maps = jnp.asarray(
+        np.array([np.diag(s)[list(p)] for s in signs for p in itertools.permutations(range(d))])
+    )
+    x, q = (
+        jnp.einsum("gij,b...j->gb...i", maps, z).reshape(-1, *z.shape[1:])
+        for z in (prompts.x, prompts.q)
+    )
     copies = lambda z: jnp.tile(z, (len(maps),) + (1,) * (z.ndim - 1))
-    return Prompts(x, q, copies(prompts.t), copies(prompts.nearest), None, copies(prompts.weight) / len(maps))
+    return Prompts(
+        x, q, copies(prompts.t), copies(prompts.nearest), None, copies(prompts.weight) / len(maps)
+    )
 
 
 def symmetric_run(key: Array, config: Config) -> Compared:
@@ -93,16 +123,33 @@ def off_structure_norm(key: Array, config: Config) -> Compared:
     """Pythagoras: |W|^2 = d xi1^2 + xi2^2 + its square."""
     W = material.full(key, config)
     xi1, xi2 = jnp.trace(W.W[:-2, :-2]) / config.dimension.real, -W.W[-1, -1]
-    return calculus.off_structure(W, config)["off_structure"] ** 2, jnp.sum(W.W**2) - config.dimension.real * xi1**2 - xi2**2
+    return calculus.off_structure(W, config)["off_structure"] ** 2, jnp.sum(
+        W.W**2
+    ) - config.dimension.real * xi1**2 - xi2**2
 
 
 CHECKS = (
-    Check("gradient: autodiff of the source's matrix form in W", material.PAPER, "equal", gradient_dense),
+    Check(
+        "gradient: autodiff of the source's matrix form in W",
+        material.PAPER,
+        "equal",
+        gradient_dense,
+    ),
     Check("gradient: autodiff of the loss", "derived", "equal", gradient_autodiff),
     Check("logit_gradient: written out", "derived", "equal", logit_gradient_printed),
     Check("gradient: xi2 never falls", "derived", "bound", mask_grows),
     Check("reduce: closest structured matrix", "derived", "equal", reduce_is_closest),
-    Check("lift: the run of W on symmetrised prompts", f"{material.PAPER}, proposition on the form of W", "equal", symmetric_run),
-    Check("rates: descent on W, seen in (xi1, xi2)", "derived; the source leaves the 1/d out", "equal", rates_of_descent),
+    Check(
+        "lift: the run of W on symmetrised prompts",
+        f"{material.PAPER}, proposition on the form of W",
+        "equal",
+        symmetric_run,
+    ),
+    Check(
+        "rates: descent on W, seen in (xi1, xi2)",
+        "derived; the source leaves the 1/d out",
+        "equal",
+        rates_of_descent,
+    ),
     Check("off_structure: Pythagoras", "derived", "equal", off_structure_norm),
 )

@@ -17,54 +17,98 @@ MANY, MORE = 4000, 20000
 
 
 def prompts_valid(key: Array, config: Config) -> Compared:
-    """Unit vectors, their inner products, the nearest by distance; the query of the tests under shift is its nearest example."""
+    """Unit vectors, their inner products, the nearest by distance; the query of the tests under
+    shift is its nearest example.
+    """
     problem = data.problem(key, config)
     got, want = [], []
     for prompts in problem:
         real = (prompts.weight > 0)[:, None] & config.context.mask()[None, :]
         distance = jnp.where(real, jnp.sum((prompts.x - prompts.q[:, None, :]) ** 2, axis=2), 0)
         ranked = jnp.where(config.context.mask()[None, :], distance, jnp.inf)
-        got += [jnp.sum(prompts.x**2, axis=2), distance, prompts.nearest.astype(float), jnp.sum(prompts.weight)]
-        want += [real.astype(float), jnp.where(real, 2 - 2 * prompts.t, 0), jnp.argmin(ranked, axis=1).astype(float), jnp.ones(())]
+        got += [
+            jnp.sum(prompts.x**2, axis=2),
+            distance,
+            prompts.nearest.astype(float),
+            jnp.sum(prompts.weight),
+        ]
+        want += [
+            real.astype(float),
+            jnp.where(real, 2 - 2 * prompts.t, 0),
+            jnp.argmin(ranked, axis=1).astype(float),
+            jnp.ones(()),
+        ]
     shift = problem.shift
     return (got, model.picked(shift.t, shift)), (want, (shift.weight > 0).astype(float))
 
 
 def prompts_moments(key: Array, config: Config) -> Compared:
-    """Of many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)); labels of mean 0 and variance 1."""
+    """Of many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)); labels of mean
+    0 and variance 1.
+    """
     test = data.draw_prompts(key, Size(MANY), config)
-    d, x, t, y = config.dimension.real, test.x[:, 0], test.t[:, -1 if material.unpadded(config) else 0], test.y[:, 0]
-    values = [jnp.mean(x[:, 0] * x[:, 1]), jnp.mean(x[:, 0] ** 2), jnp.mean(test.q[:, 1] ** 2), jnp.mean(t**2), jnp.mean(t**4), jnp.mean(y)]
+    d, x, t, y = (
+        config.dimension.real,
+        test.x[:, 0],
+        test.t[:, -1 if material.unpadded(config) else 0],
+        test.y[:, 0],
+    )
+    values = [
+        jnp.mean(x[:, 0] * x[:, 1]),
+        jnp.mean(x[:, 0] ** 2),
+        jnp.mean(test.q[:, 1] ** 2),
+        jnp.mean(t**2),
+        jnp.mean(t**4),
+        jnp.mean(y),
+    ]
     columns = [x[:, 0] * x[:, 1], x[:, 0] ** 2, test.q[:, 1] ** 2, t**2, t**4, y]
     want = [0, 1 / d, 1 / d, 1 / d, 3 / (d * (d + 2)), 0]
-    return jnp.stack(values), jnp.stack([jnp.asarray(w, float) for w in want]), jnp.stack([jnp.std(c) / math.sqrt(MANY) for c in columns])
+    return (
+        jnp.stack(values),
+        jnp.stack([jnp.asarray(w, float) for w in want]),
+        jnp.stack([jnp.std(c) / math.sqrt(MANY) for c in columns]),
+    )
 
 
 def flipped_separates(key: Array, config: Config) -> Compared:
-    """Examples other than x_{i*} = q are min(delta, 4 - delta) away or more, and each is x_j or -x_j."""
+    """Examples other than x_{i*} = q are min(delta, 4 - delta) away or more, and each is x_j or
+    -x_j.
+    """
     shift, delta = data.at_example(material.drawn(key, config)), config.separation
     moved = data.flipped(shift, delta, config)
     others = ~model.at_nearest(shift) & config.context.mask()[None, :] & (shift.weight > 0)[:, None]
     distance = jnp.sum((moved.x - moved.q[:, None, :]) ** 2, axis=2)
     least = jnp.min(jnp.where(others, distance, 4))
-    kept = jnp.max(jnp.abs(jnp.abs(moved.x) - jnp.abs(shift.x))) + jnp.max(jnp.abs(moved.t - model.inner(moved.x, moved.q[:, None, :])))
-    far = jnp.max(jnp.where(others & (2 - 2 * shift.t <= delta), 0, jnp.abs(moved.t - shift.t)))  # the others and x_{i*} stay
-    return jnp.stack([bounds.flipped_separation(config), kept, far]), jnp.stack([least, jnp.asarray(1e-12), jnp.zeros(())])
+    kept = jnp.max(jnp.abs(jnp.abs(moved.x) - jnp.abs(shift.x))) + jnp.max(
+        jnp.abs(moved.t - model.inner(moved.x, moved.q[:, None, :]))
+    )
+    far = jnp.max(
+        jnp.where(others & (2 - 2 * shift.t <= delta), 0, jnp.abs(moved.t - shift.t))
+    )  # the others and x_{i*} stay
+    return jnp.stack([bounds.flipped_separation(config), kept, far]), jnp.stack(
+        [least, jnp.asarray(1e-12), jnp.zeros(())]
+    )
 
 
 def relabelled_separates(key: Array, config: Config) -> Compared:
-    """Examples of another label are delta farther than the nearest; those that are farther keep theirs."""
+    """Examples of another label are delta farther than the nearest; those that are farther keep
+    theirs.
+    """
     test, delta = material.drawn(key, config), jnp.asarray(config.separation)
     moved = data.relabelled(test, delta)
     farther = 2 * (model.picked(test.t, test)[:, None] - test.t)
     valid = config.context.mask()[None, :] & (test.weight > 0)[:, None]
     other = valid & (moved.y != model.picked(test.y, test)[:, None])
     changed = jnp.max(jnp.where(valid & (farther >= delta), jnp.abs(moved.y - test.y), 0))
-    return jnp.stack([delta, changed]), jnp.stack([jnp.min(jnp.where(other, farther, 4)), jnp.zeros(())])
+    return jnp.stack([delta, changed]), jnp.stack(
+        [jnp.min(jnp.where(other, farther, 4)), jnp.zeros(())]
+    )
 
 
 def inner_products_law(key: Array, config: Config) -> Compared:
-    """Their distribution function at five points, from the incomplete beta function; neighbours are independent."""
+    """Their distribution function at five points, from the incomplete beta function; neighbours are
+    independent.
+    """
     if not material.law_seen(config):
         return None
     a = (jnp.asarray(config.dimension.real, float) - 1) / 2
@@ -75,20 +119,33 @@ def inner_products_law(key: Array, config: Config) -> Compared:
     law = betainc(a, a, (1 + points) / 2)
     joint = jnp.mean(below[0] * below[1], axis=0)
     want = jnp.stack([law, law, law**2 if last else law])
-    return jnp.stack([*(jnp.mean(b, axis=0) for b in below), joint]), want, jnp.sqrt(want * (1 - want) / MORE)
+    return (
+        jnp.stack([*(jnp.mean(b, axis=0) for b in below), joint]),
+        want,
+        jnp.sqrt(want * (1 - want) / MORE),
+    )
 
 
 def fresh_sampled(key: Array, config: Config) -> Compared:
     """Loss and gradient on Beta-distributed inner products."""
     many = config.replace(num_prompts=Size(MORE))
-    return material.against(key, data.fresh(key, material.UNREAD, many), config) if material.law_seen(config) else None
+    return (
+        material.against(key, data.fresh(key, material.UNREAD, many), config)
+        if material.law_seen(config)
+        else None
+    )
 
 
 CHECKS = (
     Check("problem: unit vectors and their nearest", material.PAPER, "equal", prompts_valid),
     Check("draw_prompts: moments", material.PAPER, "sample", prompts_moments),
     Check("flipped: separation", f"{material.PAPER}, appendix B", "bound", flipped_separates),
-    Check("relabelled: separation", f"{material.PAPER}, theorem on shift", "bound", relabelled_separates),
+    Check(
+        "relabelled: separation",
+        f"{material.PAPER}, theorem on shift",
+        "bound",
+        relabelled_separates,
+    ),
     Check("inner_products: Beta law", "derived", "sample", inner_products_law),
     Check("fresh: loss and gradient of the population", "derived", "sample", fresh_sampled),
 )

@@ -1,4 +1,6 @@
-"""The layer as the source writes it, labels enumerated; and the mean over prompts, example by example."""
+"""The layer as the source writes it, labels enumerated; and the mean over prompts, example by
+example.
+"""
 
 import itertools
 import math
@@ -18,13 +20,19 @@ NODES = 30
 
 def dense(config: Config) -> bool:
     """Whether the source's own form is computed here."""
-    return material.unpadded(config) and (config.labels != "averaged" or config.context.cap <= ENUMERABLE)
+    return material.unpadded(config) and (
+        config.labels != "averaged" or config.context.cap <= ENUMERABLE
+    )
 
 
 def dense_loss(params: Full, x: Array, q: Array, y: Array) -> Float[Array, ""]:
     """The loss of one prompt as the source writes it: H as a matrix, i* by distance."""
     H = jnp.concatenate(
-        [jnp.concatenate([x.T, y[None, :], jnp.zeros((1, len(y)))]), jnp.concatenate([q, jnp.zeros(1), jnp.ones(1)])[:, None]], axis=1
+        [
+            jnp.concatenate([x.T, y[None, :], jnp.zeros((1, len(y)))]),
+            jnp.concatenate([q, jnp.zeros(1), jnp.ones(1)])[:, None],
+        ],
+        axis=1,
     )
     f = (H @ jax.nn.softmax(H.T @ params.W @ H[:, -1]))[-2]
     return (f - y[jnp.argmin(jnp.sum((x - q[None, :]) ** 2, axis=1))]) ** 2 / 2
@@ -33,7 +41,9 @@ def dense_loss(params: Full, x: Array, q: Array, y: Array) -> Float[Array, ""]:
 def whole_loss(params: Full, prompts: Prompts, config: Config) -> Float[Array, ""]:
     """Its mean over prompts and, where they are averaged, over all 2^N labels."""
     if prompts.y is not None:
-        return jnp.mean(jax.vmap(dense_loss, (None, 0, 0, 0))(params, prompts.x, prompts.q, prompts.y))
+        return jnp.mean(
+            jax.vmap(dense_loss, (None, 0, 0, 0))(params, prompts.x, prompts.q, prompts.y)
+        )
     labels = jnp.asarray(np.array(list(itertools.product((-1.0, 1.0), repeat=config.context.cap))))
     over_labels = jax.vmap(dense_loss, (None, None, None, 0))
     return jnp.mean(jax.vmap(over_labels, (None, 0, 0, None))(params, prompts.x, prompts.q, labels))
@@ -41,11 +51,18 @@ def whole_loss(params: Full, prompts: Prompts, config: Config) -> Float[Array, "
 
 def nested(config: Config) -> bool:
     """Whether the population is integrated example by example here."""
-    return material.law_seen(config) and config.context.value is None and config.dimension.value is None and config.context.cap <= NESTED
+    return (
+        material.law_seen(config)
+        and config.context.value is None
+        and config.dimension.value is None
+        and config.context.cap <= NESTED
+    )
 
 
 def ordered(config: Config) -> tuple[Prompts, Float[Array, " n"]]:
-    """Prompts whose first example is nearest, with weights of their law: t_1 on its nodes, each other on nodes of [theta_1, pi]."""
+    """Prompts whose first example is nearest, with weights of their law: t_1 on its nodes, each
+    other on nodes of [theta_1, pi].
+    """
     d, N = config.dimension.cap, config.context.cap
     x, w = np.polynomial.legendre.leggauss(NODES)
     x, w = (1 + x) / 2, w / 2
@@ -53,10 +70,17 @@ def ordered(config: Config) -> tuple[Prompts, Float[Array, " n"]]:
     first = math.pi * x[points[:, :1]]
     rest = first + (math.pi - first) * x[points[:, 1:]]
     angles = np.concatenate([first, rest], axis=1)
-    weight = N * math.pi * np.prod(w[points], axis=1) * np.prod(np.broadcast_to(math.pi - first, rest.shape), axis=1)
+    weight = (
+        N
+        * math.pi
+        * np.prod(w[points], axis=1)
+        * np.prod(np.broadcast_to(math.pi - first, rest.shape), axis=1)
+    )
     weight = weight * np.prod(np.sin(angles) ** (d - 2) / beta((d - 1) / 2), axis=1)
     law = jnp.asarray(weight)
-    return Prompts(None, None, jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32), None, law), law
+    return Prompts(
+        None, None, jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32), None, law
+    ), law
 
 
 def beta(a: float | int) -> float:

@@ -1,4 +1,6 @@
-"""What checks share: prompts and parameters from one draw each, which compiles fast, and on which configs they speak."""
+"""What checks share: prompts and parameters from one draw each, which compiles fast, and on which
+configs they speak.
+"""
 
 import math
 
@@ -10,7 +12,14 @@ from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Compared
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
 from jaxtheory.theories.nearest_neighbor.laws import population
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Params, Problem, Prompts, Reduced
+from jaxtheory.theories.nearest_neighbor.model import (
+    Config,
+    Full,
+    Params,
+    Problem,
+    Prompts,
+    Reduced,
+)
 
 PAPER = "arXiv 2411.10830"
 UNREAD = Problem._make([None] * 3)  # a problem that is not looked at
@@ -18,22 +27,34 @@ UNREAD = Problem._make([None] * 3)  # a problem that is not looked at
 
 def unpadded(config: Config) -> bool:
     """Whether no size is padded."""
-    return all(getattr(config, name).value is None for name in ("dimension", "context", "num_prompts"))
+    return all(
+        getattr(config, name).value is None for name in ("dimension", "context", "num_prompts")
+    )
 
 
 def law_seen(config: Config) -> bool:
-    """Whether the population is checked here: not again for training labels, which it does not see."""
+    """Whether the population is checked here: not again for training labels, which it
+    does not see.
+    """
     return config.labels == "averaged"
 
 
 def drawn(key: Array, config: Config, count: Size | int | None = None) -> Prompts:
     """Prompts with labels as `data.draw_prompts` gives them, from one draw that compiles fast."""
     B, N, d = Size.wrap(count or config.num_test), config.context, config.dimension
-    mask = B.mask()[:, None, None] & jnp.append(True, N.mask())[None, :, None] & jnp.append(True, d.mask())[None, None, :]
+    mask = (
+        B.mask()[:, None, None]
+        & jnp.append(True, N.mask())[None, :, None]
+        & jnp.append(True, d.mask())[None, None, :]
+    )
     points = jnp.where(mask, jax.random.normal(key, (B.cap, N.cap + 1, d.cap + 1)), 0)
-    x = points[:, :, 1:] / jnp.where(mask[:, :, :1], jnp.linalg.norm(points[:, :, 1:], axis=2, keepdims=True), 1)
+    x = points[:, :, 1:] / jnp.where(
+        mask[:, :, :1], jnp.linalg.norm(points[:, :, 1:], axis=2, keepdims=True), 1
+    )
     y = points[:, 1:, 0]
-    return data.make_prompts(x[:, 1:], x[:, 0], jnp.sign(y) if config.labels == "rademacher" else y, B, config)
+    return data.make_prompts(
+        x[:, 1:], x[:, 0], jnp.sign(y) if config.labels == "rademacher" else y, B, config
+    )
 
 
 def prompts_of(key: Array, config: Config) -> Prompts:
@@ -49,7 +70,9 @@ def setting(key: Array, config: Config) -> Reduced:
 
 
 def full(key: Array, config: Config) -> Full:
-    """Any W, but for the rows that meet labels, which are 0 where labels are averaged; zero on padded rows and columns."""
+    """Any W, but for the rows that meet labels, which are 0 where labels are averaged; zero on
+    padded rows and columns.
+    """
     d = config.dimension
     inside = jnp.concatenate([d.mask(), jnp.ones(2, bool)])
     meets_labels = jnp.equal(jnp.arange(d.cap + 2), d.cap)
@@ -72,6 +95,12 @@ def against(key: Array, prompts: Prompts, config: Config) -> Compared:
     slope = population.gradient(params, config)
     s = model.attend(params, prompts, config)
     g = calculus.logit_gradient(s, prompts)
-    values = jnp.stack([model.squared_errors(s, prompts) / 2, jnp.sum(g[:, :-1] * prompts.t, axis=1) + g[:, -1], -g[:, -1]])
+    values = jnp.stack(
+        [
+            model.squared_errors(s, prompts) / 2,
+            jnp.sum(g[:, :-1] * prompts.t, axis=1) + g[:, -1],
+            -g[:, -1],
+        ]
+    )
     found, error = jnp.mean(values, axis=1), jnp.std(values, axis=1) / math.sqrt(values.shape[1])
     return found, jnp.stack([population.loss(params, config), slope.xi1, slope.xi2]), error

@@ -27,7 +27,10 @@ def errors_without_cancellation(key: Array, config: Config) -> Compared:
     got = [model.squared_errors(s, test._replace(y=None)), model.squared_errors(s, test)]
     real = test.weight > 0
     got = [jnp.where(real, g, 0) for g in got]
-    return got, [jnp.where(real, plain, 0), material.deviations(material.setting(key, config), test, config) ** 2]
+    return got, [
+        jnp.where(real, plain, 0),
+        material.deviations(material.setting(key, config), test, config) ** 2,
+    ]
 
 
 def logits_of_query(key: Array, config: Config) -> Compared:
@@ -41,5 +44,7 @@ def logits_of_query(key: Array, config: Config) -> Compared:
 CHECKS = (
     Check("loss: the source's matrix form, labels enumerated", material.PAPER, "equal", loss_dense),
     Check("squared_errors: without rearrangement", "derived", "equal", errors_without_cancellation),
-    Check("logits: the query's is xi1 - xi2", "derived; the talk has -xi2", "equal", logits_of_query),
+    Check(
+        "logits: the query's is xi1 - xi2", "derived; the talk has -xi2", "equal", logits_of_query
+    ),
 )

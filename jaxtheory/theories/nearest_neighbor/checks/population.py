@@ -28,7 +28,11 @@ def loss_nested(key: Array, config: Config) -> Compared:
 
 def loss_sampled(key: Array, config: Config) -> Compared:
     """Loss and gradient on examples on the sphere."""
-    return material.against(key, material.drawn(key, config, Size(MANY))._replace(y=None), config) if material.law_seen(config) else None
+    return (
+        material.against(key, material.drawn(key, config, Size(MANY))._replace(y=None), config)
+        if material.law_seen(config)
+        else None
+    )
 
 
 def gradient_nested(key: Array, config: Config) -> Compared:
@@ -36,18 +40,23 @@ def gradient_nested(key: Array, config: Config) -> Compared:
     if not literal.nested(config):
         return None
     params = material.setting(key, config)
-    return population.gradient(params, config), calculus.gradient(params, literal.ordered(config)[0], material.UNREAD, config)
+    return population.gradient(params, config), calculus.gradient(
+        params, literal.ordered(config)[0], material.UNREAD, config
+    )
 
 
 def flow_is_a_step(key: Array, config: Config) -> Compared:
     """Flow is a population step over eta."""
     params = material.setting(key, config)
     moved = training.population_step(key, 0, params, (), material.UNREAD, config)
-    return population.flow(params, config), jax.tree.map(lambda new, old: (new - old) / config.learning_rate, moved, params)
+    return population.flow(params, config), jax.tree.map(
+        lambda new, old: (new - old) / config.learning_rate, moved, params
+    )
 
 
 def gap_density_closed(key: Array, config: Config) -> Compared:
-    """N = 2 and 3: N (N-1) int f^2 / 2^(N-2) = N (N-1) B(d-2, 1/2) / B((d-1)/2, 1/2)^2 / 2^(N-2); d = 3: N / 2; N = 1: 0.
+    """N = 2 and 3: N (N-1) int f^2 / 2^(N-2) = N (N-1) B(d-2, 1/2) / B((d-1)/2, 1/2)^2 / 2^(N-2); d
+    = 3: N / 2; N = 1: 0.
 
     For N = 3 since F(t) + F(-t) = 1. On the example's own size and on these.
     """
@@ -69,13 +78,19 @@ def gap_density_incomplete(_key: Array, config: Config) -> Compared:
     d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
     x, w = (jnp.asarray(z) for z in np.polynomial.legendre.leggauss(60))
     angle, a = jnp.pi * (1 + x) / 2, (d - 1) / 2
-    squared = jnp.sin(angle) ** (2 * d - 5) / jnp.exp(2 * (gammaln(a) + gammaln(0.5) - gammaln(d / 2)))
+    squared = jnp.sin(angle) ** (2 * d - 5) / jnp.exp(
+        2 * (gammaln(a) + gammaln(0.5) - gammaln(d / 2))
+    )
     F = betainc(a, a, (1 + jnp.cos(angle)) / 2)
-    return population.gap_density(config), N * (N - 1) * jnp.pi / 2 * jnp.sum(w * squared * F ** (N - 2))
+    return population.gap_density(config), N * (N - 1) * jnp.pi / 2 * jnp.sum(
+        w * squared * F ** (N - 2)
+    )
 
 
 def power_laws_flow(key: Array, config: Config) -> Compared:
-    """The two laws solve d xi1 / dt = -(eta / d) dL/dxi1 with L = C p(0) / xi1, C by quadrature of (1 + e^x)^-2."""
+    """The two laws solve d xi1 / dt = -(eta / d) dL/dxi1 with L = C p(0) / xi1, C by quadrature of
+    (1 + e^x)^-2.
+    """
     if not material.law_seen(config) or config.context.cap < 2 or config.dimension.cap < 3:
         return None
     x, w = np.polynomial.legendre.leggauss(200)
@@ -86,16 +101,24 @@ def power_laws_flow(key: Array, config: Config) -> Compared:
     xi1, speed = jax.vmap(one)(times), jax.vmap(jax.grad(one))(times)
     p = population.gap_density(config)
     eta, d = config.learning_rate, config.dimension.real
-    return (speed, population.power_laws(times, config)[1]), (eta / d * tie * p / xi1**2, tie * p / xi1)
+    return (speed, population.power_laws(times, config)[1]), (
+        eta / d * tie * p / xi1**2,
+        tie * p / xi1,
+    )
 
 
 def ties_decide(key: Array, config: Config) -> Compared:
-    """xi1 L / (C p(0)) -> 1: within .1 at xi1 = 30, no query attention; d = 3 and 4, N = 2 and 5."""
+    """xi1 L / (C p(0)) -> 1: within .1 at xi1 = 30, no query attention; d = 3 and 4, N
+    = 2 and 5.
+    """
     if not material.law_seen(config) or config.context.cap != 1:
         return None  # once is enough
     params = Reduced(jnp.asarray(30.0), jnp.asarray(90.0))
     cases = [Config(dimension=d, context=N) for d in (3, 4) for N in (2, 5)]
-    ratios = [params.xi1 * population.loss(params, c) / (population.TIE * population.gap_density(c)) for c in cases]
+    ratios = [
+        params.xi1 * population.loss(params, c) / (population.TIE * population.gap_density(c))
+        for c in cases
+    ]
     return jnp.abs(jnp.stack(ratios) - 1), jnp.full(4, 0.1)
 
 
@@ -111,18 +134,29 @@ def nearest_density_beta(_key: Array, config: Config) -> Compared:
 
 
 def valley_balance(_key: Array, config: Config) -> Compared:
-    """Where xi1 is about 20: t is that of (d + r^2) xi1^3, h balances, and the population's flow has the speed of xi1 to leading order."""
+    """Where xi1 is about 20: t is that of (d + r^2) xi1^3, h balances, and the population's flow
+    has the speed of xi1 to leading order.
+    """
     if not material.law_seen(config) or config.context.cap != 1:
         return None  # once is enough
     got = []
-    for case in (Config(dimension=3, context=8), Config(dimension=4, context=4), Config(dimension=8, context=16, learning_rate=3.0)):
+    for case in (
+        Config(dimension=3, context=8),
+        Config(dimension=4, context=4),
+        Config(dimension=8, context=16, learning_rate=3.0),
+    ):
         p, eta, d = population.gap_density(case), case.learning_rate, case.dimension.real
         t = 20.0**3 * (d + 1.2**2) / (3 * population.TIE * p * eta)
         xi1, xi2 = population.valley(t, case)
         r = xi2 / xi1
         exact = xi1**3 * (d + r**2) / (3 * population.TIE * p * eta * t)
         h, at = population.nearest_density(case)
-        balance = jnp.exp(jnp.interp(r, 1 - at, jnp.log(h))) * (d + r**2) * xi1 / (2 * r * population.TIE * p)
+        balance = (
+            jnp.exp(jnp.interp(r, 1 - at, jnp.log(h)))
+            * (d + r**2)
+            * xi1
+            / (2 * r * population.TIE * p)
+        )
         speed = eta * population.flow(Reduced(xi1, xi2), case).xi1 * 3 * t / xi1
         got.append(jnp.stack([exact, balance, speed]))
     return jnp.abs(jnp.stack(got) - 1), jnp.broadcast_to(jnp.array([1e-12, 0.01, 0.4]), (3, 3))
@@ -134,9 +168,16 @@ CHECKS = (
     Check("gradient: the population's, example by example", "derived", "equal", gradient_nested),
     Check("flow: a step over eta", "derived", "equal", flow_is_a_step),
     Check("gap_density: closed forms", "derived", "equal", gap_density_closed),
-    Check("gap_density: with the incomplete beta function", "derived", "equal", gap_density_incomplete),
+    Check(
+        "gap_density: with the incomplete beta function", "derived", "equal", gap_density_incomplete
+    ),
     Check("power_laws: the flow of near ties", "derived", "equal", power_laws_flow),
     Check("power_laws: the loss of large xi1", "derived", "bound", ties_decide),
-    Check("nearest_density: with the incomplete beta function", "derived", "equal", nearest_density_beta),
+    Check(
+        "nearest_density: with the incomplete beta function",
+        "derived",
+        "equal",
+        nearest_density_beta,
+    ),
     Check("valley: balance, and the population's flow", "derived", "bound", valley_balance),
 )

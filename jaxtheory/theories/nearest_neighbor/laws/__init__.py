@@ -1,1 +1,3 @@
-"""What the theory says: the population's loss and how it falls, and bounds on the error under shift."""
+"""What the theory says: the population's loss and how it falls, and bounds on the error under
+shift.
+"""

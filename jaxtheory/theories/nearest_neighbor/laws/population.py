@@ -1,7 +1,9 @@
-"""The population: the loss of infinitely many prompts, for any d and N, by a Laplace integral; and the tie that decides how it falls.
+"""The population: the loss of infinitely many prompts, for any d and N, by a Laplace integral; and
+the tie that decides how it falls.
 
-The loss sees a prompt through t_1..t_N alone, which are independent with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2). Write t = cos theta, of
-density sin^(d-2) theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z = w_1 + .. + w_N + c. As 1/Z = int e^(-uZ) du, 1/Z^2 = int u e^(-uZ) du:
+The loss sees a prompt through t_1..t_N alone, which are independent with (t + 1)/2 ~ Beta((d-1)/2,
+(d-1)/2). Write t = cos theta, of density sin^(d-2) theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z =
+w_1 + .. + w_N + c. As 1/Z = int e^(-uZ) du, 1/Z^2 = int u e^(-uZ) du:
 
     E s* = N int e^(-uc) E[w e^(-uw) G_u(t)^(N-1)] du,   G_u(t) = E[e^(-uw); below t]
     E Q  = N int u e^(-uc) E[w^2 e^(-uw)] (E e^(-uw))^(N-1) du,   L = 1/2 (E Q - 2 E s* + 1)
@@ -20,14 +22,21 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
 
-ANGLES, SCALES = 112, 80  # nodes in theta and in u: the loss is exact to 1e-12 for xi1 <= 7, 1e-6 at 20, 1e-3 at 40
+ANGLES, SCALES = (
+    112,
+    80,
+)  # nodes in theta and in u: the loss is exact to 1e-12 for xi1 <= 7, 1e-6 at 20, 1e-3 at 40
 RESOLVED = 40.0
-WIDTH = 9.0  # nodes in theta reach 9 / sqrt(d - 2) to both sides of pi/2, where its density is 1e-18 of the largest
+# nodes in theta reach 9 / sqrt(d - 2) to both sides of pi/2, where its density is 1e-18 of the
+# largest
+WIDTH = 9.0
 TIE = math.log(2) - 0.5  # int_0^inf (1 + e^x)^-2 dx
 
 
 class Grid(NamedTuple):
-    """Nodes theta, the weights of their law, and the sums that give E[f; below t] from f at the nodes."""
+    """Nodes theta, the weights of their law, and the sums that give E[f; below t] from f at the
+    nodes.
+    """
 
     angle: Float[Array, " a"]
     density: Float[Array, " a"]  # of theta
@@ -37,9 +46,11 @@ class Grid(NamedTuple):
 
 @functools.cache
 def legendre(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes and weights on [-1, 1], and the matrix that integrates the interpolant from each node to 1.
+    """Gauss-Legendre nodes and weights on [-1, 1], and the matrix that integrates the interpolant
+    from each node to 1.
 
-    Column b is int_x^1 l_b, with l_b = sum_k (2k+1)/2 omega_b P_k(x_b) P_k and int_x^1 P_k = (P_(k-1) - P_(k+1))(x) / (2k+1).
+    Column b is int_x^1 l_b, with l_b = sum_k (2k+1)/2 omega_b P_k(x_b) P_k and int_x^1 P_k =
+    (P_(k-1) - P_(k+1))(x) / (2k+1).
     """
     x, omega = np.polynomial.legendre.leggauss(n)
     P = np.polynomial.legendre.legvander(x, n)
@@ -56,7 +67,9 @@ def grid(config: Config) -> Grid:
     angle = jnp.pi / 2 + half * x
     density = jnp.exp(rest * jnp.log(jnp.sin(angle)))
     total = jnp.sum(density * omega)
-    return Grid(angle, density / (total * half), density * omega / total, upper * (density / total)[None, :])
+    return Grid(
+        angle, density / (total * half), density * omega / total, upper * (density / total)[None, :]
+    )
 
 
 def power(base: Float[Array, "*n"], exponent: Array | int) -> Float[Array, "*n"]:
@@ -65,7 +78,8 @@ def power(base: Float[Array, "*n"], exponent: Array | int) -> Float[Array, "*n"]
 
 
 def loss(params: Reduced, config: Config) -> Float[Array, ""]:
-    """L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1), for 0 <= xi1 <= 40; NaN beyond, where the nodes do not resolve it.
+    """L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1), for 0 <= xi1 <= 40; NaN beyond, where the nodes do not
+    resolve it.
 
     u = exp(v - e^-v) / N, so that the integrands decay fast at both ends of the v-grid.
     """
@@ -88,7 +102,9 @@ def gradient(params: Reduced, config: Config) -> Reduced:
 
 
 def flow(params: Reduced, config: Config) -> Reduced:
-    """(-1/d dL/dxi1, -dL/dxi2): the direction in which gradient descent on W moves (xi1, xi2) per unit of eta."""
+    """(-1/d dL/dxi1, -dL/dxi2): the direction in which gradient descent on W moves (xi1, xi2) per
+    unit of eta.
+    """
     slope = gradient(params, config)
     return Reduced(-slope.xi1 / config.dimension.real, -slope.xi2)
 
@@ -97,9 +113,11 @@ def flow(params: Reduced, config: Config) -> Reduced:
 
 
 def gap_density(config: Config) -> Float[Array, ""]:
-    """p(0), the density at 0 of the gap between the two largest t: N (N-1) int f(t)^2 F(t)^(N-2) dt.
+    """p(0), the density at 0 of the gap between the two largest t: N (N-1) int f(t)^2 F(t)^(N-2)
+    dt.
 
-    With f dt = density dtheta, f^2 dt = density^2 / sin theta dtheta. 0 for N = 1, infinite for d = 2. Source: derived.
+    With f dt = density dtheta, f^2 dt = density^2 / sin theta dtheta. 0 for N = 1, infinite for d =
+    2. Source: derived.
     """
     N = jnp.asarray(config.context.real, float)
     angle, density, law, below = grid(config)
@@ -109,39 +127,54 @@ def gap_density(config: Config) -> Float[Array, ""]:
     return jnp.where((jnp.asarray(config.dimension.real, float) > 2) | (N < 2), finite, jnp.inf)
 
 
-def power_laws(t: Int[Array, "*n"] | Float[Array, "*n"], config: Config) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """xi1 = (xi0^3 + 3 C p(0) eta t / d)^(1/3) and L = C p(0) / xi1, C = log 2 - 1/2, once only near ties of the two nearest count.
+def power_laws(
+    t: Int[Array, "*n"] | Float[Array, "*n"], config: Config
+) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+    """xi1 = (xi0^3 + 3 C p(0) eta t / d)^(1/3) and L = C p(0) / xi1, C = log 2 - 1/2, once only
+    near ties of the two nearest count.
 
-    A gap r between them leaves (1 + e^(xi1 r))^-2, whose mean is C p(0) / xi1; d xi1 / dt = (eta / d) C p(0) / xi1^2 then. NaN where p(0)
-    is 0 or infinite, or xi1 = 0. Source: derived.
+    A gap r between them leaves (1 + e^(xi1 r))^-2, whose mean is C p(0) / xi1; d xi1 / dt = (eta /
+    d) C p(0) / xi1^2 then. NaN where p(0) is 0 or infinite, or xi1 = 0. Source: derived.
     """
     p = gap_density(config)
     rate = 3 * TIE * p * config.learning_rate / config.dimension.real
     xi1 = jnp.cbrt(jnp.asarray(config.initial_alignment, float) ** 3 + rate * jnp.asarray(t, float))
     said = (p > 0) & (p < jnp.inf)
-    return jnp.where(said, xi1, jnp.nan), jnp.where(said & (xi1 > 0), TIE * p / jnp.where(xi1 > 0, xi1, 1), jnp.nan)
+    return jnp.where(said, xi1, jnp.nan), jnp.where(
+        said & (xi1 > 0), TIE * p / jnp.where(xi1 > 0, xi1, 1), jnp.nan
+    )
 
 
 def nearest_density(config: Config) -> tuple[Float[Array, " a"], Float[Array, " a"]]:
-    """h(t) = N f(t) F(t)^(N-1), the density of t* = max_i t_i, and t, at the nodes from t = 1 down."""
+    """h(t) = N f(t) F(t)^(N-1), the density of t* = max_i t_i, and t, at the nodes
+    from t = 1 down.
+    """
     angle, density, _, below = grid(config)
     F = jnp.sum(below, axis=1)
-    return config.context.real * density / jnp.sin(angle) * power(F, config.context.real - 1), jnp.cos(angle)
+    return config.context.real * density / jnp.sin(angle) * power(
+        F, config.context.real - 1
+    ), jnp.cos(angle)
 
 
-def valley(t: Int[Array, "*n"] | Float[Array, "*n"], config: Config) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """xi1 = (3 C p(0) eta t / (d + r^2))^(1/3) and xi2 = r xi1, where xi2 keeps up with xi1 so that the query loses against most prompts.
+def valley(
+    t: Int[Array, "*n"] | Float[Array, "*n"], config: Config
+) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+    """xi1 = (3 C p(0) eta t / (d + r^2))^(1/3) and xi2 = r xi1, where xi2 keeps up with xi1 so that
+    the query loses against most prompts.
 
-    The query ties with the nearest example at t* = 1 - r, which pulls xi2 by h(1 - r) / (2 xi1) and holds xi1 back by r times that. In
-    balance, d xi2 = r d xi1, it is h(1 - r) (d + r^2) xi1 = 2 r C p(0): xi1 as a function of r, and t with it. r then grows to 2, slowly.
-    NaN where p(0) is 0 or infinite, and before the balance. Source: derived.
+    The query ties with the nearest example at t* = 1 - r, which pulls xi2 by h(1 - r) / (2 xi1) and
+    holds xi1 back by r times that. In balance, d xi2 = r d xi1, it is h(1 - r) (d + r^2) xi1 = 2 r
+    C p(0): xi1 as a function of r, and t with it. r then grows to 2, slowly. NaN where p(0) is 0 or
+    infinite, and before the balance. Source: derived.
     """
     h, at = nearest_density(config)
     r, d = 1 - at, config.dimension.real
     p = gap_density(config)
     said = (p > 0) & (p < jnp.inf)
     Cp = jnp.where(said, TIE * p, 1)
-    needed = jnp.log(2 * r * Cp) - jnp.log(d + r**2) - jnp.log(jnp.maximum(h, jnp.finfo(h.dtype).tiny))  # log xi1
+    needed = (
+        jnp.log(2 * r * Cp) - jnp.log(d + r**2) - jnp.log(jnp.maximum(h, jnp.finfo(h.dtype).tiny))
+    )  # log xi1
     when = 3 * needed + jnp.log((d + r**2) / (3 * Cp * config.learning_rate))  # log t
     nodes = jnp.arange(len(r))
     first = jnp.argmin(when)

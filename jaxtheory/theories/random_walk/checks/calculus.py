@@ -16,7 +16,9 @@ def gradient_reduced(key: Array, config: Config) -> Compared:
         return None
     batch, full = material.case(key, config)
     params, problem = calculus.reduce(full, config), Problem(batch, batch)
-    return calculus.gradient(params, batch, problem, config), jax.grad(model.loss)(params, batch, problem, config)
+    return calculus.gradient(params, batch, problem, config), jax.grad(model.loss)(
+        params, batch, problem, config
+    )
 
 
 def gradient_literal(key: Array, config: Config) -> Compared:
@@ -24,7 +26,9 @@ def gradient_literal(key: Array, config: Config) -> Compared:
     if material.padded(config) or not material.layer(config):
         return None
     batch, params = material.case(key, config)
-    return calculus.gradient(params, batch, Problem(batch, batch), config), jax.grad(literal.loss)(params, batch, config)
+    return calculus.gradient(params, batch, Problem(batch, batch), config), jax.grad(literal.loss)(
+        params, batch, config
+    )
 
 
 def slope_of_loss(key: Array, config: Config) -> Compared:
@@ -45,7 +49,9 @@ def reduce_logits(key: Array, config: Config) -> Compared:
 
 
 def lift_of_scores(key: Array, config: Config) -> Compared:
-    """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2 + |W - W'|^2."""
+    """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2
+    + |W - W'|^2.
+    """
     if not material.layer(config):
         return None
     _, params = material.case(key, config)
@@ -53,11 +59,16 @@ def lift_of_scores(key: Array, config: Config) -> Compared:
     lifted = calculus.lift(scores, config)
     again = calculus.reduce(lifted, config)
     squares = jnp.sum(lifted.W**2) + jnp.sum((params.W - lifted.W) ** 2)
-    return (material.flat((again.u, again.w)), squares), (material.flat((scores.u, scores.w)), jnp.sum(params.W**2))
+    return (material.flat((again.u, again.w)), squares), (
+        material.flat((scores.u, scores.w)),
+        jnp.sum(params.W**2),
+    )
 
 
 def imprint_scores(key: Array, config: Config) -> Compared:
-    """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W - lift(scores)."""
+    """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W -
+    lift(scores).
+    """
     if not material.layer(config):
         return None
     _, params = material.case(key, config)
@@ -65,13 +76,22 @@ def imprint_scores(key: Array, config: Config) -> Compared:
     u, w = before.u[::-1], jnp.where(config.length.mask(), before.w**2, 0)
     after = params._replace(W=calculus.imprint(params.W, u, w, config))
     found = calculus.reduce(after, config)
-    unseen = [x.W - calculus.lift(scores, config).W for x, scores in ((after, found), (params, before))]
+    unseen = [
+        x.W - calculus.lift(scores, config).W for x, scores in ((after, found), (params, before))
+    ]
     return (material.flat((found.u, found.w)), unseen[0]), (material.flat((u, w)), unseen[1])
 
 
 CHECKS = (
-    Check("gradient: autodiff of the loss in the scores", material.PAPER, "equal", gradient_reduced),
-    Check("gradient: autodiff of the token-by-token loss in V and W", material.PAPER, "equal", gradient_literal),
+    Check(
+        "gradient: autodiff of the loss in the scores", material.PAPER, "equal", gradient_reduced
+    ),
+    Check(
+        "gradient: autodiff of the token-by-token loss in V and W",
+        material.PAPER,
+        "equal",
+        gradient_literal,
+    ),
     Check("slope: autodiff of ell", material.PAPER, "equal", slope_of_loss),
     Check("reduce: token-by-token logits", "derived", "equal", reduce_logits),
     Check("lift: smallest matrix with the scores", "derived", "equal", lift_of_scores),

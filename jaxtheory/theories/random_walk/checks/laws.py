@@ -1,4 +1,6 @@
-"""Checks of the closed forms of a run: paths enumerated, matrices, and the algorithm in population mode."""
+"""Checks of the closed forms of a run: paths enumerated, matrices, and the algorithm in population
+mode.
+"""
 
 from typing import Any
 
@@ -18,7 +20,9 @@ FAILURE = f"{material.PAPER}, failure theorem; recursion derived"
 
 
 def first_step_enumerated(_key: Array, config: Config) -> Compared:
-    """Lemma C.1 and W = 0: one step of the population, all paths enumerated, from the zero start. hinge and square losses included."""
+    """Lemma C.1 and W = 0: one step of the population, all paths enumerated, from the zero start.
+    hinge and square losses included.
+    """
     if not literal.enumerable(config):
         return None
     K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
@@ -34,13 +38,19 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
     N, paths = config.length.cap, literal.paths(config)
     v = jax.random.uniform(key, (config.num_states.cap,))
     parent = jnp.where(jnp.arange(N) == N - 2, 0.0, -1e4)
-    of_V = lambda V: model.loss(Reduced(V, jnp.zeros_like(v), parent), paths, Problem(paths, paths), config)
+    of_V = lambda V: model.loss(
+        Reduced(V, jnp.zeros_like(v), parent), paths, Problem(paths, paths), config
+    )
     V = laws.circulant(v, config)
-    return laws.circulant(laws.saturated_step(v, config), config), V - config.learning_rate * jax.grad(of_V)(V)
+    return laws.circulant(
+        laws.saturated_step(v, config), config
+    ), V - config.learning_rate * jax.grad(of_V)(V)
 
 
 def saturated_sqrt(key: Array, config: Config) -> Compared:
-    """Log loss: x = v + eps obeys x <- x + c/x, hence x^2 >= x_0^2 + 2 c t, c = eta p / K: growth like sqrt(2 eta p t / K)."""
+    """Log loss: x = v + eps obeys x <- x + c/x, hence x^2 >= x_0^2 + 2 c t, c = eta p / K: growth
+    like sqrt(2 eta p t / K).
+    """
     if config.task != "walk" or config.loss_function != "log":
         return None
     v0 = jnp.where(config.num_states.mask(), jax.random.uniform(key, (config.num_states.cap,)), 0)
@@ -50,7 +60,9 @@ def saturated_sqrt(key: Array, config: Config) -> Compared:
 
 
 def selected_run_early(_key: Array, config: Config) -> Compared:
-    """The first steps of the predicted run: exact at t = 1, and again from t = 2 on by the saturated step."""
+    """The first steps of the predicted run: exact at t = 1, and again from t = 2 on by the
+    saturated step.
+    """
     if config.task != "walk":
         return None
     v = laws.selected_run(config, 4).v
@@ -59,32 +71,54 @@ def selected_run_early(_key: Array, config: Config) -> Compared:
 
 
 def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
-    """The best predictor of the whole path, by enumeration: sum over prefixes of the largest joint probability with a label."""
+    """The best predictor of the whole path, by enumeration: sum over prefixes of the largest joint
+    probability with a label.
+    """
     if not literal.enumerable(config):
         return None
     K, N = config.num_states.cap, config.length.cap
     paths = literal.paths(config)
-    prefix = jnp.sum(paths.s[:, : N - 1] * jnp.asarray(K ** np.arange(N - 1), jnp.int32)[None, :], axis=1)
+    prefix = jnp.sum(
+        paths.s[:, : N - 1] * jnp.asarray(K ** np.arange(N - 1), jnp.int32)[None, :], axis=1
+    )
     joint = jnp.zeros((K ** (N - 1), K)).at[prefix, paths.y].add(paths.weight)
     return laws.best_accuracy(config), jnp.sum(jnp.max(joint, axis=1))
 
 
 def limits_of_direction(_key: Array, config: Config) -> Compared:
-    """The limits of direction (sqrt p, sqrt(1 - p)) from the K x K matrices; both vanish at p = 1/2, so a 1 beside them sets the scale."""
+    """The limits of direction (sqrt p, sqrt(1 - p)) from the K x K matrices; both vanish at p =
+    1/2, so a 1 beside them sets the scale.
+    """
     if config.task != "walk":
         return None
     law = data.transition(config)
-    q = jnp.sqrt(law) / jnp.where(config.num_states.mask(), jnp.sum(jnp.sqrt(law), axis=1), 1)[:, None]
-    kl = jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law / jnp.where(law > 0, q, 1), 1)), 0)) / config.num_states.real
+    q = (
+        jnp.sqrt(law)
+        / jnp.where(config.num_states.mask(), jnp.sum(jnp.sqrt(law), axis=1), 1)[:, None]
+    )
+    kl = (
+        jnp.sum(
+            jnp.where(
+                law > 0, law * jnp.log(jnp.where(law > 0, law / jnp.where(law > 0, q, 1), 1)), 0
+            )
+        )
+        / config.num_states.real
+    )
     one = jnp.ones(())
-    return jnp.stack([one, *laws.limit_error(config)]), jnp.stack([one, linalg.direction_error(jnp.sqrt(law), law), kl])
+    return jnp.stack([one, *laws.limit_error(config)]), jnp.stack(
+        [one, linalg.direction_error(jnp.sqrt(law), law), kl]
+    )
 
 
 # The symmetric run
 
 
-def _symmetric_training(disturbance: Float[Array, " N"], config: Config, steps: int) -> list[Reduced]:
-    """The first states of the actual algorithm in population mode, from zero scores plus a disturbance of w."""
+def _symmetric_training(
+    disturbance: Float[Array, " N"], config: Config, steps: int
+) -> list[Reduced]:
+    """The first states of the actual algorithm in population mode, from zero scores plus a
+    disturbance of w.
+    """
     K = config.num_states.cap
     problem = data.problem(jax.random.key(0), config)
     run: list[Any] = [Reduced(jnp.zeros((K, K)), jnp.zeros(K), disturbance)]
@@ -108,7 +142,9 @@ def symmetric_values(_key: Array, config: Config) -> Compared:
     closed = laws.symmetric_run(config, STEPS + 1)
     attentions = jnp.stack([model.attend(state, problem.train, config)[0] for state in run])
     tokens = jnp.broadcast_to(closed.token[:, None, None], (STEPS + 1, K, N - 1))
-    got = jnp.concatenate([tokens, jnp.broadcast_to(closed.query[:, None, None], (STEPS + 1, K, 1))], axis=2)
+    got = jnp.concatenate(
+        [tokens, jnp.broadcast_to(closed.query[:, None, None], (STEPS + 1, K, 1))], axis=2
+    )
     values = jnp.broadcast_to(closed.alpha[:, None, None], (STEPS + 1, K, K))
     return (got, values), (attentions, jnp.stack([state.V for state in run]))
 
@@ -121,18 +157,34 @@ def symmetric_growth(key: Array, config: Config) -> Compared:
     lag_class = (N - 1 - jnp.arange(N - 1)) % K
     sums = lambda w: (c := jnp.zeros(K).at[lag_class].add(w[: N - 1])) - jnp.mean(c)
     direction = jax.random.normal(key, (N,))
-    _, moved = jax.jvp(lambda w: [state.w for state in _symmetric_training(w, config, STEPS)], (jnp.zeros(N),), (direction,))
+    _, moved = jax.jvp(
+        lambda w: [state.w for state in _symmetric_training(w, config, STEPS)],
+        (jnp.zeros(N),),
+        (direction,),
+    )
     want = jnp.stack([sums(w) for w in moved])
     return laws.symmetric_run(config, STEPS + 1).growth[:, None] * sums(direction)[None, :], want
 
 
 CHECKS = (
-    Check("best_accuracy: Bayes predictor by enumeration", f"{material.PAPER}, corollary", "equal", best_accuracy_bayes),
-    Check("first_step: enumeration of all paths", f"{material.PAPER}, Lemma C.1", "equal", first_step_enumerated),
+    Check(
+        "best_accuracy: Bayes predictor by enumeration",
+        f"{material.PAPER}, corollary",
+        "equal",
+        best_accuracy_bayes,
+    ),
+    Check(
+        "first_step: enumeration of all paths",
+        f"{material.PAPER}, Lemma C.1",
+        "equal",
+        first_step_enumerated,
+    ),
     Check("saturated_step: enumeration of all paths", "derived", "equal", saturated_enumerated),
     Check("saturated_step: square-root growth", "derived", "bound", saturated_sqrt),
     Check("selected_run: first and saturated steps", "derived", "equal", selected_run_early),
     Check("limit_error: from the matrices", "derived", "equal", limits_of_direction),
-    Check("symmetric_run: attention and values of the algorithm", FAILURE, "equal", symmetric_values),
+    Check(
+        "symmetric_run: attention and values of the algorithm", FAILURE, "equal", symmetric_values
+    ),
     Check("symmetric_run: growth is the run's derivative", "derived", "equal", symmetric_growth),
 )

@@ -1,4 +1,6 @@
-"""The layer token by token as the source writes it, and the walk's paths one by one. Sizes unpadded."""
+"""The layer token by token as the source writes it, and the walk's paths one by one. Sizes
+unpadded.
+"""
 
 import itertools
 
@@ -14,10 +16,14 @@ ENUMERABLE = 8  # paths of at most this many states are enumerated
 
 
 def logits(W: Float[Array, "D D"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """xt_j^T W xt_N from explicit one-hot tokens and sines, normalised one by one where tokens are unit. Needs unpadded sizes."""
+    """xt_j^T W xt_N from explicit one-hot tokens and sines, normalised one by one where tokens are
+    unit. Needs unpadded sizes.
+    """
     K, N, M = config.num_states.cap, config.length.cap, config.encoding_dim.cap
     onehot = jax.nn.one_hot(batch.s, K).at[:, N - 1].set(0)
-    sines = jnp.sin(jnp.arange(1.0, N + 1)[:, None] * jnp.arange(1.0, M + 1)[None, :] * jnp.pi / (M + 1))
+    sines = jnp.sin(
+        jnp.arange(1.0, N + 1)[:, None] * jnp.arange(1.0, M + 1)[None, :] * jnp.pi / (M + 1)
+    )
     X = jnp.concatenate([onehot, jnp.broadcast_to(sines[None], (batch.s.shape[0], N, M))], axis=2)
     if config.tokens == "unit":
         X = X / jnp.linalg.norm(X, axis=2, keepdims=True)
@@ -33,16 +39,27 @@ def loss(params: Literal, batch: Batch, config: Config) -> Float[Array, ""]:
     f_y = jnp.take_along_axis(f, batch.y[:, None], axis=1)[:, 0]
     if config.loss_function == "log":
         return -jnp.mean(jnp.log(f_y + config.epsilon))
-    return jnp.mean((f_y - 1) ** 2) / 2 if config.loss_function == "square" else jnp.mean(jnp.maximum(1 - f_y, 0))
+    return (
+        jnp.mean((f_y - 1) ** 2) / 2
+        if config.loss_function == "square"
+        else jnp.mean(jnp.maximum(1 - f_y, 0))
+    )
 
 
 def enumerable(config: Config) -> bool:
     """Whether there are few enough paths to list."""
-    return config.task == "walk" and config.value == "linear" and config.length.cap <= ENUMERABLE and not material.padded(config)
+    return (
+        config.task == "walk"
+        and config.value == "linear"
+        and config.length.cap <= ENUMERABLE
+        and not material.padded(config)
+    )
 
 
 def paths(config: Config) -> Batch:
-    """Every path of the walk with its probability: the population, where N is small. Sizes unpadded."""
+    """Every path of the walk with its probability: the population, where N is small. Sizes
+    unpadded.
+    """
     K, N, p = config.num_states.cap, config.length.cap, config.clockwise_probability
     steps = np.array(list(itertools.product((1, -1), repeat=N - 1)))
     s = np.concatenate([np.zeros((len(steps), 1), int), np.cumsum(steps, axis=1)], axis=1)

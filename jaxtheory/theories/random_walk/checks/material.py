@@ -1,4 +1,6 @@
-"""What the checks share: random sequences and parameters that compile fast, and which configs a check is for."""
+"""What the checks share: random sequences and parameters that compile fast, and which configs a
+check is for.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +14,21 @@ PAPER = "Towards Understanding Transformers in Learning Random Walks"
 
 
 def case(key: Array, config: Config) -> tuple[Batch, Literal]:
-    """Random tokens, positive values (so that the log is defined) and an attention that is neither saturated nor flat, from one draw."""
-    K, N, B, m, M = (getattr(config, name) for name in ("num_states", "length", "num_sequences", "hidden_width", "encoding_dim"))
+    """Random tokens, positive values (so that the log is defined) and an attention that is neither
+    saturated nor flat, from one draw.
+    """
+    K, N, B, m, M = (
+        getattr(config, name)
+        for name in ("num_states", "length", "num_sequences", "hidden_width", "encoding_dim")
+    )
     linear, D = config.value == "linear", K.cap + M.cap
-    shapes = [(B.cap, N.cap), (B.cap,), (K.cap if linear else m.cap, K.cap), (D, D), (0 if linear else K.cap, m.cap)]
+    shapes = [
+        (B.cap, N.cap),
+        (B.cap,),
+        (K.cap if linear else m.cap, K.cap),
+        (D, D),
+        (0 if linear else K.cap, m.cap),
+    ]
     ends = np.cumsum([np.prod(shape) for shape in shapes])
     parts = jnp.split(jax.random.uniform(key, (ends[-1],)), ends[:-1])
     s, y, V, W, A = (part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
@@ -30,9 +43,14 @@ def flat(tree: object) -> Float[Array, " n"]:
 
 def padded(config: Config) -> bool:
     """Whether some size is padded."""
-    return any(getattr(config, name).value is not None for name in ("num_states", "length", "encoding_dim", "num_sequences"))
+    return any(
+        getattr(config, name).value is not None
+        for name in ("num_states", "length", "encoding_dim", "num_sequences")
+    )
 
 
 def layer(config: Config) -> bool:
-    """Whether the layer is checked here: not again for data laws that it does not see, as tokens are random."""
+    """Whether the layer is checked here: not again for data laws that it does not see, as tokens
+    are random.
+    """
     return config.task == "walk" and not config.population

@@ -18,16 +18,27 @@ def wave_orthogonality(_key: Array, config: Config) -> Compared:
 
 
 def rates_gram(_key: Array, config: Config) -> Compared:
-    """d(scores)/dW times its transpose is the diagonal of rates: descent on W moves the scores so, and white W has white scores."""
+    """d(scores)/dW times its transpose is the diagonal of rates: descent on W moves the scores so,
+    and white W has white scores.
+    """
     K, N, size = config.num_states, config.length, config.num_states.cap + config.encoding_dim.cap
     zero = Literal(jnp.zeros((K.cap, K.cap)), jnp.zeros((size, size)))
-    jacobian = jax.jacobian(lambda W: material.flat(model.scores(zero._replace(W=W), config)))(zero.W).reshape(K.cap + N.cap, -1)
+    jacobian = jax.jacobian(lambda W: material.flat(model.scores(zero._replace(W=W), config)))(
+        zero.W
+    ).reshape(K.cap + N.cap, -1)
     rate_u, rate_w = model.rates(config)
     valid = jnp.concatenate([jnp.ones(K.cap), N.mask().astype(float)])
-    return jnp.diag(valid * jnp.concatenate([jnp.broadcast_to(rate_u, (K.cap,)), rate_w])), jacobian @ jacobian.T
+    return jnp.diag(
+        valid * jnp.concatenate([jnp.broadcast_to(rate_u, (K.cap,)), rate_w])
+    ), jacobian @ jacobian.T
 
 
 CHECKS = (
-    Check("encodings: orthogonal, of squared norm (M+1)/2", "derived (DST-I)", "equal", wave_orthogonality),
+    Check(
+        "encodings: orthogonal, of squared norm (M+1)/2",
+        "derived (DST-I)",
+        "equal",
+        wave_orthogonality,
+    ),
     Check("rates: Gram matrix of the scores in W", "derived", "equal", rates_gram),
 )

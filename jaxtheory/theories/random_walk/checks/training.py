@@ -10,14 +10,26 @@ from jaxtheory.theories.random_walk.model import Config, Problem
 
 
 def step_descends(key: Array, config: Config) -> Compared:
-    """A step in V and W, and the step in the scores, against descent on the token-by-token loss; by induction the runs are the same."""
+    """A step in V and W, and the step in the scores, against descent on the token-by-token loss; by
+    induction the runs are the same.
+    """
     if material.padded(config) or not material.layer(config):
         return None
     batch, params = material.case(key, config)
     slopes = jax.grad(literal.loss)(params, batch, config)
     want = jax.tree.map(lambda x, g: x - config.learning_rate * g, params, slopes)
-    got = [training.step(key, 0, start, batch, Problem(batch, batch), config) for start in (params, calculus.reduce(params, config))]
+    got = [
+        training.step(key, 0, start, batch, Problem(batch, batch), config)
+        for start in (params, calculus.reduce(params, config))
+    ]
     return got, [want, calculus.reduce(want, config)]
 
 
-CHECKS = (Check("step: descent on the token-by-token loss, literal and reduced", material.PAPER, "equal", step_descends),)
+CHECKS = (
+    Check(
+        "step: descent on the token-by-token loss, literal and reduced",
+        material.PAPER,
+        "equal",
+        step_descends,
+    ),
+)
