@@ -134,10 +134,12 @@ class List:
 
 
 def _about(theory: "Theory") -> str:
-    """The first line of the docstring of the room (or file) that a theory lives in."""
+    """What the room (or file) that a theory lives in says of itself."""
+    from jaxtheory.core.files import question
+
     module = theory.Config.__module__
     home = sys.modules.get(module.rpartition(".")[0]) or sys.modules[module]
-    return (home.__doc__ or "").strip().partition("\n")[0]
+    return question(Path(str(home.__file__)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Modules of a user's own: a file that defines THEORY, FIGURES, or both."""
+"""Source files: a user's module, and what a file says of itself."""
 
+import ast
 import importlib.util
 import sys
 from pathlib import Path
@@ -26,3 +27,11 @@ def load(path: str | Path) -> ModuleType:
         where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise InputError(f"{file}{where}: {type(error).__name__}: {error}") from error
     return module
+
+
+def question(file: Path) -> str:
+    """What a source asks or holds: the first sentence of its docstring, read without running it."""
+    text = ast.get_docstring(ast.parse(file.read_text())) or ""
+    first = " ".join(text.partition("\n\n")[0].split())
+    asked, mark, _ = first.partition("?")
+    return asked + mark

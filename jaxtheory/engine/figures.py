@@ -5,7 +5,6 @@ Names and questions are read from the files without running them; a figure is im
 asked for.
 """
 
-import ast
 import importlib
 import importlib.util
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.files import question
 
 if TYPE_CHECKING:
     from jaxtheory.engine.claims import Figure
@@ -44,11 +44,6 @@ def entries() -> dict[str, Entry]:
         if not file.stem.startswith("_"):
             found[file.stem] = Entry(file.stem, file.parent.name, question(file))
     return found
-
-
-def question(file: Path) -> str:
-    """The first line of a source's docstring."""
-    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
 
 
 def get(name: str) -> "Figure":

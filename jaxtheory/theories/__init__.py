@@ -2,12 +2,12 @@
 own.
 """
 
-import ast
 import importlib
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from jaxtheory.core import files
 from jaxtheory.core.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -29,18 +29,15 @@ def names() -> tuple[str, ...]:
 
 
 def question(name: str) -> str:
-    """What a theory asks: the first line of its docstring, read without importing it."""
-    source = (Path(__file__).parent / name / "__init__.py").read_text()
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    """What a theory asks, read without importing it."""
+    return files.question(Path(__file__).parent / name / "__init__.py")
 
 
 def load(path: str | Path) -> ModuleType:
     """The module of a user's file that defines THEORY, FIGURE, or both. Raises InputError when it
     is missing or cannot be executed.
     """
-    from jaxtheory.core.files import load
-
-    return load(path)
+    return files.load(path)
 
 
 def get(name: str) -> "Theory":
