@@ -131,7 +131,7 @@ def _signature_fault(where: str, function: Any, expected: str) -> str | None:
     return None
 
 
-def conform(theory: Theory) -> None:
+def conform(theory: Any) -> None:
     """Test a record against the contract. Raises InputError that names each wrong slot and
     argument, a line each.
     """
