@@ -152,7 +152,7 @@ def load_theory(name: str) -> "Theory":
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class Words:
     """What to sweep. Values: a list 1,2,3; a:b:n (linear) or log:a:b:n (both ends included)."""
 
     theory: Positional[Annotated[str, arg(metavar="THEORY")]]
@@ -182,7 +182,7 @@ class Request:
     buckets: Literal["auto", "pad", "exact"] = "auto"
     """How points of different sizes share compilations."""
 
-    def request(self) -> dict[str, Any]:
+    def asked(self) -> dict[str, Any]:
         """The arguments of `sweep` and `plan`. Raises InputError."""
         theory = load_theory(self.theory)
         fixed = _parse_axes(theory, self.set)

@@ -21,7 +21,7 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory.arguments import Request, load_theory
+from jaxtheory.arguments import Words, load_theory
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Config
@@ -231,9 +231,9 @@ class Run:
         figures = _figures(self.name)
         summary, failed = [], False
         for figure in figures:
-            config, request = jaxtheory.claims.arguments(figure, self.quick)
+            config, asked = jaxtheory.claims.arguments(figure, self.quick)
             store = _store(
-                self.store, figure.name, figure.theory, config, {**request, "key": self.key}
+                self.store, figure.name, figure.theory, config, {**asked, "key": self.key}
             )
             with _progress(figure.name) as progress:
                 result = jaxtheory.claims.run_figure(
@@ -281,7 +281,7 @@ def _verdict(judged: "Judged") -> tuple:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sweep(Request):
+class Sweep(Words):
     """Train at every point of the axes and write one labelled dataset. The same command resumes.
 
     Values: a list 1,2,3; a:b:n (linear) or log:a:b:n, both ends included.
@@ -291,11 +291,11 @@ class Sweep(Request):
     """Directory of the results; results/<theory>-<hash of the request> by default."""
 
     def __call__(self) -> int:
-        request = self.request()
-        theory, config = request.pop("theory"), request.pop("config")
-        store = self.store or _store(RESULTS, theory.name, theory, config, request)
+        asked = self.asked()
+        theory, config = asked.pop("theory"), asked.pop("config")
+        store = self.store or _store(RESULTS, theory.name, theory, config, asked)
         with _progress(theory.name) as progress:
-            data = jaxtheory.sweep(theory, config, **request, store=store, progress=progress)
+            data = jaxtheory.sweep(theory, config, **asked, store=store, progress=progress)
         print(f"store     {store}")
         print(f"dataset   {store / 'data.zarr'}")
         print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
@@ -310,7 +310,7 @@ class Sweep(Request):
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan(Request):
+class Plan(Words):
     """How a sweep would run, and at what cost: points, buckets, compilations, memory, time. Takes
     sweep's arguments; runs nothing.
     """
@@ -319,9 +319,9 @@ class Plan(Request):
     """Compile and time instead of estimating."""
 
     def __call__(self) -> int:
-        request = self.request()
+        asked = self.asked()
         plan = jaxtheory.plan(
-            request.pop("theory"), request.pop("config"), **request, compile=self.compile
+            asked.pop("theory"), asked.pop("config"), **asked, compile=self.compile
         )
         rows = plan.rows()
         if rows:
