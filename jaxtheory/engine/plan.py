@@ -31,7 +31,8 @@ CACHE = {
     "cpu": 2 << 20
 }  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
 ACCELERATOR_CACHE = 1 << 30
-MEMORY = 256 << 20  # bytes of problems and states in one chunk
+MEMORY = 256 << 20  # bytes of the states of one row
+SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program
 RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
 SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
 COMPILE_SECONDS = 4.0  # for estimates only
@@ -149,7 +150,9 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     row_bytes = problem_bytes + runs * state_bytes
     waiting = math.ceil(bucket.rows / rows / SHARES)
     slots = min(
-        64, power_of_two(waiting, up=True), power_of_two(MEMORY / (rows * row_bytes + 1), up=False)
+        64,
+        power_of_two(waiting, up=True),
+        power_of_two(SLOTS_MEMORY / (rows * row_bytes + 1), up=False),
     )
     layout = Layout(slots, rows, runs, values, min(width, runs), share_values(request, bucket))
     memory = slots * rows * row_bytes + rows * min(width, runs) * 4 * work.largest
