@@ -49,6 +49,7 @@ THEORY_SLOTS = (
     "coords",
     "Config",
 )
+VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
 ENGINE = (layout, program, lanes, part, draws)  # the modules that compute a chunk
 
 
@@ -124,14 +125,16 @@ def digest_arrays(tree: Any) -> str | None:
 
 def digest_code(root: Any) -> str:
     """A checksum of all that a function, or a structure of functions, is made of."""
-    total, seen = hashlib.sha256(), dict[int, Any]()
+    total, seen = hashlib.sha256(), dict[int, tuple[int, Any]]()
     waiting = [root]
     while waiting:
         thing = waiting.pop()
-        if isinstance(thing, types.FunctionType | type | types.ModuleType) or not _is_plain(thing):
+        # values count as often as they stand; what can refer to itself counts once, then by number
+        if not (_is_plain(thing) or isinstance(thing, VALUES)):
             if id(thing) in seen:
+                total.update(f"again {seen[id(thing)][0]}\0".encode())
                 continue
-            seen[id(thing)] = thing  # kept, so that no id is used twice
+            seen[id(thing)] = len(seen), thing  # kept, so that no id is used twice
         text, inside = _parts(thing)
         total.update(text.encode() + b"\0")
         waiting.extend(reversed(inside))
@@ -162,7 +165,7 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
     if isinstance(thing, Mapping):
         return f"dict {len(thing)}", [x for pair in thing.items() for x in pair]
     if isinstance(thing, set | frozenset):
-        return f"set {sorted(map(repr, thing))}", []
+        return f"set {sorted(map(digest_code, thing))}", []
     if isinstance(thing, list | tuple):
         return f"{type(thing).__name__} {len(thing)}", list(thing)
     if isinstance(thing, types.CodeType):

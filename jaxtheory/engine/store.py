@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import io
 import json
+import math
 import os
 import platform
 import shutil
@@ -66,7 +67,7 @@ class Store:
         """The manifest, if it is whole and of the same request."""
         try:
             manifest = json.loads(file.read_text())
-            stored, _, _ = manifest["request"], manifest["plan"], manifest["versions"]
+            stored, _, _ = dict(manifest["request"]), manifest["plan"], manifest["versions"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = f"{type(error).__name__}: {error}"
             raise InputError(
@@ -88,7 +89,7 @@ class Store:
                     ]
                 )
             )
-        old, new = stored["code"], self.identity["code"]
+        old, new = stored.get("code") or {}, self.identity["code"]
         if edited := [name for name in new if old.get(name) != new[name]]:
             theory = self.identity["theory"]
             raise InputError(
@@ -227,12 +228,29 @@ class Store:
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Any]:
         """An allocator of arrays that live in files, for assembling what memory need not hold."""
-        folder = Path(tempfile.mkdtemp(dir=self.path, prefix=mine()))
-        count = iter(range(1 << 30))
         try:
-            yield lambda name, shape, dtype: np.memmap(
-                folder / str(next(count)), dtype, "w+", shape=shape
-            )
+            folder = Path(tempfile.mkdtemp(dir=self.path, prefix=mine()))
+        except OSError as error:
+            raise self._refusal(error) from None
+        count = iter(range(1 << 30))
+
+        def allocate(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+            size = math.prod(shape) * dtype.itemsize
+            if not size:
+                return np.empty(shape, dtype)
+            file = folder / str(next(count))
+            try:
+                with file.open("wb") as handle:  # a full disk is met here, not while it is written
+                    if hasattr(os, "posix_fallocate"):
+                        os.posix_fallocate(handle.fileno(), 0, size)
+                    else:
+                        handle.truncate(size)
+            except OSError as error:
+                raise self._refusal(error) from None
+            return np.memmap(file, dtype, "r+", shape=shape)
+
+        try:
+            yield allocate
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -128,6 +128,19 @@ def test_a_full_disk_a_read_only_folder_and_a_home(tmp_path, monkeypatch):
         sweep(THEORY, Config(), store=tmp_path / "denied", **OPTIONS)
 
 
+def test_a_disk_that_fills_while_the_dataset_is_assembled(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "posix_fallocate", full)
+        with pytest.raises(InputError, match="No space left on device"):
+            sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
+    assert not list((tmp_path / "run").glob(".tmp*"))
+    whole = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
+    assert whole.identical(sweep(THEORY, Config(), **OPTIONS))
+
+
 def test_the_manifest_is_written_once(tmp_path):
     run = tmp_path / "run"
     sweep(THEORY, Config(), store=run, **OPTIONS)
