@@ -8,11 +8,12 @@ from key 100, widened.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import xarray as xr
 
-from jaxtheory import Claim, holds
+from jaxtheory import holds
 from jaxtheory.theories.contextual_bigram import THEORY as THEORY
 from jaxtheory.theories.contextual_bigram import Config as Config
 
@@ -21,12 +22,15 @@ B, T, ETA = "batch_size", "length", "learning_rate"
 SURE = 0.977  # Phi(2)
 PROX, SGD = "proximal", "SGD"
 BOTH: dict[str, Any] = {"run": [PROX, SGD], "l1": [1e-5, 0.0]}  # zipped
-STAGES: dict[str, Any] = {
-    "seeds": 12,
-    "steps": 1000,
-    "record": [*range(0, 1001, 50)],
-    "dtype": "float32",
-}
+
+
+def runs(seeds: int, steps: int, every: int) -> dict[str, Any]:
+    """Runs of a sweep in single precision, recorded at every so many steps."""
+    record = [*range(0, steps + 1, every)]
+    return {"seeds": seeds, "steps": steps, "record": record, "dtype": "float32"}
+
+
+STAGES = runs(12, 1000, every=50)
 
 # Quick figures share shapes and steps and have two runs a problem, hence one compilation.
 SMALL = Config(
@@ -43,16 +47,18 @@ THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the large
 TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
 
 Measure = Callable[[xr.Dataset], xr.DataArray]
+each = partial(holds, statistic="each")  # a claim that holds in every run
+median = partial(holds, statistic="median")  # over runs
 
 
-def each(*args: Any, **bound: Any) -> Claim:
-    """A claim that holds in every run; arguments as of `holds`."""
-    return holds(*args, statistic="each", **bound)
+def reading(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
+    """Whose sentence a claim is: the paper's at that place, with numbers of ours."""
+    return id, "reading", f"{PAPER}, {place}", statement
 
 
-def median(*args: Any, **bound: Any) -> Claim:
-    """A claim that holds for the median over runs; arguments as of `holds`."""
-    return holds(*args, statistic="median", **bound)
+def derived(id: str, source: str, statement: str) -> tuple[str, str, str, str]:
+    """Whose sentence a claim is: ours."""
+    return id, "derived", source, statement
 
 
 def last(values: xr.DataArray) -> xr.DataArray:

@@ -5,7 +5,7 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
 
-from . import PAPER, QUICK, STAGES, THEORY, Config, Measure, each, end, ends
+from . import PAPER, QUICK, STAGES, THEORY, Config, Measure, derived, each, end, ends, reading
 from ._curves import at, tasks
 
 LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
@@ -121,60 +121,63 @@ FIGURE = Figure(
     draw=draw,
     claims=(
         holds(
-            "CB-23",
-            "reading",
-            f"{PAPER}, section 3.4",
-            "alpha_A falls by at least .03 from lambda = 1e-5 to 1e-3.",
+            *reading(
+                "CB-23", "section 3.4", "alpha_A falls by at least .03 from lambda = 1e-5 to 1e-3."
+            ),
             change("attention_alignment"),
             at_most=-0.03,
         ),
         holds(
-            "CB-24",
-            "reading",
-            f"{PAPER}, section 3.4",
-            "alpha_V rises by at least .03 from lambda = 1e-5 to 1e-3.",
+            *reading(
+                "CB-24", "section 3.4", "alpha_V rises by at least .03 from lambda = 1e-5 to 1e-3."
+            ),
             change("value_alignment"),
             at_least=0.03,
         ),
         refuted(
-            "CB-25",
-            "derived",
-            f"{PAPER}, section 3.4",
-            "A small lambda does not distort: at 1e-6 alpha_A is at least .9 on average.",
+            *derived(
+                "CB-25",
+                f"{PAPER}, section 3.4",
+                "A small lambda does not distort: at 1e-6 alpha_A is at least .9 on average.",
+            ),
             lambda d: curve(d, "attention_alignment").sel(l1=1e-6),
             at_least=0.9,
         ),
         each(
-            "CB-26",
-            "derived",
-            "derived: noise that is cut at zero adds mass, which the projection takes off the "
-            "attended entries",
-            "Without noise it would not: the noiseless alpha_A at lambda = 1e-6 is at least .99.",
+            *derived(
+                "CB-26",
+                "derived: noise that is cut at zero adds mass, which the projection takes off the "
+                "attended entries",
+                "Without noise it would not: the noiseless alpha_A at lambda = 1e-6 is at least "
+                ".99.",
+            ),
             lambda d: curve(d, "predicted_attention_alignment_prox").sel(l1=1e-6),
             at_least=0.99,
         ),
         each(
-            "CB-27",
-            "derived",
-            "derived: the zeros, not lambda",
-            "The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at most "
-            ".4 of that at lambda = 0, each.",
+            *derived(
+                "CB-27",
+                "derived: the zeros, not lambda",
+                "The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at "
+                "most "
+                ".4 of that at lambda = 0, each.",
+            ),
             shrinkage("two_case", 1e-6),
             at_most=0.4,
         ),
         refuted(
-            "CB-28",
-            "derived",
-            f"{PAPER}, equation (6) read as the usual prox",
-            "Soft thresholding with lambda = 1e-5 halves SGD's |Delta_A| on average.",
+            *derived(
+                "CB-28",
+                f"{PAPER}, equation (6) read as the usual prox",
+                "Soft thresholding with lambda = 1e-5 halves SGD's |Delta_A| on average.",
+            ),
             shrinkage("textbook", 1e-5),
             at_most=0.5,
         ),
         holds(
-            "CB-29",
-            "derived",
-            "derived: lambda above the noise of a step",
-            "With lambda = 1e-3 it does.",
+            *derived(
+                "CB-29", "derived: lambda above the noise of a step", "With lambda = 1e-3 it does."
+            ),
             shrinkage("textbook", 1e-3),
             at_most=0.5,
         ),

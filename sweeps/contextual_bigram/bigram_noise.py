@@ -5,7 +5,7 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, statistics
 
-from . import PAPER, QUICK, THEORY, Config, right_sign
+from . import PAPER, QUICK, THEORY, Config, reading, right_sign, runs
 from ._curves import ALPHAS, CURVES
 
 REAL, SIMULATED = "proximal", "noise"
@@ -69,10 +69,7 @@ FIGURE = Figure(
     config=Config(batch_size=64, learning_rate=0.01, late_learning_rate=0.005),
     sweep={
         "vary": BOTH_WAYS,
-        "seeds": 40,
-        "steps": 1000,
-        "record": [*range(0, 1001, 100)],
-        "dtype": "float32",
+        **runs(40, 1000, every=100),
     },
     quick=QUICK | {"vary": BOTH_WAYS},
     draw=draw,
@@ -80,30 +77,33 @@ FIGURE = Figure(
     # .990 and .991, |Delta_A| 7 % apart
     claims=(
         holds(
-            "CB-45",
-            "reading",
-            f"{PAPER}, appendix I",
-            "Simulation and mini-batches end with the same mean alphas, cosine and |Delta_A|: "
-            "paired by task within 3 standard errors.",
+            *reading(
+                "CB-45",
+                "appendix I",
+                "Simulation and mini-batches end with the same mean alphas, cosine and |Delta_A|: "
+                "paired by task within 3 standard errors.",
+            ),
             surprise,
             at_most=3.0,
             minimum=24,
         ),
         holds(
-            "CB-46",
-            "reading",
-            f"{PAPER}, appendix I",
-            "The median cosines of A and Q of proximal runs differ by at most .02.",
+            *reading(
+                "CB-46",
+                "appendix I",
+                "The median cosines of A and Q of proximal runs differ by at most .02.",
+            ),
             lambda d: gap(d, d.attention_cosine).sel(l1=1e-5),
             statistic="median",
             at_most=0.02,
             minimum=24,
         ),
         holds(
-            "CB-47",
-            "reading",
-            f"{PAPER}, appendix I",
-            "The median |Delta_A| differ by at most 20 %, in the logarithm.",
+            *reading(
+                "CB-47",
+                "appendix I",
+                "The median |Delta_A| differ by at most 20 %, in the logarithm.",
+            ),
             lambda d: gap(d, np.log(d.attention_residual + 1e-30)),
             statistic="median",
             at_most=0.2,

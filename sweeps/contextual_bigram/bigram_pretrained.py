@@ -7,7 +7,19 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot
 
-from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, Measure, each, end, median, rebound
+from . import (
+    PAPER,
+    THEORY,
+    THRESHOLD,
+    TRANSFER,
+    Config,
+    Measure,
+    each,
+    end,
+    median,
+    reading,
+    rebound,
+)
 from ._curves import CURVES, at, draw_runs
 
 PRE, PLAIN, SCRATCH = "transfer", "transfer, λ = 0", "proximal from the trivial V"
@@ -83,52 +95,48 @@ FIGURE = Figure(
     draw=draw,
     claims=(
         each(
-            "CB-54",
-            "reading",
-            f"{PAPER}, section 4",
-            "After 200 steps of 64 samples at most .15 of the excess loss is left, each.",
+            *reading(
+                "CB-54",
+                "section 4",
+                "After 200 steps of 64 samples at most .15 of the excess loss is left, each.",
+            ),
             at_200(PRE),
             at_most=0.15,
         ),
         each(
-            "CB-55",
-            "reading",
-            f"{PAPER}, section 4",
-            "From the trivial V more than .8 is left, each.",
+            *reading("CB-55", "section 4", "From the trivial V more than .8 is left, each."),
             at_200(SCRATCH),
             at_least=0.8,
         ),
         holds(
-            "CB-56",
-            "reading",
-            f"{PAPER}, appendix H",
-            "600 steps after the one step rounding recovers the support of 90 % of the columns or "
-            "more.",
+            *reading(
+                "CB-56",
+                "appendix H",
+                "600 steps after the one step rounding recovers the support of 90 % of the columns "
+                "or "
+                "more.",
+            ),
             end("support_recovery", PRE, likely),
             at_least=0.9,
         ),
         median(
-            "CB-57",
-            "reading",
-            f"{PAPER}, appendix H",
-            "Rounded, A is within .1 of Q, median.",
+            *reading("CB-57", "appendix H", "Rounded, A is within .1 of Q, median."),
             end("rounded_attention_distance", PRE, likely),
             at_most=0.1,
         ),
         each(
-            "CB-58",
-            "reading",
-            f"{PAPER}, appendix H",
-            "And the best V for it within .03 of P, each.",
+            *reading("CB-58", "appendix H", "And the best V for it within .03 of P, each."),
             end("rounded_value_distance", PRE, likely),
             at_most=0.03,
         ),
         median(
-            "CB-59",
-            "reading",
-            f"{PAPER}, section 3.4",
-            "Early stopping pays here, too: the excess loss ends at 1.3 times its least value or "
-            "more, median.",
+            *reading(
+                "CB-59",
+                "section 3.4",
+                "Early stopping pays here, too: the excess loss ends at 1.3 times its least value "
+                "or "
+                "more, median.",
+            ),
             rebound(PRE, likely),
             at_least=1.3,
         ),

@@ -19,11 +19,13 @@ from . import (
     STAGES,
     THEORY,
     Config,
+    derived,
     each,
     end,
     failed,
     median,
     ratio,
+    reading,
     rebound,
     right,
 )
@@ -36,11 +38,6 @@ COSINE, EXCESS, OFF = (
     ratio("attention_residual", SGD, PROX),
 )
 KEPT, SUPPORT = end("relative_excess_loss", SLOW), end("support_recovery", PROX)
-FIGURE_1, STAGE_TWO, STAGE_THREE = (
-    f"{PAPER}, figure 1",
-    f"{PAPER}, theorem on stage two",
-    f"{PAPER}, theorem on stage three",
-)
 
 
 def distortion(run: str, way: int) -> Any:
@@ -86,7 +83,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 FIGURE = Figure(
     name="bigram_proximal",
-    source=FIGURE_1,
+    source=f"{PAPER}, figure 1",
     theory=THEORY,
     config=Config(),
     sweep={
@@ -105,125 +102,125 @@ FIGURE = Figure(
     # 1.70, .50 to .60). A seventh, z = 1.5: .916, .71 and 5.2; the last, z = .7: wrong sign
     claims=(
         each(
-            "CB-1",
-            "reading",
-            FIGURE_1,
-            "Proximal runs end with a cosine of A and Q of at least .93 each.",
+            *reading(
+                "CB-1",
+                "figure 1",
+                "Proximal runs end with a cosine of A and Q of at least .93 each.",
+            ),
             COSINE,
             at_least=0.93,
         ),
         median(
-            "CB-2",
-            "reading",
-            FIGURE_1,
-            "Their median cosine is at least .96.",
+            *reading("CB-2", "figure 1", "Their median cosine is at least .96."),
             COSINE,
             at_least=0.96,
         ),
         each(
-            "CB-3",
-            "reading",
-            FIGURE_1,
-            "Their excess loss is at most .7 of SGD's on the same task, each.",
+            *reading(
+                "CB-3",
+                "figure 1",
+                "Their excess loss is at most .7 of SGD's on the same task, each.",
+            ),
             EXCESS,
             at_most=0.7,
         ),
         median(
-            "CB-4",
-            "reading",
-            FIGURE_1,
-            "The median of that ratio is at most .5.",
+            *reading("CB-4", "figure 1", "The median of that ratio is at most .5."),
             EXCESS,
             at_most=0.5,
         ),
         each(
-            "CB-5",
-            "reading",
-            STAGE_TWO,
-            "SGD ends at least 3.5 times as far off the line of alpha_A, in |Delta_A|, each.",
+            *reading(
+                "CB-5",
+                "theorem on stage two",
+                "SGD ends at least 3.5 times as far off the line of alpha_A, in |Delta_A|, each.",
+            ),
             OFF,
             at_least=3.5,
         ),
         median(
-            "CB-6",
-            "reading",
-            STAGE_TWO,
-            "The median of that ratio is at least 4.5.",
+            *reading("CB-6", "theorem on stage two", "The median of that ratio is at least 4.5."),
             OFF,
             at_least=4.5,
         ),
         each(
-            "CB-7",
-            "reading",
-            FIGURE_1,
-            "SGD at eta = .001 keeps more than .95 of the initial excess loss, each.",
+            *reading(
+                "CB-7",
+                "figure 1",
+                "SGD at eta = .001 keeps more than .95 of the initial excess loss, each.",
+            ),
             KEPT,
             at_least=0.95,
         ),
         each(
             "CB-8",
             "printed",
-            STAGE_THREE,
+            f"{PAPER}, theorem on stage three",
             "Rounding a proximal run recovers the support of every column.",
             SUPPORT,
             at_least=1.0,
         ),
         each(
-            "CB-9",
-            "reading",
-            STAGE_THREE,
-            "Then A is within .06 of Q, each.",
+            *reading("CB-9", "theorem on stage three", "Then A is within .06 of Q, each."),
             end("rounded_attention_distance", PROX),
             at_most=0.06,
         ),
         each(
-            "CB-10",
-            "reading",
-            STAGE_THREE,
-            "And the best V for it within .03 of P, each.",
+            *reading(
+                "CB-10", "theorem on stage three", "And the best V for it within .03 of P, each."
+            ),
             end("rounded_value_distance", PROX),
             at_most=0.03,
         ),
         each(
-            "CB-11",
-            "reading",
-            f"{PAPER}, section 3.4",
-            "Proximal runs are distorted: each ends with alpha_A < 1 < alpha_V, by .05 or more.",
+            *reading(
+                "CB-11",
+                "section 3.4",
+                "Proximal runs are distorted: each ends with alpha_A < 1 < alpha_V, by .05 or "
+                "more.",
+            ),
             distortion(PROX, 1),
             at_least=0.05,
         ),
         each(
-            "CB-12",
-            "derived",
-            "derived: -|Delta_A|^2 alpha_V in the dynamics",
-            "Noise distorts SGD the other way: alpha_V < 1 < alpha_A, each, by .05 or more.",
+            *derived(
+                "CB-12",
+                "derived: -|Delta_A|^2 alpha_V in the dynamics",
+                "Noise distorts SGD the other way: alpha_V < 1 < alpha_A, each, by .05 or more.",
+            ),
             distortion(SGD, -1),
             at_least=0.05,
         ),
         each(
-            "CB-13",
-            "reading",
-            f"{PAPER}, section 3.4",
-            "Early stopping pays: the excess loss of a proximal run ends at 1.2 times its least "
-            "value or more, each.",
+            *reading(
+                "CB-13",
+                "section 3.4",
+                "Early stopping pays: the excess loss of a proximal run ends at 1.2 times its "
+                "least "
+                "value or more, each.",
+            ),
             rebound(PROX),
             at_least=1.2,
         ),
         refuted(
-            "CB-14",
-            "derived",
-            FIGURE_1,
-            "SGD fails even after rounding: in half of the runs or more some column's support is "
-            "wrong.",
+            *derived(
+                "CB-14",
+                f"{PAPER}, figure 1",
+                "SGD fails even after rounding: in half of the runs or more some column's support "
+                "is "
+                "wrong.",
+            ),
             failed(SGD),
             statistic="share",
             at_least=0.5,
         ),
         refuted(
-            "CB-15",
-            "reading",
-            f"{PAPER}, equation (6), which has no case for a' < -lambda",
-            "In stage two hardly any entry of A (at most 1 in 100) is below -lambda after a step.",
+            *reading(
+                "CB-15",
+                "equation (6), which has no case for a' < -lambda",
+                "In stage two hardly any entry of A (at most 1 in 100) is below -lambda after a "
+                "step.",
+            ),
             end("below_lambda", PROX),
             statistic="median",
             at_most=0.01,

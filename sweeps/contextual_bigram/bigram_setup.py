@@ -3,6 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory.theories.contextual_bigram import PAPER as SETUP
 
 from . import (
     BOTH,
@@ -12,17 +13,16 @@ from . import (
     SGD,
     STAGES,
     THEORY,
-    Config,
+    derived,
     each,
     end,
     ends,
     failed,
     last,
+    reading,
     right_sign,
 )
 from ._curves import CURVES, at, draw_one, draw_runs
-
-FIGURE_1, NORMALISED = f"{PAPER}, figure 1", f"{PAPER}, figure 1, after normalisation"
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -65,72 +65,77 @@ FIGURE = Figure(
     name="bigram_setup",
     source=f"{PAPER}, set-up of the experiments, a plausible reading",
     theory=THEORY,
-    config=Config(
-        length=5000, batch_size=64, learning_rate=0.01, late_learning_rate=0.005, switch_step=400
-    ),
+    config=SETUP,
     sweep={"zip": BOTH, **STAGES},
     quick=QUICK,
     draw=draw,
     claims=(
         refuted(
-            "CB-16",
-            "reading",
-            FIGURE_1,
-            "After 1000 steps |A - Q| is at most half of what it was, for the better of both on "
-            "average.",
+            *reading(
+                "CB-16",
+                "figure 1",
+                "After 1000 steps |A - Q| is at most half of what it was, for the better of both "
+                "on "
+                "average.",
+            ),
             lambda d: (
                 ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)
             ).min("run"),
             at_most=0.5,
         ),
         refuted(
-            "CB-17",
-            "reading",
-            FIGURE_1,
-            "After 1000 steps at most half of the excess loss is left, for the better of both on "
-            "average.",
+            *reading(
+                "CB-17",
+                "figure 1",
+                "After 1000 steps at most half of the excess loss is left, for the better of both "
+                "on "
+                "average.",
+            ),
             lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),
             at_most=0.5,
         ),
         undecided(
-            "CB-18",
-            "reading",
-            FIGURE_1,
-            "After 1000 steps the cosine of A and Q of proximal runs is at least .95 on average.",
+            *reading(
+                "CB-18",
+                "figure 1",
+                "After 1000 steps the cosine of A and Q of proximal runs is at least .95 on "
+                "average.",
+            ),
             end("attention_cosine", PROX, right_sign),  # measured .92
             at_least=0.95,
         ),
         each(
-            "CB-19",
-            "derived",
-            "derived: equation (8) needs the time s = 11",
-            "Even without noise alpha_A is at most .3 after these 1000 steps, which take s = 7.",
+            *derived(
+                "CB-19",
+                "derived: equation (8) needs the time s = 11",
+                "Even without noise alpha_A is at most .3 after these 1000 steps, which take s = "
+                "7.",
+            ),
             lambda d: last(d.predicted_attention_alignment_population).sel(run=PROX),
             at_most=0.3,
         ),
         holds(
-            "CB-20",
-            "reading",
-            NORMALISED,
-            "Rounding a proximal run of the right sign recovers the support of 75 % of the "
-            "columns or more.",
+            *reading(
+                "CB-20",
+                "figure 1, after normalisation",
+                "Rounding a proximal run of the right sign recovers the support of 75 % of the "
+                "columns or more.",
+            ),
             end("support_recovery", PROX, right_sign),
             at_least=0.75,
         ),
         undecided(
-            "CB-21",
-            "reading",
-            NORMALISED,
-            "Rounding SGD fails: in half of the runs or more some column's support is wrong.",
+            *reading(
+                "CB-21",
+                "figure 1, after normalisation",
+                "Rounding SGD fails: in half of the runs or more some column's support is wrong.",
+            ),
             failed(SGD, right_sign),  # measured .25
             statistic="share",
             at_least=0.5,
         ),
         undecided(
-            "CB-22",
-            "reading",
-            f"{PAPER}, lemma on stage one",
-            "Every run takes the right sign.",
+            *reading("CB-22", "lemma on stage one", "Every run takes the right sign."),
             lambda d: last(d.right_sign).sel(run=SGD),  # Phi(z) is .68 to .84
             at_least=1.0,
         ),

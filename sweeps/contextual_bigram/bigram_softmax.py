@@ -5,7 +5,7 @@ import xarray as xr
 
 from jaxtheory import Figure, plot
 
-from . import PAPER, QUICK, THEORY, Config, each, end, median, right
+from . import PAPER, QUICK, THEORY, Config, derived, each, end, median, reading, right, runs
 from ._curves import at, draw_runs, tasks
 
 LINEAR, SOFT, FASTER, TFOLD = (
@@ -46,37 +46,34 @@ FIGURE = Figure(
             "switch_step": [400, 1000, 1000, 1000],
             "late_learning_rate": [0.01, 0.005, 0.005, 0.005],
         },
-        "seeds": 8,
-        "steps": 1500,
-        "record": [*range(0, 1501, 75)],
-        "dtype": "float32",
+        **runs(8, 1500, every=75),
     },
     quick=QUICK
     | {"zip": {"run": [SOFT, TFOLD], "algorithm": ["softmax"] * 2, "softmax_rate": [1.0, 128.0]}},
     draw=draw,
     claims=(
         each(
-            "CB-30",
-            "reading",
-            f"{PAPER}, section 5.2",
-            "Softmax attention at kappa = 1 ends with a cosine of A and Q of at least .95, each.",
+            *reading(
+                "CB-30",
+                "section 5.2",
+                "Softmax attention at kappa = 1 ends with a cosine of A and Q of at least .95, "
+                "each.",
+            ),
             end("attention_cosine", SOFT),
             at_least=0.95,
         ),
         median(
-            "CB-31",
-            "reading",
-            f"{PAPER}, section 5.2",
-            "And with at most .03 of the excess loss, median.",
+            *reading("CB-31", "section 5.2", "And with at most .03 of the excess loss, median."),
             end("relative_excess_loss", SOFT),  # measured .010, and .004 to .053
             at_most=0.03,
         ),
         median(
-            "CB-32",
-            "derived",
-            "derived",
-            "At the rate kappa = T that matches the linear model's first steps it collapses: a "
-            "cosine of at most .75, median.",
+            *derived(
+                "CB-32",
+                "derived",
+                "At the rate kappa = T that matches the linear model's first steps it collapses: a "
+                "cosine of at most .75, median.",
+            ),
             end("attention_cosine", TFOLD),
             at_most=0.75,
         ),

@@ -8,12 +8,9 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
 
-from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T
+from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T, derived, reading
 
-THEOREM, INDEPENDENT = (
-    f"{PAPER}, theorem on transfer",
-    "derived, for independent entries of one variance",
-)
+INDEPENDENT = "derived, for independent entries of one variance"
 RHO = "correlation"
 RECOVERY, SPREAD = (
     "support_match",
@@ -109,57 +106,65 @@ FIGURE = Figure(
     draw=draw,
     claims=(
         refuted(
-            "CB-48",
-            "reading",
-            THEOREM,
-            "4096 samples recover every column's support in one step, on every task, for T = 500 "
-            "and 4000.",
+            *reading(
+                "CB-48",
+                "theorem on transfer",
+                "4096 samples recover every column's support in one step, on every task, for T = "
+                "500 "
+                "and 4000.",
+            ),
             lambda d: measured(d, RECOVERY).sel(samples=4096),
             statistic="each",
             at_least=1.0,
         ),
         holds(
-            "CB-49",
-            "derived",
-            "derived: it takes sqrt(2 log T) standard deviations below the threshold, which "
-            "depend on the task",
-            "They recover 97 % of the columns, on average, of the tasks on which the law expects "
-            ".99 or more.",
+            *derived(
+                "CB-49",
+                "derived: it takes sqrt(2 log T) standard deviations below the threshold, which "
+                "depend on the task",
+                "They recover 97 % of the columns, on average, of the tasks on which the law "
+                "expects "
+                ".99 or more.",
+            ),
             lambda d: measured(d, RECOVERY).where(law(d, RECOVERY) >= 0.99).sel(samples=4096),
             where="together",
             at_least=0.97,
         ),
         holds(
-            "CB-50",
-            "derived",
-            "derived, lemma H.2 bounds it",
-            "Off the support the standard deviation is that of the formula, within 3 % on "
-            "average, in every cell.",
+            *derived(
+                "CB-50",
+                "derived, lemma H.2 bounds it",
+                "Off the support the standard deviation is that of the formula, within 3 % on "
+                "average, in every cell.",
+            ),
             lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
             at_most=0.03,
             minimum=2,
         ),
         holds(
-            "CB-51",
-            "reading",
-            THEOREM,
-            "It does not depend on T: within 3 % from T = 500 to 4000.",
+            *reading(
+                "CB-51",
+                "theorem on transfer",
+                "It does not depend on T: within 3 % from T = 500 to 4000.",
+            ),
             lengthened,
             at_most=0.03,
         ),
         holds(
-            "CB-52",
-            "derived",
-            INDEPENDENT,
-            "The mean recovery of 4096 samples is that of the law within .15, in every cell.",
+            *derived(
+                "CB-52",
+                INDEPENDENT,
+                "The mean recovery of 4096 samples is that of the law within .15, in every cell.",
+            ),
             lambda d: gap(d).sel(samples=4096),
             at_most=0.15,
         ),
         holds(
-            "CB-53",
-            "derived",
-            INDEPENDENT,
-            "From 1024 samples on within 4 standard errors, in every cell.",
+            *derived(
+                "CB-53",
+                INDEPENDENT,
+                "From 1024 samples on within 4 standard errors, in every cell.",
+            ),
             surprise,
             at_most=4.0,
         ),

@@ -13,7 +13,6 @@ from jaxtheory.theories.contextual_bigram import (
 )
 from jaxtheory.theories.contextual_bigram.model import Config
 
-PRESET = Config()
 # The source's own numbers, as far as they are known: they do not learn within 1000 steps at these
 # rates.
 PAPER = Config(length=5000, batch_size=64, learning_rate=0.01, late_learning_rate=0.005)

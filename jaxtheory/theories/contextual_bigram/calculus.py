@@ -95,9 +95,12 @@ def projected(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     simplex. Source: equation (6).
     """
     short = (1 - jnp.sum(A, axis=0, keepdims=True)) / config.length.real
-    return jnp.where(
-        config.length.mask()[:, None] & config.num_states.mask()[None, :], A + short, 0
-    )
+    return jnp.where(model.valid(config), A + short, 0)
+
+
+def largest(A: Float[Array, "T N"], config: Config) -> Float[Array, "1 N"]:
+    """The largest entry of each column, -inf for padded tokens."""
+    return jnp.max(jnp.where(model.valid(config), A, -jnp.inf), axis=0, keepdims=True)
 
 
 def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
@@ -107,11 +110,9 @@ def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for
     which a_(n) > nu.
     """
-    shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
-    top = jnp.max(jnp.where(shown, A, -jnp.inf), axis=0, keepdims=True)
-    a = jnp.where(
-        shown, A, jnp.where(jnp.isfinite(top), top, 0) - 2
-    )  # padding too low to be among the largest
+    shown, top = model.valid(config), largest(A, config)
+    # padding too low to be among the largest
+    a = jnp.where(shown, A, jnp.where(jnp.isfinite(top), top, 0) - 2)
     down = -jnp.sort(-a, axis=0)
     n = jnp.arange(1, len(A) + 1, dtype=A.dtype)[:, None]
     nu = (jnp.cumsum(down, axis=0) - 1) / n
@@ -137,9 +138,8 @@ def kept(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) ->
     Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries'
     scale alpha_A is not known.
     """
-    shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
-    top = jnp.max(jnp.where(shown, A, -jnp.inf), axis=0, keepdims=True)
-    return shown & (top > 0) & (share * top <= A)
+    top = largest(A, config)
+    return model.valid(config) & (top > 0) & (share * top <= A)
 
 
 def thresholded(
@@ -166,5 +166,4 @@ def rounded(
 
 def empty_columns(A: Float[Array, "T N"], config: Config) -> Bool[Array, " N"]:
     """Columns without a positive entry, which rounding cannot use."""
-    top = jnp.max(jnp.where(config.length.mask()[:, None], A, -jnp.inf), axis=0)
-    return config.num_states.mask() & ~(top > 0)
+    return config.num_states.mask() & ~(largest(A, config)[0] > 0)

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Integer
+from jaxtyping import Array, Bool, Float, Int, Integer
 
 from jaxtheory.core import config as fields
 from jaxtheory.core import draws
@@ -189,15 +189,24 @@ class Params(NamedTuple):
     value: Float[Array, "N N"]
 
 
+def valid(config: Config) -> Bool[Array, "T N"]:
+    """The entries of A within the sizes."""
+    return config.length.mask()[:, None] & config.num_states.mask()[None, :]
+
+
 def uniform_attention(config: Config) -> Float[Array, "T N"]:
     """U = 1 1^T / T, zero beyond the sizes."""
-    valid = config.length.mask()[:, None] & config.num_states.mask()[None, :]
-    return jnp.where(valid, 1 / jnp.asarray(config.length.real, float), 0)
+    return jnp.where(valid(config), 1 / jnp.asarray(config.length.real, float), 0)
+
+
+def repeated(x: Float[Array, " N"], config: Config) -> Float[Array, "N N"]:
+    """x 1^T, zero beyond N."""
+    return jnp.where(config.num_states.mask()[None, :], x[:, None], 0)
 
 
 def trivial_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
     """mu 1^T, zero beyond N."""
-    return jnp.where(config.num_states.mask()[None, :], problem.stationary[:, None], 0)
+    return repeated(problem.stationary, config)
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:

@@ -34,8 +34,8 @@ def raised(A: Float[Array, "T N"], config: Config) -> Bool[Array, "T N"]:
     """Entries above the smallest of their column: those that a threshold or a prox kept, since the
     projection lifts the others equally.
     """
-    shown = config.length.mask()[:, None] & config.num_states.mask()[None, :]
-    return shown & (jnp.min(jnp.where(shown, A, jnp.inf), axis=0, keepdims=True) < A)
+    least = jnp.min(jnp.where(model.valid(config), A, jnp.inf), axis=0, keepdims=True)
+    return model.valid(config) & (least < A)
 
 
 def off_support_spread(
@@ -44,7 +44,7 @@ def off_support_spread(
     """Standard deviation of the entries that Q does not attend to, about their mean in each column;
     root mean square over columns.
     """
-    off = config.length.mask()[:, None] & config.num_states.mask()[None, :] & (problem.context == 0)
+    off = model.valid(config) & (problem.context == 0)
     count = jnp.maximum(jnp.sum(off, axis=0).astype(float), 1)
     mean = jnp.sum(jnp.where(off, A, 0), axis=0) / count
     variance = jnp.sum(jnp.where(off, A - mean[None, :], 0) ** 2, axis=0) / count
@@ -72,10 +72,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     """
     A, V = params
     Q, P, mu = problem.context, problem.transition, problem.stationary
-    alpha, off = (
-        population.alignment(params, problem, config),
-        population.residual(params, problem, config),
-    )
+    alpha = population.alignment(params, problem, config)
+    off = population.residual(params, problem, config)
     start = model.init(mu, problem, config)
     excess = population.excess_loss(params, problem, config)
     low = jnp.sum(-jnp.asarray(config.l1) > A).astype(float)
@@ -139,8 +137,9 @@ def predict(
                                                        threshold (lambda = 0), and after it
     """
     times = np.asarray(steps)
-    path = dynamics.path(int(times.max(initial=0)) + 1, problem, config)
-    shrunk = dynamics.path(int(times.max(initial=0)) + 1, problem, config, prox=True)
+    length = int(times.max(initial=0)) + 1
+    path = dynamics.path(length, problem, config)
+    shrunk = dynamics.path(length, problem, config, prox=True)
     early = dynamics.early(dynamics.elapsed(jnp.asarray(times), config), problem, config)
     small = early.value <= 1
     constant = lambda value: jnp.broadcast_to(value, times.shape)

@@ -83,48 +83,50 @@ def plain_step(
     return new._replace(attention=calculus.projected(new.attention, config))
 
 
-def batch_slope(batch: Batch, problem: Problem, config: Config) -> Slope:
+def batch_slope(_key: Array, batch: Batch, problem: Problem, config: Config) -> Slope:
     """The preconditioned gradient of a batch."""
     return lambda params: calculus.preconditioned(
         calculus.gradient(params, batch, problem, config), problem, config
     )
 
 
-def noisy_slope(key: Array, problem: Problem, config: Config) -> Slope:
+def mean_slope(_key: Array, _batch: tuple, problem: Problem, config: Config) -> Slope:
+    """Its expectation."""
+    return lambda params: population.expected_preconditioned(params, problem, config)
+
+
+def noisy_slope(key: Array, _batch: tuple, problem: Problem, config: Config) -> Slope:
     """Its expectation plus Gaussian noise."""
 
     def slope(params: Params) -> Params:
-        mean, h = (
-            population.expected_preconditioned(params, problem, config),
-            noise.draw(key, params, problem, config),
-        )
+        mean = population.expected_preconditioned(params, problem, config)
+        h = noise.draw(key, params, problem, config)
         return Params(mean.attention + h.attention, mean.value + h.value)
 
     return slope
 
 
-def step(
-    _key: Array,
-    t: Int[Array, ""] | int,
-    state: Params,
-    batch: Batch,
-    problem: Problem,
-    config: Config,
-) -> Params:
-    """Algorithm 1, stages one and two."""
-    return proximal_step(t, state, batch_slope(batch, problem, config), problem, config)
+def stepping(rule: Callable, slope: Callable) -> Callable:
+    """The step of an algorithm that moves by a rule along a slope."""
+
+    def step(
+        key: Array,
+        t: Int[Array, ""] | int,
+        state: Params,
+        batch: tuple,
+        problem: Problem,
+        config: Config,
+    ) -> Params:
+        return rule(t, state, slope(key, batch, problem, config), problem, config)
+
+    return step
 
 
-def sgd_step(
-    _key: Array,
-    t: Int[Array, ""] | int,
-    state: Params,
-    batch: Batch,
-    problem: Problem,
-    config: Config,
-) -> Params:
-    """Preconditioned SGD."""
-    return plain_step(t, state, batch_slope(batch, problem, config), problem, config)
+step = stepping(proximal_step, batch_slope)  # algorithm 1, stages one and two
+sgd_step = stepping(plain_step, batch_slope)
+population_step = stepping(plain_step, mean_slope)  # source: equation (7)
+noise_step = stepping(proximal_step, noisy_slope)
+noise_sgd_step = stepping(plain_step, noisy_slope)
 
 
 def sgd_plain_step(
@@ -139,55 +141,7 @@ def sgd_plain_step(
     return descended(t, state, calculus.gradient(state, batch, problem, config), problem, config)
 
 
-def population_step(
-    _key: Array,
-    t: Int[Array, ""] | int,
-    state: Params,
-    _batch: tuple,
-    problem: Problem,
-    config: Config,
-) -> Params:
-    """Preconditioned descent on the population loss. Source: equation (7)."""
-    return plain_step(
-        t,
-        state,
-        lambda params: population.expected_preconditioned(params, problem, config),
-        problem,
-        config,
-    )
-
-
-def noise_step(
-    key: Array,
-    t: Int[Array, ""] | int,
-    state: Params,
-    _batch: tuple,
-    problem: Problem,
-    config: Config,
-) -> Params:
-    """Algorithm 1 with simulated noise."""
-    return proximal_step(t, state, noisy_slope(key, problem, config), problem, config)
-
-
-def noise_sgd_step(
-    key: Array,
-    t: Int[Array, ""] | int,
-    state: Params,
-    _batch: tuple,
-    problem: Problem,
-    config: Config,
-) -> Params:
-    """SGD with simulated noise."""
-    return plain_step(t, state, noisy_slope(key, problem, config), problem, config)
-
-
 # The dynamics of the alphas
-
-
-def init_dynamics(_key: Array, problem: Problem, _config: Config) -> population.Alignment:
-    """alpha_A = alpha_V = 0."""
-    zero = jnp.zeros_like(problem.stationary[0])
-    return population.Alignment(zero, zero)
 
 
 def dynamics_step(
@@ -200,11 +154,6 @@ def dynamics_step(
 ) -> population.Alignment:
     """Equation (8)."""
     return dynamics.boosted(state, dynamics.rate(t, config), problem, config)
-
-
-def dynamics_params(state: population.Alignment, problem: Problem, config: Config) -> Params:
-    """A~ and V~."""
-    return population.aligned(state, problem, config)
 
 
 # Softmax attention
@@ -272,7 +221,7 @@ def init_transfer(key: Array, problem: Problem, config: Config) -> Transfer:
 
 
 def transfer_step(
-    _key: Array,
+    key: Array,
     t: Int[Array, ""] | int,
     state: Transfer,
     batch: Batch,
@@ -286,7 +235,7 @@ def transfer_step(
     since, sparse = dynamics.since_switch(t, config), jnp.asarray(config.l1) > 0
     first = since < 0
     A, V = state.params
-    slope = batch_slope(batch, problem, config)(state.params)
+    slope = batch_slope(key, batch, problem, config)(state.params)
     gathered = state.slope + jnp.where(
         first, slope.attention / jnp.maximum(jnp.asarray(config.switch_step, float), 1), 0
     )
@@ -313,7 +262,7 @@ def refit_params(state: Params, _problem: Problem, config: Config) -> Params:
 
 
 def refit_step(
-    _key: Array,
+    key: Array,
     _t: Int[Array, ""] | int,
     state: Params,
     batch: Batch,
@@ -324,7 +273,7 @@ def refit_step(
     |A|_mu^2 a step. Source: appendix F.
     """
     params = refit_params(state, problem, config)
-    slope = batch_slope(batch, problem, config)(params)
+    slope = batch_slope(key, batch, problem, config)(params)
     return params._replace(
         value=params.value
         - config.late_learning_rate / population.signals(problem, config).attention * slope.value
@@ -337,7 +286,12 @@ ALGORITHMS = {
     "sgd_plain": Algorithm(model.init, sgd_plain_step),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),
     "population": Algorithm(model.init, population_step, sample=nothing),
-    "dynamics": Algorithm(init_dynamics, dynamics_step, dynamics_params, nothing),
+    "dynamics": Algorithm(
+        lambda key, problem, config: dynamics.start(problem),
+        dynamics_step,
+        lambda state, problem, config: population.aligned(state, problem, config),
+        nothing,
+    ),
     "noise": Algorithm(model.init, noise_step, sample=nothing),
     "noise_sgd": Algorithm(model.init, noise_sgd_step, sample=nothing),
     "transfer": Algorithm(

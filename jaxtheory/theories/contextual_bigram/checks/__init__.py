@@ -9,6 +9,7 @@ from jaxtheory.theories.contextual_bigram.checks import (
     calculus,
     data,
     dynamics,
+    material,
     model,
     noise,
     population,
@@ -18,7 +19,9 @@ from jaxtheory.theories.contextual_bigram.checks import (
 from jaxtheory.theories.contextual_bigram.model import Config
 
 _FILES = (model, data, calculus, population, dynamics, noise, transfer, bounds, training)
-CHECKS = tuple(check for file in _FILES for check in file.CHECKS)
+CHECKS = tuple(
+    check._replace(fn=material.on_a_task(check.fn)) for file in _FILES for check in file.CHECKS
+)
 
 _FAST: dict[str, Any] = {
     "learning_rate": 0.05,

@@ -8,43 +8,36 @@ from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
-from jaxtheory.theories.contextual_bigram.model import Config
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-def gradient_autodiff(key: Array, config: Config) -> Compared:
+def gradient_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Columns of A with any sum."""
-    problem, params = material.setting(key, config)
     params, batch = material.loose(params), material.random_batch(key, config)
-    want = [
-        jax.grad(model.loss)(params, batch, problem, config),
-        jax.grad(literal.loss)(params, batch, config),
-    ]
-    return [calculus.gradient(params, batch, problem, config)] * 2, want
+    of_loss = jax.grad(model.loss)(params, batch, problem, config)
+    one_hot = jax.grad(literal.loss)(params, batch, config)
+    return [calculus.gradient(params, batch, problem, config)] * 2, [of_loss, one_hot]
 
 
-def preconditioned_matrices(key: Array, config: Config) -> Compared:
+def preconditioned_matrices(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """(I - 1 1^T / n) g diag(1 / mu)."""
-    problem, params = material.setting(key, config)
     g = material.loose(params)
-    want = jax.tree.map(
-        lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g @ jnp.diag(1 / problem.stationary), g
-    )
-    return calculus.preconditioned(g, problem, config), want
+    return calculus.preconditioned(g, problem, config), literal.preconditioned(g, problem)
 
 
-def softmax_autodiff(key: Array, config: Config) -> Compared:
+def softmax_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Of the loss in the logits."""
-    problem, params = material.setting(key, config)
     batch = material.random_batch(key, config)
     of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
     want = jax.grad(lambda W: literal.loss(of(W), batch, config))(params.attention)
     here = of(params.attention)
-    return calculus.softmax_gradient(
-        here.attention, calculus.gradient(here, batch, problem, config).attention
-    ), want
+    g = calculus.gradient(here, batch, problem, config)
+    return calculus.softmax_gradient(here.attention, g.attention), want
 
 
-def soft_threshold_cases(key: Array, config: Config) -> Compared:
+def soft_threshold_cases(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Case by case, on a grid that hits the corners."""
     grid = [i / 16 for i in range(-8, 9)]
     lam = 0.25
@@ -55,9 +48,8 @@ def soft_threshold_cases(key: Array, config: Config) -> Compared:
     return calculus.soft_threshold(jnp.asarray(grid), lam, config), jnp.asarray(cases)
 
 
-def simplex_bisected(key: Array, config: Config) -> Compared:
+def simplex_bisected(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """max(a - nu, 0) with the nu that makes it sum to 1, by bisection."""
-    _, params = material.setting(key, config)
     A = 3 * params.attention
 
     def closer(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -71,19 +63,17 @@ def simplex_bisected(key: Array, config: Config) -> Compared:
     return calculus.on_simplex(A, config), jnp.maximum(A - ((low + high) / 2)[None, :], 0)
 
 
-def affine_projection(key: Array, config: Config) -> Compared:
+def affine_projection(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Least change with column sums 1: a + 1 (1^T 1)^-1 (1 - 1^T a)."""
-    _, params = material.setting(key, config)
     A = material.loose(params).attention
     one = jnp.ones((len(A), 1))
     return calculus.projected(A, config), A + one @ linalg.inv(one.T @ one) @ (1 - one.T @ A)
 
 
-def rounding_by_entries(key: Array, config: Config) -> Compared:
+def rounding_by_entries(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Rounded and thresholded entry by entry, twice rounded is once, and a column without a
     positive entry is uniform and flagged.
     """
-    _, params = material.setting(key, config)
     A, theta = params.attention, config.stage_threshold
     A = A.at[:, 0].set(-jnp.abs(A[:, 0]))
     rounded = calculus.rounded(A, theta, config)
@@ -94,7 +84,7 @@ def rounding_by_entries(key: Array, config: Config) -> Compared:
     empty = calculus.empty_columns(A, config).astype(float)
     thresholded = calculus.thresholded(A, theta, config)
     got = rounded, calculus.rounded(rounded, theta, config), thresholded, empty
-    return got, (want, want, large + (1 - sums) / len(A), jnp.zeros_like(empty).at[0].set(1))
+    return got, (want, want, literal.projected(large), jnp.zeros_like(empty).at[0].set(1))
 
 
 CHECKS = (

@@ -7,12 +7,12 @@ from jaxtyping import Array
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import data, model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
-from jaxtheory.theories.contextual_bigram.model import Config
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 BATCHES = 400
 
 
-def stationary_fixed(key: Array, config: Config) -> Compared:
+def stationary_fixed(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """P mu = mu, 1^T mu = 1, for a random P and one of rare tokens; by columns of the drawn or
     given P.
     """
@@ -24,7 +24,7 @@ def stationary_fixed(key: Array, config: Config) -> Compared:
     return (mu, jnp.sum(mu, axis=1)), (jnp.einsum("cyx,cx->cy", P, mu), jnp.ones(2))
 
 
-def problem_is_a_task(key: Array, config: Config) -> Compared:
+def problem_is_a_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Columns sum to 1, mu is stationary for P and P~, Q has Q entries a column, P~ has correlation
     rho with P, or is P.
     """
@@ -50,7 +50,7 @@ def problem_is_a_task(key: Array, config: Config) -> Compared:
     return got, jax.tree.map(lambda x: jnp.asarray(x, float), want)
 
 
-def dirichlet_moments(key: Array, config: Config) -> Compared:
+def dirichlet_moments(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Means 1/N, second moments (alpha + 1) / (N (N alpha + 1)) and cross moments alpha / (N (N
     alpha + 1)).
     """
@@ -64,25 +64,22 @@ def dirichlet_moments(key: Array, config: Config) -> Compared:
     return jnp.mean(found, axis=0), law, jnp.std(found, axis=0) / material.DRAWS**0.5
 
 
-def given_is_taken(key: Array, config: Config) -> Compared:
+def given_is_taken(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """By rows, as it was given."""
     if config.given is None:
         return None
     return data.problem(key, config).transition, jnp.asarray(config.given)
 
 
-def samples_law(key: Array, config: Config) -> Compared:
+def samples_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Many batches: the joint law of query, token at the first attended position and label, which
     is mu_k times lemma B.1; the law of each token; and that of neighbouring pairs, which share a
     word or not.
     """
     if config.prox != "two_case":
         return None  # the sampler does not see it
-    problem, _ = material.setting(key, config)
     batches = jax.vmap(lambda k: data.sample(k, problem, config))(jax.random.split(key, BATCHES))
-    x, query, label = (
-        jnp.reshape(leaf, (-1, *leaf.shape[2:])).astype(jnp.int32) for leaf in batches
-    )
+    x, query, label = (jnp.concatenate(leaf).astype(jnp.int32) for leaf in batches)
     N, n = config.num_states.cap, len(label)
     P, mu, Q = problem.transition, problem.stationary, problem.context
     first = jnp.argmax(Q > 0, axis=0)
@@ -104,33 +101,29 @@ def samples_law(key: Array, config: Config) -> Compared:
     return found, law, jax.tree.map(lambda p: jnp.sqrt(p * (1 - p) / n), law)
 
 
-def thresholds_dither(key: Array, config: Config) -> Compared:
+def thresholds_dither(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The mean over a grid of U of floor(c 2^16 + U), over 2^16, is the cumulative mu to half the
     grid's spacing.
     """
-    problem, _ = material.setting(key, config)
+    mu = problem.stationary
     grid = (jnp.arange(1000.0) + 0.5) / 1000
-    mean = jnp.mean(data.thresholds(problem.stationary, grid, config).astype(float), axis=0) / 2**16
-    cumulative = jnp.stack(
-        [jnp.sum(problem.stationary[: n + 1]) for n in range(config.num_states.cap - 1)]
-    )
+    mean = jnp.mean(data.thresholds(mu, grid, config).astype(float), axis=0) / 2**16
+    cumulative = jnp.stack([jnp.sum(mu[: n + 1]) for n in range(len(mu) - 1)])
     return jnp.abs(mean - cumulative), jnp.full(mean.shape, 0.51 / 1000 / 2**16)
 
 
-def tokens_count(key: Array, config: Config) -> Compared:
+def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Tokens by comparing with every threshold."""
-    problem, _ = material.setting(key, config)
     halves = jax.random.bits(key, (5, 64), jnp.uint16)
     limits = data.thresholds(problem.stationary, jnp.linspace(0.0, 0.9, 5), config)
     want = jnp.sum(halves.astype(jnp.int32)[:, :, None] >= limits[:, None, :], axis=2)
     return data.count_reached(halves, limits, config).astype(float), want.astype(float)
 
 
-def generated_law(key: Array, config: Config) -> Compared:
+def generated_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Two further tokens from a fixed start: the joint law by two steps of P X q^(k)."""
     if config.num_states.cap > 4:
         return None
-    problem, _ = material.setting(key, config)
     N, T = config.num_states.cap, config.length.cap
     start = jnp.arange(T + 1, dtype=jnp.int32) % N
     outputs = jax.vmap(lambda k: data.generate(k, problem, start, 2, config))(
@@ -142,11 +135,8 @@ def generated_law(key: Array, config: Config) -> Compared:
     windows = jnp.stack([jnp.append(start[1:], jnp.int32(y)) for y in range(N)])
     law = after(start)[:, None] * jax.vmap(after)(windows)
     hot = jax.nn.one_hot(outputs, N)
-    return (
-        jnp.mean(hot[:, 0, :, None] * hot[:, 1, None, :], axis=0),
-        law,
-        jnp.sqrt(law * (1 - law) / len(outputs)),
-    )
+    found = jnp.mean(hot[:, 0, :, None] * hot[:, 1, None, :], axis=0)
+    return found, law, jnp.sqrt(law * (1 - law) / len(outputs))
 
 
 CHECKS = (

@@ -9,7 +9,7 @@ from jaxtyping import Array
 from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import model, training
-from jaxtheory.theories.contextual_bigram.checks import literal, material
+from jaxtheory.theories.contextual_bigram.checks import literal
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
@@ -24,9 +24,8 @@ def trained(problem: Problem, config: Config, length: int, step: Callable) -> po
     return jax.tree.map(lambda *x: jnp.stack(x), *seen)
 
 
-def path_of_matrices(key: Array, config: Config) -> Compared:
+def path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Steps of the algorithm `population`, before the switch and after it."""
-    problem, _ = material.setting(key, config)
     config = config.replace(switch_step=2, learning_rate=0.3)
     run = trained(
         problem,
@@ -37,11 +36,10 @@ def path_of_matrices(key: Array, config: Config) -> Compared:
     return dynamics.path(5, problem, config), run
 
 
-def prox_path_of_matrices(key: Array, config: Config) -> Compared:
+def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The algorithm's steps along the expected gradient, where threshold and prox bite."""
     if config.weights != "uniform" or config.prox != "two_case" or config.length.cap > 6:
         return None
-    problem, _ = material.setting(key, config)
     config = config.replace(
         switch_step=3, learning_rate=0.5, late_learning_rate=0.1, l1=0.15, stage_threshold=0.6
     )
@@ -55,11 +53,10 @@ def prox_path_of_matrices(key: Array, config: Config) -> Compared:
     return dynamics.path(7, problem, config, prox=True), run
 
 
-def sparsified_matrix(key: Array, config: Config) -> Compared:
+def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """lambda between the entries off and on the support, below both, and a share of the smaller
     where it does nothing.
     """
-    problem, _ = material.setting(key, config)
     least = jnp.min(jnp.where(problem.context > 0, problem.context, 1))
     got, want = [], []
     for x, alpha in zip(jax.random.uniform(key, (3,)), (0.3, 0.8, 1.4), strict=True):
@@ -69,18 +66,15 @@ def sparsified_matrix(key: Array, config: Config) -> Compared:
             jnp.maximum(background, 0) + x * (alpha * least + jnp.minimum(background, 0)),
             x * jnp.maximum(background, 0),
         ):
-            thinned = jnp.where(lam <= A, A - lam, 0)
-            thinned = thinned + (1 - jnp.sum(thinned, axis=0, keepdims=True)) / config.length.cap
+            thinned = literal.projected(jnp.where(lam <= A, A - lam, 0))
+            params = Params(thinned, problem.transition)
             got.append(dynamics.sparsified(jnp.asarray(alpha), lam, problem, config))
-            want.append(
-                population.alignment(Params(thinned, problem.transition), problem, config).attention
-            )
+            want.append(population.alignment(params, problem, config).attention)
     return jnp.stack(got), jnp.stack(want)
 
 
-def early_solves(key: Array, config: Config) -> Compared:
+def early_solves(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """d alpha_V / ds = alpha_A + d and d alpha_A / ds = alpha_V, from 0."""
-    problem, _ = material.setting(key, config)
     s = jnp.concatenate([jnp.zeros(1), jax.random.uniform(key, (8,), maxval=5.0)])
     alpha, slope = jax.jvp(lambda s: dynamics.early(s, problem, config), (s,), (jnp.ones_like(s),))
     d = 1 / (config.length.cap * literal.constants(problem)[1])
@@ -88,28 +82,28 @@ def early_solves(key: Array, config: Config) -> Compared:
     return (slope.attention, slope.value, start), (alpha.value, alpha.attention + d, jnp.zeros(2))
 
 
-def elapsed_sum(key: Array, config: Config) -> Compared:
+def elapsed_sum(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Of the steps before each, over the switch."""
     t = jnp.arange(9, dtype=jnp.int32)
     rates = dynamics.rate(t, config)
     return dynamics.elapsed(t, config), jnp.cumsum(rates) - rates
 
 
-def boosting_steps_reach(key: Array, config: Config) -> Compared:
+def boosting_steps_reach(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """alpha_V of the early form after that many steps."""
-    problem, _ = material.setting(key, config)
     level = jnp.asarray([0.01, 0.1, 1.0])
     steps = dynamics.boosting_steps(level, problem, config)
     return dynamics.early(config.learning_rate * steps, problem, config).value, level
 
 
-def boosting_steps_population(key: Array, config: Config) -> Compared:
+def boosting_steps_population(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """Within 10 % of the steps of equation (8) until alpha_V = 0.1, at T K_Q = 500 and
     eta = 0.02.
     """
     if config.length.cap > 5:
         return None
-    problem, _ = material.setting(key, config)
     flat = config.replace(length=Size(1000), learning_rate=0.02, switch_step=10_000)
     problem = problem._replace(
         context=jnp.zeros((1000, config.num_states.cap))
@@ -122,9 +116,10 @@ def boosting_steps_population(key: Array, config: Config) -> Compared:
     return jnp.abs(steps - reached), 0.1 * reached
 
 
-def eigenvalues_of_jacobian(key: Array, config: Config) -> Compared:
+def eigenvalues_of_jacobian(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """Sum and product are trace and determinant; the leading orders are -2 and -d/2 within d."""
-    problem, _ = material.setting(key, config)
     one = population.Alignment(jnp.ones(()), jnp.ones(()))
     move = lambda a, v: (
         jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config))

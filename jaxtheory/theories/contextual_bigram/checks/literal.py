@@ -4,8 +4,7 @@ source writes them. Sizes unpadded.
 
 import itertools
 from collections.abc import Callable
-from functools import wraps
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,14 +62,13 @@ def enumerated_loss(params: Params, everything: Population) -> Float[Array, ""]:
     return jnp.sum(everything.law * jnp.sum(errors(params, everything) ** 2, axis=-1)) / 2
 
 
-def needs_enumeration(check: Callable) -> Callable:
-    """None where the contexts are too many to list."""
+def enumerated(check: Callable) -> Callable:
+    """A check that sees all contexts in place of the key; None where they are too many to list."""
 
-    @wraps(check)
-    def fn(key: Array, config: Config) -> Compared:
-        return (
-            check(key, config) if config.num_states.cap**config.length.cap <= ENUMERABLE else None
-        )
+    def fn(_key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+        if config.num_states.cap**config.length.cap > ENUMERABLE:
+            return None
+        return check(population(problem, config), problem, params, config)
 
     return fn
 
@@ -88,46 +86,47 @@ def loss(params: Params, batch: Batch, config: Config) -> Array:
     return jnp.mean(jax.vmap(one)(*batch))
 
 
-def one_hot_gradient(params: Params, batch: Batch, problem: Problem) -> Float[Array, "T N"]:
-    """The preconditioned gradient of A by autodiff through one-hot matrices."""
-    N = len(problem.stationary)
+def preconditioned(g: Params, problem: Problem) -> Params:
+    """(I - 1 1^T / n) g diag(1 / mu) of both matrices."""
+    return jax.tree.map(
+        lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g @ jnp.diag(1 / problem.stationary), g
+    )
 
-    def loss(A: Array) -> Array:
-        p = jnp.einsum("btn,tb->bn", jax.nn.one_hot(batch.tokens, N), A[:, batch.query])
-        return (
-            jnp.mean(jnp.sum((p @ params.value.T - jax.nn.one_hot(batch.label, N)) ** 2, axis=1))
-            / 2
-        )
 
-    g = jax.grad(loss)(params.attention)
-    return (g - jnp.mean(g, axis=0, keepdims=True)) / problem.stationary[None, :]
+def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+    """The preconditioned gradient by autodiff."""
+    return preconditioned(jax.grad(loss)(params, batch, config), problem)
+
+
+def descended(params: Params, slope: Params, eta: Any, problem: Problem) -> Params:
+    """A - eta / K_P g_A and V - eta / K_Q g_V."""
+    rates = Params(*(eta / K for K in constants(problem)))
+    return jax.tree.map(lambda x, g, eta: x - eta * g, params, slope, rates)
+
+
+def projected(A: Float[Array, "T N"]) -> Float[Array, "T N"]:
+    """Onto columns of sum 1."""
+    return A + (1 - jnp.sum(A, axis=0, keepdims=True)) / len(A)
+
+
+def thresholded(A: Float[Array, "T N"], share: Any) -> Float[Array, "T N"]:
+    """Without the entries below a share of their column's largest, projected."""
+    return projected(jnp.where(share * jnp.max(A, axis=0)[None, :] <= A, A, 0))
 
 
 def proximal(t: int, params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """One step of algorithm 1 with autodiff gradients and every map written out; tau = 1."""
-    A, V, mu = *params, problem.stationary
-    T = len(A)
-    project = lambda A: A + (1 - jnp.sum(A, axis=0, keepdims=True)) / T
-    lam = config.l1
+    lam, (A, V) = config.l1, params
     if t == 1:
-        A = jnp.where(
-            lam > 0,
-            project(jnp.where(config.stage_threshold * jnp.max(A, axis=0)[None, :] <= A, A, 0)),
-            A,
-        )
-    g_A, g_V = jax.grad(loss)(Params(A, V), batch, config)
-    g_A, g_V = ((g - jnp.mean(g, axis=0, keepdims=True)) / mu[None, :] for g in (g_A, g_V))
+        A = jnp.where(lam > 0, thresholded(A, config.stage_threshold), A)
     eta = config.learning_rate if t < 1 else config.late_learning_rate
-    K_P, K_Q = constants(problem)
-    A, V = A - eta / K_P * g_A, V - eta / K_Q * g_V
+    params = Params(A, V)
+    A, V = descended(params, slope(params, batch, problem, config), eta, problem)
     if t >= 1:
         relu = jnp.where(lam <= A, A - lam, 0)
         soft = jnp.where(-lam >= A, A + lam, relu) if config.prox == "textbook" else relu
-        A = jnp.where(
-            lam > 0,
-            calculus.on_simplex(A, config) if config.prox == "simplex" else project(soft),
-            A,
-        )
+        sparse = calculus.on_simplex(A, config) if config.prox == "simplex" else projected(soft)
+        A = jnp.where(lam > 0, sparse, A)
     return Params(A, V)
 
 

@@ -1,5 +1,7 @@
 """What the checks share: random tasks, parameters and batches that compile fast. Sizes unpadded."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +34,11 @@ def setting(key: Array, config: Config) -> tuple[Problem, Params]:
     G = G - jnp.mean(G, axis=0, keepdims=True)
     near = 0.5 * P + 0.5 * mu[:, None] + 0.1 * (G - (G @ mu)[:, None])
     return Problem(P, mu, context, near), Params(summing_to_one(A), summing_to_one(V))
+
+
+def on_a_task(check: Callable) -> Callable:
+    """check(key, problem, params, config) on the `setting` of its key and config."""
+    return lambda key, config: check(key, *setting(key, config), config)
 
 
 def summing_to_one(x: Float[Array, "n m"]) -> Float[Array, "n m"]:

@@ -5,12 +5,11 @@ from jaxtyping import Array
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
-from jaxtheory.theories.contextual_bigram.model import Config
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-def loss_one_hot(key: Array, config: Config) -> Compared:
+def loss_one_hot(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Columns of A with any sum."""
-    problem, params = material.setting(key, config)
     params, batch = material.loose(params), material.random_batch(key, config)
     return model.loss(params, batch, problem, config), literal.loss(params, batch, config)
 

@@ -11,69 +11,67 @@ from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
+from jaxtheory.theories.contextual_bigram.checks.literal import Population
 from jaxtheory.theories.contextual_bigram.laws import population
-from jaxtheory.theories.contextual_bigram.model import Config, Params
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-@literal.needs_enumeration
-def population_loss_enumerated(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def population_loss_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """At any A and V."""
-    problem, params = material.setting(key, config)
     params = material.loose(params)
     return population.population_loss(params, problem, config), literal.enumerated_loss(
-        params, literal.population(problem, config)
+        params, everything
     )
 
 
-@literal.needs_enumeration
-def expected_gradient_enumerated(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def expected_gradient_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """At any A and V."""
-    problem, params = material.setting(key, config)
     params = material.loose(params)
-    everything = literal.population(problem, config)
     return population.expected_gradient(params, problem, config), jax.grad(literal.enumerated_loss)(
         params, everything
     )
 
 
-@literal.needs_enumeration
-def expected_preconditioned_enumerated(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def expected_preconditioned_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """With the projections written out as matrices."""
-    problem, params = material.setting(key, config)
-    g_A, g_V = jax.grad(literal.enumerated_loss)(params, literal.population(problem, config))
-    without_mean = lambda g: (jnp.eye(len(g)) - 1 / len(g)) @ g / problem.stationary[None, :]
-    return population.expected_preconditioned(params, problem, config), Params(
-        without_mean(g_A), without_mean(g_V)
-    )
+    want = literal.preconditioned(jax.grad(literal.enumerated_loss)(params, everything), problem)
+    return population.expected_preconditioned(params, problem, config), want
 
 
-@literal.needs_enumeration
-def bayes_enumerated(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def bayes_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """1/2 E |e_y - E[e_y | X, k]|^2 = 1/2 (1 - E |P(y | X, k)|^2), from the joint law alone."""
-    problem, _ = material.setting(key, config)
-    law = literal.population(problem, config).law
-    return population.bayes_loss(problem, config), (
-        1 - jnp.sum(law**2 / jnp.sum(law, axis=2, keepdims=True))
-    ) / 2
+    law = everything.law
+    square = jnp.sum(law**2 / jnp.sum(law, axis=2, keepdims=True))
+    return population.bayes_loss(problem, config), (1 - square) / 2
 
 
-@literal.needs_enumeration
-def excess_enumerated(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def excess_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """1/2 E |F - E[e_y | X, k]|^2."""
-    problem, params = material.setting(key, config)
-    params = material.loose(params)
-    law = literal.population(problem, config).law
-    F = literal.occupancies(params.attention, literal.population(problem, config)) @ params.value.T
+    params, law = material.loose(params), everything.law
+    F = literal.occupancies(params.attention, everything) @ params.value.T
     weight = jnp.sum(law, axis=2, keepdims=True)
     return population.excess_loss(params, problem, config), jnp.sum(
         weight * (F - law / weight) ** 2
     ) / 2
 
 
-def excess_at_the_task(key: Array, config: Config) -> Compared:
+def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """A = Q and V = P have none, and V / c makes up for c A; a 1 sets the scale."""
-    problem, _ = material.setting(key, config)
-    trivial = model.trivial_value(problem, config)
     half = Params(2 * problem.context - model.uniform_attention(config), problem.transition)
     exact = Params(problem.context, problem.transition)
     a2 = population.inner(half.attention, half.attention, problem.stationary)
@@ -82,49 +80,46 @@ def excess_at_the_task(key: Array, config: Config) -> Compared:
     K_P, K_Q = population.signals(problem, config)
     left = K_P / 2 * (K_Q + 1 / config.length.cap - overlap**2 / a2)
     got = [population.excess_loss(p, problem, config) for p in (exact, best)]
-    return jnp.stack([jnp.ones(()), *got]), jnp.stack(
-        [jnp.ones(()), jnp.zeros_like(left), left]
-    ) + 0 * trivial[0, 0]
+    one = jnp.ones(())
+    return jnp.stack([one, *got]), jnp.stack([one, jnp.zeros_like(left), left])
 
 
-@literal.needs_enumeration
-def laws_enumerated(key: Array, config: Config) -> Compared:
+def tokens(*counts: int) -> list[Array]:
+    """All combinations of numbers below the counts, an array for each."""
+    return [jnp.asarray(index) for index in np.indices(counts).reshape(len(counts), -1)]
+
+
+@literal.enumerated
+def laws_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """At all tokens, for two positions of which Q attends to the first, per query."""
-    problem, _ = material.setting(key, config)
-    X, law = literal.population(problem, config)
-    T = config.length.cap
+    (X, law), N, T = everything, config.num_states.cap, config.length.cap
     got, want = [], []
-    for k in range(config.num_states.cap):
+    for k in range(N):
         s, t = 2 * k % T, (2 * k + 1) % T
+        pair = lambda i, j, l, s=s, t=t, k=k: population.pair_law(i, j, l, s, t, k, problem)
+        got.append(jax.vmap(pair)(*tokens(N, N, N)))
         given_k = law[:, k] / problem.stationary[k]
-        index = np.indices([config.num_states.cap] * 3).reshape(3, -1)
-        got.append(
-            jax.vmap(lambda i, j, l, s=s, t=t, k=k: population.pair_law(i, j, l, s, t, k, problem))(
-                *map(jnp.asarray, index)
-            )
-        )
         want.append(jnp.einsum("mi,mj,ml->ijl", X[:, s], X[:, t], given_k).ravel())
     return got, want
 
 
-@literal.needs_enumeration
-def attended_enumerated(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def attended_enumerated(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """At every position, token and label, per query."""
-    problem, _ = material.setting(key, config)
-    X, law = literal.population(problem, config)
     N, T = config.num_states.cap, config.length.cap
-    index = map(jnp.asarray, np.indices((N, N, T, N)).reshape(4, -1))
-    got = jax.vmap(lambda i, l, s, k: population.attended_law(i, l, s, k, problem))(*index)
-    return got, (
-        jnp.einsum("mti,mkl->iltk", X, law) / problem.stationary[None, None, None, :]
-    ).ravel()
+    attended = lambda i, l, s, k: population.attended_law(i, l, s, k, problem)
+    want = jnp.einsum("mti,mkl->iltk", *everything) / problem.stationary[None, None, None, :]
+    return jax.vmap(attended)(*tokens(N, N, T, N)), want.ravel()
 
 
-def alignment_by_autodiff(key: Array, config: Config) -> Compared:
+def alignment_by_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The minimum of |A - A~|^2 in alpha, a parabola: -f'(0) / f''(0). Columns with any sum; with
     sum 1, the printed forms too.
     """
-    problem, params = material.setting(key, config)
     mu, U = problem.stationary, 1 / config.length.cap
 
     def nearest(M: Array, start: Array, end: Array) -> Array:
@@ -139,99 +134,85 @@ def alignment_by_autodiff(key: Array, config: Config) -> Compared:
             nearest(p.value, start_V, problem.transition),
         )
 
-    m = params.value @ mu
     K_P, K_Q = literal.constants(problem)
-    overlap = literal.dot(mu, params.value, problem.transition) - m @ mu
     printed = population.Alignment(
-        (literal.dot(mu, params.attention, problem.context) - U) / K_Q, overlap / K_P
+        (literal.dot(mu, params.attention, problem.context) - U) / K_Q,
+        (literal.dot(mu, params.value, problem.transition) - params.value @ mu @ mu) / K_P,
     )
-    got = [
-        population.alignment(p, problem, config) for p in (params, material.loose(params), params)
-    ]
-    return got, [line(params), line(material.loose(params)), printed]
+    loose = material.loose(params)
+    got = [population.alignment(p, problem, config) for p in (params, loose, params)]
+    return got, [line(params), line(loose), printed]
 
 
-def residual_pythagoras(key: Array, config: Config) -> Compared:
+def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Orthogonal to the lines, and K_V = alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 =
     alpha_A^2 K_Q + 1/T + |Delta_A|^2.
     """
-    problem, params = material.setting(key, config)
     mu = problem.stationary
-    off, (a, v) = (
-        population.residual(params, problem, config),
-        population.alignment(params, problem, config),
-    )
+    off = population.residual(params, problem, config)
+    a, v = population.alignment(params, problem, config)
     K_P, K_Q = population.signals(problem, config)
-    m = params.value @ mu
-    gap = problem.transition - mu[:, None]
-    across = jnp.stack(
-        [
-            literal.dot(mu, off.value, gap),
-            literal.dot(mu, off.attention, problem.context),
-            jnp.sum(off.attention),
-        ]
-    )
-    K_V = v**2 * K_P + literal.dot(mu, off.value, off.value) - jnp.sum((off.value @ mu) ** 2)
-    A_square = a**2 * K_Q + 1 / config.length.cap + literal.dot(mu, off.attention, off.attention)
-    want = jnp.stack(
-        [
-            literal.dot(mu, params.value, params.value) - m @ m,
-            literal.dot(mu, params.attention, params.attention),
-        ]
-    )
-    return (across, jnp.stack([K_V, A_square])), (jnp.zeros(3), want)
+    square, gap = lambda M: literal.dot(mu, M, M), problem.transition - mu[:, None]
+    across = literal.dot(mu, off.value, gap), literal.dot(mu, off.attention, problem.context)
+    K_V = v**2 * K_P + square(off.value) - jnp.sum((off.value @ mu) ** 2)
+    A_square = a**2 * K_Q + 1 / config.length.cap + square(off.attention)
+    want = square(params.value) - jnp.sum((params.value @ mu) ** 2), square(params.attention)
+    return (jnp.stack([*across, jnp.sum(off.attention)]), K_V, A_square), (jnp.zeros(3), *want)
 
 
-def stepped(key: Array, config: Config) -> tuple:
-    """One step of the matrices along the closed gradients plus centred noise; that these are right
-    is checked by enumeration.
+def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tuple:
+    """Centred noise, rates, and one step of the matrices along the closed gradients plus the noise;
+    that the gradients are right is checked by enumeration.
     """
-    problem, params = material.setting(key, config)
     noise = jax.tree.map(
         lambda x: x - 1 / len(x), material.setting(jax.random.fold_in(key, 1), config)[1]
     )
     rates = Params(jnp.asarray(0.3), jnp.asarray(0.2))
     slope = population.expected_preconditioned(params, problem, config)
     new = jax.tree.map(lambda x, g, h, eta: x - eta * (g + h), params, slope, noise, rates)
-    return problem, params, noise, rates, new
+    return noise, rates, new
 
 
-def projected_step_matrices(key: Array, config: Config) -> Compared:
+def projected_step_matrices(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """The alphas of the matrices after the step."""
-    problem, params, noise, rates, new = stepped(key, config)
+    noise, rates, new = stepped(key, problem, params, config)
     return population.projected_step(params, noise, rates, problem, config), population.alignment(
         new, problem, config
     )
 
 
-def residual_step_matrices(key: Array, config: Config) -> Compared:
+def residual_step_matrices(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """What is left of them."""
-    problem, params, noise, rates, new = stepped(key, config)
+    noise, rates, new = stepped(key, problem, params, config)
     return population.residual_step(params, noise, rates, problem, config), population.residual(
         new, problem, config
     )
 
 
-def residual_step_contracts(key: Array, config: Config) -> Compared:
+def residual_step_contracts(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """Lemma F.2: V mu = mu, no noise: Delta_V shrinks by 1 - eta_V |A|^2."""
     if config.num_states.cap == 2:
         return None  # V mu = mu leaves no Delta_V
-    problem, params = material.setting(key, config)
     V = params.value - ((params.value @ problem.stationary) - problem.stationary)[:, None]
     params = params._replace(value=V)
     zero = jax.tree.map(jnp.zeros_like, params)
-    got = population.residual_step(
-        params, zero, Params(jnp.zeros(()), jnp.asarray(0.2)), problem, config
-    ).value
+    rates = Params(jnp.zeros(()), jnp.asarray(0.2))
+    got = population.residual_step(params, zero, rates, problem, config).value
     factor = 1 - 0.2 * literal.dot(problem.stationary, params.attention, params.attention)
     return got, factor * population.residual(params, problem, config).value
 
 
-@literal.needs_enumeration
-def optimal_value_regression(key: Array, config: Config) -> Compared:
+@literal.enumerated
+def optimal_value_regression(
+    everything: Population, problem: Problem, params: Params, config: Config
+) -> Compared:
     """Least squares of e_y on p over all contexts: E e_y p^T (E p p^T)^-1."""
-    problem, params = material.setting(key, config)
-    everything = literal.population(problem, config)
     p = literal.occupancies(params.attention, everything)
     cross = jnp.einsum("mky,mkn->yn", everything.law, p)
     square = jnp.einsum("mky,mkn,mkl->nl", everything.law, p, p)
@@ -240,9 +221,8 @@ def optimal_value_regression(key: Array, config: Config) -> Compared:
     ).T
 
 
-def aligned_alphas(key: Array, config: Config) -> Compared:
+def aligned_alphas(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The alphas of A~, V~ are those given, and alpha = 1 is the task."""
-    problem, _ = material.setting(key, config)
     alpha = population.Alignment(*jax.random.normal(key, (2,)))
     again = population.alignment(population.aligned(alpha, problem, config), problem, config)
     one = jnp.ones(())
@@ -250,9 +230,8 @@ def aligned_alphas(key: Array, config: Config) -> Compared:
     return (again, task), (alpha, Params(problem.context, problem.transition))
 
 
-def line_loss(key: Array, config: Config) -> Compared:
+def line_loss(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Less the Bayes loss, at random alphas."""
-    problem, _ = material.setting(key, config)
     alpha = population.Alignment(*jax.random.normal(key, (2,)))
     params = population.aligned(alpha, problem, config)
     want = population.population_loss(params, problem, config) - population.bayes_loss(

@@ -8,12 +8,11 @@ from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material
 from jaxtheory.theories.contextual_bigram.laws import noise, population, transfer
-from jaxtheory.theories.contextual_bigram.model import Config, Params
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-def proximal_as_written(key: Array, config: Config) -> Compared:
+def proximal_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """A step before the switch and one at it."""
-    problem, params = material.setting(key, config)
     config = config.replace(switch_step=1, learning_rate=0.1, late_learning_rate=0.2)
     got = want = params
     for t in range(2):
@@ -23,35 +22,32 @@ def proximal_as_written(key: Array, config: Config) -> Compared:
     return got, want
 
 
-def sgd_is_proximal_without_l1(key: Array, config: Config) -> Compared:
+def sgd_is_proximal_without_l1(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """On both sides of the switch, against algorithm 1 written out at lambda = 0."""
-    problem, params = material.setting(key, config)
     batch, off = material.random_batch(key, config), config.replace(switch_step=1, l1=0.0)
-    times = [jnp.asarray(t) for t in (0, 1)]
     written = [literal.proximal(t, params, batch, problem, off) for t in (0, 1)]
-    steps = training.sgd_step, training.step
-    return [[step(key, t, params, batch, problem, off) for t in times] for step in steps], [
-        written,
-        written,
+    got = [
+        [step(key, jnp.asarray(t), params, batch, problem, off) for t in (0, 1)]
+        for step in (training.sgd_step, training.step)
     ]
+    return got, [written, written]
 
 
-def plain_autodiff(key: Array, config: Config) -> Compared:
+def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Before the switch."""
-    problem, params = material.setting(key, config)
     batch = material.random_batch(key, config)
     g = jax.grad(literal.loss)(params, batch, config)
-    eta, (K_P, K_Q) = config.learning_rate, literal.constants(problem)
-    want = Params(params.attention - eta / K_P * g.attention, params.value - eta / K_Q * g.value)
+    want = literal.descended(params, g, config.learning_rate, problem)
     early = config.replace(switch_step=9)
     return training.sgd_plain_step(key, jnp.asarray(3), params, batch, problem, early), want
 
 
-def softmax_first_step(key: Array, config: Config) -> Compared:
+def softmax_first_step(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Near uniform attention softmax moves A as the linear model does, where eta_W = eta_A T^2:
     relative difference <= 1e-5.
     """
-    problem, params = material.setting(key, config)
     batch, T = material.random_batch(key, config), float(config.length.cap)
     rate = 1e-6 * population.signals(problem, config).value  # eta_A = 1e-6
     small = config.replace(switch_step=9, learning_rate=rate, softmax_rate=T)
@@ -67,9 +63,8 @@ def softmax_first_step(key: Array, config: Config) -> Compared:
     return jnp.max(jnp.abs(soft.attention - flat - moved)), 1e-5 * jnp.max(jnp.abs(moved))
 
 
-def softmax_step_autodiff(key: Array, config: Config) -> Compared:
+def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Against descent on the logits by autodiff; V as in sgd."""
-    problem, params = material.setting(key, config)
     batch, early = material.random_batch(key, config), config.replace(switch_step=9)
     W, mu = params.attention, problem.stationary
     of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
@@ -84,29 +79,21 @@ def softmax_step_autodiff(key: Array, config: Config) -> Compared:
     return got, training.Softmax(W - rate * g_W / mu[None, :], value)
 
 
-def refit_as_written(key: Array, config: Config) -> Compared:
+def refit_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """A rounded once and for all, V by autodiff."""
-    problem, params = material.setting(key, config)
-    got, A = params, calculus.rounded(params.attention, config.stage_threshold, config)
-    V, mu = params.value, problem.stationary
-    K_Q = literal.constants(problem)[1]
+    A = calculus.rounded(params.attention, config.stage_threshold, config)
+    got, want = params, params._replace(attention=A)
     for t in range(2):
         batch = material.random_batch(jax.random.fold_in(key, t), config)
         got = training.refit_step(key, jnp.asarray(t), got, batch, problem, config)
-        g = jax.grad(literal.loss)(Params(A, V), batch, config).value
-        V = (
-            V
-            - config.late_learning_rate
-            / K_Q
-            * (g - jnp.mean(g, axis=0, keepdims=True))
-            / mu[None, :]
-        )
-    return got, Params(A, V)
+        slope = literal.slope(want, batch, problem, config)
+        moved = literal.descended(want, slope, config.late_learning_rate, problem)
+        want = moved._replace(attention=A)
+    return got, want
 
 
-def transfer_gathers(key: Array, config: Config) -> Compared:
+def transfer_gathers(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Two batches, one step of A on both by autodiff, with and without the threshold; V waits."""
-    problem, _ = material.setting(key, config)
     B = config.batch_size.cap
     joined = material.random_batch(key, config.replace(batch_size=2 * B))
     parts = [jax.tree.map(lambda x, i=i: x[i * B : (i + 1) * B], joined) for i in range(2)]
@@ -114,40 +101,31 @@ def transfer_gathers(key: Array, config: Config) -> Compared:
     for lam in (0.0, 0.1):
         small = config.replace(switch_step=2, l1=lam)
         state = training.init_transfer(key, problem, small)
-        g = literal.one_hot_gradient(state.params, joined, problem)
+        g = literal.slope(state.params, joined, problem, small).attention
         A = state.params.attention - transfer.first_rate(problem, small) * g
-        top = jnp.max(A, axis=0, keepdims=True)
-        cut = jnp.where(small.stage_threshold * top <= A, A, 0)
-        want.append(
-            Params(
-                A if lam == 0 else cut + (1 - jnp.sum(cut, axis=0, keepdims=True)) / len(A),
-                state.params.value,
-            )
-        )
+        A = A if lam == 0 else literal.thresholded(A, small.stage_threshold)
+        want.append(state.params._replace(attention=A))
         for t, batch in enumerate(parts):
             state = training.transfer_step(key, jnp.asarray(t), state, batch, problem, small)
         got.append(state.params)
     return got, want
 
 
-def later_steps_are_proximal(key: Array, config: Config) -> Compared:
+def later_steps_are_proximal(
+    key: Array, problem: Problem, params: Params, config: Config
+) -> Compared:
     """After tau, transfer takes the steps of algorithm 1."""
-    problem, params = material.setting(key, config)
     batch, late = material.random_batch(key, config), jnp.asarray(config.switch_step + 1)
     state = training.Transfer(params, jnp.zeros_like(params.attention))
-    return training.transfer_step(key, late, state, batch, problem, config).params, training.step(
-        key, late, params, batch, problem, config
-    )
+    got = training.transfer_step(key, late, state, batch, problem, config).params
+    return got, training.step(key, late, params, batch, problem, config)
 
 
-def noise_without_prox(key: Array, config: Config) -> Compared:
+def noise_without_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Where lambda = 0: the population's step less eta times the draw."""
-    problem, params = material.setting(key, config)
     off, t = config.replace(l1=0.0), jnp.asarray(9)
-    h, mean = (
-        noise.draw(key, params, problem, off),
-        training.population_step(key, t, params, (), problem, off),
-    )
+    h = noise.draw(key, params, problem, off)
+    mean = training.population_step(key, t, params, (), problem, off)
     want = jax.tree.map(lambda x, h, eta: x - eta * h, mean, h, training.rates(t, problem, off))
     return training.noise_step(key, t, params, (), problem, off), want
 

@@ -7,41 +7,31 @@ from jaxtyping import Array
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.laws import population, transfer
-from jaxtheory.theories.contextual_bigram.model import Config, Params
+from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-def transfer_start(key: Array, config: Config) -> Compared:
+def transfer_start(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Against the projections of the starting matrices."""
-    problem, _ = material.setting(key, config)
     start = transfer.init(key, problem, config)
     alpha, square = transfer.initial_alignment(problem, config)
-    found, off = (
-        population.alignment(start, problem, config),
-        population.residual(start, problem, config),
-    )
-    size = config.pretrained_weight**2 * literal.dot(
-        problem.stationary, *[problem.pretrained - problem.stationary[:, None]] * 2
-    )
-    one = jnp.ones(())  # sets the scale of what may vanish
-    got = one + alpha.attention, alpha.value, one + square / size
-    return got, (
-        one + found.attention,
-        found.value,
-        one + literal.dot(problem.stationary, off.value, off.value) / size,
-    )
+    found = population.alignment(start, problem, config)
+    off = population.residual(start, problem, config).value
+    mu = problem.stationary
+    gap = config.pretrained_weight * (problem.pretrained - mu[:, None])
+    # 1 sets the scale of what may vanish
+    scaled = lambda a, square: (1 + a.attention, a.value, 1 + square / literal.dot(mu, gap, gap))
+    return scaled(alpha, square), scaled(found, literal.dot(mu, off, off))
 
 
-def first_rate_reaches(key: Array, config: Config) -> Compared:
+def first_rate_reaches(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The mean of the one step is Q."""
-    problem, _ = material.setting(key, config)
     start = transfer.init(key, problem, config)
     slope = population.expected_preconditioned(start, problem, config).attention
     return start.attention - transfer.first_rate(problem, config) * slope, problem.context
 
 
-def step_spread_by_trace(key: Array, config: Config) -> Compared:
+def step_spread_by_trace(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Every matrix written out."""
-    problem, _ = material.setting(key, config)
     config = config.replace(switch_step=3)
     theta, mu = config.pretrained_weight, problem.stationary
     V = theta * problem.pretrained + (1 - theta) * mu[:, None]
@@ -53,19 +43,15 @@ def step_spread_by_trace(key: Array, config: Config) -> Compared:
     return transfer.step_spread(problem, config), want
 
 
-def step_recovery_sampled(key: Array, config: Config) -> Compared:
+def step_recovery_sampled(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Gaussian entries around Q, thresholded at half of their largest."""
-    problem, _ = material.setting(key, config)
     config = config.replace(switch_step=40, stage_threshold=0.5)
     sd, Q = transfer.step_spread(problem, config), problem.context
     A = Q[None] + sd[None, None, :] * jax.random.normal(key, (material.DRAWS, *Q.shape))
     exact = jnp.all((0.5 * jnp.max(A, axis=1, keepdims=True) <= A) == (Q > 0)[None], axis=1)
     p = transfer.step_recovery(problem, config)
-    return (
-        p,
-        jnp.mean(exact.astype(float), axis=0),
-        jnp.sqrt(p * (1 - p) / material.DRAWS) + 1 / material.DRAWS,
-    )
+    error = jnp.sqrt(p * (1 - p) / material.DRAWS) + 1 / material.DRAWS
+    return p, jnp.mean(exact.astype(float), axis=0), error
 
 
 CHECKS = (

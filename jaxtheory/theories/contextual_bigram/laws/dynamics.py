@@ -94,6 +94,12 @@ def per_entry(problem: Problem, config: Config) -> Float[Array, ""]:
     ).attention
 
 
+def start(problem: Problem) -> population.Alignment:
+    """alpha_A = alpha_V = 0."""
+    zero = jnp.zeros_like(problem.stationary[0])
+    return population.Alignment(zero, zero)
+
+
 def path(length: int, problem: Problem, config: Config, prox: bool = False) -> population.Alignment:
     """The alphas at steps 0..length-1 from the start; with `prox` the second stage is thresholded
     and sparsified, where lambda > 0.
@@ -105,17 +111,16 @@ def path(length: int, problem: Problem, config: Config, prox: bool = False) -> p
         alpha: population.Alignment, t: Array
     ) -> tuple[population.Alignment, population.Alignment]:
         on = prox & (since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
-        start = jnp.where(
+        kept = jnp.where(
             on & (since_switch(t, config) == 0),
             cut(alpha.attention, problem, config),
             alpha.attention,
         )
-        new = boosted(alpha._replace(attention=start), rate(t, config), problem, config)
+        new = boosted(alpha._replace(attention=kept), rate(t, config), problem, config)
         shrunk = sparsified(new.attention, config.l1, problem, config)
         return new._replace(attention=jnp.where(on, shrunk, new.attention)), alpha
 
-    zero = jnp.zeros_like(problem.stationary[0])
-    return jax.lax.scan(following, population.Alignment(zero, zero), indices(length))[1]
+    return jax.lax.scan(following, start(problem), indices(length))[1]
 
 
 def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> population.Alignment:

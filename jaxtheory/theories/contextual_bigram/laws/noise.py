@@ -16,8 +16,6 @@ independent. Source: derived; the source (appendix I) simulates with Gaussian no
 it does not give.
 """
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -28,17 +26,11 @@ from jaxtheory.theories.contextual_bigram.laws import population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
-class Columns(NamedTuple):
-    """|a^(k)|^2, <a^(k), q^(k)> and s_k per column."""
-
-    square: Float[Array, " N"]
-    overlap: Float[Array, " N"]
-    sums: Float[Array, " N"]
-
-
-def columns(A: Float[Array, "T N"], problem: Problem) -> Columns:
-    """The numbers through which each column of A enters."""
-    return Columns(jnp.sum(A**2, axis=0), jnp.sum(A * problem.context, axis=0), jnp.sum(A, axis=0))
+def columns(
+    A: Float[Array, "T N"], problem: Problem
+) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, " N"]]:
+    """|a^(k)|^2, <a^(k), q^(k)> and s_k: the numbers through which each column of A enters."""
+    return jnp.sum(A**2, axis=0), jnp.sum(A * problem.context, axis=0), jnp.sum(A, axis=0)
 
 
 def covariance(mu: Float[Array, " N"]) -> Float[Array, "N N"]:
@@ -122,8 +114,7 @@ def draw(key: Array, params: Params, problem: Problem, config: Config) -> Params
         jnp.sqrt(attention_variance(params, problem, config))[None, :] * draws.normal(for_A, N, T).T
     )
     L_R, L_S = (
-        factor(residual_moment(params, problem, config)),
-        factor(occupancy_moment(params, problem, config)),
+        factor(moment(params, problem, config)) for moment in (residual_moment, occupancy_moment)
     )
     h_V = (
         L_R

@@ -81,7 +81,7 @@ def moments(params: Params, problem: Problem, config: Config) -> Moments:
     """The numbers through which A and V enter the population loss."""
     A, V, mu = params.attention, params.value, problem.stationary
     m = V @ mu
-    varying = V - jnp.where(config.num_states.mask()[None, :], m[:, None], 0)
+    varying = V - model.repeated(m, config)
     s = jnp.sum(A, axis=0)
     return Moments(
         m,
@@ -131,7 +131,7 @@ def excess_loss(params: Params, problem: Problem, config: Config) -> Float[Array
     Q_square = inner(problem.context, problem.context, mu)
     c, b = x.attention_overlap / Q_square, x.value_overlap / K_P
     A_rest = A - c * problem.context
-    V_rest = V - jnp.where(config.num_states.mask()[None, :], x.mean[:, None], 0) - b * gap.value
+    V_rest = V - model.repeated(x.mean, config) - b * gap.value
     mean_error = jnp.sum(A, axis=0)[None, :] * x.mean[:, None] - mu[:, None]
     aligned = c**2 * inner(V_rest, V_rest, mu) + K_P * (b * c - 1) ** 2
     return (
@@ -169,8 +169,7 @@ def expected_preconditioned(params: Params, problem: Problem, config: Config) ->
                                        Source: lemma B.8.
     """
     x, gap = moments(params, problem, config), directions(problem, config)
-    one = config.num_states.mask()[None, :]
-    m = jnp.where(one, x.mean[:, None], 0)
+    m = model.repeated(x.mean, config)
     return Params(
         x.value_square * (params.attention - model.uniform_attention(config))
         - x.value_overlap * gap.attention,
@@ -265,7 +264,7 @@ def residual_step(
     off, gap = residual(params, problem, config), directions(problem, config)
     h_A = noise.attention - inner(noise.attention, gap.attention, mu) / K_Q * gap.attention
     h_V = noise.value - inner(noise.value, gap.value, mu) / K_P * gap.value
-    mean = jnp.where(config.num_states.mask()[None, :], (off.value @ mu)[:, None], 0)
+    mean = model.repeated(off.value @ mu, config)
     moved = x.attention_square * off.value + (1 - x.attention_square) * mean
     return Params(
         (1 - rates.attention * x.value_square) * off.attention - rates.attention * h_A,

@@ -23,15 +23,11 @@ REACH, NODES = (
 )  # of the integral over the largest entry: standard deviations on either side, nodes
 
 
-def pretrained_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
-    """V_0 = theta P~ + (1 - theta) mu 1^T."""
-    theta = config.pretrained_weight
-    return theta * problem.pretrained + (1 - theta) * model.trivial_value(problem, config)
-
-
 def init(_key: Array, problem: Problem, config: Config) -> Params:
-    """A = U and V = V_0."""
-    return Params(model.uniform_attention(config), pretrained_value(problem, config))
+    """A = U and V_0 = theta P~ + (1 - theta) mu 1^T."""
+    theta = config.pretrained_weight
+    V = theta * problem.pretrained + (1 - theta) * model.trivial_value(problem, config)
+    return Params(model.uniform_attention(config), V)
 
 
 def gap(problem: Problem, config: Config) -> Float[Array, "N N"]:
