@@ -1,5 +1,5 @@
-"""What the figures of group_sparse share: names of fields, the end of training, and the downstream
-task.
+"""What the figures of group_sparse share: whose claims they are, the end of training, and the
+downstream task.
 
 Thresholds come from the specification's measurements or from keys 100 to 103, with a margin for the
 spread between keys.
@@ -8,33 +8,38 @@ Downstream runs pre-train for 200 steps, then take one downstream sample a step,
 of samples is t - 200. The numbers of the source are lost; these are ours.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import xarray as xr
 
+from jaxtheory import plot
 from jaxtheory.theories.group_sparse import THEORY as THEORY
 from jaxtheory.theories.group_sparse import Config as Config
 
 PAPER = "arXiv 2504.08638"
+THEOREM = ("reading", f"{PAPER}, theorem")  # origin and source of a claim
+SELECTION = ("reading", f"{PAPER}, theorem: selection")
+DERIVED, MEASURED = ("derived", "derived"), ("derived", "measured")
+
 N, D, ETA = "num_samples", "num_groups", "learning_rate"
 
+SWEEP: dict[str, Any] = {"seeds": 8, "buckets": "exact", "dtype": "float32"}
+
 TAU, SAMPLES = 200, 200  # steps of pre-training, downstream samples
-COUNTS = [10, 20, 40, 60, 100, 150, 200]
-RECORD = [TAU, *(TAU + m for m in COUNTS)]
-ACCURACY = "accuracy"
+RECORD = [TAU + m for m in (0, 10, 20, 40, 60, 100, 150, 200)]
 TRAINED = {
     "W frozen": ("downstream", "frozen"),
     "W trained on": ("downstream", "trained"),
     "from scratch": ("downstream", "scratch"),
     "logistic, online": ("logistic", "frozen"),
 }
-DOWNSTREAM: dict[str, Any] = {
-    "seeds": 16,
-    "steps": TAU + SAMPLES,
-    "record": RECORD,
-    "buckets": "exact",
-    "dtype": "float32",
-}
+DOWNSTREAM = SWEEP | {"seeds": 16, "steps": TAU + SAMPLES, "record": RECORD}
+
+
+def table(fields: str, rows: Iterable[tuple]) -> dict[str, list]:
+    """A zip of the named fields from the rows of a table."""
+    return dict(zip(fields.split(), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def last(values: Any) -> Any:
@@ -42,7 +47,20 @@ def last(values: Any) -> Any:
     return values.isel(step=-1)
 
 
-def after(values: xr.DataArray) -> xr.DataArray:
-    """The values with the number of downstream samples in place of the step."""
-    shown = values.sel(step=[t for t in values.step.values if TAU < t <= TAU + SAMPLES])
+def accuracy(data: xr.Dataset) -> xr.DataArray:
+    """Test accuracy on the downstream task against the number of its samples."""
+    shown = data.accuracy.sel(step=[t for t in data.step.values if TAU < t <= TAU + SAMPLES])
     return shown.assign_coords(step=shown.step.values - TAU).rename(step="samples")
+
+
+def curves(ax: Any, runs: dict[str, xr.DataArray], title: str) -> None:
+    """A panel of downstream accuracies, by the name of the run."""
+    for colour, (name, values) in enumerate(runs.items()):
+        plot.series(ax, values, "samples", name, colour=colour)
+    plot.finish(ax, "downstream samples", "downstream test accuracy", title)
+
+
+def ticks(axis: Any, values: Iterable[float]) -> None:
+    """Marks at these values alone."""
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+    axis.set_ticks([], minor=True)

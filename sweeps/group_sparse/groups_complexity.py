@@ -5,26 +5,18 @@ of samples?
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, undecided
+from jaxtheory import Figure, Size, holds, plot, undecided
 
-from . import ACCURACY, DOWNSTREAM, PAPER, TAU, THEORY, Config, D, after
+from . import DOWNSTREAM, PAPER, TAU, THEOREM, THEORY, Config, D, accuracy, table, ticks
 
-SIZES = [(2, 4), (4, 4), (4, 8), (8, 8)]
-WAYS = {"algorithm": ["downstream", "logistic"], "margin": [0.1, 0.3]}
-
-
-def sizes(pairs: list[tuple[int, int]]) -> dict[str, list]:
-    """A zip over (d, D)."""
-    return {
-        "size": [f"({d}, {g})" for d, g in pairs],
-        "group_dim": [d for d, _ in pairs],
-        D: [g for _, g in pairs],
-    }
+CONFIG = Config(num_samples=1000, learning_rate=0.25, pretraining_steps=TAU)
+SIZES = [(f"({d}, {groups})", d, groups) for d, groups in ((2, 4), (4, 4), (4, 8), (8, 8))]
+FIELDS = f"size group_dim {D}"
 
 
 def errors(data: xr.Dataset) -> xr.DataArray:
     """Downstream test error, mean over seeds, against the number of samples."""
-    return after(1 - data[ACCURACY]).mean("seed")
+    return (1 - accuracy(data)).mean("seed")
 
 
 def early(data: xr.Dataset) -> xr.DataArray:
@@ -37,11 +29,6 @@ def compared(values: xr.DataArray) -> xr.DataArray:
     return values.sel(algorithm="downstream", drop=True) / values.sel(
         algorithm="logistic", drop=True
     )
-
-
-def in_margin(data: xr.Dataset) -> xr.DataArray:
-    """The ratio of early errors from one margin to the next."""
-    return early(data) / early(data).shift(margin=1)
 
 
 def in_groups(data: xr.Dataset) -> xr.DataArray:
@@ -61,41 +48,23 @@ def of_bound(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A panel per margin: error against the number of samples, solid with W frozen, dashed for
+    """A panel per margin: error against the number of samples, solid with W frozen, dotted for
     logistic regression.
     """
     title = f"W frozen (markers) and logistic regression, {data.sizes['seed']} seeds"
     figure, axes = plot.panels(data.sizes["margin"], width=3.8, height=3.2, title=title)
-    last = data.margin.values[-1]
     for ax, gamma in zip(axes[0], data.margin.values, strict=True):
         for colour, size in enumerate(data["size"].values):
             runs = data.sel(margin=gamma, size=size)
-            plot.series(
-                ax,
-                after(1 - runs[ACCURACY]).sel(algorithm="downstream"),
-                "samples",
-                f"(d, D) = {size}",
-                colour=colour,
-            )
+            frozen = 1 - accuracy(runs).sel(algorithm="downstream")
+            plot.series(ax, frozen, "samples", f"(d, D) = {size}", colour=colour)
             other = errors(runs).sel(algorithm="logistic")
-            ax.plot(
-                other.samples,
-                other,
-                linestyle=":",
-                color=plot.COLOURS[colour],
-                label="logistic" if colour == 0 else None,
-            )
-        plot.finish(
-            ax,
-            "downstream samples",
-            "downstream test error",
-            f"γ = {gamma:g}",
-            xscale="log",
-            legend=gamma == last,
-        )
+            label = None if colour else "logistic"
+            ax.plot(other.samples, other, ":", color=plot.COLOURS[colour], label=label)
+        labels = "downstream samples", "downstream test error", f"γ = {gamma:g}"
+        plot.finish(ax, *labels, xscale="log", legend=gamma == data.margin[-1])
         ax.set_ylim(-0.01, 0.45)
-        ax.set_xticks([10, 20, 50, 100, 200], ["10", "20", "50", "100", "200"])
-        ax.set_xticks([], minor=True)
+        ticks(ax.xaxis, [10, 20, 50, 100, 200])
     return figure
 
 
@@ -103,20 +72,22 @@ FIGURE = Figure(
     name="groups_complexity",
     source=f"{PAPER}, theorem on the downstream task",
     theory=THEORY,
-    config=Config(num_samples=1000, learning_rate=0.25, pretraining_steps=TAU),
-    sweep={"zip": sizes(SIZES), "vary": WAYS, **DOWNSTREAM},
+    config=CONFIG,
+    sweep={
+        **DOWNSTREAM,
+        "zip": table(FIELDS, SIZES),
+        "vary": {"algorithm": ["downstream", "logistic"], "margin": [0.1, 0.3]},
+    },
     quick={
-        "zip": sizes(SIZES[:1]),
-        "vary": WAYS,
-        "config": Config(num_samples=200, learning_rate=0.25, pretraining_steps=TAU),
+        "zip": table(FIELDS, SIZES[:1]),
+        "config": CONFIG.replace(num_samples=Size(200)),
         "seeds": 2,
     },
     draw=draw,
     claims=(
         holds(
             "GS-32",
-            "reading",
-            f"{PAPER}, theorem",
+            *THEOREM,
             "Over 10 to 60 samples the error is below online logistic regression's in every cell.",
             lambda d: compared(early(d)),
             at_most=1.0,
@@ -126,7 +97,7 @@ FIGURE = Figure(
             "reading",
             f"{PAPER}, theorem: 1/gamma^2",
             "It falls with the margin, by 10 % or more from .1 to .3, in every cell.",
-            in_margin,
+            lambda d: early(d) / early(d).shift(margin=1),
             at_most=0.9,
         ),
         undecided(
@@ -139,8 +110,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-35",
-            "reading",
-            f"{PAPER}, theorem",
+            *THEOREM,
             "From 20 samples on the error is at most .05 of the theorem's bound with constant 1, "
             "in every cell.",
             of_bound,

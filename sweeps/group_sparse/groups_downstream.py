@@ -6,15 +6,24 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
 
-from . import ACCURACY, PAPER, RECORD, SAMPLES, TAU, THEORY, TRAINED, Config, after
+from . import (
+    PAPER,
+    RECORD,
+    SAMPLES,
+    SWEEP,
+    TAU,
+    THEOREM,
+    THEORY,
+    TRAINED,
+    Config,
+    accuracy,
+    curves,
+    table,
+)
 
 SIZE = "(4, 6)"
-FITTED = (
-    20,
-    60,
-    100,
-    200,
-)  # downstream samples of the fitted logistic regressions, 1000 steps each
+FITTED = (20, 60, 100, 200)  # samples of the fitted logistic regressions, 1000 steps each
+COMPLEXITY = ("reading", f"{PAPER}, sample complexity d + D against dD")
 
 
 def kinds(
@@ -23,45 +32,29 @@ def kinds(
     """A zip over sizes (n, d, D) and kinds of training, fitted logistic regressions last."""
     rows = []
     for n, d, groups in sizes:
+        size, online = f"({d}, {groups})", (SAMPLES, TAU, TAU + SAMPLES, 0.1)
+        rows += [(f"{name}, {size}", *TRAINED[name], n, d, groups, *online) for name in names]
         rows += [
-            (
-                f"{name}, ({d}, {groups})",
-                *TRAINED[name],
-                n,
-                d,
-                groups,
-                SAMPLES,
-                TAU,
-                TAU + SAMPLES,
-                0.1,
-            )
-            for name in names
-        ]
-        rows += [
-            (f"fit {m}, ({d}, {groups})", "logistic_fit", "frozen", n, d, groups, m, 0, 1000, 1.0)
+            (f"fit {m}, {size}", "logistic_fit", "frozen", n, d, groups, m, 0, 1000, 1.0)
             for m in fits
         ]
-    fields = (
-        "run algorithm attention num_samples group_dim num_groups downstream_samples "
-        "pretraining_steps steps downstream_rate"
+    return table(
+        "run algorithm attention num_samples group_dim num_groups "
+        "downstream_samples pretraining_steps steps downstream_rate",
+        rows,
     )
-    return {field: [row[i] for row in rows] for i, field in enumerate(fields.split())}
 
 
 def of(data: xr.Dataset, kind: str, size: str = SIZE) -> xr.DataArray:
     """The downstream accuracy of one kind of training against the number of samples."""
-    return after(data[ACCURACY].sel(run=f"{kind}, {size}", drop=True))
+    return accuracy(data.sel(run=f"{kind}, {size}", drop=True))
 
 
 def fitted(data: xr.Dataset, size: str = SIZE) -> xr.DataArray:
     """The accuracy of logistic regression after 1000 steps on m samples."""
     names = [f"fit {m}, {size}" for m in FITTED]
-    return (
-        data[ACCURACY]
-        .sel(run=names, step=1000, drop=True)
-        .assign_coords(run=list(FITTED))
-        .rename(run="samples")
-    )
+    found = data.accuracy.sel(run=names, step=1000, drop=True)
+    return found.assign_coords(run=list(FITTED)).rename(run="samples")
 
 
 def gain(data: xr.Dataset, other: str, low: int, high: int) -> xr.DataArray:
@@ -74,16 +67,13 @@ def gain(data: xr.Dataset, other: str, low: int, high: int) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per (d, D): accuracy against the number of samples."""
     sizes = list(dict.fromkeys("(" + str(name).partition(", (")[2] for name in data.run.values))
-    figure, axes = plot.panels(
-        len(sizes), width=4.6, height=3.2, title=f"η₂ = .1, γ = .2, {data.sizes['seed']} seeds"
-    )
+    title = f"η₂ = .1, γ = .2, {data.sizes['seed']} seeds"
+    figure, axes = plot.panels(len(sizes), width=4.6, height=3.2, title=title)
     for ax, size in zip(axes[0], sizes, strict=True):
-        for colour, kind in enumerate(TRAINED):
-            if f"{kind}, {size}" in data.run:
-                plot.series(ax, of(data, kind, size), "samples", kind, colour=colour)
+        runs = {kind: of(data, kind, size) for kind in TRAINED if f"{kind}, {size}" in data.run}
         if f"fit 20, {size}" in data.run:
-            plot.series(ax, fitted(data, size), "samples", "logistic, fitted", colour=4)
-        plot.finish(ax, "downstream samples", "downstream test accuracy", f"(d, D) = {size}")
+            runs["logistic, fitted"] = fitted(data, size)
+        curves(ax, runs, f"(d, D) = {size}")
     return figure
 
 
@@ -93,12 +83,12 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(),
     sweep={
+        **SWEEP,
         "zip": kinds(list(TRAINED), [(500, 4, 6), (200, 2, 4)], FITTED),
         "seeds": 24,
         "steps": 1000,
         "record": [*RECORD, 1000],
         "buckets": "pad",
-        "dtype": "float32",
     },
     quick={
         "zip": kinds(["W frozen"], [(500, 4, 6)], ()),
@@ -110,8 +100,7 @@ FIGURE = Figure(
     claims=(
         holds(
             "GS-27",
-            "reading",
-            f"{PAPER}, theorem",
+            *THEOREM,
             "(4, 6): with the pre-trained W frozen, accuracy beats training from scratch by .15 "
             "or more, from 20 to 100 samples.",
             lambda d: gain(d, "from scratch", 20, 100),
@@ -119,16 +108,14 @@ FIGURE = Figure(
         ),
         holds(
             "GS-28",
-            "reading",
-            f"{PAPER}, theorem",
+            *THEOREM,
             "(4, 6): it reaches .95 with 200 samples.",
             lambda d: of(d, "W frozen").sel(samples=200),
             at_least=0.95,
         ),
         holds(
             "GS-29",
-            "reading",
-            f"{PAPER}, sample complexity d + D against dD",
+            *COMPLEXITY,
             "(4, 6): it beats logistic regression by the same SGD, by .03 or more on average over "
             "10 to 60 samples.",
             lambda d: gain(d, "logistic, online", 10, 60),
@@ -137,8 +124,7 @@ FIGURE = Figure(
         ),
         refuted(
             "GS-30",
-            "reading",
-            f"{PAPER}, sample complexity d + D against dD",
+            *COMPLEXITY,
             "(4, 6): it beats a fitted logistic regression by .02 or more at 100 and 200 samples, "
             "too.",
             lambda d: (of(d, "W frozen") - fitted(d)).sel(samples=[100, 200]),

@@ -10,9 +10,8 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
 
-from . import ETA, PAPER, THEORY, Config, D, N
+from . import ETA, MEASURED, PAPER, SELECTION, SWEEP, THEORY, Config, D, N
 
-SELECTION = f"{PAPER}, theorem: selection"
 LARGE, SMALL = "(500, 4, 6)", "(200, 2, 4)"
 PANELS = {
     "loss": "training loss",
@@ -34,13 +33,6 @@ def over(name: str, t: int, large: float, small: float) -> Callable[[xr.Dataset]
     )
 
 
-def rise(data: xr.Dataset) -> xr.DataArray:
-    """The largest rise of the loss between recorded steps at eta = .1, over the loss log 2 at the
-    start.
-    """
-    return data.loss.sel({ETA: 0.1}).diff("step").max("step") / np.log(2)
-
-
 def overfit(data: xr.Dataset) -> xr.DataArray:
     """After 1000 steps: training loss over .85 of the law; the law over the test loss."""
     end = at(data, 1000)
@@ -52,9 +44,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """A row per setting, a panel per curve of the talk; dashed: the population with all attention
     on j* from the start.
     """
-    figure, axes = plot.panels(
-        4, data.sizes["setting"], width=3.2, title=f"(n, d, D), j* = 2, {data.sizes['seed']} seeds"
-    )
+    title = f"(n, d, D), j* = 2, {data.sizes['seed']} seeds"
+    figure, axes = plot.panels(4, data.sizes["setting"], width=3.2, title=title)
     data = data.isel(step=slice(1, None))
     for row, setting in zip(axes, data.setting.values, strict=True):
         for ax, (name, label) in zip(row, PANELS.items(), strict=True):
@@ -63,21 +54,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, runs[name], "step", f"η = {eta:g}", colour=colour, markers=False)
                 if name == "loss":
                     curve = runs.predicted_loss_selected.isel(seed=0)
-                    plot.theory(
-                        ax,
-                        data.step.values,
-                        curve,
-                        "" if colour else "theory, n = ∞, full selection",
-                        colour=colour,
-                    )
-            plot.finish(
-                ax,
-                "step t",
-                label,
-                str(setting),
-                xscale="log",
-                yscale="log" if name == "loss" else "linear",
-            )
+                    law = "" if colour else "theory, n = ∞, full selection"
+                    plot.theory(ax, curve.step, curve, law, colour=colour)
+            scale = "log" if name == "loss" else "linear"
+            plot.finish(ax, "step t", label, setting, xscale="log", yscale=scale)
         row[0].set_ylim(5e-3, 1.3)
     return figure
 
@@ -89,13 +69,12 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(),
     sweep={
+        **SWEEP,
         "zip": {"setting": [LARGE, SMALL], N: [500, 200], "group_dim": [4, 2], D: [6, 4]},
         "vary": {ETA: [0.5, 0.1]},
         "seeds": 16,
         "steps": 1000,
         "record": [0, 1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 140, 200, 300, 500, 700, 1000],
-        "buckets": "exact",
-        "dtype": "float32",
     },
     quick={
         "vary": {ETA: [0.5]},
@@ -134,32 +113,28 @@ FIGURE = Figure(
         ),
         holds(
             "GS-4",
-            "reading",
-            SELECTION,
+            *SELECTION,
             "The relevant group holds at least .83 and .86 of the attention.",
             over("relevant_attention", 100, 0.83, 0.86),
             at_least=1.0,
         ),
         refuted(
             "GS-5",
-            "reading",
-            SELECTION,
+            *SELECTION,
             "It goes on to 1: at least .95 after 1000 steps.",
             over("relevant_attention", 1000, 0.95, 0.95),
             at_least=1.0,
         ),
         holds(
             "GS-6",
-            "derived",
-            "measured",
+            *MEASURED,
             "It falls again: from t = 200 to 1000 the smallest over queries loses at least .03.",
             lambda d: at(d, 200).relevant_attention_min - at(d, 1000).relevant_attention_min,
             at_least=0.03,
         ),
         holds(
             "GS-7",
-            "derived",
-            "measured",
+            *MEASURED,
             "(500, 4, 6), eta = .5: the loss first spikes above its start, to .75 or more on "
             "average.",
             lambda d: d.loss.sel({ETA: 0.5, "setting": LARGE, "step": slice(1, 50)}).max("step"),
@@ -167,10 +142,9 @@ FIGURE = Figure(
         ),
         holds(
             "GS-8",
-            "derived",
-            "measured",
+            *MEASURED,
             "With eta = .1 it never rises.",
-            rise,
+            lambda d: d.loss.sel({ETA: 0.1}).diff("step").max("step") / np.log(2),  # from log 2
             statistic="each",
             at_most=1e-5,
         ),

@@ -6,13 +6,14 @@ and selection has a time of its own.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics
 
-from . import PAPER, THEORY, Config, D, N
+from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table, ticks
 
 RUNS = {
     "gd, D = 4": ("gd", 4, 4, 4000, 500),
@@ -24,10 +25,11 @@ RUNS = {
     "d = 2, D = 6": ("population", 2, 6, 2000, 500),
     "d = 8, D = 6": ("population", 8, 6, 2000, 500),
 }
-FIELDS = ("algorithm", "group_dim", D, N, "steps")
+FIELDS = f"algorithm group_dim {D} {N} steps"
 GROUPS = ["D = 4", "D = 6", "D = 8", "D = 12"]
 T = 500  # where settings are compared
 REACHED = 0.9
+LOG: Any = {"xscale": "log", "yscale": "log"}
 RECORD = [
     *range(0, 41, 5),
     50,
@@ -50,15 +52,15 @@ RECORD = [
 
 def runs(names: list[str]) -> dict[str, list]:
     """A zip of the named runs."""
-    return {"run": names} | {
-        field: [RUNS[name][i] for name in names] for i, field in enumerate(FIELDS)
-    }
+    return table(f"run {FIELDS}", [(name, *RUNS[name]) for name in names])
 
 
 def against_groups(values: xr.DataArray, names: list[str] = GROUPS) -> xr.DataArray:
     """Runs of d = 4, the population's unless said otherwise, with D as their coordinate."""
     chosen = values.sel(run=names)
-    return chosen.drop_vars(["run", *FIELDS], errors="ignore").assign_coords(run=chosen[D].values)
+    return chosen.drop_vars(["run", *FIELDS.split()], errors="ignore").assign_coords(
+        run=chosen[D].values
+    )
 
 
 def ratio(values: xr.DataArray, over: str, under: str) -> xr.DataArray:
@@ -101,64 +103,37 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     whole = shown == GROUPS
     title = f"η = .25, d = 4, population by six numbers, {data.sizes['seed']} seeds"
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
+    loss, missing, *against_d = axes[0]
     for colour, name in enumerate(shown):
-        values = (
-            data.sel(run=name).isel(step=slice(1, None)).dropna("step", how="all", subset=["loss"])
-        )
-        plot.series(axes[0, 0], values.test_loss, "step", name, colour=colour, markers=False)
-        law = "rate law" if colour == 0 else ""
-        plot.theory(
-            axes[0, 0],
-            values.step.values,
-            values.predicted_loss_rate.isel(seed=0),
-            law,
-            colour=colour,
-        )
-        plot.series(
-            axes[0, 1],
-            1 - values.relevant_attention_min,
-            "step",
-            name,
-            colour=colour,
-            markers=False,
-        )
-    plot.finish(axes[0, 0], "step t", "test loss", xscale="log", yscale="log")
-    plot.finish(
-        axes[0, 1], "step t", r"1 − least $S_{j^*j}$ over queries j", xscale="log", yscale="log"
-    )
+        values = data.sel(run=name, step=slice(1, None)).dropna("step", how="all", subset=["loss"])
+        law, label = values.predicted_loss_rate.isel(seed=0), "" if colour else "rate law"
+        plot.series(loss, values.test_loss, "step", name, colour=colour, markers=False)
+        plot.theory(loss, law.step, law, label, colour=colour)
+        left = 1 - values.relevant_attention_min
+        plot.series(missing, left, "step", name, colour=colour, markers=False)
+    plot.finish(loss, "step t", "test loss", **LOG)
+    plot.finish(missing, "step t", r"1 − least $S_{j^*j}$ over queries j", **LOG)
     if not whole:
         return figure
-    _, _, ax, right = axes[0]
-    end, times = against_groups(data.test_loss).sel(step=T), time_to_select(data)
-    at = end.run.values
-    plot.series(ax, end, "run", "six numbers")
-    plot.series(
-        ax,
-        against_groups(data.test_loss, ["gd, D = 4", "gd, D = 8"]).sel(step=T),
-        "run",
-        "gradient descent",
-        colour=1,
-    )
+    losses, selection = against_d
+    at_end, times = data.sel(step=T), time_to_select(data)
+    end = against_groups(at_end.test_loss)
+    descent = against_groups(at_end.test_loss, ["gd, D = 4", "gd, D = 8"])
+    law = against_groups(at_end.predicted_loss_rate).isel(seed=0)
+    D_over_4 = law.run.values / 4
+    plot.series(losses, end, "run", "six numbers")
+    plot.series(losses, descent, "run", "gradient descent", colour=1)
+    plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived")
+    plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", colour=3)
+    plot.series(selection, times, "run", "six numbers")
     plot.theory(
-        ax,
-        at,
-        against_groups(data.predicted_loss_rate).sel(step=T).isel(seed=0),
-        r"$D^{-2/3}$, derived",
+        selection, law.run, float(times[0].mean()) * D_over_4**3, r"$D^3$, source", colour=3
     )
-    plot.theory(ax, at, float(end.isel(run=0).mean()) * at[0] / at, r"$D^{-1}$, source", colour=3)
-    plot.series(right, times, "run", "six numbers")
-    plot.theory(
-        right, at, float(times.isel(run=0).mean()) * (at / at[0]) ** 3.0, r"$D^3$, source", colour=3
-    )
-    for place, label in (
-        (ax, f"test loss at t = {T}"),
-        (right, f"steps to a least attention of {REACHED:g}"),
-    ):
-        plot.finish(place, "groups D", label, xscale="log", yscale="log")
-        place.set_xticks([4, 6, 8, 12], ["4", "6", "8", "12"])
-        place.set_xticks([], minor=True)
-    ax.set_yticks([0.02, 0.03, 0.04], ["0.02", "0.03", "0.04"])
-    ax.set_yticks([], minor=True)
+    plot.finish(losses, "groups D", f"test loss at t = {T}", **LOG)
+    plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", **LOG)
+    for ax in against_d:
+        ticks(ax.xaxis, law.run.values)
+    ticks(losses.yaxis, [0.02, 0.03, 0.04])
     return figure
 
 
@@ -167,16 +142,9 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem: T* of order max(D^3, 1/(D^3 epsilon^3))",
     theory=THEORY,
     config=Config(learning_rate=0.25),
-    sweep={
-        "zip": runs(list(RUNS)),
-        "seeds": 8,
-        "steps": 4000,
-        "record": RECORD,
-        "buckets": "exact",
-        "dtype": "float32",
-    },
+    sweep={"zip": runs(list(RUNS)), "steps": 4000, "record": RECORD, **SWEEP},
     quick={
-        "zip": runs(["D = 4", "D = 6"]) | {"steps": [200, 200], N: [500, 500]},
+        "zip": runs(GROUPS[:2]) | {"steps": [200, 200], N: [500, 500]},
         "seeds": 2,
         "steps": 200,
         "record": [0, 5, 10, 20, 30, 50, 80, 100, 140, 200],
@@ -203,8 +171,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-20",
-            "derived",
-            "derived",
+            *DERIVED,
             "On the population, D = 4 to 12, the exponent of D is -2/3: within [-.74, -.57].",
             lambda d: statistics.slope(against_groups(d.test_loss).sel(step=T), "run"),
             between=(-0.74, -0.57),
@@ -220,8 +187,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-22",
-            "derived",
-            "derived",
+            *DERIVED,
             "There |v1| = (3 eta RATE t / (D sigma_x))^(1/3), constant included: within 3 %.",
             lambda d: late(d.value_norm / d.predicted_value_norm_rate),
             where="together",
@@ -229,8 +195,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-23",
-            "derived",
-            "derived",
+            *DERIVED,
             "The loss does not depend on d: within 20 % from d = 2 to 8.",
             lambda d: abs(
                 xr.apply_ufunc(
@@ -241,8 +206,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-24",
-            "derived",
-            "measured",
+            *MEASURED,
             "The time to a least attention of .9 hardly depends on D: exponent within [-.2, .4].",
             time_exponent,
             between=(-0.2, 0.4),

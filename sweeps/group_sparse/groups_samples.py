@@ -4,9 +4,23 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, statistics
 
-from . import PAPER, THEORY, Config, N, last
+from . import (
+    DERIVED,
+    MEASURED,
+    PAPER,
+    SELECTION,
+    SWEEP,
+    THEORY,
+    Config,
+    N,
+    last,
+    table,
+    ticks,
+)
 
 POPULATION = "population"
+RUNS = [(f"n = {n}", n, "gd") for n in (125, 500, 2000)]
+FIELDS = f"run {N} algorithm"
 
 
 def descents(data: xr.Dataset) -> xr.Dataset:
@@ -34,44 +48,32 @@ def form(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention in t, attention, accuracy and the form of W against n."""
-    figure, axes = plot.panels(
-        4, width=3.4, height=3.0, title=f"d = 4, D = 6, η = .25, {data.sizes['seed']} seeds"
-    )
+    title = f"d = 4, D = 6, η = .25, {data.sizes['seed']} seeds"
+    figure, ((curves, *others),) = plot.panels(4, width=3.4, height=3.0, title=title)
     for colour, run in enumerate(data.run.values):
-        plot.series(
-            axes[0, 0],
-            data.relevant_attention.sel(run=run),
-            "step",
-            str(run),
-            colour=colour,
-            markers=False,
-        )
-    plot.finish(axes[0, 0], "step t", r"attention on group $j^*$")
+        values = data.relevant_attention.sel(run=run)
+        plot.series(curves, values, "step", str(run), colour=colour, markers=False)
+    plot.finish(curves, "step t", r"attention on group $j^*$")
+    attention, classified, form = others
     runs = descents(data)
-    lines = (
-        (axes[0, 1], "relevant_attention", "mean"),
-        (axes[0, 1], "relevant_attention_min", "least query"),
-        (axes[0, 2], "accuracy", ""),
-        (axes[0, 3], "off_structure", ""),
-    )
-    for ax, name, label in lines:
-        colour = int(label == "least query")
-        plot.series(ax, runs[name], "run", label or "gradient descent", colour=colour)
-        if POPULATION in data.run and name != "off_structure":
+    n = runs.run.values
+    for ax, name, label, colour in (
+        (attention, "relevant_attention", "mean", 0),
+        (attention, "relevant_attention_min", "least query", 1),
+        (classified, "accuracy", "gradient descent", 0),
+        (form, "off_structure", "gradient descent", 0),
+    ):
+        plot.series(ax, runs[name], "run", label, colour=colour)
+        if POPULATION in data.run and ax is not form:
             plot.theory(ax, 0, float(population(data)[name].mean()), "six numbers", colour=colour)
-    start = runs.off_structure.isel(run=0).mean() * runs.run.values[0]
-    plot.theory(axes[0, 3], runs.run.values, float(start) / runs.run.values, "1/n")
-    labels = (
-        r"attention on $j^*$ at the end",
-        "test accuracy at the end",
-        r"share of $|W|^2$ off the form",
-    )
-    for ax, label in zip(axes[0, 1:], labels, strict=True):
-        plot.finish(
-            ax, "samples n", label, xscale="log", yscale="log" if ax is axes[0, 3] else "linear"
-        )
-        ax.set_xticks(runs.run.values, [str(n) for n in runs.run.values])
-        ax.set_xticks([], minor=True)
+    plot.theory(form, n, float(runs.off_structure.isel(run=0).mean() * n[0]) / n, "1/n")
+    for ax, label, scale in (
+        (attention, r"attention on $j^*$ at the end", "linear"),
+        (classified, "test accuracy at the end", "linear"),
+        (form, r"share of $|W|^2$ off the form", "log"),
+    ):
+        plot.finish(ax, "samples n", label, xscale="log", yscale=scale)
+        ticks(ax.xaxis, n)
     return figure
 
 
@@ -81,19 +83,13 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(learning_rate=0.25),
     sweep={
-        "zip": {
-            "run": ["n = 125", "n = 500", "n = 2000", POPULATION],
-            N: [125, 500, 2000, 8000],
-            "algorithm": ["gd"] * 3 + ["population"],
-        },
-        "seeds": 8,
+        **SWEEP,
+        "zip": table(FIELDS, [*RUNS, (POPULATION, 8000, "population")]),
         "steps": 500,
         "record": [0, 10, 20, 30, 50, 75, 100, 150, 200, 250, 300, 400, 500],
-        "buckets": "exact",
-        "dtype": "float32",
     },
     quick={
-        "zip": {"run": ["n = 125", "n = 500"], N: [125, 500], "algorithm": ["gd"] * 2},
+        "zip": table(FIELDS, RUNS[:2]),
         "seeds": 2,
         "steps": 100,
         "record": [0, 10, 30, 100],
@@ -103,8 +99,7 @@ FIGURE = Figure(
     claims=(
         holds(
             "GS-10",
-            "derived",
-            "measured",
+            *MEASURED,
             "What is missing from 1 falls with each fourfold n, by 5 % or more.",
             falls,
             at_most=0.95,
@@ -119,8 +114,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-12",
-            "reading",
-            f"{PAPER}, theorem: selection",
+            *SELECTION,
             "On the population (8000 samples and their symmetries) attention exceeds .95 by t = "
             "500.",
             lambda d: population(d).relevant_attention,
@@ -128,8 +122,7 @@ FIGURE = Figure(
         ),
         holds(
             "GS-13",
-            "derived",
-            "derived",
+            *DERIVED,
             "There W11 does not vanish, nor is it a multiple of I: v*^T W11 v* is below -.2, the "
             "rest above 0.",
             form,

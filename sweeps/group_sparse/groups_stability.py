@@ -7,10 +7,8 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
 
-from . import ETA, PAPER, THEORY, Config, D, last
+from . import ETA, MEASURED, PAPER, SWEEP, THEOREM, THEORY, Config, D, last, table
 
-CELLS = [(groups, product) for groups in (4, 8, 12) for product in (8, 16, 24, 40)]
-FEW = [(8, 16), (8, 40)]
 PANELS = {
     "relevant_attention": r"attention on group $j^*$",
     "off_structure": r"share of $|W|^2$ off the form",
@@ -18,13 +16,9 @@ PANELS = {
 }
 
 
-def cells(pairs: list[tuple[int, int]]) -> dict[str, list]:
-    """A zip over pairs of D and eta D^2."""
-    return {
-        "cell": [f"{g}, {p}" for g, p in pairs],
-        D: [g for g, _ in pairs],
-        ETA: [p / g**2 for g, p in pairs],
-    }
+def cells(groups: tuple[int, ...], products: tuple[int, ...]) -> dict[str, list]:
+    """A zip over D and eta D^2."""
+    return table(f"cell {D} {ETA}", [(f"{g}, {p}", g, p / g**2) for g in groups for p in products])
 
 
 def product(data: Any) -> xr.DataArray:
@@ -44,22 +38,13 @@ def beyond(data: xr.Dataset) -> xr.Dataset:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention, the form of W and accuracy against eta D^2, a colour per D."""
-    figure, axes = plot.panels(
-        3,
-        width=3.6,
-        height=3.0,
-        title=f"n = 1000, d = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds",
-    )
+    title = f"n = 1000, d = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds"
+    figure, axes = plot.panels(3, height=3.0, title=title)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
         for colour, groups in enumerate(np.unique(data[D])):
             runs = ends(data, data[D] == groups)
-            plot.series(
-                ax,
-                runs[name].assign_coords(cell=product(runs).values),
-                "cell",
-                f"D = {groups}",
-                colour=colour,
-            )
+            values = runs[name].assign_coords(cell=product(runs).values)
+            plot.series(ax, values, "cell", f"D = {groups}", colour=colour)
         plot.finish(ax, r"$\eta D^2$", label)
         ax.set_xticks(np.unique(product(data)))
     return figure
@@ -71,15 +56,13 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(num_samples=1000),
     sweep={
-        "zip": cells(CELLS),
-        "seeds": 8,
+        **SWEEP,
+        "zip": cells((4, 8, 12), (8, 16, 24, 40)),
         "steps": 400,
         "record": [0, 20, 50, 100, 200, 400],
-        "buckets": "exact",
-        "dtype": "float32",
     },
     quick={
-        "zip": cells(FEW),
+        "zip": cells((8,), (16, 40)),
         "config": Config(num_samples=500),
         "seeds": 2,
         "steps": 100,
@@ -89,8 +72,7 @@ FIGURE = Figure(
     claims=(
         holds(
             "GS-14",
-            "derived",
-            "measured",
+            *MEASURED,
             "Up to eta D^2 = 16 gradient descent selects, for D = 4, 8 and 12: attention of at "
             "least .8 on average.",
             lambda d: ends(d, product(d) <= 16).relevant_attention,
@@ -98,8 +80,7 @@ FIGURE = Figure(
         ),
         refuted(
             "GS-15",
-            "reading",
-            f"{PAPER}, theorem",
+            *THEOREM,
             "A step size that selects for D = 4 selects for D = 8: eta = .625, attention of at "
             "least .8.",
             lambda d: ends(d, (d[D] == 8) & (product(d) == 40)).relevant_attention,
@@ -107,16 +88,14 @@ FIGURE = Figure(
         ),
         holds(
             "GS-16",
-            "derived",
-            "measured",
+            *MEASURED,
             "At eta D^2 = 40 and D = 8, 12 attention ends near chance: at most .3 on average.",
             lambda d: beyond(d).relevant_attention,
             at_most=0.3,
         ),
         holds(
             "GS-17",
-            "derived",
-            "measured",
+            *MEASURED,
             "These runs classify all the same: test accuracy of at least .92.",
             lambda d: beyond(d).accuracy,
             at_least=0.92,
