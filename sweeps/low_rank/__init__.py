@@ -17,7 +17,7 @@ from jaxtheory import Claim, holds, plot
 from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, G
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
-PAPER = "arXiv 2406.17167"
+PAPER, FAILURES = "arXiv 2406.17167", "summary, failure signatures"
 Measure = Callable[[xr.Dataset], xr.DataArray]
 THEORY = jaxtheory.theories.get("low_rank")
 TRUNCATED = THEORY._replace(analyses=truncation)
@@ -38,28 +38,19 @@ def pick(zipped: dict[str, list], *places: int) -> dict[str, list]:
     return {name: [values[place] for place in places] for name, values in zipped.items()}
 
 
-FULL: dict[str, Any] = {
-    "zip": SETTINGS,
-    "seeds": 10,
-    "steps": 160,
-    "record": [0, 120, 150, 160],
-    "dtype": "float32",
-}
-QUICK: dict[str, Any] = {
-    "zip": pick(SETTINGS, 0, 4),
-    "seeds": 2,
-    "steps": 160,
-    "record": [0, 120, 150],
-}
-BOTH = {
-    name: values for name, values in pick(SETTINGS, 0, 2).items() if name != "steps"
-}  # S1 and P1, of any length
+def runs(steps: int, **others: Any) -> dict[str, Any]:
+    """A sweep of eight seeds in float32, recorded at the start and the end, or as others say."""
+    return {"seeds": 8, "steps": steps, "record": [0, steps], "dtype": "float32"} | others
+
+
+FULL = runs(160, zip=SETTINGS, seeds=10, record=[0, 120, 150, 160])
+QUICK = {"zip": pick(SETTINGS, 0, 4), "seeds": 2, "steps": 160, "record": [0, 120, 150]}
+# S1 and P1, of any length
+BOTH = {word: values for word, values in pick(SETTINGS, 0, 2).items() if word != "steps"}
 
 
 def only(*names: str) -> Any:
-    """The theory with these analyses alone; what the others would take is dropped in
-    compilation.
-    """
+    """The theory with these analyses alone; compilation drops what the others would take."""
 
     def some(params: Any, problem: Any, config: Any) -> dict[str, Any]:
         """Some of the room's analyses."""
@@ -72,11 +63,29 @@ def only(*names: str) -> Any:
     return THEORY._replace(analyses=some)
 
 
+# Claims
+
+
+def printed(place: str) -> tuple[str, str]:
+    """Origin and source of a claim that the paper makes."""
+    return "printed", f"{PAPER}, {place}"
+
+
+def reading(place: str) -> tuple[str, str]:
+    """The same, where numbers of ours stand in."""
+    return "reading", f"{PAPER}, {place}"
+
+
 def ours(
     id: str, statement: str, measure: Measure, source: str = "measured", **bound: Any
 ) -> Claim:
     """A claim of ours, expected to hold."""
     return holds(id, "derived", source, statement, measure, **bound)
+
+
+def somewhere(**bound: Any) -> dict[str, Any]:
+    """A bound that one cell is enough for."""
+    return {"where": "somewhere", **bound}
 
 
 # What claims measure
@@ -109,15 +118,29 @@ def worst(*values: xr.DataArray) -> xr.DataArray:
     return xr.concat(values, "which")
 
 
+def law(data: xr.Dataset, name: str) -> xr.DataArray:
+    """What the theory predicts for each cell; it is the same for all steps and seeds."""
+    return data[f"predicted_{name}"].isel(step=0, seed=0, drop=True)
+
+
 # Drawing
+
+
+def panels(
+    data: xr.Dataset, columns: int, title: str, **size: Any
+) -> tuple[plot.Drawing, np.ndarray]:
+    """A figure and its panels in reading order; its title tells the number of seeds."""
+    figure, axes = plot.panels(columns, title=f"{title}, {data.sizes['seed']} seeds", **size)
+    return figure, axes.ravel()
 
 
 def lines(
     ax: Any, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any
 ) -> None:
-    """A curve over x for each label of a dimension."""
+    """A curve for each label of a dimension, over those x where it has values."""
     for colour, name in enumerate(values[along].values):
-        plot.series(ax, values.sel({along: name}), x, label.format(name), colour=colour, **style)
+        curve = values.sel({along: name}).dropna(x, how="all")
+        plot.series(ax, curve, x, label.format(name), colour=colour, **style)
 
 
 def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:

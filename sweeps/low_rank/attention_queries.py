@@ -7,19 +7,19 @@ import xarray as xr
 from jaxtheory import Figure, plot
 from jaxtheory.theories.low_rank import P1
 
-from . import PAPER, only, ours
+from . import PAPER, lines, only, ours, runs
 from ._training import ENDS, alpha, gain, title
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The gain over |S|, a line for each alpha*; the loss is small in every cell."""
     figure, axes = plot.panels(1, title=f"Positions read out (P1), {title(data)}", width=4.6)
-    labels = [str(v) if v else "all" for v in data.num_queries.values]
-    for colour, share in enumerate(alpha(data).isel(num_queries=0).values):
-        values = gain(data).isel(num_relevant=colour).assign_coords(num_queries=range(len(labels)))
-        plot.series(axes[0, 0], values, "num_queries", f"α* = {share:.2f}", colour=colour)
-    axes[0, 0].set_xticks(range(len(labels)), labels)
-    plot.finish(axes[0, 0], "positions read out, |S|", "gain of attention, relevant queries")
+    labels, ax = [str(v) if v else "all" for v in data.num_queries.values], axes[0, 0]
+    shares = alpha(data).isel(num_queries=0).values
+    values = gain(data).assign_coords(num_queries=range(len(labels)), num_relevant=shares)
+    lines(ax, values, "num_queries", "num_relevant", "α* = {:.2f}")
+    ax.set_xticks(range(len(labels)), labels)
+    plot.finish(ax, "positions read out, |S|", "gain of attention, relevant queries")
     return figure
 
 
@@ -28,13 +28,7 @@ FIGURE = Figure(
     source=f"{PAPER}, figure 1B: |S| and alpha*",
     theory=only(),
     config=P1.replace(num_confusion=2),
-    sweep={
-        "vary": {"num_queries": [1, 3, 10, 0], "num_relevant": [5, 9, 15]},
-        "seeds": 8,
-        "steps": 160,
-        "record": ENDS,
-        "dtype": "float32",
-    },
+    sweep=runs(160, vary={"num_queries": [1, 3, 10, 0], "num_relevant": [5, 9, 15]}, record=ENDS),
     quick={"vary": {"num_queries": [1], "num_relevant": [9]}, "seeds": 2},
     draw=draw,
     claims=(

@@ -7,7 +7,7 @@ import xarray as xr
 from jaxtheory import Figure, plot
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, only, ours
+from . import PAPER, only, ours, runs
 from ._training import ENDS, gain, title
 
 
@@ -16,18 +16,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     cell.
     """
     figure, axes = plot.panels(2, title=f"When does attention learn? {title(data)}", width=4.0)
+    names = {"shared": "one a for all positions", "per_token": "one a per position"}
     for ax, reading in zip(axes[0], data.output.values, strict=False):
         values = gain(data).mean("seed").sel(output=reading)
         plot.heat(
             ax, values, "init_diagonal", "output_scale", label="gain of attention", span=(0, 0.5)
         )
-        plot.finish(
-            ax,
-            "δ",
-            "ξ",
-            {"shared": "one a for all positions", "per_token": "one a per position"}[str(reading)],
-            legend=False,
-        )
+        plot.finish(ax, "δ", "ξ", names[str(reading)], legend=False)
     return figure
 
 
@@ -36,17 +31,15 @@ FIGURE = Figure(
     source=f"{PAPER}, figure 1B: delta and xi",
     theory=only(),
     config=S1.replace(learning_rate=3.0),
-    sweep={
-        "vary": {
+    sweep=runs(
+        160,
+        record=ENDS,
+        vary={
             "output": ["shared", "per_token"],
             "init_diagonal": [0.01, 0.1, 0.2],
             "output_scale": [0.01, 0.1, 0.3],
         },
-        "seeds": 8,
-        "steps": 160,
-        "record": ENDS,
-        "dtype": "float32",
-    },
+    ),
     quick={
         "vary": {"output": ["shared"], "init_diagonal": [0.1], "output_scale": [0.1]},
         "seeds": 2,

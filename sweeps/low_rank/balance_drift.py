@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtheory import Figure, plot
 from jaxtheory.theories.low_rank import S1
 
-from . import final, only, ours, pick
+from . import final, only, ours, panels, pick, runs
 from ._training import exponent
 
 FLOW: dict[str, list] = {"learning_rate": [0.5, 0.25, 0.125], "steps": [60, 120, 240]}
@@ -18,20 +18,13 @@ def drift(data: xr.Dataset, law: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The drift against eta, with slope 1."""
-    figure, axes = plot.panels(
-        1, title=f"Conservation laws, drift at ηt = 30, {data.sizes['seed']} seeds", width=4.2
-    )
-    ax, eta = axes[0, 0], data.learning_rate.values
+    figure, (ax,) = panels(data, 1, "Conservation laws, drift at ηt = 30", width=4.2)
+    eta = data.learning_rate.values
     for colour, name in enumerate(data.law.values):
         values = final(data.balance_drift).sel(law=name)
         plot.series(ax, values, "learning_rate", str(name), colour=colour)
-        plot.theory(
-            ax,
-            eta,
-            float(values.mean("seed")[0]) * eta / eta[0],
-            "∝ η" if colour == 0 else "",
-            colour=colour,
-        )
+        first = float(values.mean("seed")[0])
+        plot.theory(ax, eta, first * eta / eta[0], "" if colour else "∝ η", colour=colour)
     plot.finish(ax, "step size η", "relative drift", xscale="log", yscale="log")
     return figure
 
@@ -41,13 +34,9 @@ FIGURE = Figure(
     source="derived: conservation laws of gradient flow",
     theory=only(),
     config=S1,
-    sweep={
-        "zip": FLOW,
-        "seeds": 8,
-        "steps": 240,
-        "record": {"balance_drift": [60, 120, 240], "loss": [0, 240]},
-        "dtype": "float64",
-    },
+    sweep=runs(
+        240, zip=FLOW, record={"balance_drift": [60, 120, 240], "loss": [0, 240]}, dtype="float64"
+    ),
     quick={
         "zip": pick(FLOW, 0, 1),
         "seeds": 2,

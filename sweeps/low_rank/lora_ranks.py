@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, TRUNCATED, last, lines, ours, pick
+from . import PAPER, TRUNCATED, last, lines, ours, panels, pick, runs
 
 RANKS = [1, 2, 3, 5, 20]
 RUNS: dict[str, list] = {
@@ -18,25 +18,14 @@ RUNS: dict[str, list] = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss in t; at the end the loss, and that of the changes cut to rank 1."""
-    names = [str(r) for r in data.run.values]
-    figure, axes = plot.panels(
-        2, title=f"LoRA on all four matrices (S1), {data.sizes['seed']} seeds", width=4.2
-    )
-    lines(axes[0, 0], data.loss, "step", "run", markers=False)
-    plot.finish(axes[0, 0], "step t", "test hinge loss")
-    at = np.arange(len(names))
-    axes[0, 1].bar(
-        at - 0.2, last(data.loss).mean("seed"), 0.4, color=plot.COLOURS[0], label="trained"
-    )
-    axes[0, 1].bar(
-        at + 0.2,
-        data.truncated_loss.sel(kept_rank=1).mean("seed"),
-        0.4,
-        color=plot.COLOURS[1],
-        label="changes cut to rank 1",
-    )
-    axes[0, 1].set_xticks(at, names, rotation=45)
-    plot.finish(axes[0, 1], "", "test hinge loss")
+    figure, (left, right) = panels(data, 2, "LoRA on all four matrices (S1)", width=4.2)
+    lines(left, data.loss, "step", "run", markers=False)
+    plot.finish(left, "step t", "test hinge loss")
+    at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
+    right.bar(at - 0.2, last(data.loss).mean("seed"), 0.4, label="trained")
+    right.bar(at + 0.2, cut.mean("seed"), 0.4, label="changes cut to rank 1")
+    right.set_xticks(at, data.run.values, rotation=45)
+    plot.finish(right, "", "test hinge loss")
     return figure
 
 
@@ -45,7 +34,7 @@ FIGURE = Figure(
     source="LoRA training against truncation",
     theory=TRUNCATED,
     config=S1,
-    sweep={"zip": RUNS, "seeds": 8, "steps": 400, "record": {"loss": 10}, "dtype": "float32"},
+    sweep=runs(400, zip=RUNS, record={"loss": 10}),
     quick={"zip": pick(RUNS, 0, 1), "seeds": 2, "steps": 60},
     draw=draw,
     claims=(

@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, only, pick
+from . import PAPER, only, panels, pick, reading, runs
 
 DICTIONARIES = {
     **{word: [10, 20, 40] for word in ("num_patterns", "dimension", "query_dim", "value_dim")},
@@ -16,24 +16,15 @@ DICTIONARIES = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss by the share pruned, small first and large first, for each M; 1/M dashed."""
-    figure, axes = plot.panels(
-        2, title=f"Pruning with M patterns (S1), {data.sizes['seed']} seeds", width=4.0
-    )
-    for ax, order in zip(axes[0], ("small", "large"), strict=True):
+    figure, axes = panels(data, 2, "Pruning with M patterns (S1)", width=4.0)
+    for ax, order in zip(axes, ("small", "large"), strict=True):
         for colour, M in enumerate(data.num_patterns.values):
-            plot.series(
-                ax,
-                data.pruned_loss.sel(num_patterns=M, order=order),
-                "rate",
-                f"M = {M}",
-                colour=colour,
-                markers=False,
-            )
+            values = data.pruned_loss.sel(num_patterns=M, order=order)
+            plot.series(ax, values, "rate", f"M = {M}", colour=colour, markers=False)
             if order == "small":
                 plot.theory(ax, None, 1 / M, "1/M" if colour == 0 else "", colour=colour)
         plot.finish(ax, f"share pruned, {order} first", "test hinge loss", legend=order == "small")
-    axes[0, 0].set_xlim(0, 0.6)
-    axes[0, 0].set_ylim(0, 0.2)
+    axes[0].set(xlim=(0, 0.6), ylim=(0, 0.2))
     return figure
 
 
@@ -42,29 +33,20 @@ FIGURE = Figure(
     source=f"{PAPER}, corollary 1 over M",
     theory=only("pruned_loss"),
     config=S1,
-    sweep={
-        "zip": DICTIONARIES,
-        "seeds": 8,
-        "steps": 120,
-        "record": [0, 120],
-        "dtype": "float32",
-        "buckets": "exact",
-    },
+    sweep=runs(120, zip=DICTIONARIES, buckets="exact"),
     quick={"zip": pick(DICTIONARIES, 0), "seeds": 2},
     draw=draw,
     claims=(
         holds(
             "LR-60",
-            "reading",
-            f"{PAPER}, (14)",
+            *reading("(14)"),
             "Without the smallest .35 of the neurons the loss is at most 1/M, for M = 10, 20, 40.",
             lambda data: data.pruned_loss.sel(order="small", rate=0.35) - 1 / data.num_patterns,
             at_most=0.0,
         ),
         holds(
             "LR-61",
-            "reading",
-            f"{PAPER}, (15)",
+            *reading("(15)"),
             "Without the largest .3 it is at least .2 for each M.",
             lambda data: data.pruned_loss.sel(order="large", rate=0.3),
             at_least=0.2,

@@ -3,10 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import G
 
-from . import PAPER, last, only, ours
+from . import PAPER, last, law, only, ours, panels, runs
 
 
 def small_rows(data: xr.Dataset) -> xr.DataArray:
@@ -26,11 +26,6 @@ def share_small(data: xr.Dataset, active: bool) -> xr.DataArray:
     return (small_rows(data) & among).sum("neuron") / among.sum("neuron")
 
 
-def law(data: xr.Dataset, name: str) -> xr.DataArray:
-    """A predicted share, per cell."""
-    return data[f"predicted_{name}"].isel(step=0, seed=0, drop=True)
-
-
 def off_law(data: xr.Dataset, name: str) -> xr.DataArray:
     """|mean over seeds of the small share - a law|, per cell."""
     return abs(last(data.small_fraction).mean("seed") - law(data, f"small_fraction_{name}"))
@@ -40,46 +35,24 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The small share and its laws against the noise; shares of small neurons by what they were at
     the start.
     """
-    figure, axes = plot.panels(
-        3,
-        title=f"Which neurons stay small (setting G), {data.sizes['seed']} seeds",
-        width=4.0,
-        height=3.2,
+    figure, (small, share, dead) = panels(
+        data, 3, "Which neurons stay small (setting G)", width=4.0, height=3.2
     )
     for colour, count in enumerate(data.num_confusion.values):
-        at = data.sel(num_confusion=count)
-        plot.series(axes[0, 0], last(at.small_fraction), "noise", f"nconf = {count}", colour=colour)
-        plot.theory(
-            axes[0, 0],
-            data.noise.values,
-            law(at, "small_fraction_own_mean"),
-            "own-mean law" if colour == 0 else "",
-            colour=colour,
-        )
-        plot.series(
-            axes[0, 2], at.dead_neurons.isel(step=0), "noise", f"nconf = {count}", colour=colour
-        )
-        plot.theory(axes[0, 2], None, float(law(at, "dead_neurons_angle")[0]), "", colour=colour)
-        plot.series(
-            axes[0, 1], share_small(at, True), "noise", f"active, nconf = {count}", colour=colour
-        )
-        plot.series(
-            axes[0, 1],
-            share_small(at, False),
-            "noise",
-            f"inactive, nconf = {count}",
-            colour=colour + 3,
-        )
-    plot.finish(axes[0, 0], "noise σ", "share of small neurons")
-    plot.finish(axes[0, 1], "noise σ", "share that stays small", "own class mean at t = 0")
-    plot.finish(
-        axes[0, 2],
-        "noise σ",
-        "dead on both means, t = 0",
-        r"dashed: $1/2 - \theta/2\pi$",
-        legend=False,
-    )
-    axes[0, 2].set_ylim(0.25, 0.5)
+        at, label = data.sel(num_confusion=count), f"nconf = {count}"
+        own_mean, angle = law(at, "small_fraction_own_mean"), law(at, "dead_neurons_angle")
+        own_mean_label = "" if colour else "own-mean law"
+        plot.series(small, last(at.small_fraction), "noise", label, colour=colour)
+        plot.theory(small, data.noise.values, own_mean, own_mean_label, colour=colour)
+        plot.series(share, share_small(at, True), "noise", f"active, {label}", colour=colour)
+        plot.series(share, share_small(at, False), "noise", f"inactive, {label}", colour=colour + 3)
+        plot.series(dead, at.dead_neurons.isel(step=0), "noise", label, colour=colour)
+        plot.theory(dead, None, float(angle[0]), "", colour=colour)
+    plot.finish(small, "noise σ", "share of small neurons")
+    plot.finish(share, "noise σ", "share that stays small", "own class mean at t = 0")
+    law_shown = r"dashed: $1/2 - \theta/2\pi$"
+    plot.finish(dead, "noise σ", "dead on both means, t = 0", law_shown, legend=False)
+    dead.set_ylim(0.25, 0.5)
     return figure
 
 
@@ -88,13 +61,7 @@ FIGURE = Figure(
     source=f"{PAPER}, figure 3A: what decides",
     theory=only("neuron_norms", "neuron_class", "neuron_start"),
     config=G,
-    sweep={
-        "vary": {"noise": [0.0, 0.05, 0.1, 0.2], "num_confusion": [1, 3, 6]},
-        "seeds": 10,
-        "steps": 150,
-        "record": [0, 150],
-        "dtype": "float32",
-    },
+    sweep=runs(150, vary={"noise": [0.0, 0.05, 0.1, 0.2], "num_confusion": [1, 3, 6]}, seeds=10),
     quick={"vary": {"noise": [0.0, 0.1], "num_confusion": [1, 3]}, "seeds": 2},
     draw=draw,
     claims=(
@@ -118,13 +85,12 @@ FIGURE = Figure(
             lambda data: off_law(data, "angle"),
             at_most=0.1,
         ),
-        holds(
+        ours(
             "LR-57",
-            "derived",
-            "reconstructed",
             "It is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), m the own class mean, within .1 in "
             "every cell.",
             lambda data: off_law(data, "own_mean"),
+            source="reconstructed",
             at_most=0.1,
         ),
         ours(

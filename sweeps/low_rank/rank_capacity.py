@@ -5,9 +5,8 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import last, only, ours, pick
+from . import FAILURES, last, only, ours, panels, pick, runs, somewhere
 
-SUMMARY = "summary, failure signatures"
 SHAPES: dict[str, list] = {
     "shape": ["20, 20", "m_b=1", "m_b=2", "m_b=4", "m_a=1", "m_a=2", "m_a=4"],
     "query_dim": [20, 1, 2, 4, 20, 20, 20],
@@ -19,24 +18,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and error over the width of queries and values, against the number of
     relevant patterns.
     """
-    figure, axes = plot.panels(
-        2,
-        title=f"Query and value dimensions against R relevant patterns, {data.sizes['seed']} seeds",
-        width=4.2,
+    figure, axes = panels(
+        data, 2, "Query and value dimensions against R relevant patterns", width=4.2
     )
-    for ax, name, label, most in (
-        (axes[0, 0], "loss", "test hinge loss", 0.2),
-        (axes[0, 1], "error", "test error", 0.1),
+    for ax, measured, label, most in (
+        (axes[0], data.loss, "test hinge loss", 0.2),
+        (axes[1], data.error, "test error", 0.1),
     ):
-        plot.heat(
-            ax,
-            last(data[name]).mean("seed"),
-            "shape",
-            "num_relevant_patterns",
-            label=label,
-            digits=3,
-            span=(0, most),
-        )
+        values, span = last(measured).mean("seed"), (0, most)
+        plot.heat(ax, values, "shape", "num_relevant_patterns", label=label, digits=3, span=span)
         plot.finish(ax, "", "relevant patterns R", legend=False)
         ax.tick_params(axis="x", rotation=45)
     return figure
@@ -47,33 +37,30 @@ FIGURE = Figure(
     source="summary of arXiv 2406.17167, failure signatures",
     theory=only(),
     config=S1,
-    sweep={
-        "zip": SHAPES,
-        "vary": {"num_relevant_patterns": [2, 4, 6]},
-        "seeds": 8,
-        "steps": 160,
-        "record": {"loss": [0, 160], "error": [0, 160]},
-        "dtype": "float32",
-    },
+    sweep=runs(
+        160,
+        zip=SHAPES,
+        vary={"num_relevant_patterns": [2, 4, 6]},
+        record={"loss": [0, 160], "error": [0, 160]},
+    ),
     quick={"zip": pick(SHAPES, 0, 1), "vary": {"num_relevant_patterns": [2]}, "seeds": 2},
     draw=draw,
     claims=(
         refuted(
             "LR-65",
             "derived",
-            SUMMARY,
+            FAILURES,
             "Fewer query dimensions than relevant patterns break learning: for some m_b < R the "
             "error is at least .1.",
             lambda data: last(data.error).where(
                 (data.query_dim < data.num_relevant_patterns) & (data.value_dim > 4)
             ),
-            where="somewhere",
-            at_least=0.1,
+            **somewhere(at_least=0.1),
         ),
         refuted(
             "LR-66",
             "derived",
-            SUMMARY,
+            FAILURES,
             "Fewer value dimensions than classes do: at m_a = 1 the loss is at least .2 for every "
             "R.",
             lambda data: last(data.loss).sel(shape="m_a=1"),

@@ -2,12 +2,10 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import TRUNCATED, last, rank_cost, ratio, worst
-
-SUMMARY = "summary, failure signatures"
+from . import FAILURES, TRUNCATED, last, ours, panels, rank_cost, ratio, runs, worst
 
 
 def of(data: xr.Dataset, matrix: str) -> xr.DataArray:
@@ -33,22 +31,16 @@ def together(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Phase diagrams over coherence and noise."""
-    figure, axes = plot.panels(
-        4, title=f"Coherent patterns and noise (S1), {data.sizes['seed']} seeds", width=3.4
-    )
+    figure, axes = panels(data, 4, "Coherent patterns and noise (S1)", width=3.4)
+    gap = xr.ufuncs.log10(ratio(of(data, "WK"), 2, 3))
     for ax, values, label, digits in (
-        (axes[0, 0], last(data.loss), "test hinge loss", 2),
-        (axes[0, 1], rank_cost(data, 1), "cost of rank 1", 2),
-        (
-            axes[0, 2],
-            xr.ufuncs.log10(ratio(of(data, "WK"), 2, 3)),
-            r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$",
-            1,
-        ),
-        (axes[0, 3], ratio(of(data, "WV"), 2, 1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
+        (axes[0], last(data.loss), "test hinge loss", 2),
+        (axes[1], rank_cost(data, 1), "cost of rank 1", 2),
+        (axes[2], gap, r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
+        (axes[3], ratio(of(data, "WV"), 2, 1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
     ):
         plot.heat(ax, values.mean("seed"), "coherence", "noise", label=label, digits=digits)
-        plot.finish(ax, "cosine of $\\mu_1$ and $\\mu_2$", "noise σ", legend=False)
+        plot.finish(ax, r"cosine of $\mu_1$ and $\mu_2$", "noise σ", legend=False)
     return figure
 
 
@@ -57,62 +49,52 @@ FIGURE = Figure(
     source="summary of arXiv 2406.17167, failure signatures",
     theory=TRUNCATED,
     config=S1.replace(num_test=100),
-    sweep={
-        "vary": {"coherence": [0.0, 0.3, 0.6, 0.9], "noise": [0.0, 0.1, 0.2, 0.4]},
-        "seeds": 8,
-        "steps": 120,
-        "record": [0, 120],
-        "dtype": "float32",
-    },
+    sweep=runs(120, vary={"coherence": [0.0, 0.3, 0.6, 0.9], "noise": [0.0, 0.1, 0.2, 0.4]}),
     quick={"vary": {"coherence": [0.0, 0.9], "noise": [0.1]}, "seeds": 2},
     draw=draw,
     claims=(
         refuted(
             "LR-62",
             "derived",
-            SUMMARY,
+            FAILURES,
             "Coherence breaks learning: at cosine .9 and sigma = .1 the loss after 120 steps is "
             "at least .3.",
             lambda data: last(data.loss).sel(coherence=0.9, noise=0.1),
             at_least=0.3,
         ),
-        holds(
+        ours(
             "LR-63",
-            "derived",
-            SUMMARY,
             "Rank 2 still suffices everywhere: it costs at most .02.",
             lambda data: rank_cost(data, 2),
+            source=FAILURES,
             at_most=0.02,
         ),
-        holds(
+        ours(
             "LR-86",
-            "derived",
-            SUMMARY,
             "Both together do: at cosine .9 and sigma = .4 it is larger by .3 or more than with "
             "one of them alone.",
             together,
+            source=FAILURES,
             at_least=0.3,
         ),
-        holds(
+        ours(
             "LR-87",
-            "derived",
-            SUMMARY,
             "Coherence takes the second direction from W_K: at sigma = .1 and cosine .9 s_2 / s_1 "
             "is at most a tenth of that at 0.",
             lambda data: over(
                 ratio(of(data, "WK"), 2, 1).sel(noise=0.1), {"coherence": 0.9}, {"coherence": 0.0}
             ),
+            source=FAILURES,
             at_most=0.1,
         ),
-        holds(
+        ours(
             "LR-64",
-            "derived",
-            SUMMARY,
             "Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = .4 is at "
             "most a tenth of that at .1.",
             lambda data: over(
                 ratio(of(data, "WK"), 2, 3).sel(coherence=0.0), {"noise": 0.4}, {"noise": 0.1}
             ),
+            source=FAILURES,
             at_most=0.1,
         ),
     ),

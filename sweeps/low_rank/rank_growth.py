@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import BOTH, PAPER, Measure, only, pick
+from . import BOTH, PAPER, Measure, only, panels, pick, reading, runs
 
 
 def diagonal(data: xr.Dataset) -> xr.DataArray:
@@ -25,11 +25,9 @@ def further(setting: str) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The relevant diagonal against the number of steps, with sqrt(log T) through the second."""
-    figure, axes = plot.panels(
-        data.sizes["setting"], title=f"Growth of (7), {data.sizes['seed']} seeds"
-    )
+    figure, axes = panels(data, data.sizes["setting"], "Growth of (7)")
     T = data.steps.values
-    for ax, setting in zip(axes[0], data.setting.values, strict=True):
+    for ax, setting in zip(axes, data.setting.values, strict=True):
         for colour, matrix in enumerate(("WQ", "WK")):
             values = diagonal(data.sel(setting=setting)).sel(projection=matrix)
             plot.series(ax, values, "steps", matrix, colour=colour)
@@ -44,14 +42,7 @@ FIGURE = Figure(
     source=f"{PAPER}, (7) along training",
     theory=only("projections"),
     config=S1,
-    sweep={
-        "zip": BOTH,
-        "vary": {"steps": [60, 120, 240]},
-        "seeds": 8,
-        "steps": 240,
-        "record": {"loss": [0, 60, 120, 240]},
-        "dtype": "float32",
-    },
+    sweep=runs(240, zip=BOTH, vary={"steps": [60, 120, 240]}, record={"loss": [0, 60, 120, 240]}),
     quick={
         "zip": pick(BOTH, 0),
         "vary": {"steps": [60, 120]},
@@ -62,13 +53,12 @@ FIGURE = Figure(
     claims=(
         refuted(
             "LR-44",
-            "reading",
-            f"{PAPER}, (7)",
+            *reading("(7)"),
             "P1: the relevant diagonal of W_Q, W_K goes on growing as sqrt(log T), from T = 120 "
             "to 240 by 1.5 % or more (law: 7 %).",
             further("P1"),
             at_least=1.015,
         ),
-        holds("LR-88", "reading", f"{PAPER}, (7)", "S1: it does.", further("S1"), at_least=1.015),
+        holds("LR-88", *reading("(7)"), "S1: it does.", further("S1"), at_least=1.015),
     ),
 )

@@ -4,12 +4,12 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Figure, plot
 from jaxtheory.theories.low_rank import P1
 from jaxtheory.theories.low_rank.analyses.attention import head_loss
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
-from . import THEORY, last, lines, pick, ratio, worst
+from . import THEORY, last, lines, ours, panels, pick, ratio, runs, worst
 
 NEXT_1, NEXT_3 = "summary, next check 1", "summary, next check 3: head pruning"
 SHAPES: dict[str, list] = {
@@ -21,10 +21,8 @@ SHAPES: dict[str, list] = {
 
 def looked_at(params: Any, problem: Any, config: Any) -> dict[str, Any]:
     """Truncation and head pruning."""
-    return {
-        "head_pruned_loss": head_loss(params, problem, config),
-        **truncation(params, problem, config),
-    }
+    heads = {"head_pruned_loss": head_loss(params, problem, config)}
+    return heads | truncation(params, problem, config)
 
 
 def thick(data: xr.Dataset) -> xr.DataArray:
@@ -40,29 +38,24 @@ def cost(data: xr.Dataset, rank: int) -> xr.DataArray:
 
 def without(data: xr.Dataset, heads: int, shape: str | list[str]) -> xr.DataArray:
     """What removing heads costs."""
-    return (data.head_pruned_loss.sel(removed_heads=heads, drop=True) - last(data.loss)).sel(
-        shape=shape
-    )
+    pruned = data.head_pruned_loss.sel(removed_heads=heads, drop=True)
+    return (pruned - last(data.loss)).sel(shape=shape)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The largest singular values of any change over its first, loss by rank, loss by heads
     removed, attention in t.
     """
-    figure, axes = plot.panels(
-        4, title=f"Heads and layers (P1), {data.sizes['seed']} seeds", width=3.4
-    )
-    s = last(data.singular_values)
-    lines(axes[0, 0], (s / s.sel(index=1)).isel(index=slice(0, 5)).max("matrix"), "index", "shape")
-    lines(axes[0, 1], data.truncated_loss.isel(kept_rank=slice(0, 5)), "kept_rank", "shape")
-    for colour, shape in enumerate(data["shape"].values):
-        heads = data.head_pruned_loss.sel(shape=shape).dropna("removed_heads", how="all")
-        plot.series(axes[0, 2], heads, "removed_heads", str(shape), colour=colour)
-    lines(axes[0, 3], data.relevant_query_attention, "step", "shape")
-    plot.finish(axes[0, 0], "index", "singular value / first, worst change", yscale="log")
-    plot.finish(axes[0, 1], "all changes cut to rank r", "test hinge loss", legend=False)
-    plot.finish(axes[0, 2], "heads removed, in all layers", "test hinge loss", legend=False)
-    plot.finish(axes[0, 3], "step t", "attention of relevant queries", legend=False)
+    figure, axes = panels(data, 4, "Heads and layers (P1)", width=3.4)
+    s, few = last(data.singular_values), slice(0, 5)
+    lines(axes[0], (s / s.sel(index=1)).isel(index=few).max("matrix"), "index", "shape")
+    lines(axes[1], data.truncated_loss.isel(kept_rank=few), "kept_rank", "shape")
+    lines(axes[2], data.head_pruned_loss, "removed_heads", "shape")
+    lines(axes[3], data.relevant_query_attention, "step", "shape")
+    plot.finish(axes[0], "index", "singular value / first, worst change", yscale="log")
+    plot.finish(axes[1], "all changes cut to rank r", "test hinge loss", legend=False)
+    plot.finish(axes[2], "heads removed, in all layers", "test hinge loss", legend=False)
+    plot.finish(axes[3], "step t", "attention of relevant queries", legend=False)
     return figure
 
 
@@ -71,57 +64,46 @@ FIGURE = Figure(
     source="summary of arXiv 2406.17167, next check 1",
     theory=THEORY._replace(analyses=looked_at),
     config=P1,
-    sweep={
-        "zip": SHAPES,
-        "seeds": 8,
-        "steps": 140,
-        "record": [0, 35, 70, 105, 140],
-        "dtype": "float32",
-    },
+    sweep=runs(140, zip=SHAPES, record=[0, 35, 70, 105, 140]),
     quick={"zip": pick(SHAPES, 1), "seeds": 2, "steps": 40, "record": [0, 40]},
     draw=draw,
     claims=(
-        holds(
+        ours(
             "LR-81",
-            "derived",
-            NEXT_1,
             "Every change of every head and layer has rank 2: s_2 is at least .1 of s_1, s_3 at "
             "most .05, the worst of a run on average.",
             thick,
+            source=NEXT_1,
             at_most=0.0,
         ),
-        holds(
+        ours(
             "LR-82",
-            "derived",
-            NEXT_1,
             "Truncation to rank 2 costs at most .01.",
             lambda data: cost(data, 2),
+            source=NEXT_1,
             at_most=0.01,
         ),
-        holds(
+        ours(
             "LR-83",
-            "derived",
-            NEXT_1,
             "Truncation to rank 1 costs at least .05; not claimed for two layers of two heads.",
             lambda data: cost(data, 1).drop_sel(shape="2 layers of 2 heads"),
+            source=NEXT_1,
             at_least=0.05,
         ),
-        holds(
+        ours(
             "LR-84",
-            "derived",
-            NEXT_3,
             "Two heads: either one is needed, removing the smaller costs at least .15.",
             lambda data: without(data, 1, ["2 heads", "2 layers of 2 heads"]),
+            source=NEXT_3,
             at_least=0.15,
         ),
-        holds(
+        ours(
             "LR-85",
-            "derived",
-            NEXT_3,
             "Four heads: one can go, for at most .1, but not two, for at least .15.",
             lambda data: worst(
                 without(data, 1, "4 heads") - 0.1, 0.15 - without(data, 2, "4 heads")
             ),
+            source=NEXT_3,
             at_most=0.0,
         ),
     ),

@@ -4,10 +4,25 @@ classes?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, TRUNCATED, Measure, last, lines, pick, rank_cost, worst
+from . import (
+    PAPER,
+    TRUNCATED,
+    Measure,
+    last,
+    law,
+    lines,
+    ours,
+    panels,
+    pick,
+    rank_cost,
+    reading,
+    runs,
+    somewhere,
+    worst,
+)
 
 TASKS: dict[str, list] = {
     "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4", "R=4 P", "K=3 P"],
@@ -22,12 +37,9 @@ TASKS: dict[str, list] = {
 }
 MORE = ["R=4", "R=6", "K=2 R=4", "R=4 P"]  # more patterns than classes, independent
 KEYS, VALUES = ["WQ", "WK"], ["WV", "WO"]
-INDEPENDENT, CLASSES = "corrected: independently occurring patterns", "corrected: classes"
-
-
-def law(data: xr.Dataset) -> xr.DataArray:
-    """The ranks that the law gives."""
-    return data.predicted_gap_rank_law.isel(step=0, seed=0, drop=True)
+INDEPENDENT = "corrected: independently occurring patterns"
+CLASSES = "corrected: classes"
+LAW = "gap_rank_law"
 
 
 def over_first(data: xr.Dataset, matrices: list[str], rank: xr.DataArray) -> xr.DataArray:
@@ -39,7 +51,7 @@ def over_first(data: xr.Dataset, matrices: list[str], rank: xr.DataArray) -> xr.
 def beyond(matrices: list[str], more: int) -> Measure:
     """s_(r + more) / s_1 at the rank r of the law."""
     return lambda data: over_first(
-        data, matrices, law(data).sel(matrix=matrices).astype(int) + more
+        data, matrices, law(data, LAW).sel(matrix=matrices).astype(int) + more
     )
 
 
@@ -47,25 +59,23 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Singular values over the largest and the loss by rank with one a for all positions; ranks of
     all tasks, P: one a per position.
     """
-    title = (
-        "R relevant patterns, K outputs: singular values and truncation, "
-        f"{data.sizes['seed']} seeds"
+    figure, axes = panels(
+        data, 4, "R relevant patterns, K outputs: singular values and truncation", rows=2, width=3.3
     )
-    figure, axes = plot.panels(4, 2, title=title, width=3.3)
     shared = data.sel(case=[c for c in data.case.values if not str(c).endswith("P")])
     s = last(shared.singular_values) / last(shared.singular_values).sel(index=1)
-    for ax, matrix in zip(axes[0], data.matrix.values, strict=True):
+    for ax, matrix in zip(axes[:4], data.matrix.values, strict=True):
         lines(ax, s.sel(matrix=matrix).isel(index=slice(0, 8)), "index", "case")
         ax.set_ylim(1e-4, 1.5)
         plot.finish(ax, "index", f"singular value / largest, {matrix}", yscale="log", legend=False)
-    lines(axes[1, 0], shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
-    plot.finish(axes[1, 0], "all changes cut to rank r", "test hinge loss", legend=False)
-    axes[1, 3].legend(*axes[1, 0].get_legend_handles_labels(), frameon=False, loc="center")
-    axes[1, 3].set_axis_off()
-    found, predicted = last(data.gap_rank).mean("seed"), law(data)
+    by_rank, found, predicted, names = axes[4:]
+    lines(by_rank, shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
+    plot.finish(by_rank, "all changes cut to rank r", "test hinge loss", legend=False)
+    names.legend(*by_rank.get_legend_handles_labels(), frameon=False, loc="center")
+    names.set_axis_off()
     for ax, values, label in (
-        (axes[1, 1], found, "largest-gap rank"),
-        (axes[1, 2], predicted, "rank of the law"),
+        (found, last(data.gap_rank).mean("seed"), "largest-gap rank"),
+        (predicted, law(data, LAW), "rank of the law"),
     ):
         plot.heat(ax, values, "matrix", "case", label=label, digits=1)
         plot.finish(ax, "", "", legend=False)
@@ -77,61 +87,53 @@ FIGURE = Figure(
     source=f"{PAPER}, remark 1, beyond R = 2",
     theory=TRUNCATED,
     config=S1.replace(num_test=100),
-    sweep={"zip": TASKS, "seeds": 8, "steps": 180, "record": [0, 180], "dtype": "float32"},
+    sweep=runs(180, zip=TASKS),
     quick={"zip": pick(TASKS, 0, 1, 2), "seeds": 2, "steps": 120, "record": [0, 120]},
     draw=draw,
     claims=(
-        holds(
+        ours(
             "LR-48",
-            "derived",
-            INDEPENDENT,
             "W_Q, W_K: s_R is at least .15 of s_1, R the number of relevant patterns that occur "
             "independently.",
             beyond(KEYS, 0),
+            source=INDEPENDENT,
             at_least=0.15,
         ),
-        holds(
+        ours(
             "LR-49",
-            "derived",
-            INDEPENDENT,
             "W_Q, W_K: the next one is at most .05 of s_1.",
             beyond(KEYS, 1),
+            source=INDEPENDENT,
             at_most=0.05,
         ),
-        holds(
+        ours(
             "LR-50",
-            "derived",
-            CLASSES,
             "W_V, W_O: s_C is at least .35 of s_1, the next at most .25, C the number of classes.",
             lambda data: worst(0.35 - beyond(VALUES, 0)(data), beyond(VALUES, 1)(data) - 0.25),
+            source=CLASSES,
             at_most=0.0,
         ),
         refuted(
             "LR-51",
-            "reading",
-            f"{PAPER}, remark 1",
+            *reading("remark 1"),
             "With more relevant patterns than classes W_V or W_O has the rank of the patterns in "
             "some task: s_R is at least .15 of s_1.",
             lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(case=MORE),
-            where="somewhere",
-            at_least=0.15,
+            **somewhere(at_least=0.15),
         ),
-        holds(
+        ours(
             "LR-52",
-            "derived",
-            CLASSES,
             "Rank C suffices: it costs at most .02.",
             lambda data: rank_cost(data, data.num_classes),
+            source=CLASSES,
             at_most=0.02,
         ),
         refuted(
             "LR-53",
-            "reading",
-            f"{PAPER}, remark 1",
+            *reading("remark 1"),
             "With more relevant patterns than classes rank R - 1 costs .02 or more in some task.",
             lambda data: rank_cost(data, data.num_relevant_patterns - 1).sel(case=MORE),
-            where="somewhere",
-            at_least=0.02,
+            **somewhere(at_least=0.02),
         ),
         refuted(
             "LR-54",

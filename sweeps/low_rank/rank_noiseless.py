@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import BOTH, PAPER, Measure, lines, only, ours, pick, ratio
+from . import BOTH, PAPER, Measure, lines, only, ours, panels, pick, ratio, runs
 
 
 def column_sums(data: xr.Dataset) -> xr.DataArray:
@@ -27,18 +27,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     projections.
     """
     settings = [str(s) for s in data.setting.values]
-    figure, axes = plot.panels(
-        len(settings) + 1, title=f"Without noise, {data.sizes['seed']} seeds", width=3.6
-    )
-    for ax, setting in zip(axes[0], settings, strict=False):
-        s = (
-            data.singular_values.sel(setting=setting, step=1).isel(seed=[0], index=slice(0, 8))
-            + 1e-12
-        )
-        lines(ax, s, "index", "matrix")
+    figure, axes = panels(data, len(settings) + 1, "Without noise", width=3.6)
+    s = data.singular_values.sel(step=1).isel(seed=[0], index=slice(0, 8)) + 1e-12
+    for ax, setting in zip(axes, settings, strict=False):
+        lines(ax, s.sel(setting=setting), "index", "matrix")
         plot.finish(ax, "index", "singular value at t = 1", f"{setting}, seed 0", yscale="log")
-    P = data.projections.sel(setting=settings[-1], projection="WK").mean("seed")
-    ax = axes[0, len(settings)]
+    P, ax = data.projections.sel(setting=settings[-1], projection="WK").mean("seed"), axes[-1]
     picture = ax.imshow(np.sign(P) * np.sqrt(abs(P)), cmap="RdBu_r", vmin=-1, vmax=1)
     ax.figure.colorbar(picture, ax=ax, label=r"signed $\sqrt{|\mu_i^\top \Delta W_K \mu_j|}$")
     ax.grid(False)
@@ -51,7 +45,7 @@ FIGURE = Figure(
     source="derived: column sums, first step",
     theory=only("projections"),
     config=S1.replace(noise=0.0),
-    sweep={"zip": BOTH, "seeds": 8, "steps": 60, "record": [0, 1, 60], "dtype": "float64"},
+    sweep=runs(60, zip=BOTH, record=[0, 1, 60], dtype="float64"),
     quick={"zip": pick(BOTH, 0), "seeds": 2, "steps": 20, "record": [0, 1, 20]},
     draw=draw,
     claims=(

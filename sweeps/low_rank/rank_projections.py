@@ -13,66 +13,51 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, Measure, bars, only
-
-BLOCKS = {
-    "diagonal": "relevant\ndiagonal",
-    "cross": "relevant\ncross",
-    "irrelevant_rows": "irrelevant\nrows",
-    "irrelevant_columns": "irrelevant\ncolumns",
-    "irrelevant_diagonal": "irrelevant\ndiagonal",
-}
+from . import FULL, PAPER, QUICK, Measure, bars, only, reading, somewhere
 
 
-def parts(data: xr.Dataset) -> xr.Dataset:
-    """Means over blocks of P: relevant diagonal and cross terms, irrelevant rows on relevant
-    columns and the other way round, the rest.
-
-    cross_size and irrelevant_rows_size are means of sizes.
+def parts(P: xr.DataArray) -> xr.Dataset:
+    """Means over blocks: relevant diagonal and cross terms, irrelevant rows on relevant columns and
+    the other way round, the irrelevant diagonal.
     """
-    P = data.projections
     i, j = (xr.DataArray(np.arange(P.sizes["pattern"]), dims=dim) for dim in ("left", "pattern"))
     row, column = i < 2, j < 2  # of a relevant pattern
     blocks = {
-        "diagonal": (i == j) & row,
-        "cross": (i != j) & row & column,
+        "relevant_diagonal": (i == j) & row,
+        "relevant_cross": (i != j) & row & column,
         "irrelevant_rows": ~row & column,
         "irrelevant_columns": row & ~column,
         "irrelevant_diagonal": (i == j) & ~row,
     }
     means = {name: P.where(block).mean(["left", "pattern"]) for name, block in blocks.items()}
-    sizes = {
-        f"{name}_size": abs(P).where(blocks[name]).mean(["left", "pattern"])
-        for name in ("cross", "irrelevant_rows")
-    }
-    return xr.Dataset(means | sizes)
+    return xr.Dataset(means)
 
 
 def part(name: str, matrix: str, **some: Any) -> Measure:
     """A mean block, per seed, in every setting or some."""
-    return lambda data: parts(data)[name].sel(projection=matrix, **some)
+    return lambda data: parts(data.projections)[name].sel(projection=matrix, **some)
 
 
 def largest_off(data: xr.Dataset, setting: str, *matrices: str) -> xr.DataArray:
     """(7): mean sizes of cross terms and irrelevant rows over the diagonal, a positive one."""
-    P = parts(data).sel(setting=setting, projection=list(matrices)).mean("seed")
-    return np.maximum(P.cross_size, P.irrelevant_rows_size) / P.diagonal.where(P.diagonal > 0, 0)
+    P = data.projections.sel(setting=setting, projection=list(matrices))
+    sizes, diagonal = parts(abs(P)).mean("seed"), parts(P).relevant_diagonal.mean("seed")
+    largest = np.maximum(sizes.relevant_cross, sizes.irrelevant_rows)
+    return largest / diagonal.where(diagonal > 0, 0)
 
 
 def off_values(data: xr.Dataset, setting: str) -> xr.DataArray:
     """(9): mean size of the irrelevant rows of W_V over the size of the mean diagonal."""
-    P = parts(data).sel(setting=setting, projection="WV").mean("seed").astype(float)
-    return P.irrelevant_rows_size / abs(P.diagonal)
+    P = data.projections.sel(setting=setting, projection="WV")
+    size, diagonal = parts(abs(P)).irrelevant_rows, parts(P).relevant_diagonal
+    return size.mean("seed").astype(float) / abs(diagonal.mean("seed").astype(float))
 
 
 def own_cosine(data: xr.Dataset, setting: str) -> xr.DataArray:
     """cos(o_i, mu of its class), mean over the neurons with |o_i| > .2; 0 without such."""
     d = data.sel(setting=setting)
-    own = xr.where(
-        d.neuron_class == 0,
-        d.neuron_projections.isel(pattern=0),
-        d.neuron_projections.isel(pattern=1),
-    )
+    first, second = (d.neuron_projections.isel(pattern=c) for c in (0, 1))
+    own = xr.where(d.neuron_class == 0, first, second)
     return (own / d.neuron_norms).where(d.neuron_norms > 0.2).mean("neuron").fillna(0)
 
 
@@ -87,9 +72,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The mean blocks of each matrix, a bar for each setting."""
     title = rf"$\mu_i^\top \Delta W \mu_j$: means over blocks and {data.sizes['seed']} seeds"
     figure, axes = plot.panels(3, title=title, width=5.0, height=3.0)
-    found = parts(data)[list(BLOCKS)].mean("seed").to_array("block")
+    found = parts(data.projections).mean("seed").to_array("block")
+    names = [str(name).replace("_", "\n") for name in found.block.values]
     for ax, matrix in zip(axes[0], data.projection.values, strict=True):
-        bars(ax, found.sel(projection=matrix), list(BLOCKS.values()), fontsize=8)
+        bars(ax, found.sel(projection=matrix), names, fontsize=8)
         ax.axhline(0, color="#333333", linewidth=0.8)
         plot.finish(ax, "", f"mean projection, {matrix}", yscale="symlog", legend=matrix == "WQ")
         ax.set_yscale("symlog", linthresh=0.01)
@@ -107,8 +93,7 @@ FIGURE = Figure(
     claims=(
         holds(
             "LR-31",
-            "reading",
-            f"{PAPER}, (7)",
+            *reading("(7)"),
             "S1: on relevant columns the diagonal of W_Q, W_K is at least 10 times the mean size "
             "of all else.",
             lambda data: largest_off(data, "S1", "WQ", "WK"),
@@ -117,8 +102,7 @@ FIGURE = Figure(
         ),
         refuted(
             "LR-32",
-            "reading",
-            f"{PAPER}, (7)",
+            *reading("(7)"),
             "P1: the same for W_K.",
             lambda data: largest_off(data, "P1", "WK"),
             statistic="each",
@@ -126,58 +110,49 @@ FIGURE = Figure(
         ),
         refuted(
             "LR-33",
-            "reading",
-            f"{PAPER}, (7)",
+            *reading("(7)"),
             "P1p: the cross terms of W_Q are at most 0 on average, as the signed bound asks for.",
-            part("cross", "WQ", setting="P1p"),
+            part("relevant_cross", "WQ", setting="P1p"),
             at_most=0.0,
         ),
         refuted(
             "LR-34",
-            "reading",
-            f"{PAPER}, (8)",
+            *reading("(8)"),
             "Irrelevant columns point to relevant rows with at least 1, in W_Q of some setting.",
             part("irrelevant_columns", "WQ"),
-            where="somewhere",
-            at_least=1.0,
+            **somewhere(at_least=1.0),
         ),
         holds(
             "LR-35",
-            "reading",
-            f"{PAPER}, (8), its sign only",
+            *reading("(8), its sign only"),
             "In W_Q they do with a positive mean, in every setting.",
             part("irrelevant_columns", "WQ"),
             at_least=1e-4,
         ),
         refuted(
             "LR-36",
-            "reading",
-            f"{PAPER}, (8), its sign only",
+            *reading("(8), its sign only"),
             "In W_K as well, in some setting.",
             part("irrelevant_columns", "WK"),
-            where="somewhere",
-            at_least=0.0,
+            **somewhere(at_least=0.0),
         ),
         refuted(
             "LR-37",
-            "reading",
-            f"{PAPER}, (9)",
+            *reading("(9)"),
             "S1: irrelevant rows of W_V are at most a tenth of the relevant diagonal, in size.",
             lambda data: off_values(data, "S1"),
             at_most=0.1,
         ),
         holds(
             "LR-38",
-            "reading",
-            f"{PAPER}, (9)",
+            *reading("(9)"),
             "G: they are.",
             lambda data: off_values(data, "G"),
             at_most=0.1,
         ),
         holds(
             "LR-39",
-            "reading",
-            f"{PAPER}, (10)",
+            *reading("(10)"),
             "G: the irrelevant diagonal of W_V is positive, .01 or more, and below 1/M = .05 on "
             "average.",
             part("irrelevant_diagonal", "WV", setting="G"),
@@ -185,8 +160,7 @@ FIGURE = Figure(
         ),
         holds(
             "LR-40",
-            "reading",
-            f"{PAPER}, (11), (12)",
+            *reading("(11), (12)"),
             "G: neurons of norm above .2 have a mean cosine of at least .8 with the pattern of "
             "their class.",
             lambda data: own_cosine(data, "G"),
@@ -194,24 +168,21 @@ FIGURE = Figure(
         ),
         refuted(
             "LR-41",
-            "reading",
-            f"{PAPER}, (11), (12)",
+            *reading("(11), (12)"),
             "S1: so they have.",
             lambda data: own_cosine(data, "S1"),
             at_least=0.8,
         ),
         refuted(
             "LR-42",
-            "reading",
-            f"{PAPER}, (13) as printed",
+            *reading("(13) as printed"),
             "G: small neurons, the smallest third, have a mean norm of at least 1 / sqrt(m).",
             small_norm,
             at_least=1.0,
         ),
         holds(
             "LR-43",
-            "reading",
-            f"{PAPER}, (13) read as an upper bound",
+            *reading("(13) read as an upper bound"),
             "G: they have one of at most .8 / sqrt(m).",
             small_norm,
             at_most=0.8,

@@ -13,9 +13,13 @@ from . import (
     TRUNCATED,
     bars,
     final,
+    law,
     lines,
     ours,
+    panels,
     rank_cost,
+    reading,
+    somewhere,
     ticks,
     worst,
 )
@@ -28,18 +32,9 @@ PANELS = {
 }
 
 
-def cost(data: xr.Dataset, rank: int, name: str = "truncated_loss") -> xr.DataArray:
-    """What a rank costs with xi as printed."""
+def cost(data: xr.Dataset, rank: int | slice, name: str = "truncated_loss") -> xr.DataArray:
+    """What a rank costs with xi as printed, or several ranks."""
     return rank_cost(data.sel(setting=PRINTED), rank, name)
-
-
-def change(data: xr.Dataset) -> xr.DataArray:
-    """The largest |truncated loss - full| from rank 2 on."""
-    return (
-        abs(data.truncated_loss - data.truncated_loss.isel(kept_rank=-1))
-        .sel(setting=PRINTED, kept_rank=slice(2, None))
-        .max("kept_rank")
-    )
 
 
 def alone(data: xr.Dataset) -> xr.DataArray:
@@ -56,23 +51,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1
     at a time.
     """
-    figure, axes = plot.panels(
-        4, title=f"All changes cut to rank r, {data.sizes['seed']} seeds", width=3.3
-    )
+    figure, axes = panels(data, 4, "All changes cut to rank r", width=3.3)
     ranks = [r for r in RANKS if r in data["kept_rank"]]
-    for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
+    uniform = float(law(data, "relevant_attention_uniform").isel(setting=0))
+    for ax, (name, label) in zip(axes, PANELS.items(), strict=False):
         lines(ax, data[name].sel(kept_rank=ranks), "kept_rank", "setting")
         if name != "truncated_loss":
-            plot.theory(
-                ax,
-                ranks,
-                float(data.predicted_relevant_attention_uniform.isel(step=0, seed=0, setting=0)),
-                "uniform",
-            )
+            plot.theory(ax, ranks, uniform, "uniform")
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
         ticks(ax, ranks)
-    bars(axes[0, 3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
-    plot.finish(axes[0, 3], "the one matrix cut to rank 1", "rise of the loss")
+    bars(axes[3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
+    plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss")
     return figure
 
 
@@ -87,17 +76,15 @@ FIGURE = Figure(
     claims=(
         holds(
             "LR-1",
-            "reading",
-            f"{PAPER}, figure 1A",
+            *reading("figure 1A"),
             "S1, S1p, P1, P1p: cutting all changes to any rank from 2 on changes the loss by less "
             "than .001.",
-            change,
+            lambda data: abs(cost(data, slice(2, None))).max("kept_rank"),
             at_most=1e-3,
         ),
         holds(
             "LR-2",
-            "reading",
-            f"{PAPER}, figure 1A",
+            *reading("figure 1A"),
             "Cutting them to rank 1 costs at least .2.",
             lambda data: cost(data, 1),
             at_least=0.2,
@@ -108,29 +95,25 @@ FIGURE = Figure(
             f"{PAPER}, figure 1A",
             "Rank 1 costs accuracy, too: in some of them 5 % more of the test samples are wrong.",
             lambda data: cost(data, 1, "truncated_error"),
-            where="somewhere",
-            at_least=0.05,
+            **somewhere(at_least=0.05),
         ),
         holds(
             "LR-4",
-            "reading",
-            f"{PAPER}, figure 1B",
+            *reading("figure 1B"),
             "P1: attention on relevant tokens rises from .30 to at least .45.",
             lambda data: final(data.relevant_attention.sel(setting="P1")),
             at_least=0.45,
         ),
         holds(
             "LR-5",
-            "reading",
-            f"{PAPER}, figure 1B",
+            *reading("figure 1B"),
             "P1: rank 2 keeps it within .002.",
             lambda data: abs(lost(data, 2)),
             at_most=2e-3,
         ),
         holds(
             "LR-6",
-            "reading",
-            f"{PAPER}, figure 1B",
+            *reading("figure 1B"),
             "P1: rank 1 loses at least .015 of it, .06 for relevant queries.",
             lambda data: worst(
                 lost(data, 1) + 0.015, lost(data, 1, "truncated_query_attention") + 0.06
@@ -139,12 +122,10 @@ FIGURE = Figure(
         ),
         refuted(
             "LR-7",
-            "reading",
-            f"{PAPER}, figure 1B",
+            *reading("figure 1B"),
             "With one a for all positions attention learns as well: S1 or S1p gains at least .05.",
             lambda data: final(data.relevant_attention.sel(setting=["S1", "S1p"])) - 0.3,
-            where="somewhere",
-            at_least=0.05,
+            **somewhere(at_least=0.05),
         ),
         ours(
             "LR-8",

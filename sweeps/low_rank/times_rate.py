@@ -3,7 +3,7 @@
 from jaxtheory import Figure, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, only, ours
+from . import PAPER, only, ours, printed, runs
 from ._training import draw_time, exponent, fitted
 
 FIGURE = Figure(
@@ -11,20 +11,13 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem 1, T = Theta(eta^(-3/5) / alpha*)",
     theory=only(),
     config=S1,
-    sweep={
-        "vary": {"learning_rate": [0.1, 0.2, 0.4, 0.8]},
-        "seeds": 8,
-        "steps": 400,
-        "record": {"loss": 8},
-        "dtype": "float32",
-    },
+    sweep=runs(400, vary={"learning_rate": [0.1, 0.2, 0.4, 0.8]}, record={"loss": 8}),
     quick={"vary": {"learning_rate": [0.4, 0.8]}, "seeds": 2, "steps": 100},
     draw=lambda data: draw_time(data, "learning_rate", data.learning_rate.values, "η", -0.6, -1.0),
     claims=(
         refuted(
             "LR-73",
-            "printed",
-            f"{PAPER}, theorem 1",
+            *printed("theorem 1"),
             "The number of steps goes as eta^(-3/5), exponent -.7 to -.5.",
             lambda data: exponent(fitted(data), data.learning_rate),
             between=(-0.7, -0.5),

@@ -3,7 +3,7 @@
 from jaxtheory import Figure, holds
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, only, pick
+from . import PAPER, only, pick, reading, runs
 from ._training import alpha, draw_time, exponent, fitted
 
 COUNTS = {"num_relevant": [3, 6, 9, 18], "num_confusion": [1, 2, 3, 6]}
@@ -13,14 +13,13 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem 1, T = Theta(eta^(-3/5) / alpha*)",
     theory=only(),
     config=S1,
-    sweep={"zip": COUNTS, "seeds": 8, "steps": 160, "record": {"loss": 4}, "dtype": "float32"},
+    sweep=runs(160, zip=COUNTS, record={"loss": 4}),
     quick={"zip": pick(COUNTS, 2, 3), "seeds": 2, "steps": 60},
     draw=lambda data: draw_time(data, "num_relevant", alpha(data).values, "α*", -1.0, -1.1),
     claims=(
         holds(
             "LR-75",
-            "reading",
-            f"{PAPER}, theorem 1",
+            *reading("theorem 1"),
             "The number of steps goes as 1 / alpha* or a little faster, exponent -1.35 to -.9, "
             "over .14 to .43.",
             lambda data: exponent(fitted(data), alpha(data)),

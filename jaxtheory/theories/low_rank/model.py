@@ -387,28 +387,18 @@ def forward(
     """Equation (1). Keys beyond L get no attention; positions outside S have no weight in F."""
     L = length(config)
     mask = None if L.value is None else L.mask()[None, None, None, :]
-    inputs: list[Array] = [tokens]
-    queries: list[Array] = []
-    keys: list[Array] = []
-    maps: list[Array] = []
+    X, seen = tokens, []
     for layer in range(config.num_layers):
-        X = inputs[-1]
         q, k = (jnp.einsum("bld,hqd->bhlq", X, W[layer]) for W in (params.query, params.key))
         p = attention.softmax(jnp.einsum("bhlq,bhjq->bhlj", q, k), mask)
         v = jnp.einsum("bhle,hae->bla", jnp.einsum("bhlj,bje->bhle", p, X), params.value[layer])
-        queries, keys, maps = [*queries, q], [*keys, k], [*maps, p]
+        seen.append((X, q, k, p))
         if layer + 1 < config.num_layers:
-            inputs.append(X + (v if L.value is None else jnp.where(L.mask()[None, :, None], v, 0)))
+            X = X + (v if L.value is None else jnp.where(L.mask()[None, :, None], v, 0))
     hidden = v @ params.output.T
-    return Forward(
-        tuple(inputs),
-        tuple(queries),
-        tuple(keys),
-        tuple(maps),
-        v,
-        hidden,
-        read_out(hidden, problem, config),
-    )
+    F = read_out(hidden, problem, config)
+    inputs, queries, keys, maps = zip(*seen, strict=True)
+    return Forward(inputs, queries, keys, maps, v, hidden, F)
 
 
 def read_out(

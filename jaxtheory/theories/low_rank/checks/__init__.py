@@ -2,8 +2,6 @@
 configs that all checks run on.
 """
 
-from typing import Any
-
 from jaxtheory.theories.low_rank.checks import (
     attention,
     calculus,
@@ -20,46 +18,37 @@ from jaxtheory.theories.low_rank.model import Config
 _FILES = (model, data, calculus, laws, training, attention, pruning, ranks, neurons)
 CHECKS = tuple(check for file in _FILES for check in file.CHECKS)
 
-_SMALL: dict[str, Any] = {
-    "num_neurons": 6,
-    "batch_size": 4,
-    "num_samples": 12,
-    "num_test": 8,
-    "init_diagonal": 0.4,
-    "output_scale": 0.7,
-}
+_SMALL = Config(
+    num_patterns=5,
+    dimension=5,
+    query_dim=4,
+    value_dim=5,
+    num_relevant=3,
+    num_confusion=1,
+    num_neurons=6,
+    batch_size=4,
+    num_samples=12,
+    num_test=8,
+    init_diagonal=0.4,
+    output_scale=0.7,
+)
 EXAMPLES = (
-    Config(
-        num_patterns=5,
-        dimension=5,
-        query_dim=4,
-        value_dim=5,
-        num_relevant=3,
-        num_confusion=1,
-        **_SMALL,
-    ),
-    Config(
+    _SMALL,
+    _SMALL.replace(
         num_patterns=4,
-        dimension=5,
         query_dim=5,
         value_dim=4,
-        num_relevant=3,
         num_confusion=2,
-        num_irrelevant_each=1,
         output="per_token",
         num_queries=3,
         noise_law="bounded",
         coherence=0.5,
-        **_SMALL,
     ),
-    Config(
-        num_patterns=5,
+    _SMALL.replace(
         num_relevant_patterns=4,
         num_classes=3,
         dimension=6,
-        query_dim=4,
         value_dim=6,
-        num_relevant=3,
         num_confusion=2,
         num_irrelevant_each=2,
         task="multiclass",
@@ -67,14 +56,9 @@ EXAMPLES = (
         counts="random",
         labels="random",
         output="per_token",
-        **_SMALL,
     ),
-    Config(
-        num_patterns=5,
+    _SMALL.replace(
         num_relevant_patterns=4,
-        dimension=5,
-        query_dim=4,
-        value_dim=5,
         num_relevant=4,
         num_confusion=2,
         occurrence="together",
@@ -82,9 +66,8 @@ EXAMPLES = (
         num_layers=2,
         num_heads=2,
         lora_rank=1,
-        **_SMALL,
     ),
-    Config(
+    _SMALL.replace(
         num_patterns=3,
         num_relevant_patterns=3,
         num_classes=3,
@@ -98,6 +81,5 @@ EXAMPLES = (
         noise=0.0,
         truncation_rank=1,
         value_ratio=2.0,
-        **_SMALL,
     ),
 )

@@ -57,8 +57,7 @@ def small_sets(key: Array, config: Config) -> Compared:
     noise = 1 + 0.01 * jax.random.uniform(key, (m,))
     norms = jax.random.permutation(key, jnp.where(jnp.arange(m) < k, 0.1, 1.0) * noise)
     order = jnp.sort(norms)
-    share, ratio = neurons.small_set(norms, config)
-    got = share, ratio, neurons.small_changes(norms, config)
+    got = *neurons.small_set(norms, config), neurons.small_changes(norms, config)
     return got, (jnp.asarray(k / m), order[k] / order[k - 1], jnp.asarray(k / m))
 
 

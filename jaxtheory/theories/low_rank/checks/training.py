@@ -45,13 +45,8 @@ def lora_descends(key: Array, config: Config) -> Compared:
     start = model.initial(made, config)
 
     def objective(factors: training.Factors) -> Array:
-        whole = Params(
-            *(
-                W + jnp.einsum("...ir,...rj->...ij", B, A)
-                for W, B, A in zip(start, factors.up, factors.down, strict=True)
-            )
-        )
-        return literal.loss(whole, batch, made, config)
+        added = lambda W, B, A: W + jnp.einsum("...ir,...rj->...ij", B, A)
+        return literal.loss(jax.tree.map(added, start, *factors), batch, made, config)
 
     slope = jax.grad(objective)(state)
     want = jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)
