@@ -28,14 +28,9 @@ from . import (
 )
 
 
-def condition(data: xr.Dataset) -> xr.DataArray:
-    """N / (sqrt(d) log d)."""
-    return data[N] / (data[D] ** 0.5 * np.log(data[D]))
-
-
-def below(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values where N < sqrt(d) log d."""
-    return values.where(condition(data) < 1)
+def below(data: xr.Dataset) -> xr.DataArray:
+    """Whether N < sqrt(d) log d."""
+    return data[N] / (data[D] ** 0.5 * np.log(data[D])) < 1
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -57,7 +52,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     ):
         plot.heat(ax, values, N, "dim", label=label)
         plot.finish(ax, "examples in a prompt, N", "dimension d", "left of the line: N < √d log d")
-        edge = (condition(data) < 1).sum(N).values
+        edge = below(data).sum(N).values
         rows = np.arange(len(edge) + 1)
         ax.step(np.repeat(edge, 2), np.repeat(rows, 2)[1:-1], color=plot.COLOURS[1], linewidth=2)
     return figure
@@ -85,16 +80,16 @@ FIGURE = Figure(
             NEEDED,
             "Below N = sqrt(d) log d there are layers that are not trained: L(1000) >= L(0) / 2, "
             "for the largest ratio.",
-            lambda data: below(
-                data, last(data.population_loss) / data.population_loss.isel(step=0, drop=True)
-            ),
+            lambda data: (
+                last(data.population_loss) / data.population_loss.isel(step=0, drop=True)
+            ).where(below(data)),
             where="somewhere",
             at_least=0.5,
         ),
         derived(
             "NN-16",
             "There, too, the loss falls as a power of t: exponent from t = 500 on.",
-            lambda data: below(data, late_slope(data.population_loss)),
+            lambda data: late_slope(data.population_loss).where(below(data)),
             between=(-0.65, -0.28),
         ),
         derived(
