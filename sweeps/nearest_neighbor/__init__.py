@@ -11,12 +11,17 @@ from typing import Any
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, holds, statistics
+from jaxtheory import Claim, holds, plot, statistics
 from jaxtheory.theories.nearest_neighbor import Config
 
 THEORY = jaxtheory.theories.get("nearest_neighbor")
 PAPER = "arXiv 2411.10830"
+FORM = f"{PAPER}, proposition on the form of W"
+NEEDED = f"{PAPER}, theorem, its condition read as needed"
+SHIFT = f"{PAPER}, theorem on shift"
+HARDMAX = "the talk: softmax is near a hardmax as xi1 >> xi2"
 D, N, ETA, SIGMA, B = "dimension", "context", "learning_rate", "mask", "num_prompts"
+SYMBOLS = {D: "d", N: "N", SIGMA: "σ", ETA: "η"}
 ROWS = [
     (4, 4, 5.0, 1.0),
     (4, 16, 5.0, 1.0),
@@ -26,6 +31,10 @@ ROWS = [
     (8, 16, 5.0, 1.0),
 ]
 STEPS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 600, 700, 850, 1000, 1200, 1400, 1700, 2000]
+RUNS: dict[str, Any] = {"seeds": 8, "steps": 2000, "record": STEPS, "dtype": "float32"}
+EXACT: dict[str, Any] = {"algorithm": "population", "dtype": "float64"}
+LOG: dict[str, Any] = {"xscale": "log", "yscale": "log"}
+EACH: dict[str, Any] = {"statistic": "each", "minimum": 2}
 
 # Quick figures share shapes, hence a compilation per algorithm.
 SMALL = Config(num_prompts=500, num_test=200)
@@ -39,17 +48,43 @@ QUICK = {
 }
 
 
-def settings(rows: list[tuple[int, int, float, float]]) -> dict[str, list]:
-    """Settings (d, N, sigma, eta) as one labelled axis."""
-    columns = dict(zip((D, N, SIGMA, ETA), map(list, zip(*rows, strict=True)), strict=True))
-    return {"setting": [f"d={d}, N={n}, σ={s:g}, η={e:g}" for d, n, s, e in rows]} | columns
+def settings(rows: list[tuple[int, int, float, float]], *, without: str = "") -> dict[str, list]:
+    """Settings (d, N, sigma, eta), or all of them but one, as one labelled axis."""
+    named = [dict(zip(SYMBOLS, row, strict=True)) for row in rows]
+    columns = {name: [row[name] for row in named] for name in SYMBOLS if name != without}
+    label = lambda row: ", ".join(f"{SYMBOLS[name]}={row[name]:g}" for name in columns)
+    return {"setting": [label(row) for row in named]} | columns
 
 
 def derived(
-    id: str, statement: str, measure: Callable[[xr.Dataset], xr.DataArray], **bound: Any
+    id: str,
+    statement: str,
+    measure: Callable[[xr.Dataset], xr.DataArray],
+    *,
+    source: str = "derived",
+    **bound: Any,
 ) -> Claim:
     """A claim of ours, expected to hold."""
-    return holds(id, "derived", "derived", statement, measure, **bound)
+    return holds(id, "derived", source, statement, measure, **bound)
+
+
+def without_seeds(*claims: Claim) -> tuple[Claim, ...]:
+    """Claims on infinitely many prompts: one run decides."""
+    return tuple(claim._replace(minimum=1) for claim in claims)
+
+
+def course(
+    ax: Any,
+    values: xr.DataArray,
+    label: str,
+    colour: int,
+    law: xr.DataArray | None = None,
+    law_label: str = "",
+) -> None:
+    """The mean in t with its band, and its law, dashed in the same colour."""
+    plot.series(ax, values, "step", label, colour=colour, markers=False)
+    if law is not None:
+        plot.theory(ax, law.step.values, law.values, law_label, colour=colour)
 
 
 def last(values: xr.DataArray) -> xr.DataArray:
@@ -68,9 +103,6 @@ def late_slope(values: xr.DataArray) -> xr.DataArray:
 
 
 def valley_share(data: xr.Dataset) -> xr.DataArray:
-    """xi1 and xi2 over the valley's at the last step."""
-    return last(
-        xr.concat(
-            [data.xi1 / data.predicted_xi1_valley, data.xi2 / data.predicted_xi2_valley], "xi"
-        )
-    )
+    """xi1 and xi2 over the valley's."""
+    shares = [data[xi] / data[f"predicted_{xi}_valley"] for xi in ("xi1", "xi2")]
+    return xr.concat(shares, "xi")

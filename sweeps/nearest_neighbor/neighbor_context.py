@@ -9,17 +9,28 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import ETA, PAPER, THEORY, D, N, derived, last, late_slope, started, valley_share
+from . import (
+    ETA,
+    EXACT,
+    LOG,
+    NEEDED,
+    PAPER,
+    THEORY,
+    D,
+    N,
+    course,
+    derived,
+    last,
+    late_slope,
+    started,
+    valley_share,
+    without_seeds,
+)
 
 
-def condition(data: xr.Dataset) -> xr.DataArray:
-    """N / (sqrt(d) log d)."""
-    return data[N] / (data[D] ** 0.5 * np.log(data[D]))
-
-
-def below(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values where N < sqrt(d) log d."""
-    return values.where(condition(data) < 1)
+def below(data: xr.Dataset) -> xr.DataArray:
+    """Whether N < sqrt(d) log d."""
+    return data[N] / (data[D] ** 0.5 * np.log(data[D])) < 1
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -31,37 +42,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     late = started(data).isel(dim=-1)
     for i, n in enumerate(data[N].values):
         runs = late.sel({N: n})
-        plot.series(
-            axes[0, 0], 2 * runs.population_loss, "step", f"N = {n}", colour=i, markers=False
-        )
-        plot.theory(
-            axes[0, 0],
-            late.step.values,
-            2 * runs.predicted_loss_law.where(late.step >= 20).values,
-            "",
-            colour=i,
-        )
-    plot.finish(
-        axes[0, 0],
-        "step t",
-        "2 L",
-        f"d = {int(data[D][-1])}; dashed: near ties",
-        xscale="log",
-        yscale="log",
-    )
+        law = runs.predicted_loss_law.where(runs.step >= 20)
+        course(axes[0, 0], 2 * runs.population_loss, f"N = {n}", i, 2 * law)
+    title = f"d = {int(data[D][-1])}; dashed: near ties"
+    plot.finish(axes[0, 0], "step t", "2 L", title, **LOG)
     for ax, values, label in (
         (axes[0, 1], 2 * last(data.population_loss), "2 L at the end"),
         (axes[0, 2], late_slope(data.population_loss), "exponent of t"),
     ):
         plot.heat(ax, values, N, "dim", label=label)
         plot.finish(ax, "examples in a prompt, N", "dimension d", "left of the line: N < √d log d")
-        edge = (condition(data) < 1).sum(N).values
-        ax.step(
-            np.repeat(edge, 2),
-            np.repeat(np.arange(len(edge) + 1), 2)[1:-1],
-            color="#D55E00",
-            linewidth=2,
-        )
+        edge = below(data).sum(N).values
+        rows = np.arange(len(edge) + 1)
+        ax.step(np.repeat(edge, 2), np.repeat(rows, 2)[1:-1], color=plot.COLOURS[1], linewidth=2)
     return figure
 
 
@@ -70,51 +63,46 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem: N = Omega(sqrt(d) log d)",
     theory=THEORY,
     config=Config(num_prompts=100, num_test=100, mask=8.0),
-    sweep={
+    sweep=EXACT
+    | {
         "zip": {"dim": [3, 8, 16, 32], D: [3, 8, 16, 32], ETA: [3.0, 8.0, 16.0, 32.0]},
         "vary": {N: [2, 4, 8, 16, 32]},
-        "algorithm": "population",
         "steps": 1000,
         "record": [0, 1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 700, 1000],
-        "dtype": "float64",
         "buckets": "pad",
     },
     quick={"vary": {N: [4, 8]}, "zip": {"dim": [3, 8], D: [3, 8], ETA: [3.0, 8.0]}},
     draw=draw,
-    claims=(
+    claims=without_seeds(
         refuted(
             "NN-15",
             "derived",
-            f"{PAPER}, theorem, its condition read as needed",
+            NEEDED,
             "Below N = sqrt(d) log d there are layers that are not trained: L(1000) >= L(0) / 2, "
             "for the largest ratio.",
-            lambda data: below(
-                data, last(data.population_loss) / data.population_loss.isel(step=0, drop=True)
-            ),
+            lambda data: (
+                last(data.population_loss) / data.population_loss.isel(step=0, drop=True)
+            ).where(below(data)),
             where="somewhere",
             at_least=0.5,
-            minimum=1,
         ),
         derived(
             "NN-16",
             "There, too, the loss falls as a power of t: exponent from t = 500 on.",
-            lambda data: below(data, late_slope(data.population_loss)),
+            lambda data: late_slope(data.population_loss).where(below(data)),
             between=(-0.65, -0.28),
-            minimum=1,
         ),
         derived(
             "NN-17",
             "Longer prompts take longer, at every d: L(1000) grows with N.",
             lambda data: last(data.population_loss).diff(N),
             at_least=0.0,
-            minimum=1,
         ),
         derived(
             "NN-18",
             "xi1 and xi2 over the valley's at t = 1000, where 2 L <= .21.",
-            lambda data: valley_share(data).where(2 * last(data.population_loss) <= 0.21),
+            lambda data: last(valley_share(data)).where(2 * last(data.population_loss) <= 0.21),
             between=(0.87, 1.1),
-            minimum=1,
         ),
     ),
 )

@@ -6,9 +6,10 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import PAPER, SIGMA, THEORY, derived, last
+from . import EXACT, FORM, HARDMAX, SIGMA, THEORY, derived, last, started, without_seeds
 
 XI0 = "initial_alignment"
+GRID = [float(v) for v in range(0, 13, 2)]
 
 
 def flow(data: xr.Dataset, name: str) -> xr.DataArray:
@@ -23,82 +24,64 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(2, title="d = N = 4, infinitely many prompts", width=4.6, height=3.8)
     data = data.isel(seed=0).transpose(SIGMA, XI0, ...)
     x, y = data[XI0].values, data[SIGMA].values
-    u, v = (flow(data, name).values for name in ("xi1", "xi2"))
+    u, v = (flow(data, name).values[:-1, :-1] for name in ("xi1", "xi2"))
     length = np.hypot(u, v)
     ax = axes[0, 0]
-    levels = ax.contourf(
-        x,
-        y,
-        2 * data.population_loss.isel(step=0).values,
-        levels=np.linspace(0, 1, 21),
-        cmap="cividis",
-    )
+    loss = 2 * data.population_loss.isel(step=0).values
+    levels = ax.contourf(x, y, loss, levels=np.linspace(0, 1, 21), cmap="cividis")
     ax.figure.colorbar(levels, ax=ax, label="2 L")
-    inner = (slice(None, -1), slice(None, -1))
-    ax.quiver(x[:-1], y[:-1], (u / length)[inner], (v / length)[inner], color="white", width=0.004)
+    ax.quiver(x[:-1], y[:-1], u / length, v / length, color="white", width=0.004)
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", "direction of the flow", legend=False)
     ax = axes[0, 1]
     for sigma in y:
         for xi0 in x[:: max(1, len(x) // 4)]:
             run = data.sel({SIGMA: sigma, XI0: xi0})
             ax.plot(run.xi1, run.xi2, color=plot.COLOURS[0], linewidth=0.7)
-    late = data.isel(step=data.step.values > 0).sel({XI0: 0.0}).isel({SIGMA: 0})
-    plot.theory(
-        ax, late.predicted_xi1_valley.values, late.predicted_xi2_valley.values, "valley", colour=1
-    )
+    late = started(data).sel({XI0: 0.0}).isel({SIGMA: 0})
+    xi1, xi2 = late.predicted_xi1_valley.values, late.predicted_xi2_valley.values
+    plot.theory(ax, xi1, xi2, "valley", colour=1)
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", f"runs of {int(data.step[-1])} steps, η = 10")
     return figure
 
 
 FIGURE = Figure(
     name="neighbor_plane",
-    source=f"{PAPER}, proposition on the form of W; d = N = 4 at second hand",
+    source=f"{FORM}; d = N = 4 at second hand",
     theory=THEORY,
     config=Config(num_prompts=10, num_test=10, learning_rate=10.0),
-    sweep={
-        "vary": {
-            XI0: [float(v) for v in range(0, 13, 2)],
-            SIGMA: [float(v) for v in range(0, 13, 2)],
-        },
-        "algorithm": "population",
+    sweep=EXACT
+    | {
+        "vary": {XI0: GRID, SIGMA: GRID},
         "steps": 300,
         "record": [0, 1, 2, 4, 7, 10, 15, 20, 30, 40, 55, 75, 100, 140, 200, 300],
-        "dtype": "float64",
     },
     quick={"vary": {XI0: [0.0, 6.0], SIGMA: [0.0, 6.0]}},
     draw=draw,
-    claims=(
+    claims=without_seeds(
         derived(
-            "NN-26",
-            "xi2 grows from every point.",
-            lambda data: flow(data, "xi2"),
-            at_least=0.0,
-            minimum=1,
+            "NN-26", "xi2 grows from every point.", lambda data: flow(data, "xi2"), at_least=0.0
         ),
         refuted(
             "NN-27",
             "derived",
-            f"{PAPER}, proposition on the form of W, read as xi1 growing",
+            f"{FORM}, read as xi1 growing",
             "xi1 grows from every point.",
             lambda data: flow(data, "xi1"),
             at_least=0.0,
-            minimum=1,
         ),
         refuted(
             "NN-28",
             "reading",
-            "the talk: softmax is near a hardmax as xi1 >> xi2",
+            HARDMAX,
             "xi1 = 12 and xi2 = 0 select the nearest example: 2 L <= .2.",
             lambda data: 2 * data.population_loss.isel({"step": 0, XI0: -1, SIGMA: 0}),
             at_most=0.2,
-            minimum=1,
         ),
         derived(
             "NN-29",
             "From every start 300 steps at eta = 10 lead into the valley: xi2 / xi1.",
             lambda data: last(data.xi2 / data.xi1),
             between=(1.33, 1.49),
-            minimum=1,
         ),
     ),
 )

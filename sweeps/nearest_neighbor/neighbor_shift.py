@@ -7,16 +7,25 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import PAPER, QUICK, ROWS, STEPS, THEORY, derived, settings, started
+from . import (
+    EACH,
+    LOG,
+    PAPER,
+    QUICK,
+    ROWS,
+    RUNS,
+    SHIFT,
+    THEORY,
+    course,
+    derived,
+    last,
+    settings,
+    started,
+)
 
 DELTA = "separation"
 THREE = [ROWS[0], ROWS[2], ROWS[3]]
 LARGEST = xr.DataArray([0.035, 0.001, 0.016], dims="setting")
-
-
-def at(data: xr.Dataset, delta: float) -> xr.Dataset:
-    """One separation at the last step."""
-    return data.sel({DELTA: delta}).isel(step=-1)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -33,40 +42,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, setting in zip(axes[0], data.setting.values, strict=False):
         for i, delta in enumerate(data[DELTA].values):
             runs = late.sel({"setting": setting, DELTA: delta})
-            plot.series(ax, runs.shift_error, "step", f"δ = {delta:g}", colour=i, markers=False)
-            plot.theory(
-                ax,
-                late.step.values,
-                runs.shift_bound.mean("seed").values,
-                "bound" if not i else "",
-                colour=i,
-            )
-        scales = {"xscale": "log", "yscale": "log"}
-        plot.finish(
-            ax,
-            "step t",
-            r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$",
-            str(setting),
-            legend=ax is axes[0, 0],
-            **scales,
-        )
+            bound = runs.shift_bound.mean("seed")
+            course(ax, runs.shift_error, f"δ = {delta:g}", i, bound, "" if i else "bound")
+        error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
+        plot.finish(ax, "step t", error, str(setting), legend=ax is axes[0, 0], **LOG)
         ax.set_ylim(1e-7, 3)
     ax = axes[0, -1]
     for i, setting in enumerate(data.setting.values):
-        for name, label, line in (
-            ("early_bound_ratio", "", "--"),
-            ("bound_ratio", str(setting), "-"),
-        ):
+        for name, line, label in (("early_bound_ratio", "--", ""), ("bound_ratio", "-", setting)):
             worst = data[name].sel(setting=setting).max(["step", "seed"])
             ax.plot(data[DELTA].values, worst, line, color=plot.COLOURS[i], label=label)
     ax.axhline(1, color="#333333", linewidth=0.8)
-    plot.finish(
-        ax,
-        "separation δ",
-        r"largest $|f - y_{i^*}|$ / bound",
-        "solid: bound; dashed: at t* = 1",
-        yscale="log",
-    )
+    ratio, title = r"largest $|f - y_{i^*}|$ / bound", "solid: bound; dashed: at t* = 1"
+    plot.finish(ax, "separation δ", ratio, title, yscale="log")
     ax.set_ylim(1e-2, 1e15)
     return figure
 
@@ -76,14 +64,7 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem on distribution shift and appendix B",
     theory=THEORY,
     config=Config(),
-    sweep={
-        "zip": settings(THREE),
-        "vary": {DELTA: [0.05, 0.1, 0.3, 1.0, 2.0, 3.5]},
-        "seeds": 8,
-        "steps": 2000,
-        "record": STEPS,
-        "dtype": "float32",
-    },
+    sweep=RUNS | {"zip": settings(THREE), "vary": {DELTA: [0.05, 0.1, 0.3, 1.0, 2.0, 3.5]}},
     quick=QUICK | {"zip": settings(THREE[:2]), "vary": {DELTA: [0.1, 2.0]}},
     draw=draw,
     claims=(
@@ -92,14 +73,13 @@ FIGURE = Figure(
             "|f - y| stays below 2 R N exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on "
             "every prompt (to rounding, 1e-5).",
             lambda data: data.bound_ratio,
-            statistic="each",
             at_most=1 + 1e-5,
-            minimum=2,
+            **EACH,
         ),
         refuted(
             "NN-20",
             "derived",
-            f"{PAPER}, theorem on shift, reconstructed",
+            f"{SHIFT}, reconstructed",
             "It stays below R (2 N exp(-xi1 delta / 2) + exp(-xi2)) for any query.",
             lambda data: data.early_bound_ratio,  # up to 1e10
             statistic="each",
@@ -110,9 +90,8 @@ FIGURE = Figure(
             "Where q = x_{i*} the mean squared error is below 2 ((N - 1) exp(-xi1 delta / 2) + "
             "exp(-xi2))^2, or 2.",
             lambda data: data.shift_error / data.shift_bound,
-            statistic="each",
             at_most=1.0,
-            minimum=2,
+            **EACH,
         ),
         holds(
             "NN-22",
@@ -128,23 +107,22 @@ FIGURE = Figure(
             f"{PAPER}, appendix B: delta = .1",
             "At delta = .1, t = 2000 it is at most .035 (d = N = 4), .001 (d = 8, N = 16), .016 "
             "(d = 3, N = 8): largest ratio.",
-            lambda data: at(data, 0.1).shift_error.mean("seed") / LARGEST,
+            lambda data: last(data.shift_error.sel({DELTA: 0.1})).mean("seed") / LARGEST,
             at_most=1.0,
         ),
         refuted(
             "NN-24",
             "derived",
-            f"{PAPER}, theorem on shift",
+            SHIFT,
             "The bound tells something at delta = .1 by t = 2000: it is below 1.",
-            lambda data: at(data, 0.1).shift_bound,
+            lambda data: last(data.shift_bound.sel({DELTA: 0.1})),
             at_most=1.0,
         ),
-        holds(
+        derived(
             "NN-25",
-            "derived",
-            f"{PAPER}, theorem on shift",
             "At delta = 1, t = 2000 it is below .02.",
-            lambda data: at(data, 1.0).shift_bound,
+            lambda data: last(data.shift_bound.sel({DELTA: 1.0})),
+            source=SHIFT,
             at_most=0.02,
         ),
     ),

@@ -7,9 +7,9 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted, statistics
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import PAPER, QUICK, THEORY, B, derived, last
+from . import FORM, LOG, QUICK, THEORY, B, course, derived, last
 
-POPULATION = f"{PAPER}, proposition on the form of W: of the population"
+POPULATION = f"{FORM}: of the population"
 ROUTES = {
     "W": ("literal", "averaged"),
     "W, labels N(0, 1)": ("literal", "gaussian"),
@@ -21,25 +21,13 @@ ROUTES = {
 
 def routes(*names: str) -> dict[str, list]:
     """Routes as one labelled axis."""
-    return {
-        "route": list(names),
-        "algorithm": [ROUTES[n][0] for n in names],
-        "labels": [ROUTES[n][1] for n in names],
-    }
+    algorithms, labels = zip(*(ROUTES[name] for name in names), strict=True)
+    return {"route": list(names), "algorithm": list(algorithms), "labels": list(labels)}
 
 
 def distance(data: xr.Dataset) -> xr.DataArray:
-    """Mean distance of W from its structure at the last step, on the routes that train W."""
-    return (
-        last(data.off_structure)
-        .sel(route=[r for r in data.route.values if str(r).startswith("W")])
-        .mean("seed")
-    )
-
-
-def of_w(data: xr.Dataset, name: str) -> xr.DataArray:
-    """A metric of W with 2000 prompts at the last step."""
-    return last(data[name]).sel({"route": "W", B: 2000})
+    """Distance of W from its structure at the last step, on the routes that train W."""
+    return last(data.off_structure).sel(route=[r for r in data.route.values if "W" in str(r)])
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -52,25 +40,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         width=4.0,
         height=3.4,
     )
-    end, prompts = data.isel(step=-1), data[B].values
-    for i, route in enumerate(distance(data).route.values):
-        plot.series(
-            axes[0, 0], end.off_structure.sel(route=route), B, str(route), colour=i, markers=True
-        )
-    first = float(distance(data).sel(route="W")[0])
+    prompts = data[B].values
+    for ax, values in zip(axes[0], (distance(data), last(data.xi1)), strict=False):
+        for i, route in enumerate(values.route.values):
+            plot.series(ax, values.sel(route=route), B, str(route), colour=i, markers=True)
+    first = float(distance(data).mean("seed").sel(route="W")[0])
     plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
-    plot.finish(
-        axes[0, 0],
-        "prompts B",
-        r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$",
-        xscale="log",
-        yscale="log",
-    )
-    for i, route in enumerate(data.route.values):
-        plot.series(axes[0, 1], end.xi1.sel(route=route), B, str(route), colour=i, markers=True)
+    plot.finish(axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", **LOG)
     plot.finish(axes[0, 1], "prompts B", r"$\xi_1 = $ tr $W_{11}$ / d", xscale="log")
     runs = data.sel(route="W").isel({B: -1})
-    plot.series(axes[0, 2], runs.query_logit, "step", r"$h_q^\top W h_q$", markers=False)
+    course(axes[0, 2], runs.query_logit, r"$h_q^\top W h_q$", 0)
     for colour, (values, text) in enumerate(
         ((runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's")), start=1
     ):
@@ -84,7 +63,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 FIGURE = Figure(
     name="neighbor_structure",
-    source=f"{PAPER}, proposition on the form of W",
+    source=FORM,
     theory=THEORY,
     config=Config(),
     sweep={
@@ -99,20 +78,20 @@ FIGURE = Figure(
     quick=QUICK | {"zip": routes("W", "ξ"), "vary": {B: [500]}},
     draw=draw,
     claims=(
-        holds(
+        derived(
             "NN-30",
-            "derived",
-            POPULATION,
             "W is twice as far from diag(xi1 I, 0, -xi2) with 500 prompts as with 2000.",
-            lambda data: (distance(data).sel({B: 500}) / distance(data).sel({B: 2000})).sel(
-                route="W"
-            ),
+            lambda data: (
+                distance(data).sel({B: 500}).mean("seed")
+                / distance(data).sel({B: 2000}).mean("seed")
+            ).sel(route="W"),
+            source=POPULATION,
             between=(1.5, 2.5),
         ),
         derived(
             "NN-31",
             "The distance falls as B^(-1/2), with averaged and with drawn labels: exponent.",
-            lambda data: statistics.slope(distance(data), B),
+            lambda data: statistics.slope(distance(data).mean("seed"), B),
             between=(-0.65, -0.35),
         ),
         holds(
@@ -120,7 +99,7 @@ FIGURE = Figure(
             "reading",
             POPULATION,
             "With 2000 prompts the largest entry off the diagonal is at most .25.",
-            lambda data: of_w(data, "off_diagonal"),
+            lambda data: last(data.off_diagonal).sel({"route": "W", B: 2000}),
             at_most=0.25,
         ),
         holds(
@@ -128,7 +107,7 @@ FIGURE = Figure(
             "reading",
             POPULATION,
             "And diag W_11 spreads by at most .3.",
-            lambda data: of_w(data, "diagonal_spread"),
+            lambda data: last(data.diagonal_spread).sel({"route": "W", B: 2000}),
             at_most=0.3,
         ),
         refuted(

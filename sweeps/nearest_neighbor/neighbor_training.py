@@ -8,11 +8,16 @@ from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import (
+    EACH,
+    FORM,
+    HARDMAX,
+    LOG,
     PAPER,
     QUICK,
     ROWS,
-    STEPS,
+    RUNS,
     THEORY,
+    course,
     derived,
     last,
     late_slope,
@@ -21,16 +26,12 @@ from . import (
     valley_share,
 )
 
+TIES, VALLEY = "dashed: near ties, $t^{-1/3}$", "dashed: valley, $t^{1/3}$"
 PANELS = {
-    "test_loss": r"2 L, mean $(f - y_{i^*})^2$ on test prompts",
-    "xi1": r"$\xi_1$",
-    "xi2": r"$\xi_2$",
+    "test_loss": (2, r"2 L, mean $(f - y_{i^*})^2$ on test prompts", "test_loss_law", TIES),
+    "xi1": (1, r"$\xi_1$", "xi1_valley", VALLEY),
+    "xi2": (1, r"$\xi_2$", "xi2_valley", VALLEY),
 }
-
-
-def grows(data: xr.Dataset) -> xr.DataArray:
-    """Whether xi1 > 0 from the first step on, and xi2 never falls."""
-    return ((data.xi1.isel(step=slice(1, None)) > 0) & (data.xi2.diff("step") >= -1e-5)).all("step")
 
 
 def converged(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
@@ -39,8 +40,8 @@ def converged(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 
 def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values where 2 L <= .25 on average at the last step."""
-    return values.where(2 * last(data.loss).mean("seed").drop_vars("step") <= 0.25)
+    """The values at the last step where 2 L <= .25 on average."""
+    return last(values).where(2 * last(data.loss).mean("seed").drop_vars("step") <= 0.25)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -52,25 +53,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         height=3.6,
     )
     late = started(data)
-    for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
-        loss = name == "test_loss"
+    for ax, (name, (factor, label, law, title)) in zip(axes[0], PANELS.items(), strict=True):
         for i, setting in enumerate(data.setting.values):
             runs = late.sel(setting=setting)
-            plot.series(
-                ax, (2 if loss else 1) * runs[name], "step", str(setting), colour=i, markers=False
-            )
-            law = runs["predicted_test_loss_law" if loss else f"predicted_{name}_valley"].isel(
-                seed=0
-            )
-            plot.theory(
-                ax,
-                late.step.values,
-                (2 if loss else 1) * law.where(late.step >= 50).values,
-                "",
-                colour=i,
-            )
-        title = "dashed: near ties, $t^{-1/3}$" if loss else "dashed: valley, $t^{1/3}$"
-        plot.finish(ax, "step t", label, title, xscale="log", yscale="log", legend=name == "xi2")
+            dashed = runs[f"predicted_{law}"].isel(seed=0).where(late.step >= 50)
+            course(ax, factor * runs[name], str(setting), i, factor * dashed)
+        plot.finish(ax, "step t", label, title, legend=name == "xi2", **LOG)
     return figure
 
 
@@ -79,7 +67,7 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem; settings ours",
     theory=THEORY,
     config=Config(),
-    sweep={"zip": settings(ROWS), "seeds": 8, "steps": 2000, "record": STEPS, "dtype": "float32"},
+    sweep=RUNS | {"zip": settings(ROWS)},
     quick=QUICK | {"zip": settings(ROWS[:1] + ROWS[3:4])},
     draw=draw,
     claims=(
@@ -89,16 +77,16 @@ FIGURE = Figure(
             f"{PAPER}, theorem",
             "The loss falls from each recorded step to the next.",
             lambda data: data.loss.diff("step"),
-            statistic="each",
             at_most=0.0,
-            minimum=2,
+            **EACH,
         ),
-        holds(
+        derived(
             "NN-2",
-            "derived",
-            f"{PAPER}, proposition on the form of W; xi2 derived",
             "xi1 > 0 from the first step on, and xi2 never falls (by more than rounding, 1e-5).",
-            grows,
+            lambda data: (
+                (data.xi1.isel(step=slice(1, None)) > 0) & (data.xi2.diff("step") >= -1e-5)
+            ).all("step"),
+            source=f"{FORM}; xi2 derived",
             statistic="share",
             where="together",
             at_least=1.0,
@@ -121,18 +109,14 @@ FIGURE = Figure(
             "Near ties make the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= .25.",
             lambda data: learned(
                 data,
-                last(
-                    data.test_loss
-                    * data.xi1
-                    / (data.predicted_test_loss_law * data.predicted_xi1_law)
-                ),
+                data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law),
             ),  # 1.01 to 1.12
             between=(0.9, 1.25),
         ),
         derived(
             "NN-6",
             "xi1 over its law (3 C p(0) eta t / d)^(1/3) at t = 2000, where 2 L <= .25.",
-            lambda data: learned(data, last(data.xi1 / data.predicted_xi1_law)),  # .88 to 1.01
+            lambda data: learned(data, data.xi1 / data.predicted_xi1_law),  # .88 to 1.01
             between=(0.82, 1.08),
         ),
         derived(
@@ -146,14 +130,14 @@ FIGURE = Figure(
             "NN-8",
             "The test loss over its law C p(0) / xi1 at t = 2000, where 2 L <= .25.",
             lambda data: learned(
-                data, last(data.test_loss / data.predicted_test_loss_law)
+                data, data.test_loss / data.predicted_test_loss_law
             ),  # 1.06 to 1.20
             between=(1.0, 1.27),
         ),
         refuted(
             "NN-9",
             "reading",
-            "the talk: softmax is near a hardmax as xi1 >> xi2",
+            HARDMAX,
             "xi1 is at least twice xi2 at t = 2000, in every setting.",
             lambda data: last(data.xi1 / data.xi2),  # .73 to 1.46
             at_least=2.0,

@@ -6,10 +6,8 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.theories.nearest_neighbor import calculus, checks, data, model, predictions, training
 from jaxtheory.theories.nearest_neighbor.model import Config as Config
 
-PRESET = Config()
-PAPER = Config(
-    num_prompts=10000
-)  # with 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost
+# With 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost.
+PAPER = Config(num_prompts=10000)
 
 THEORY = Theory(
     name="nearest_neighbor",

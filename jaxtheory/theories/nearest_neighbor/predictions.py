@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
 from jaxtheory.theories.nearest_neighbor.laws import bounds, population
-from jaxtheory.theories.nearest_neighbor.model import Config, Params, Problem, Reduced
+from jaxtheory.theories.nearest_neighbor.model import Config, Params, Problem
 
 RATIO_CAP = 1e12
 
@@ -31,44 +31,36 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     bound_ratio          largest |f - y_{i*}| / bound on both of these; early_bound_ratio against
                          the printed bound, on the second
     """
-    xi1, xi2 = calculus.reduce(params, config)
+    reduced, averaged = calculus.reduce(params, config), config.labels == "averaged"
     delta, test = config.separation, problem.test
     flipped, separated = data.flipped(problem.shift, delta, config), data.relabelled(test, delta)
-    blind = (
-        (lambda prompts: prompts._replace(y=None))
-        if config.labels == "averaged"
-        else (lambda prompts: prompts)
-    )
+    gap = bounds.flipped_separation(config)
+    blind = lambda prompts: prompts._replace(y=None) if averaged else prompts
     s, at_flipped, at_separated = (
         model.attend(params, blind(prompts), config) for prompts in (test, flipped, separated)
     )
     mean = lambda values: jnp.sum(test.weight * values)
     error = jnp.abs(model.deviation(at_separated, separated))
     flipped_error = jnp.abs(model.deviation(at_flipped, flipped))
-    labels = jnp.sign(test.y) if config.labels == "averaged" else test.y
+    labels = jnp.sign(test.y) if averaged else test.y
     same_sign = jnp.sign(jnp.sum(s[:, :-1] * labels, axis=1)) == jnp.sign(
         model.picked(labels, test)
     )
-    structure = calculus.off_structure(params, config)
     return {
         "loss": model.loss(params, problem.train, problem, config),
         "test_loss": mean(model.squared_errors(s, blind(test))) / 2,
-        "population_loss": population.loss(Reduced(xi1, xi2), config),
-        "xi1": xi1,
-        "xi2": xi2,
-        **structure,
+        "population_loss": population.loss(reduced, config),
+        **reduced._asdict(),
+        **calculus.off_structure(params, config),
         "nearest_attention": mean(model.picked(s[:, :-1], test)),
         "query_attention": mean(s[:, -1]),
         "query_logit": mean(model.logits(params, blind(test))[:, -1]),
         "agreement": mean(same_sign.astype(s.dtype)),
         "shift_error": mean(model.squared_errors(at_flipped, blind(flipped))),
-        "shift_bound": bounds.shift_bound(params, bounds.flipped_separation(config), config),
+        "shift_bound": bounds.shift_bound(params, gap, config),
         "separated_error": mean(error**2),
         "bound_ratio": jnp.maximum(
-            ratio(
-                flipped_error,
-                bounds.bound(params, flipped, bounds.flipped_separation(config), config),
-            ),
+            ratio(flipped_error, bounds.bound(params, flipped, gap, config)),
             ratio(error, bounds.bound(params, separated, delta, config)),
         ),
         "early_bound_ratio": ratio(error, bounds.early_bound(params, separated, delta, config)),

@@ -59,7 +59,7 @@ def nested(config: Config) -> bool:
     )
 
 
-def ordered(config: Config) -> tuple[Prompts, Float[Array, " n"]]:
+def ordered(config: Config) -> Prompts:
     """Prompts whose first example is nearest, with weights of their law: t_1 on its nodes, each
     other on nodes of [theta_1, pi].
     """
@@ -77,10 +77,8 @@ def ordered(config: Config) -> tuple[Prompts, Float[Array, " n"]]:
         * np.prod(np.broadcast_to(math.pi - first, rest.shape), axis=1)
     )
     weight = weight * np.prod(np.sin(angles) ** (d - 2) / beta((d - 1) / 2), axis=1)
-    law = jnp.asarray(weight)
-    return Prompts(
-        None, None, jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32), None, law
-    ), law
+    t, nearest = jnp.asarray(np.cos(angles)), jnp.zeros(len(points), jnp.int32)
+    return Prompts(None, None, t, nearest, None, jnp.asarray(weight))
 
 
 def beta(a: float | int) -> float:

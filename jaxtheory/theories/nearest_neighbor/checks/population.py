@@ -20,10 +20,9 @@ def loss_nested(key: Array, config: Config) -> Compared:
     """Also the weights, of sum 1."""
     if not literal.nested(config):
         return None
-    prompts, law = literal.ordered(config)
-    params = material.setting(key, config)
+    params, prompts = material.setting(key, config), literal.ordered(config)
     got = population.loss(params, config), jnp.ones(())
-    return got, (model.loss(params, prompts, material.UNREAD, config), jnp.sum(law))
+    return got, (model.loss(params, prompts, material.UNREAD, config), jnp.sum(prompts.weight))
 
 
 def loss_sampled(key: Array, config: Config) -> Compared:
@@ -41,7 +40,7 @@ def gradient_nested(key: Array, config: Config) -> Compared:
         return None
     params = material.setting(key, config)
     return population.gradient(params, config), calculus.gradient(
-        params, literal.ordered(config)[0], material.UNREAD, config
+        params, literal.ordered(config), material.UNREAD, config
     )
 
 

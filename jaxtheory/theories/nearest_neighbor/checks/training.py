@@ -29,7 +29,7 @@ def step_nested(key: Array, config: Config) -> Compared:
     """A step on all prompts, weighted by their law."""
     if not literal.nested(config):
         return None
-    params, prompts = material.setting(key, config), literal.ordered(config)[0]
+    params, prompts = material.setting(key, config), literal.ordered(config)
     got = training.population_step(key, 0, params, (), material.UNREAD, config)
     return got, training.step(key, 0, params, prompts, material.UNREAD, config)
 
