@@ -6,11 +6,25 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import QUICK, TALK, THEORY, P, V, last, optimum, right, share
+from . import (
+    COROLLARY,
+    OF_V,
+    QUICK,
+    THEOREM,
+    THEORY,
+    P,
+    V,
+    end,
+    last,
+    optimal,
+    predicted,
+    right,
+    share,
+)
 
 SHOWN = {
     "value_ratio": r"$v(1)/v(-1)$, entries of V",
-    V: r"direction error of V against $\Pi^\top$",
+    V: OF_V,
     "kl": "KL(law || output), nats",
 }
 LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
@@ -31,33 +45,21 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
-        end = last(data[name]).where(right(data))
-        lost = int(end.isnull().sum())
-        plot.series(
-            ax,
-            end,
-            P,
-            f"t = {int(data.step[-1])}"
-            + (f" ({lost} of {end.size} runs excluded)" if lost else ""),
-        )
-        for colour, (law, text) in enumerate(LAWS.items()):
-            curve = data.get(f"predicted_{name}_{law}")
-            if curve is not None:
-                plot.theory(
-                    ax, data[P].values, last(curve).isel(seed=0).values, text, colour=colour + 1
-                )
-        plot.finish(
-            ax,
-            "probability of a step clockwise, p",
-            label,
-            yscale="log" if name == "value_ratio" else "linear",
-        )
+        values = last(data[name]).where(right(data))
+        lost = int(values.isnull().sum())
+        excluded = f" ({lost} of {values.size} runs excluded)" if lost else ""
+        plot.series(ax, values, P, end(data) + excluded)
+        for colour, (law, text) in enumerate(LAWS.items(), 1):
+            if f"predicted_{name}_{law}" in data:
+                predicted(ax, last(data[f"predicted_{name}_{law}"]), P, text, colour)
+        scale = "log" if name == "value_ratio" else "linear"
+        plot.finish(ax, "probability of a step clockwise, p", label, yscale=scale)
     return figure
 
 
 FIGURE = Figure(
     name="walk_direction",
-    source=f"{TALK}, theorem: V/|V| -> Pi^T/|Pi^T|",
+    source=f"{THEOREM}: V/|V| -> Pi^T/|Pi^T|",
     theory=THEORY,
     config=CIRCLE6,
     sweep={
@@ -73,7 +75,7 @@ FIGURE = Figure(
         refuted(
             "RW-11",
             "printed",
-            f"{TALK}, theorem",
+            THEOREM,
             "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
             odds_exponent,
             where="together",
@@ -91,18 +93,16 @@ FIGURE = Figure(
         holds(
             "RW-13",
             "reading",
-            f"{TALK}, theorem",
+            THEOREM,
             "K = 6, .05 <= p <= .95: attention of at least .999 on the parent (90 % of the runs).",
-            lambda data: last(data.parent_attention) >= 0.999,
-            **share(0.9),
+            **share(0.9, lambda data: last(data.parent_attention) >= 0.999),
         ),
         holds(
             "RW-14",
             "printed",
-            f"{TALK}, corollary",
+            COROLLARY,
             "The accuracy is max(p, 1 - p) where the parent is selected.",
-            lambda data: abs(last(data.accuracy) - optimum(data)).where(right(data), 0) < 1e-5,
-            **share(1.0),
+            **share(1.0, lambda data: optimal(data) | ~right(data)),
         ),
     ),
 )
