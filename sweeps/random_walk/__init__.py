@@ -25,6 +25,7 @@ P, ETA, DELTA = "clockwise_probability", "learning_rate", "perturbation"
 V = "value_direction_error"
 OF_V = r"direction error of V against $\Pi^\top$"
 
+ON_CIRCLE6: Any = {"theory": THEORY, "config": CIRCLE6}
 FULL = {"seeds": 16, "steps": 50, "record": [0, 50], "buckets": "pad", "dtype": "float32"}
 # Quick figures of the walk share shapes, steps and the number of problems (8), hence one
 # compilation.

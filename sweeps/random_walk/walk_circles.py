@@ -5,17 +5,16 @@ paper (K = 6, N = 97)?
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot
-from jaxtheory.theories.random_walk import CIRCLE6
 
 from . import (
     COROLLARY,
     FULL,
     OF_V,
+    ON_CIRCLE6,
     PAPER,
     QUICK,
     TALK,
     THEOREM,
-    THEORY,
     K,
     Measure,
     N,
@@ -56,8 +55,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 runs = data.sel({"circle": circle, P: p})
                 plot.series(ax, runs[name], "step", f"p = {p:g}", colour=i, markers=False)
                 if name == "accuracy":
-                    limit = float(runs.predicted_accuracy.max())
-                    plot.theory(ax, 0, limit, "theory" if i else "", colour=i)
+                    plot.theory(
+                        ax, 0, float(runs.predicted_accuracy.max()), "theory" if i else "", colour=i
+                    )
                 curve = runs.get(f"predicted_{name}_population")
                 if curve is not None and curve.notnull().any():
                     predicted(ax, curve, "step", "B = ∞, theory", i)
@@ -68,8 +68,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_circles",
     source=f"{TALK}, experiments at p = 1/2 and p = 1; {PAPER}, figures for K = 6, N = 97",
-    theory=THEORY,
-    config=CIRCLE6,
+    **ON_CIRCLE6,
     sweep=FULL
     | {
         "zip": {"circle": ["K=6, N=97", "K=20, N=101"], K: [6, 20], N: [97, 101]},

@@ -4,14 +4,13 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
-from jaxtheory.theories.random_walk import CIRCLE6
 
 from . import (
     COROLLARY,
     OF_V,
+    ON_CIRCLE6,
     QUICK,
     THEOREM,
-    THEORY,
     P,
     V,
     end,
@@ -27,6 +26,8 @@ SHOWN = {
     V: OF_V,
     "kl": "KL(law || output), nats",
 }
+TO_PI = "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1."
+TO_ROOT = "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2."
 LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
 
 
@@ -60,8 +61,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_direction",
     source=f"{THEOREM}: V/|V| -> Pi^T/|Pi^T|",
-    theory=THEORY,
-    config=CIRCLE6,
+    **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]},
         "seeds": 8,
@@ -72,23 +72,12 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {P: [0.1, 0.3, 0.5, 0.9]}, "record": [0, 10, 50]},
     draw=draw,
     claims=(
-        refuted(
-            "RW-11",
-            "printed",
-            THEOREM,
-            "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
-            odds_exponent,
-            where="together",
-            between=(0.9, 1.1),
-        ),
-        holds(
-            "RW-12",
-            "derived",
-            "derived",
-            "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
-            odds_exponent,
-            where="together",
-            between=(0.45, 0.55),
+        *(
+            judge(id, origin, source, text, odds_exponent, where="together", between=span)
+            for judge, id, origin, source, span, text in (
+                (refuted, "RW-11", "printed", THEOREM, (0.9, 1.1), TO_PI),
+                (holds, "RW-12", "derived", "derived", (0.45, 0.55), TO_ROOT),
+            )
         ),
         holds(
             "RW-13",

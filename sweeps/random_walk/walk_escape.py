@@ -25,8 +25,7 @@ def growth_error(data: xr.Dataset) -> xr.DataArray:
     """
     means = data[[SPREAD, LINEAR]].isel(step=data.step.values >= 2).mean("seed")
     theory = means.predicted_attention_spread_linear
-    error = abs(np.log(means.attention_spread / theory))
-    return error.where(theory < 0.02 * UNIFORM).mean()
+    return abs(np.log(means.attention_spread / theory)).where(theory < 0.02 * UNIFORM).mean()
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -36,20 +35,29 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, ((spread, escaped),) = plot.panels(2, width=4.8, height=3.4)
     for i, delta in enumerate(data[DELTA].values):
         runs = data.sel({DELTA: delta, P: 1.0, ETA: 1.0})
-        values = runs[SPREAD].clip(1e-17)
-        plot.series(spread, values, "step", f"δ = {delta:.0e}", colour=i, markers=False)
+        plot.series(
+            spread, runs[SPREAD].clip(1e-17), "step", f"δ = {delta:.0e}", colour=i, markers=False
+        )
         linear = runs[LINEAR].isel(step=slice(2, None))
         predicted(spread, linear.where(linear < 0.02), "step", "" if i else "linear theory")
-    label = "max − min of the attention over tokens"
-    plot.finish(spread, "step t", label, "p = 1, K = 6, N = 97, η = 1", yscale="log")
+    plot.finish(
+        spread,
+        "step t",
+        "max − min of the attention over tokens",
+        "p = 1, K = 6, N = 97, η = 1",
+        yscale="log",
+    )
     spread.set_xlim(-0.5, 20)
     for i, eta in enumerate(data[ETA].values):
         runs = data.sel({ETA: eta, P: 1.0})
         plot.series(escaped, escape(runs), DELTA, f"η = {eta:g}", colour=i)
         predicted(escaped, escape(runs, LINEAR), DELTA, "" if i else "linear theory")
-    label = "steps until max − min is 1/(2 (N − 1))"
     plot.finish(
-        escaped, "standard deviation of the disturbance, δ", label, "escape time", xscale="log"
+        escaped,
+        "standard deviation of the disturbance, δ",
+        "steps until max − min is 1/(2 (N − 1))",
+        "escape time",
+        xscale="log",
     )
     return figure
 

@@ -32,8 +32,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
     table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
-    label = f"accuracy at {end(data)}, p = 0 and 1"
-    plot.heat(learned, table, "circle", "rule", label=label, span=(0, 1))
+    plot.heat(
+        learned, table, "circle", "rule", label=f"accuracy at {end(data)}, p = 0 and 1", span=(0, 1)
+    )
     plot.finish(learned, "K, N", "loss function, η", "learned unless N = rK + 1")
     learned.tick_params(axis="x", rotation=45)
     for colour, circle in enumerate(("6, 97", "6, 98")):
@@ -41,8 +42,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             {"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"}
         )
         plot.series(run, spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
-    label = r"max − min of the attention, + $10^{-17}$"
-    plot.finish(run, "step t", label, "log loss, η = 1, p = 1", yscale="log")
+    plot.finish(
+        run,
+        "step t",
+        r"max − min of the attention, + $10^{-17}$",
+        "log loss, η = 1, p = 1",
+        yscale="log",
+    )
     return figure
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics, undecided
-from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import FULL, PAPER, QUICK, THEOREM, THEORY, M, N, P, end, last, right, share
+from . import FULL, ON_CIRCLE6, PAPER, QUICK, THEOREM, M, N, P, end, last, right, share
 
 RULES = {
     "M = N": lambda n: n,
@@ -70,15 +69,26 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, colour=colour)
         if of_rule(data, "M = 4 N^1.5").sizes[N]:
             plot.theory(ax, lengths, lengths * 2.8, "2.8 N")
-        label = "−log(1 − attention on the parent)"
-        logarithmic = {"xscale": "log", "yscale": "log"}
-        plot.finish(ax, "positions, N", label, f"p = {p:g}", legend=False, **logarithmic)
+        plot.finish(
+            ax,
+            "positions, N",
+            "−log(1 − attention on the parent)",
+            f"p = {p:g}",
+            legend=False,
+            xscale="log",
+            yscale="log",
+        )
         for j, n in enumerate(lengths[-2:]):
             share_of_seeds = right(data.sel({P: p})).isel(case=data[N].values == n).mean("seed")
             found = share_of_seeds.swap_dims(case=M).sortby(M).drop_duplicates(M)
             plot.series(wide, found, M, f"N = {n}, p = {p:g}", colour=2 * i + j)
-    label = "share of seeds that select the parent"
-    plot.finish(wide, "dimension of the encodings, M", label, end(data), xscale="log")
+    plot.finish(
+        wide,
+        "dimension of the encodings, M",
+        "share of seeds that select the parent",
+        end(data),
+        xscale="log",
+    )
     wide.set_ylim(-0.03, 1.05)
     below = {"loc": "outside lower left", "ncols": 4, "fontsize": 8, "frameon": False}
     figure.legend(*panels[0].get_legend_handles_labels(), **below)
@@ -88,8 +98,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_lengths",
     source=f"{THEOREM}: 1 - attention on the parent = exp(-Omega(N)), with M = Omega(N^1.5)",
-    theory=THEORY,
-    config=CIRCLE6,
+    **ON_CIRCLE6,
     sweep=FULL
     | {
         "zip": cases(list(RULES), [7, 13, 25, 49, 97]),

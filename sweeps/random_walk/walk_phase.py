@@ -6,14 +6,13 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, holds, plot, refuted
-from jaxtheory.theories.random_walk import CIRCLE6
 
 from . import (
     FULL,
+    ON_CIRCLE6,
     PAPER,
     QUICK,
     THEOREM,
-    THEORY,
     K,
     N,
     P,
@@ -30,7 +29,6 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
     """The lag that most of the runs select which miss the parent; 1 where none does."""
 
     def mode(lags: np.ndarray) -> float:
-        """The commonest lag but 1."""
         values, counts = np.unique(lags[lags != 1], return_counts=True)
         return float(values[np.argmax(counts)]) if len(values) else 1.0
 
@@ -64,8 +62,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_phase",
     source=f"{THEOREM}: the parent is selected for any 0 < p < 1",
-    theory=THEORY,
-    config=CIRCLE6,
+    **ON_CIRCLE6,
     sweep=FULL
     | {
         "zip": {K: [3, 4, 5, 6, 8, 12, 20], N: [97] * 6 + [101]},

@@ -55,8 +55,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, runs[name], "step", layer, colour=colour, seeds=True, markers=False)
             picked = last(runs.selected_lag).values
             spread = colour + np.linspace(-0.3, 0.3, len(picked))
-            style: Any = {"color": plot.COLOURS[colour], "marker": plot.MARKERS[colour]}
-            lags.plot(spread, picked, linestyle="", markersize=4, **style)
+            shape, shade = plot.MARKERS[colour], plot.COLOURS[colour]
+            lags.plot(spread, picked, shape, markersize=4, color=shade)
         plot.theory(accuracy, 0, max(p, 1 - p), "max(p, 1 − p)")
         title = f"p = {p:g}"
         plot.finish(accuracy, "step t", "accuracy", title, legend=p == data[P].values[-1])

@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics
-from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import COROLLARY, OF_V, QUICK, THEOREM, THEORY, B, P, V, predicted, right
+from . import COROLLARY, OF_V, ON_CIRCLE6, QUICK, THEOREM, B, P, V, predicted, right
 
 SHOWN = {
     f"{V}_sqrt": r"direction error of V against $\sqrt{\Pi^\top}$",
@@ -17,15 +16,14 @@ SHOWN = {
 }
 # t = 50..300, within which 10000 sequences are still far from their sampling floor
 WINDOW = slice(50, 300)
-NEAR_HALF = (-0.55, -0.45)
 
 
 def as_root(name: str, p: float) -> dict[str, Any]:
-    """Measure and bound of a claim that a metric falls as t^(-1/2): its exponent at the largest
-    sample, over the runs that select the parent.
+    """Measure and bound of falling as t^(-1/2): a metric's exponent at the largest sample, over the
+    runs that select the parent.
     """
     runs = lambda data: data[name].where(right(data)).sel({P: p, "step": WINDOW}).isel({B: -1})
-    return {"measure": lambda data: statistics.slope(runs(data), "step"), "between": NEAR_HALF}
+    return {"measure": lambda data: statistics.slope(runs(data), "step"), "between": (-0.55, -0.45)}
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -36,8 +34,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     late = data.isel(step=data.step.values >= 3).where(right(data))
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):
-            values = late[name].sel({P: p, B: size})
-            plot.series(ax, values, "step", f"p = {p:g}, B = {size}", colour=i)
+            plot.series(
+                ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", colour=i
+            )
         if name == V:
             for i, p in enumerate(data[P].values, 4):
                 curve = late[f"predicted_{V}_population"].sel({P: p}).isel({B: -1})
@@ -55,8 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_rate",
     source=f"{THEOREM} and corollary: O(1/sqrt T)",
-    theory=THEORY,
-    config=CIRCLE6,
+    **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.5, 0.7], B: [1000, 10000]},
         "seeds": 8,
