@@ -4,11 +4,13 @@ Thresholds come from the sources' numbers and from runs on keys 100 and 101, wid
 what was measured where they are tight.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import xarray as xr
 
 import jaxtheory
+from jaxtheory import plot
 from jaxtheory.theories.random_walk import CIRCLE6
 
 THEORY = jaxtheory.theories.get("random_walk")
@@ -16,10 +18,15 @@ PAPER, TALK = (
     "Towards Understanding Transformers in Learning Random Walks",
     "Transformers Learn Random Walk Prediction (talk)",
 )
+THEOREM, COROLLARY = f"{TALK}, theorem", f"{TALK}, corollary"
+Measure = Callable[[xr.Dataset], xr.DataArray]
 K, N, M, B = "num_states", "length", "encoding_dim", "num_sequences"
 P, ETA, DELTA = "clockwise_probability", "learning_rate", "perturbation"
 V = "value_direction_error"
+OF_V = r"direction error of V against $\Pi^\top$"
 
+ON_CIRCLE6: Any = {"theory": THEORY, "config": CIRCLE6}
+FULL = {"seeds": 16, "steps": 50, "record": [0, 50], "buckets": "pad", "dtype": "float32"}
 # Quick figures of the walk share shapes, steps and the number of problems (8), hence one
 # compilation.
 SHAPES = CIRCLE6.pad(num_states=20, length=101, encoding_dim=1015)
@@ -41,6 +48,22 @@ def optimum(data: xr.Dataset) -> xr.DataArray:
     return abs(data[P] - 0.5) + 0.5
 
 
-def share(least: float) -> dict[str, Any]:
-    """The bound of a claim on the share of all runs."""
-    return {"statistic": "share", "where": "together", "at_least": least}
+def optimal(data: xr.Dataset) -> xr.DataArray:
+    """Whether a run ended with the best accuracy."""
+    return abs(last(data.accuracy) - optimum(data)) < 1e-5
+
+
+def end(data: xr.Dataset) -> str:
+    """The last step, as titles and legends have it."""
+    return f"t = {int(data.step[-1])}"
+
+
+def predicted(ax: Any, curve: xr.DataArray, x: str, label: str, colour: int | None = None) -> None:
+    """A predicted curve against x, dashed; every seed has the same."""
+    curve = curve.max("seed").squeeze(drop=True)
+    plot.theory(ax, curve[x].values, curve.values, label, colour=colour)
+
+
+def share(least: float, measure: Measure) -> dict[str, Any]:
+    """Measure and bound of a claim on the share of all runs."""
+    return {"measure": measure, "statistic": "share", "where": "together", "at_least": least}

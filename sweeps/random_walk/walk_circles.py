@@ -2,26 +2,42 @@
 paper (K = 6, N = 97)?
 """
 
-from collections.abc import Callable
-
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot
-from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import PAPER, QUICK, TALK, THEORY, K, N, P, V, last, right, share
+from . import (
+    COROLLARY,
+    FULL,
+    OF_V,
+    ON_CIRCLE6,
+    PAPER,
+    QUICK,
+    TALK,
+    THEOREM,
+    K,
+    Measure,
+    N,
+    P,
+    V,
+    last,
+    optimal,
+    predicted,
+    right,
+    share,
+)
 
+K6, K20 = f"{PAPER}, K = 6", f"{TALK}, K = 20"
 SHOWN = {
     "loss": "loss L",
     "accuracy": "accuracy",
     "parent_attention": "attention on the parent",
-    V: r"direction error of V against $\Pi^\top$",
+    V: OF_V,
     "kl": "KL(law || output), nats",
 }
 
 
-def at_half(name: str, circle: int) -> Callable[[xr.Dataset], xr.DataArray]:
+def at_half(name: str, circle: int) -> Measure:
     """A metric of one circle at the end and p = 1/2, where the parent is selected (K = 6: all but 1
     in 100 runs).
     """
@@ -42,11 +58,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     plot.theory(
                         ax, 0, float(runs.predicted_accuracy.max()), "theory" if i else "", colour=i
                     )
-                curve = runs.get(f"predicted_{name}_population", xr.DataArray(np.nan)).squeeze()
-                if curve.notnull().any():
-                    plot.theory(
-                        ax, data.step.values, curve.isel(seed=0).values, "B = ∞, theory", colour=i
-                    )
+                curve = runs.get(f"predicted_{name}_population")
+                if curve is not None and curve.notnull().any():
+                    predicted(ax, curve, "step", "B = ∞, theory", i)
             plot.finish(ax, "step t", label, str(circle))
     return figure
 
@@ -54,16 +68,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 FIGURE = Figure(
     name="walk_circles",
     source=f"{TALK}, experiments at p = 1/2 and p = 1; {PAPER}, figures for K = 6, N = 97",
-    theory=THEORY,
-    config=CIRCLE6,
-    sweep={
+    **ON_CIRCLE6,
+    sweep=FULL
+    | {
         "zip": {"circle": ["K=6, N=97", "K=20, N=101"], K: [6, 20], N: [97, 101]},
         "vary": {P: [0.5, 1.0]},
-        "seeds": 16,
-        "steps": 50,
         "record": 1,
-        "buckets": "pad",
-        "dtype": "float32",
     },
     quick=QUICK | {"record": [*range(11), *range(14, 51, 4)]},
     draw=draw,
@@ -71,53 +81,31 @@ FIGURE = Figure(
         holds(
             "RW-1",
             "printed",
-            f"{TALK}, corollary",
+            COROLLARY,
             "p = 1/2: the accuracy is 1/2 (90 % of the runs).",
-            lambda data: abs(last(data.accuracy.sel({P: 0.5})) - 0.5) < 1e-5,
-            **share(0.9),
+            **share(0.9, lambda data: optimal(data).sel({P: 0.5})),
         ),
         holds(
             "RW-2",
             "reading",
-            f"{TALK}, theorem",
+            THEOREM,
             "p = 1/2: from t = 4 on the parent holds at least .999 of the attention (90 % of the "
             "runs).",
-            lambda data: (
-                data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999
+            **share(
+                0.9,
+                lambda data: (
+                    data.parent_attention.sel({P: 0.5, "step": slice(4, None)}).min("step") >= 0.999
+                ),
             ),
-            **share(0.9),
         ),
-        holds(
-            "RW-3",
-            "reading",
-            f"{PAPER}, K = 6",
-            "p = 1/2, t = 50: V is .17 to .20 from its direction.",
-            at_half(V, 0),
-            between=(0.17, 0.20),
-        ),
-        holds(
-            "RW-4",
-            "reading",
-            f"{TALK}, K = 20",
-            "p = 1/2, t = 50: V is .11 to .16 from its direction.",
-            at_half(V, 1),
-            between=(0.11, 0.16),
-        ),
-        holds(
-            "RW-5",
-            "reading",
-            f"{PAPER}, K = 6",
-            "p = 1/2, t = 50: the loss is -1.065.",
-            at_half("loss", 0),
-            between=(-1.0702, -1.0602),
-        ),
-        holds(
-            "RW-6",
-            "reading",
-            f"{PAPER}, K = 6",
-            "p = 1/2, t = 50: KL is .20 to .25, not yet near 0.",
-            at_half("kl", 0),
-            between=(0.20, 0.25),
+        *(
+            holds(id, "reading", source, f"p = 1/2, t = 50: {text}", measure, between=span)
+            for id, source, measure, span, text in (
+                ("RW-3", K6, at_half(V, 0), (0.17, 0.20), "V is .17 to .20 from its direction."),
+                ("RW-4", K20, at_half(V, 1), (0.11, 0.16), "V is .11 to .16 from its direction."),
+                ("RW-5", K6, at_half("loss", 0), (-1.0702, -1.0602), "the loss is -1.065."),
+                ("RW-6", K6, at_half("kl", 0), (0.20, 0.25), "KL is .20 to .25, not yet near 0."),
+            )
         ),
         holds(
             "RW-7",
@@ -135,8 +123,7 @@ FIGURE = Figure(
             "printed",
             f"{TALK}, p = 1",
             "p = 1: attention stays uniform over the tokens on a finite sample, too.",
-            lambda data: data.attention_spread.sel({P: 1.0}).max("step") < 1e-12,
-            **share(1.0),
+            **share(1.0, lambda data: data.attention_spread.sel({P: 1.0}).max("step") < 1e-12),
         ),
     ),
 )

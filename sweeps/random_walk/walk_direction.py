@@ -4,15 +4,30 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted
-from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import QUICK, TALK, THEORY, P, V, last, optimum, right, share
+from . import (
+    COROLLARY,
+    OF_V,
+    ON_CIRCLE6,
+    QUICK,
+    THEOREM,
+    P,
+    V,
+    end,
+    last,
+    optimal,
+    predicted,
+    right,
+    share,
+)
 
 SHOWN = {
     "value_ratio": r"$v(1)/v(-1)$, entries of V",
-    V: r"direction error of V against $\Pi^\top$",
+    V: OF_V,
     "kl": "KL(law || output), nats",
 }
+TO_PI = "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1."
+TO_ROOT = "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2."
 LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
 
 
@@ -31,35 +46,22 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
-        end = last(data[name]).where(right(data))
-        lost = int(end.isnull().sum())
-        plot.series(
-            ax,
-            end,
-            P,
-            f"t = {int(data.step[-1])}"
-            + (f" ({lost} of {end.size} runs excluded)" if lost else ""),
-        )
-        for colour, (law, text) in enumerate(LAWS.items()):
-            curve = data.get(f"predicted_{name}_{law}")
-            if curve is not None:
-                plot.theory(
-                    ax, data[P].values, last(curve).isel(seed=0).values, text, colour=colour + 1
-                )
-        plot.finish(
-            ax,
-            "probability of a step clockwise, p",
-            label,
-            yscale="log" if name == "value_ratio" else "linear",
-        )
+        values = last(data[name]).where(right(data))
+        lost = int(values.isnull().sum())
+        excluded = f" ({lost} of {values.size} runs excluded)" if lost else ""
+        plot.series(ax, values, P, end(data) + excluded)
+        for colour, (law, text) in enumerate(LAWS.items(), 1):
+            if f"predicted_{name}_{law}" in data:
+                predicted(ax, last(data[f"predicted_{name}_{law}"]), P, text, colour)
+        scale = "log" if name == "value_ratio" else "linear"
+        plot.finish(ax, "probability of a step clockwise, p", label, yscale=scale)
     return figure
 
 
 FIGURE = Figure(
     name="walk_direction",
-    source=f"{TALK}, theorem: V/|V| -> Pi^T/|Pi^T|",
-    theory=THEORY,
-    config=CIRCLE6,
+    source=f"{THEOREM}: V/|V| -> Pi^T/|Pi^T|",
+    **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]},
         "seeds": 8,
@@ -70,39 +72,26 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {P: [0.1, 0.3, 0.5, 0.9]}, "record": [0, 10, 50]},
     draw=draw,
     claims=(
-        refuted(
-            "RW-11",
-            "printed",
-            f"{TALK}, theorem",
-            "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
-            odds_exponent,
-            where="together",
-            between=(0.9, 1.1),
-        ),
-        holds(
-            "RW-12",
-            "derived",
-            "derived",
-            "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
-            odds_exponent,
-            where="together",
-            between=(0.45, 0.55),
+        *(
+            judge(id, origin, source, text, odds_exponent, where="together", between=span)
+            for judge, id, origin, source, span, text in (
+                (refuted, "RW-11", "printed", THEOREM, (0.9, 1.1), TO_PI),
+                (holds, "RW-12", "derived", "derived", (0.45, 0.55), TO_ROOT),
+            )
         ),
         holds(
             "RW-13",
             "reading",
-            f"{TALK}, theorem",
+            THEOREM,
             "K = 6, .05 <= p <= .95: attention of at least .999 on the parent (90 % of the runs).",
-            lambda data: last(data.parent_attention) >= 0.999,
-            **share(0.9),
+            **share(0.9, lambda data: last(data.parent_attention) >= 0.999),
         ),
         holds(
             "RW-14",
             "printed",
-            f"{TALK}, corollary",
+            COROLLARY,
             "The accuracy is max(p, 1 - p) where the parent is selected.",
-            lambda data: abs(last(data.accuracy) - optimum(data)).where(right(data), 0) < 1e-5,
-            **share(1.0),
+            **share(1.0, lambda data: optimal(data) | ~right(data)),
         ),
     ),
 )

@@ -6,13 +6,14 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.random_walk import Config
 
-from . import DELTA, ETA, TALK, THEORY, P, last, share
+from . import DELTA, ETA, TALK, THEORY, P, last, predicted, share
 
 RIDGE = Config(population=True, clockwise_probability=1.0)
 UNIFORM = 1 / 96  # attention on each of the N - 1 tokens, N = 97
+SPREAD, LINEAR = "attention_spread", "predicted_attention_spread_linear"
 
 
-def escape(data: xr.Dataset, name: str = "attention_spread") -> xr.DataArray:
+def escape(data: xr.Dataset, name: str = SPREAD) -> xr.DataArray:
     """The first step at which tokens differ by half the uniform attention; NaN where none does."""
     apart = data[name] >= UNIFORM / 2
     return data.step[apart.argmax("step")].where(apart.any("step"))
@@ -22,52 +23,37 @@ def growth_error(data: xr.Dataset) -> xr.DataArray:
     """Mean of |log(mean spread / linear theory)| over the steps t >= 2 at which the theory is below
     1/50 of the uniform attention.
     """
-    runs = data.isel(step=data.step.values >= 2)
-    theory = runs.predicted_attention_spread_linear.mean("seed")
-    return (
-        abs(np.log(runs.attention_spread.mean("seed") / theory))
-        .where(theory < 0.02 * UNIFORM)
-        .mean()
-    )
+    means = data[[SPREAD, LINEAR]].isel(step=data.step.values >= 2).mean("seed")
+    theory = means.predicted_attention_spread_linear
+    return abs(np.log(means.attention_spread / theory)).where(theory < 0.02 * UNIFORM).mean()
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The spread of the attention in t for each disturbance, and the step at which it is lost;
     dashed: the linear theory.
     """
-    figure, (axes,) = plot.panels(2, width=4.8, height=3.4)
-    for colour, delta in enumerate(data[DELTA].values):
+    figure, ((spread, escaped),) = plot.panels(2, width=4.8, height=3.4)
+    for i, delta in enumerate(data[DELTA].values):
         runs = data.sel({DELTA: delta, P: 1.0, ETA: 1.0})
         plot.series(
-            axes[0],
-            runs.attention_spread.clip(1e-17),
-            "step",
-            f"δ = {delta:.0e}",
-            colour=colour,
-            markers=False,
+            spread, runs[SPREAD].clip(1e-17), "step", f"δ = {delta:.0e}", colour=i, markers=False
         )
-        theory = runs.predicted_attention_spread_linear.isel(seed=0, step=slice(2, None))
-        plot.theory(
-            axes[0],
-            theory.step.values,
-            theory.where(theory < 0.02).values,
-            "" if colour else "linear theory",
-        )
+        linear = runs[LINEAR].isel(step=slice(2, None))
+        predicted(spread, linear.where(linear < 0.02), "step", "" if i else "linear theory")
     plot.finish(
-        axes[0],
+        spread,
         "step t",
         "max − min of the attention over tokens",
         "p = 1, K = 6, N = 97, η = 1",
         yscale="log",
     )
-    axes[0].set_xlim(-0.5, 20)
-    for colour, eta in enumerate(data[ETA].values):
+    spread.set_xlim(-0.5, 20)
+    for i, eta in enumerate(data[ETA].values):
         runs = data.sel({ETA: eta, P: 1.0})
-        plot.series(axes[1], escape(runs), DELTA, f"η = {eta:g}", colour=colour)
-        theory = escape(runs, "predicted_attention_spread_linear").isel(seed=0)
-        plot.theory(axes[1], data[DELTA].values, theory.values, "" if colour else "linear theory")
+        plot.series(escaped, escape(runs), DELTA, f"η = {eta:g}", colour=i)
+        predicted(escaped, escape(runs, LINEAR), DELTA, "" if i else "linear theory")
     plot.finish(
-        axes[1],
+        escaped,
         "standard deviation of the disturbance, δ",
         "steps until max − min is 1/(2 (N − 1))",
         "escape time",
@@ -102,8 +88,7 @@ FIGURE = Figure(
             f"{TALK}, ridge of bad points",
             "p = 1, N = rK + 1: every disturbance of the start is lost from the symmetric run, "
             "and the accuracy becomes 1.",
-            lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9,
-            **share(1.0),
+            **share(1.0, lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9),
         ),
         holds(
             "RW-29",
@@ -118,10 +103,7 @@ FIGURE = Figure(
             "derived",
             "derived",
             "The escape time is that of linear theory, within a step.",
-            lambda data: abs(
-                escape(data).mean("seed")
-                - escape(data, "predicted_attention_spread_linear").mean("seed")
-            ),
+            lambda data: abs(escape(data).mean("seed") - escape(data, LINEAR).mean("seed")),
             at_most=1.0,
         ),
     ),

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.random_walk import Config
 
-from . import ETA, PAPER, TALK, THEORY, K, N, P, last
+from . import ETA, PAPER, TALK, THEORY, K, N, P, end, last
 
 LENGTHS = {K: [6] * 6 + [5] * 3, N: [95, 96, 97, 98, 99, 100, 26, 27, 28]}
 
@@ -28,27 +28,22 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Accuracy by (K, N) and by loss and rate; the spread of the attention along two runs."""
     data = data if "loss_function" in data.dims else data.expand_dims(loss_function=["log"])
-    figure, axes = plot.panels(2, width=5.0, height=3.4)
+    figure, ((learned, run),) = plot.panels(2, width=5.0, height=3.4)
     table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
     table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
     plot.heat(
-        axes[0, 0],
-        table,
-        "circle",
-        "rule",
-        label=f"accuracy at t = {int(data.step[-1])}, p = 0 and 1",
-        span=(0, 1),
+        learned, table, "circle", "rule", label=f"accuracy at {end(data)}, p = 0 and 1", span=(0, 1)
     )
-    plot.finish(axes[0, 0], "K, N", "loss function, η", "learned unless N = rK + 1")
-    axes[0, 0].tick_params(axis="x", rotation=45)
+    plot.finish(learned, "K, N", "loss function, η", "learned unless N = rK + 1")
+    learned.tick_params(axis="x", rotation=45)
     for colour, circle in enumerate(("6, 97", "6, 98")):
         spread = data.attention_spread.sel(
             {"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"}
         )
-        plot.series(axes[0, 1], spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
+        plot.series(run, spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
     plot.finish(
-        axes[0, 1],
+        run,
         "step t",
         r"max − min of the attention, + $10^{-17}$",
         "log loss, η = 1, p = 1",
@@ -63,8 +58,7 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(population=True, clockwise_probability=1.0),
     sweep={
-        "zip": {"circle": [f"{k}, {n}" for k, n in zip(LENGTHS[K], LENGTHS[N], strict=True)]}
-        | LENGTHS,
+        "zip": {"circle": [f"{k}, {n}" for k, n in zip(*LENGTHS.values(), strict=True)]} | LENGTHS,
         "vary": {P: [0.0, 1.0], ETA: [0.1, 1.0], "loss_function": ["log", "square", "hinge"]},
         "steps": 50,
         "record": [*range(11), 20, 50],

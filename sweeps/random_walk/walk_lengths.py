@@ -4,9 +4,8 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics, undecided
-from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import PAPER, QUICK, TALK, THEORY, M, N, P, last, right, share
+from . import FULL, ON_CIRCLE6, PAPER, QUICK, THEOREM, M, N, P, end, last, right, share
 
 RULES = {
     "M = N": lambda n: n,
@@ -30,9 +29,7 @@ def cases(rules: list[str], lengths: list[int]) -> dict[str, list]:
 
 def of_rule(data: xr.Dataset, rule: str) -> xr.Dataset:
     """The cases of one rule, by N."""
-    return data.isel(
-        case=[i for i, case in enumerate(data.case.values) if str(case).startswith(rule + ",")]
-    ).swap_dims(case=N)
+    return data.isel(case=data.case.str.startswith(rule + ",")).swap_dims(case=N)
 
 
 def sharpness(data: xr.Dataset) -> xr.DataArray:
@@ -40,8 +37,7 @@ def sharpness(data: xr.Dataset) -> xr.DataArray:
     number (708; 87 in float32).
     """
     rest = last(data.stray_attention).where(right(data))
-    sharp: xr.DataArray = -xr.apply_ufunc(np.log, rest.clip(float(np.finfo(rest.dtype).tiny)))
-    return sharp
+    return -xr.apply_ufunc(np.log, rest.clip(float(np.finfo(rest.dtype).tiny)))
 
 
 def typical(data: xr.Dataset, rule: str) -> xr.DataArray:
@@ -61,20 +57,18 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Sharpness against N, one line per rule for M and one panel per p; the share of seeds that
     select the parent against M.
     """
-    figure, axes = plot.panels(data.sizes[P] + 1, width=4.6, height=4.0)
-    lengths = sorted(set(data[N].values))
-    wide = axes[0, -1]
-    for i, (ax, p) in enumerate(zip(axes[0], data[P].values, strict=False)):
+    figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1, width=4.6, height=4.0)
+    lengths = np.unique(data[N])
+    for i, (ax, p) in enumerate(zip(panels, data[P].values, strict=True)):
         for colour, rule in enumerate(RULES):
             chosen = of_rule(data, rule)
             if chosen.sizes[N]:
                 lost = int((~right(chosen)).sum())
-                name = rule.replace("N^1.5", "$N^{1.5}$") + (
-                    f" ({lost} of {right(chosen).size} excluded)" if lost else ""
-                )
+                excluded = f" ({lost} of {right(chosen).size} excluded)" if lost else ""
+                name = rule.replace("N^1.5", "$N^{1.5}$") + excluded
                 plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, colour=colour)
         if of_rule(data, "M = 4 N^1.5").sizes[N]:
-            plot.theory(ax, lengths, np.array(lengths) * 2.8, "2.8 N")
+            plot.theory(ax, lengths, lengths * 2.8, "2.8 N")
         plot.finish(
             ax,
             "positions, N",
@@ -85,45 +79,30 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             yscale="log",
         )
         for j, n in enumerate(lengths[-2:]):
-            found = (
-                right(data.sel({P: p}))
-                .isel(case=data[N].values == n)
-                .mean("seed")
-                .swap_dims(case=M)
-                .sortby(M)
-                .drop_duplicates(M)
-            )
+            share_of_seeds = right(data.sel({P: p})).isel(case=data[N].values == n).mean("seed")
+            found = share_of_seeds.swap_dims(case=M).sortby(M).drop_duplicates(M)
             plot.series(wide, found, M, f"N = {n}, p = {p:g}", colour=2 * i + j)
     plot.finish(
         wide,
         "dimension of the encodings, M",
         "share of seeds that select the parent",
-        f"t = {int(data.step[-1])}",
+        end(data),
         xscale="log",
     )
     wide.set_ylim(-0.03, 1.05)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(),
-        loc="outside lower left",
-        ncols=4,
-        fontsize=8,
-        frameon=False,
-    )
+    below = {"loc": "outside lower left", "ncols": 4, "fontsize": 8, "frameon": False}
+    figure.legend(*panels[0].get_legend_handles_labels(), **below)
     return figure
 
 
 FIGURE = Figure(
     name="walk_lengths",
-    source=f"{TALK}, theorem: 1 - attention on the parent = exp(-Omega(N)), with M = Omega(N^1.5)",
-    theory=THEORY,
-    config=CIRCLE6,
-    sweep={
+    source=f"{THEOREM}: 1 - attention on the parent = exp(-Omega(N)), with M = Omega(N^1.5)",
+    **ON_CIRCLE6,
+    sweep=FULL
+    | {
         "zip": cases(list(RULES), [7, 13, 25, 49, 97]),
         "vary": {P: [0.5, 0.8]},
-        "seeds": 16,
-        "steps": 50,
-        "record": [0, 50],
-        "buckets": "pad",
         "dtype": "float64",
     },
     quick=QUICK | {"zip": cases(["M = N^1.5"], [13, 25, 49, 101]), "vary": {P: [0.5]}},
@@ -134,12 +113,14 @@ FIGURE = Figure(
         holds(
             "RW-24",
             "reading",
-            f"{TALK}, theorem",
+            THEOREM,
             "M >= N^1.5: the parent is selected for every N (95 % of the runs).",
-            lambda data: right(data).isel(
-                case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))
+            **share(
+                0.95,
+                lambda data: right(data).isel(
+                    case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))
+                ),
             ),
-            **share(0.95),
         ),
         refuted(
             "RW-25",
@@ -147,23 +128,21 @@ FIGURE = Figure(
             f"{PAPER}, condition M = Omega(N^1.5)",
             "M = N = 97, p = 1/2: orthogonal encodings suffice to select the parent (95 % of the "
             "runs).",
-            lambda data: right(data).sel({P: 0.5, "case": "M = N, N = 97"}),
-            **share(0.95),
+            **share(0.95, lambda data: right(data).sel({P: 0.5, "case": "M = N, N = 97"})),
         ),
         holds(
             "RW-26",
             "reading",
-            f"{TALK}, theorem: exp(-Omega(N))",
+            f"{THEOREM}: exp(-Omega(N))",
             "M = 4 N^1.5: -log(1 - attention on the parent) grows in proportion to N.",
-            lambda data: statistics.slope(
-                typical(data, "M = 4 N^1.5"), N
-            ).mean(),  # the exponent of N, mean over p
+            # the exponent of N, mean over p
+            lambda data: statistics.slope(typical(data, "M = 4 N^1.5"), N).mean(),
             between=(0.75, 1.25),
         ),
         undecided(
             "RW-27",
             "reading",
-            f"{TALK}, theorem: exp(-Omega(N))",
+            f"{THEOREM}: exp(-Omega(N))",
             "M = 1000: -log(1 - attention on the parent) is larger at the largest N than at the "
             "smallest.",
             growth,

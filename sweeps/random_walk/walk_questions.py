@@ -1,14 +1,22 @@
 """Are the two question-answering tasks learned: is the average of the tokens enough?"""
 
+from typing import Any
+
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, holds, plot
 from jaxtheory.theories.random_walk import QA1
 
 from . import PAPER, THEORY
 
 SHOWN = {"accuracy": "accuracy", "kl": "KL(answer || output), nats"}
 TASKS = {"qa1": ("task 1, majority", "answer known"), "qa2": ("task 2, preference", "fair coin")}
+
+
+def of_task(id: str, task: int, statement: str, name: str, **bound: Any) -> Claim:
+    """A claim on a metric of one task at t = 100."""
+    measure = lambda data: data[name].sel(task=f"qa{task}", step=100)
+    return holds(id, "reading", f"{PAPER}, task {task}", statement, measure, **bound)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -48,37 +56,33 @@ FIGURE = Figure(
     draw=draw,
     # measured on key 100 at t = 100: accuracies 1 and .493, KL .614 and .706
     claims=(
-        holds(
+        of_task(
             "RW-38",
-            "reading",
-            f"{PAPER}, task 1",
+            1,
             "The average of the tokens tells the answer: accuracy of at least .98 at t = 100.",
-            lambda data: data.accuracy.sel(task="qa1", step=100),
+            "accuracy",
             at_least=0.98,
         ),
-        holds(
+        of_task(
             "RW-39",
-            "reading",
-            f"{PAPER}, task 2",
+            2,
             "The average tells nothing: accuracy of one half at t = 100.",
-            lambda data: data.accuracy.sel(task="qa2", step=100),
+            "accuracy",
             between=(0.42, 0.58),
         ),
-        holds(
+        of_task(
             "RW-40",
-            "reading",
-            f"{PAPER}, task 1",
+            1,
             "The KL divergence falls below .63 nats by t = 100.",
-            lambda data: data.kl.sel(task="qa1", step=100),
+            "kl",
             between=(0.0, 0.63),
         ),
-        holds(
+        of_task(
             "RW-41",
-            "reading",
-            f"{PAPER}, task 2",
+            2,
             "The KL divergence stays near log 2, that of a thrown coin: .65 to .72 nats at t = "
             "100.",
-            lambda data: data.kl.sel(task="qa2", step=100),
+            "kl",
             between=(0.65, 0.72),
         ),
     ),

@@ -1,28 +1,29 @@
 """What is learned from random starts at p = 1/2 and 1, with a linear and with an mlp value?"""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory import Claim, Figure, holds, plot, refuted, undecided
 from jaxtheory.theories.random_walk import RANDOM_START
 
-from . import ETA, PAPER, TALK, THEORY, P, share
+from . import ETA, PAPER, TALK, THEORY, P, last, share
 
-LAYERS = {
+LAYERS: dict[str, dict[str, Any]] = {
     "linear, η = .01": {"value": "linear", "tokens": "unit", ETA: 0.01, "steps": 1000},
     "linear, η = 10": {"value": "linear", "tokens": "unit", ETA: 10.0, "steps": 1000},
     "mlp, unit tokens": {"value": "mlp", "tokens": "unit", ETA: 0.1, "steps": 200},
     "mlp, raw tokens": {"value": "mlp", "tokens": "raw", ETA: 0.1, "steps": 200},
 }
 SMALL, LARGE, UNIT, RAW = LAYERS
-START = f"{PAPER}, random initialisation"
+START, MLP = f"{PAPER}, random initialisation", f"{PAPER}, mlp"
 
 
 def layers(*names: str) -> dict[str, list]:
     """A zip of the named layers."""
     return {"layer": list(names)} | {
-        field: [LAYERS[name][field] for name in names]
-        for field in ("value", "tokens", ETA, "steps")
+        field: [LAYERS[name][field] for name in names] for field in LAYERS[SMALL]
     }
 
 
@@ -31,54 +32,39 @@ def at(data: xr.Dataset, layer: str, p: float, t: int) -> xr.Dataset:
     return data.sel({"layer": layer, P: p, "step": t})
 
 
+def learned(
+    judge: Any, id: str, origin: str, source: str, case: str, layer: str, least: float = 0.5
+) -> Claim:
+    """A claim that a layer learns p = 1/2 within its steps in a share of the runs."""
+    steps, runs = LAYERS[layer]["steps"], "half" if least == 0.5 else f"{100 * least:.0f} %"
+    text = f"{case}: p = 1/2 is learned within {steps} steps, accuracy .45 ({runs} of the runs)."
+    measure = lambda data: at(data, layer, 0.5, steps).accuracy >= 0.45
+    return judge(id, origin, source, text, **share(least, measure))
+
+
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A row per p: accuracy and attention on the parent in t (thin lines: seeds), and the lag that
     each run selects.
     """
     figure, axes = plot.panels(3, data.sizes[P], width=4.4, height=3.0)
+    names = data.layer.values.tolist()
     for (accuracy, attention, lags), p in zip(axes, data[P].values, strict=True):
-        for colour, layer in enumerate(data.layer.values):
+        for colour, layer in enumerate(names):
             runs = data.sel({"layer": layer, P: p}).dropna("step", how="all", subset=["loss"])
-            plot.series(
-                accuracy,
-                runs.accuracy,
-                "step",
-                str(layer),
-                colour=colour,
-                seeds=True,
-                markers=False,
-            )
-            plot.series(
-                attention,
-                runs.parent_attention,
-                "step",
-                str(layer),
-                colour=colour,
-                seeds=True,
-                markers=False,
-            )
-            picked = runs.selected_lag.isel(step=-1).values
+            for ax, name in ((accuracy, "accuracy"), (attention, "parent_attention")):
+                plot.series(ax, runs[name], "step", layer, colour=colour, seeds=True, markers=False)
+            picked = last(runs.selected_lag).values
             spread = colour + np.linspace(-0.3, 0.3, len(picked))
-            lags.plot(
-                spread,
-                picked,
-                linestyle="",
-                marker=plot.MARKERS[colour],
-                markersize=4,
-                color=plot.COLOURS[colour],
-            )
+            shape, shade = plot.MARKERS[colour], plot.COLOURS[colour]
+            lags.plot(spread, picked, shape, markersize=4, color=shade)
         plot.theory(accuracy, 0, max(p, 1 - p), "max(p, 1 − p)")
-        plot.finish(accuracy, "step t", "accuracy", f"p = {p:g}", legend=p == data[P].values[-1])
-        plot.finish(attention, "step t", "attention on the parent", f"p = {p:g}", legend=False)
+        title = f"p = {p:g}"
+        plot.finish(accuracy, "step t", "accuracy", title, legend=p == data[P].values[-1])
+        plot.finish(attention, "step t", "attention on the parent", title, legend=False)
         attention.set_ylim(-0.03, 1.03)
         lags.set_ylim(0.8, 130)
-        plot.finish(
-            lags, "", "lag selected at the end, by seed (parent: 1)", f"p = {p:g}", yscale="log"
-        )
-        lags.set_xticks(
-            range(data.sizes["layer"]),
-            [str(name).replace(", ", "\n") for name in data.layer.values],
-        )
+        plot.finish(lags, "", "lag selected at the end, by seed (parent: 1)", title, yscale="log")
+        lags.set_xticks(range(len(names)), [name.replace(", ", "\n") for name in names])
     return figure
 
 
@@ -107,31 +93,16 @@ FIGURE = Figure(
     # in .88; parent by 700 in .69 (8 seeds on key 100: .50), the others on lag 2 or further even
     # lags; at p = 1 all 40 seeds are right by 400, one of them on the parent
     claims=(
-        refuted(
-            "RW-31",
-            "printed",
-            START,
-            "As printed (sigma = eta = .01): p = 1/2 is learned within 1000 steps, accuracy .45 "
-            "(half of the runs).",
-            lambda data: at(data, SMALL, 0.5, 1000).accuracy >= 0.45,
-            **share(0.5),
-        ),
-        holds(
-            "RW-32",
-            "reading",
-            START,
-            "At eta = 10, as if the loss were summed: p = 1/2 is learned within 1000 steps, "
-            "accuracy .45 (60 % of the runs).",
-            lambda data: at(data, LARGE, 0.5, 1000).accuracy >= 0.45,
-            **share(0.6),
+        learned(refuted, "RW-31", "printed", START, "As printed (sigma = eta = .01)", SMALL),
+        learned(
+            holds, "RW-32", "reading", START, "At eta = 10, as if the loss were summed", LARGE, 0.6
         ),
         refuted(
             "RW-33",
             "reading",
             START,
             "At eta = 10 and p = 1/2 attention selects the parent by t = 700 (95 % of the runs).",
-            lambda data: at(data, LARGE, 0.5, 700).parent_attention >= 0.95,
-            **share(0.95),
+            **share(0.95, lambda data: at(data, LARGE, 0.5, 700).parent_attention >= 0.95),
         ),
         holds(
             "RW-34",
@@ -139,34 +110,16 @@ FIGURE = Figure(
             f"{TALK}, failure",
             "A random start overcomes the failure at p = 1, N = rK + 1: accuracy .99 at eta = 10 "
             "(90 % of the runs).",
-            lambda data: at(data, LARGE, 1.0, 1000).accuracy >= 0.99,
-            **share(0.9),
+            **share(0.9, lambda data: at(data, LARGE, 1.0, 1000).accuracy >= 0.99),
         ),
         undecided(
             "RW-35",
             "reading",
             START,
             "p = 1 is not learned within 1000 steps at eta = 10 (half of the runs).",
-            lambda data: at(data, LARGE, 1.0, 1000).accuracy <= 0.5,
-            **share(0.5),
+            **share(0.5, lambda data: at(data, LARGE, 1.0, 1000).accuracy <= 0.5),
         ),
-        undecided(
-            "RW-36",
-            "reading",
-            f"{PAPER}, mlp",
-            "The mlp value, eta = .1, unit tokens: p = 1/2 is learned within 200 steps, accuracy "
-            ".45 (half of the runs).",
-            lambda data: at(data, UNIT, 0.5, 200).accuracy >= 0.45,
-            **share(0.5),
-        ),
-        undecided(
-            "RW-37",
-            "reading",
-            f"{PAPER}, mlp",
-            "The mlp value, eta = .1, raw tokens: p = 1/2 is learned within 200 steps, accuracy "
-            ".45 (half of the runs).",
-            lambda data: at(data, RAW, 0.5, 200).accuracy >= 0.45,
-            **share(0.5),
-        ),
+        learned(undecided, "RW-36", "reading", MLP, "The mlp value, eta = .1, unit tokens", UNIT),
+        learned(undecided, "RW-37", "reading", MLP, "The mlp value, eta = .1, raw tokens", RAW),
     ),
 )

@@ -1,32 +1,29 @@
 """Do the errors of V and of the output fall as t^(-1/2)?"""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics
-from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import QUICK, TALK, THEORY, B, P, V, right
+from . import COROLLARY, OF_V, ON_CIRCLE6, QUICK, THEOREM, B, P, V, predicted, right
 
 SHOWN = {
     f"{V}_sqrt": r"direction error of V against $\sqrt{\Pi^\top}$",
-    V: r"direction error of V against $\Pi^\top$",
+    V: OF_V,
     "output_error": "direction error of f against the law",
 }
-WINDOW = slice(
-    50, 300
-)  # t = 50..300, within which 10000 sequences are still far from their sampling floor
-AS_ROOT: Any = {"between": (-0.55, -0.45)}
+# t = 50..300, within which 10000 sequences are still far from their sampling floor
+WINDOW = slice(50, 300)
 
 
-def exponent(name: str, p: float) -> Callable[[xr.Dataset], xr.DataArray]:
-    """The exponent of t of a metric at the largest sample, over the runs that select the parent."""
-    return lambda data: statistics.slope(
-        data[name].where(right(data)).sel({P: p, "step": WINDOW}).isel({B: -1}), "step"
-    )
+def as_root(name: str, p: float) -> dict[str, Any]:
+    """Measure and bound of falling as t^(-1/2): a metric's exponent at the largest sample, over the
+    runs that select the parent.
+    """
+    runs = lambda data: data[name].where(right(data)).sel({P: p, "step": WINDOW}).isel({B: -1})
+    return {"measure": lambda data: statistics.slope(runs(data), "step"), "between": (-0.55, -0.45)}
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -41,17 +38,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", colour=i
             )
         if name == V:
-            for i, p in enumerate(data[P].values):
-                curve = late[f"predicted_{V}_population"].sel({P: p}).isel({B: -1}).max("seed")
-                plot.theory(ax, late.step.values, curve.values, f"p = {p:g}, B = ∞", colour=4 + i)
+            for i, p in enumerate(data[P].values, 4):
+                curve = late[f"predicted_{V}_population"].sel({P: p}).isel({B: -1})
+                predicted(ax, curve, "step", f"p = {p:g}, B = ∞", i)
         else:
-            start = float(late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean())
-            plot.theory(
-                ax,
-                late.step.values,
-                start * np.sqrt(float(late.step[0]) / late.step.values),
-                r"$t^{-1/2}$",
-            )
+            t, start = late.step.values, late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean()
+            plot.theory(ax, t, float(start) * np.sqrt(t[0] / t), r"$t^{-1/2}$")
         plot.finish(ax, "step t", label, xscale="log", yscale="log")
         ticks = [t for t in (3, 10, 30, 100, 300) if t <= late.step[-1]]
         ax.set_xticks(ticks, [str(t) for t in ticks])
@@ -61,9 +53,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 FIGURE = Figure(
     name="walk_rate",
-    source=f"{TALK}, theorem and corollary: O(1/sqrt T)",
-    theory=THEORY,
-    config=CIRCLE6,
+    source=f"{THEOREM} and corollary: O(1/sqrt T)",
+    **ON_CIRCLE6,
     sweep={
         "vary": {P: [0.5, 0.7], B: [1000, 10000]},
         "seeds": 8,
@@ -81,43 +72,38 @@ FIGURE = Figure(
         holds(
             "RW-15",
             "printed",
-            f"{TALK}, theorem",
+            THEOREM,
             "p = 1/2: the direction error of V falls as t^(-1/2).",
-            exponent(V, 0.5),
-            **AS_ROOT,
+            **as_root(V, 0.5),
         ),
         holds(
             "RW-16",
             "derived",
             "derived",
             "p = .7: against sqrt(Pi^T) it falls as t^(-1/2), too.",
-            exponent(f"{V}_sqrt", 0.7),
-            **AS_ROOT,
+            **as_root(f"{V}_sqrt", 0.7),
         ),
         refuted(
             "RW-17",
             "printed",
-            f"{TALK}, theorem",
+            THEOREM,
             "p = .7: against Pi^T it falls as t^(-1/2).",
-            exponent(V, 0.7),
-            **AS_ROOT,
+            **as_root(V, 0.7),
         ),
         holds(
             "RW-18",
             "reading",
-            f"{TALK}, corollary",
+            COROLLARY,
             "p = 1/2: the output's direction error falls as t^(-1/2), the law normalised as the "
             "output is.",
-            exponent("output_error", 0.5),
-            **AS_ROOT,
+            **as_root("output_error", 0.5),
         ),
         refuted(
             "RW-19",
             "reading",
-            f"{TALK}, corollary",
+            COROLLARY,
             "p = .7: the output's direction error falls as t^(-1/2).",
-            exponent("output_error", 0.7),
-            **AS_ROOT,
+            **as_root("output_error", 0.7),
         ),
     ),
 )

@@ -7,7 +7,6 @@ from jaxtheory.theories.random_walk import calculus, checks, data, model, predic
 from jaxtheory.theories.random_walk.model import Config
 
 CIRCLE6 = Config()
-CIRCLE20 = Config(num_states=20, length=101)
 # The source states sigma = eta = .01, which learns nothing in 1000 steps of the mean loss; eta =
 # 10, as if 1000 losses were summed, does.
 RANDOM_START = Config(init_scale=0.01, learning_rate=10.0, tokens="unit")
@@ -17,7 +16,6 @@ QA1 = Config(
 QA2 = Config(
     num_states=19, length=19, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa2"
 )
-MLP = Config(num_sequences=1024, learning_rate=0.1, init_scale=0.01, value="mlp")
 
 THEORY = Theory(
     name="random_walk",

@@ -26,13 +26,24 @@ from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 TEST_SEQUENCES = 1000
 
 
+def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
+    """V_yk = v((y - k) mod K), zero beyond K."""
+    K = config.num_states
+    i = indices(K.cap)
+    inside = K.mask()[:, None] & K.mask()[None, :]
+    return jnp.where(inside, v[(i[:, None] - i[None, :]) % K.n], 0)
+
+
+def step_law(config: Config) -> Float[Array, " K"]:
+    """The law of y - s_{N-1}: p at 1, 1 - p at K - 1, zero elsewhere and beyond K."""
+    K, p = config.num_states, config.clockwise_probability
+    d = indices(K.cap)
+    return jnp.where(d == 1, p, jnp.where(d == K.n - 1, 1 - p, 0.0))
+
+
 def transition(config: Config) -> Float[Array, "K K"]:
     """Pi_ij = p 1[j = i + 1] + (1 - p) 1[j = i - 1] (mod K), rows sum to 1; zero beyond K."""
-    K, p = config.num_states, config.clockwise_probability
-    i = indices(K.cap)
-    step = (i[None, :] - i[:, None]) % K.n
-    inside = K.mask()[:, None] & K.mask()[None, :]
-    return jnp.where(inside & (step == 1), p, jnp.where(inside & (step == K.n - 1), 1 - p, 0))
+    return circulant(step_law(config), config).T
 
 
 def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:

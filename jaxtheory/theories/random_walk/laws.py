@@ -12,24 +12,10 @@ import jax.numpy as jnp
 from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float
 
+from jaxtheory.core import linalg
 from jaxtheory.core.positions import indices
-from jaxtheory.theories.random_walk import calculus, model
+from jaxtheory.theories.random_walk import calculus, data, model
 from jaxtheory.theories.random_walk.model import Config, Reduced
-
-
-def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
-    """V_yk = v((y - k) mod K), zero beyond K."""
-    K = config.num_states
-    i = indices(K.cap)
-    inside = K.mask()[:, None] & K.mask()[None, :]
-    return jnp.where(inside, v[(i[:, None] - i[None, :]) % K.n], 0)
-
-
-def step_law(config: Config) -> Float[Array, " K"]:
-    """The law of y - s_{N-1}: p at 1, 1 - p at K - 1, zero elsewhere and beyond K."""
-    K, p = config.num_states, config.clockwise_probability
-    d = indices(K.cap)
-    return jnp.where(d == 1, p, jnp.where(d == K.n - 1, 1 - p, 0.0))
 
 
 def lag_law_sum(config: Config) -> Float[Array, " K"]:
@@ -58,7 +44,7 @@ def first_step(config: Config) -> Reduced:
     K, N = config.num_states, config.length
     rate = config.learning_rate * calculus.slope(jnp.zeros(()), config) / (N.real * K.real)
     return Reduced(
-        circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap)
+        data.circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap)
     )
 
 
@@ -69,9 +55,8 @@ def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
     For the log loss v(1) ~ sqrt(2 eta p t / K), so v(1)/v(-1) -> sqrt(p / (1 - p)), not p / (1 -
     p).
     """
-    return v + config.learning_rate / config.num_states.real * step_law(config) * calculus.slope(
-        v, config
-    )
+    rate = config.learning_rate / config.num_states.real
+    return v + rate * data.step_law(config) * calculus.slope(v, config)
 
 
 class Curve(NamedTuple):
@@ -95,7 +80,7 @@ def selected_run(config: Config, length: int) -> Curve:
     def following(v: Array, t: Array) -> tuple[Array, Curve]:
         f = jnp.sum(v * share)
         mean_loss = jnp.where(
-            t < 2, model.ell(f, config), jnp.sum(step_law(config) * model.ell(v, config))
+            t < 2, model.ell(f, config), jnp.sum(data.step_law(config) * model.ell(v, config))
         )
         early = v + config.learning_rate / K * share * calculus.slope(f, config)
         return jnp.where(t < 2, early, saturated_step(v, config)), Curve(v, mean_loss)
@@ -179,11 +164,10 @@ def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
     Source: derived; the source's theorem has 0 for both.
     """
     p = jnp.asarray(config.clockwise_probability, float)
-    q = 1 - p
-    norm_of_law = jnp.sqrt(p**2 + q**2)
-    gap = jnp.sqrt((jnp.sqrt(p) - p / norm_of_law) ** 2 + (jnp.sqrt(q) - q / norm_of_law) ** 2)
-    entropy = -sum(jnp.where(x > 0, x * jnp.log(jnp.where(x > 0, x, 1)), 0) for x in (p, q))
-    return gap, jnp.log(jnp.sqrt(p) + jnp.sqrt(q)) - entropy / 2
+    law = jnp.stack([p, 1 - p])
+    root = jnp.sqrt(law)
+    entropy = -jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1)), 0))
+    return linalg.direction_error(root, law), jnp.log(jnp.sum(root)) - entropy / 2
 
 
 def normal_range(n: Float[Array, ""] | int) -> Float[Array, ""]:

@@ -1,5 +1,6 @@
 """What is measured along training, and what the theory says about it."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -41,12 +42,6 @@ def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Ar
     return jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1) / q), 0), axis=-1)
 
 
-def directions(f: Float[Array, "*n K"]) -> Float[Array, "*n K"]:
-    """f / |f|_2 per row, zero for f = 0."""
-    norm = jnp.sqrt(jnp.sum(f**2, axis=-1, keepdims=True))
-    return f / jnp.where(norm > 0, norm, 1)
-
-
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
     """What training is judged by: `loss` on the training set, the rest on the test sequences (in
     population mode, both are the law).
@@ -76,15 +71,13 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     token = at < N.n - 1
     attention = jnp.where(token, test.weight @ S, -jnp.inf)
     selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
-    tokens_only = token[None, :] & (test.weight > 0)[:, None]
-    spread = jnp.max(jnp.where(tokens_only, S, -jnp.inf), axis=1) - jnp.min(
-        jnp.where(tokens_only, S, jnp.inf), axis=1
-    )
+    highest = jnp.max(jnp.where(token[None, :], S, -jnp.inf), axis=1)
+    spread = highest - jnp.min(jnp.where(token[None, :], S, jnp.inf), axis=1)
     found = {
         "loss": model.loss(params, problem.train, problem, config),
         "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
         "kl": mean(divergence(law, normalised(f, config))),
-        "output_error": mean(jnp.sqrt(jnp.sum((directions(f) - directions(law)) ** 2, axis=1))),
+        "output_error": mean(jax.vmap(linalg.direction_error)(f, law)),
         "parent_attention": mean(jnp.take(S, N.n - 2, axis=1)),
         "stray_attention": mean(jnp.sum(jnp.where((at == N.n - 2)[None, :], 0, S), axis=1)),
         "selected_lag": (N.n - 1 - selected).astype(float),
@@ -97,21 +90,16 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
 def _value_metrics(params: Params, config: Config) -> dict:
     target = data.transition(config).T
     V = model.output(params, jnp.eye(config.num_states.cap)).T
-    forth, back = (jnp.sum(laws.circulant(unit, config) * V) for unit in _steps(config))
-    capped = jnp.clip(forth / jnp.where(back == 0, 1, back), -RATIO_CAP, RATIO_CAP)
+    forth, back = (
+        jnp.sum(data.transition(config.replace(clockwise_probability=p)).T * V) for p in (1.0, 0.0)
+    )
+    ratio = forth / jnp.where(back == 0, 1, back)
+    unbounded = jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth))
     return {
         "value_direction_error": linalg.direction_error(V, target),
         "value_direction_error_sqrt": linalg.direction_error(V, jnp.sqrt(target)),
-        "value_ratio": jnp.where(
-            back == 0, jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth)), capped
-        ),
+        "value_ratio": jnp.where(back == 0, unbounded, jnp.clip(ratio, -RATIO_CAP, RATIO_CAP)),
     }
-
-
-def _steps(config: Config) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
-    """Indicators of the offsets +1 and -1."""
-    d = indices(config.num_states.cap)
-    return (d == 1).astype(float), (d == config.num_states.n - 1).astype(float)
 
 
 def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> dict:
@@ -134,17 +122,13 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
     if config.task != "walk":
         best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
         return {"accuracy": constant(best), "kl": constant(rest)}
-    K, p = config.num_states, jnp.asarray(config.clockwise_probability, float)
+    p = jnp.asarray(config.clockwise_probability, float)
     direction, kl = laws.limit_error(config)
-    inside = (p > 0) & (p < 1)
-    within = lambda value: constant(jnp.where(inside, value, jnp.nan))
+    within = lambda value: constant(jnp.where((p > 0) & (p < 1), value, jnp.nan))
     odds = p / jnp.where(p < 1, 1 - p, 1)
+    guess = 1 / jnp.asarray(config.num_states.real, float)
     curves = {
-        "accuracy": constant(
-            jnp.where(
-                laws.fails(config), 1 / jnp.asarray(K.real, float), laws.best_accuracy(config)
-            )
-        ),
+        "accuracy": constant(jnp.where(laws.fails(config), guess, laws.best_accuracy(config))),
         "value_direction_error:theorem": within(0.0),
         "value_direction_error:sqrt_law": within(direction),
         "kl:theorem": within(0.0),
@@ -152,34 +136,24 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
         "value_ratio:theorem": within(odds),
         "value_ratio:sqrt_law": within(jnp.sqrt(odds)),
     }
-    return curves | _population_curves(config, times) if config.value == "linear" else curves
-
-
-def _population_curves(config: Config, steps: np.ndarray) -> dict:
-    length = int(steps.max(initial=0)) + 1
-    run = laws.selected_run(config, length)
-    law = laws.step_law(config)
-    errors = jnp.sqrt(jnp.sum((directions(run.v) - directions(law)[None, :]) ** 2, axis=1))
+    if config.value != "linear":
+        return curves
+    length = int(times.max(initial=0)) + 1
+    run, law = laws.selected_run(config, length), data.step_law(config)
+    errors = jax.vmap(linalg.direction_error, (0, None))(run.v, law)
     q = normalised(jnp.where((indices(length) < 2)[:, None], 1, run.v), config)
     symmetric = laws.symmetric_run(config, length)
     turns = (config.length.real - 1) / config.num_states.real
-    spread = (
-        config.perturbation
-        * symmetric.token
-        * symmetric.growth
-        * laws.normal_range(config.num_states.real)
-        / jnp.sqrt(turns)
+    disturbance = laws.normal_range(config.num_states.real) / jnp.sqrt(turns)
+    spread = config.perturbation * symmetric.token * symmetric.growth * disturbance
+    linear = jnp.where(
+        laws.fails(config.replace(perturbation=0.0)), jnp.minimum(spread, 1), jnp.nan
     )
-    where_symmetric = laws.fails(config.replace(perturbation=0.0))
-    p = jnp.asarray(config.clockwise_probability)
-    inside = (p > 0) & (p < 1)
-    return {
-        "value_direction_error:population": jnp.where(inside, errors, jnp.nan)[steps],
-        "kl:population": jnp.where(inside, divergence(law[None, :], q), jnp.nan)[steps],
-        "loss:population": jnp.where(inside, run.loss, jnp.nan)[steps],
-        "attention_spread:linear": jnp.where(where_symmetric, jnp.minimum(spread, 1), jnp.nan)[
-            steps
-        ],
+    return curves | {
+        "value_direction_error:population": within(errors[times]),
+        "kl:population": within(divergence(law[None, :], q)[times]),
+        "loss:population": within(run.loss[times]),
+        "attention_spread:linear": linear[times],
     }
 
 

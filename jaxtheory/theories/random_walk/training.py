@@ -14,18 +14,7 @@ from jaxtyping import Array, Int
 from jaxtheory.core import draws
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.random_walk import calculus, model
-from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem
-
-
-def relative_rates(params: Params, config: Config) -> Params:
-    """The learning rate of each parameter over eta: 1 for literal parameters, `model.rates` for the
-    scores.
-    """
-    ones = jax.tree.map(jnp.ones_like, params)
-    if isinstance(params, Literal):
-        return ones
-    rate_u, rate_w = model.rates(config)
-    return ones._replace(u=rate_u * ones.u, w=rate_w)
+from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 
 
 def step(
@@ -41,12 +30,12 @@ def step(
     """
     gradient = calculus.gradient(state, batch, problem, config)
     undefined = jnp.isnan(model.loss(state, batch, problem, config))
-    rates = relative_rates(state, config)
-    updates = jax.tree.map(
-        lambda g, rate: jnp.where(undefined, jnp.nan, -config.learning_rate * rate * g),
-        gradient,
-        rates,
-    )
+    rates = jax.tree.map(jnp.ones_like, state)  # over eta: 1 for literal parameters
+    if isinstance(rates, Reduced):
+        rate_u, rate_w = model.rates(config)
+        rates = rates._replace(u=rate_u * rates.u, w=rate_w)
+    move = lambda g, rate: jnp.where(undefined, jnp.nan, -config.learning_rate * rate * g)
+    updates = jax.tree.map(move, gradient, rates)
     return optax.apply_updates(state, updates)
 
 

@@ -41,8 +41,8 @@ def saturated_enumerated(key: Array, config: Config) -> Compared:
     of_V = lambda V: model.loss(
         Reduced(V, jnp.zeros_like(v), parent), paths, Problem(paths, paths), config
     )
-    V = laws.circulant(v, config)
-    return laws.circulant(
+    V = data.circulant(v, config)
+    return data.circulant(
         laws.saturated_step(v, config), config
     ), V - config.learning_rate * jax.grad(of_V)(V)
 
@@ -55,7 +55,7 @@ def saturated_sqrt(key: Array, config: Config) -> Compared:
         return None
     v0 = jnp.where(config.num_states.mask(), jax.random.uniform(key, (config.num_states.cap,)), 0)
     v = jax.lax.fori_loop(0, 50, lambda _, v: laws.saturated_step(v, config), v0)
-    c = config.learning_rate / config.num_states.real * laws.step_law(config)
+    c = config.learning_rate / config.num_states.real * data.step_law(config)
     return jnp.sqrt((v0 + config.epsilon) ** 2 + 100 * c), v + config.epsilon
 
 
@@ -113,16 +113,14 @@ def limits_of_direction(_key: Array, config: Config) -> Compared:
 # The symmetric run
 
 
-def _symmetric_training(
-    disturbance: Float[Array, " N"], config: Config, steps: int
-) -> list[Reduced]:
+def _symmetric_training(disturbance: Float[Array, " N"], config: Config) -> list[Reduced]:
     """The first states of the actual algorithm in population mode, from zero scores plus a
     disturbance of w.
     """
     K = config.num_states.cap
     problem = data.problem(jax.random.key(0), config)
     run: list[Any] = [Reduced(jnp.zeros((K, K)), jnp.zeros(K), disturbance)]
-    for t in range(steps):
+    for t in range(STEPS):
         run.append(training.step(jax.random.key(0), t, run[-1], problem.train, problem, config))
     return run
 
@@ -138,7 +136,7 @@ def symmetric_values(_key: Array, config: Config) -> Compared:
         return None
     K, N = config.num_states.cap, config.length.cap
     problem = data.problem(jax.random.key(0), config)
-    run = _symmetric_training(jnp.zeros(N), config, STEPS)
+    run = _symmetric_training(jnp.zeros(N), config)
     closed = laws.symmetric_run(config, STEPS + 1)
     attentions = jnp.stack([model.attend(state, problem.train, config)[0] for state in run])
     tokens = jnp.broadcast_to(closed.token[:, None, None], (STEPS + 1, K, N - 1))
@@ -158,7 +156,7 @@ def symmetric_growth(key: Array, config: Config) -> Compared:
     sums = lambda w: (c := jnp.zeros(K).at[lag_class].add(w[: N - 1])) - jnp.mean(c)
     direction = jax.random.normal(key, (N,))
     _, moved = jax.jvp(
-        lambda w: [state.w for state in _symmetric_training(w, config, STEPS)],
+        lambda w: [state.w for state in _symmetric_training(w, config)],
         (jnp.zeros(N),),
         (direction,),
     )
