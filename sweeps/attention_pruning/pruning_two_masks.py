@@ -7,7 +7,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, with_legend
 from ._errors import ERROR, NAMES, PLAIN, RIVALS, after, best, lead, of, tuned
 
 LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on W_Q and W_K, equation (1)"}
@@ -46,8 +46,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     plot.finish(by_count, "weights kept / d^2", ERROR, "best lambda, by weights kept", legend=False)
     for ax in axes[0]:
         ax.set_ylim(0, None)
-    legend(figure, by_ratio)
-    return figure
+    return with_legend(figure, by_ratio)
 
 
 FIGURE = Figure(
@@ -55,17 +54,14 @@ FIGURE = Figure(
     source=f"{PAPER}, equation (1), on synthetic data",
     theory=THEORY,
     config=P3,
-    sweep={
-        "vary": {
+    sweep=after_steps(
+        1500,
+        {
             "algorithm": list(LABELS),
             "lambda": [0.3, 1.0, 3.0, 10.0, 30.0],
             "rho": [0.3, 0.5, 0.65, 0.75, 0.8, 0.9],
         },
-        "seeds": 8,
-        "steps": 1500,
-        "record": [1500],
-        "dtype": "float32",
-    },
+    ),
     quick=QUICK | {"vary": {"algorithm": list(LABELS)} | AXES | {"lambda": [1.0, 3.0, 10.0]}},
     draw=draw,
     claims=(
@@ -80,10 +76,8 @@ FIGURE = Figure(
             ),
             at_most=-0.05,
         ),
-        holds(
+        derived(
             "AP-33",
-            "derived",
-            "derived",
             "At equal rho one mask on W has the smaller calibration error, by at least .03, "
             "though it keeps half as many weights.",
             lambda d: best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent"),
