@@ -78,15 +78,15 @@ def finish(
     x: str,
     title: str,
     *,
-    y: str = ERROR,
     top: float | None = None,
     at: xr.DataArray | None = None,
-    legend: bool = False,
+    **options: Any,
 ) -> None:
-    """Labels of a panel of errors from 0 to `top`; with `at`, a log axis whose only ticks are these
-    values.
+    """A panel of errors from 0 to `top`, with ticks only `at` some x, if given; options: of
+    `plot.finish`.
     """
-    plot.finish(ax, x, y, title, legend=legend, xscale="linear" if at is None else "log")
+    settings: dict[str, Any] = {"y": ERROR, "legend": False} | options
+    plot.finish(ax, x, title=title, **settings)
     ax.set_ylim(0, top)
     if at is not None:
         ax.set_xticks(at, [f"{v:g}" for v in at.values])

@@ -46,6 +46,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             y="relative error",
             top=1.3,
             at=dataset.num_sequences,
+            xscale="log",
         )
     return with_legend(figure, axes[0, 0])
 

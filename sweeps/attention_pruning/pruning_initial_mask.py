@@ -28,6 +28,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             f"rho = {rho:g}",
             top=0.6,
             at=dataset.regularization,
+            xscale="log",
             legend=rho == ratios[0],
         )
     return figure

@@ -11,7 +11,7 @@ from jaxtheory import Figure, plot, statistics
 from jaxtheory.theories.attention_pruning import P3, PRESETS
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, share, with_legend
-from ._errors import ERROR, PLAIN, RIVALS, half, lines, of
+from ._errors import PLAIN, RIVALS, finish, half, lines, of
 
 SOURCE = f"{PAPER}, figure 2(a)"
 reading = claims_of("reading", SOURCE)
@@ -65,8 +65,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         plot.theory(top, 0, float(chosen[LIMIT].mean()), "one-shot limit")
         clipped = ", clipped" if config.clip else ""
         title = f"{preset}: c = {config.step_scale:g}, {steps} steps{clipped}"
-        plot.finish(top, "lambda", ERROR, title, legend=False, xscale="log")
-        top.set_ylim(0, None)
+        finish(top, "lambda", title, xscale="log")
         plot.series(bottom, chosen.stability_ratio, "regularization", colour=4)
         plot.theory(bottom, 0, 1.0, "stability edge")
         plot.finish(bottom, "lambda", "eta ||Hessian|| / (2 + 2 beta)", xscale="log", yscale="log")

@@ -36,7 +36,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             label = "" if j else f"gradient mask, lambda in {{{strengths}}}"
             plot.series(ax, of(errors, "gradient").isel(regularization=j), "length", label)
         lines(ax, errors.isel(regularization=0), "length")
-        finish(ax, "L (tokens)", f"rho = {rho:g}", at=dataset.length)
+        finish(ax, "L (tokens)", f"rho = {rho:g}", at=dataset.length, xscale="log")
     return with_legend(figure, axes[0, 0])
 
 

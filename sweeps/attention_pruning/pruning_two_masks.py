@@ -8,7 +8,7 @@ from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, with_legend
-from ._errors import ERROR, NAMES, PLAIN, RIVALS, after, best, lead, of, tuned
+from ._errors import NAMES, PLAIN, RIVALS, after, best, finish, lead, of, tuned
 
 LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on W_Q and W_K, equation (1)"}
 
@@ -41,11 +41,9 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             NAMES[pruner],
             colour,
         )
-    plot.finish(by_lambda, "lambda", ERROR, f"rho = {middle:g}", legend=False, xscale="log")
-    plot.finish(by_ratio, "rho", ERROR, "best lambda, equal rho", legend=False)
-    plot.finish(by_count, "weights kept / d^2", ERROR, "best lambda, by weights kept", legend=False)
-    for ax in axes[0]:
-        ax.set_ylim(0, None)
+    finish(by_lambda, "lambda", f"rho = {middle:g}", xscale="log")
+    finish(by_ratio, "rho", "best lambda, equal rho")
+    finish(by_count, "weights kept / d^2", "best lambda, by weights kept")
     return with_legend(figure, by_ratio)
 
 
