@@ -1,18 +1,16 @@
-"""What the figures of attention_pruning share: names, the quick form, and drawing. Claims speak of
-means over seeds.
+"""What the figures of attention_pruning share: names, the sweep and its quick form, claims, and
+drawing. Claims speak of means over seeds.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-import xarray as xr
-
 import jaxtheory
-from jaxtheory import Size
+from jaxtheory import Claim, Size, holds, plot
 from jaxtheory.theories.attention_pruning import P3
 
 THEORY = jaxtheory.theories.get("attention_pruning")
 PAPER = "arXiv 2410.11261"
-PRUNER = "pruner"  # the dimension of errors: the fitted mask first, then the baselines
 
 AXES = {"lambda": [5.0, 10.0, 20.0], "rho": [0.3, 0.5, 0.8]}
 # Quick figures share one compilation: shapes, steps, 3 lambdas, 3 rhos.
@@ -20,22 +18,31 @@ SHAPES = P3.replace(dimension=32, length=Size(64, 64), num_sequences=Size(2, 1))
 QUICK = {"config": SHAPES, "seeds": 4, "steps": 1500, "record": [1500]}
 
 
-def ticks(ax: Any, values: xr.DataArray) -> None:
-    """Ticks at these values only, on a log axis."""
-    ax.set_xticks(values, [f"{v:g}" for v in values.values])
-    ax.set_xticks([], minor=True)
+def after_steps(steps: int, vary: dict[str, list]) -> dict[str, Any]:
+    """A sweep with eight seeds, recorded after the last step only."""
+    return {"vary": vary, "seeds": 8, "steps": steps, "record": [steps], "dtype": "float32"}
 
 
-def legend(figure: Any, ax: Any) -> None:
-    """One legend for all panels, below them."""
-    columns = int(figure.get_figwidth() / 1.75)
+def claims_of(origin: str, source: str) -> Callable[..., Claim]:
+    """`holds` for claims of one origin and source: id, statement, measure, and the bound."""
+    return lambda id, statement, measure, **bound: holds(
+        id, origin, source, statement, measure, **bound
+    )
+
+
+derived = claims_of("derived", "derived")
+
+
+def with_legend(figure: plot.Drawing, ax: Any) -> plot.Drawing:
+    """The figure, with one legend for all panels below them."""
     figure.legend(
         *ax.get_legend_handles_labels(),
         loc="outside lower center",
-        ncols=columns,
+        ncols=int(figure.get_figwidth() / 1.75),
         frameon=False,
         fontsize=8,
     )
+    return figure
 
 
 def share(least: float) -> dict[str, Any]:

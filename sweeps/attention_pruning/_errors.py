@@ -2,9 +2,12 @@
 baselines, at which lambda.
 """
 
+from collections.abc import Collection
+from typing import Any
+
 import xarray as xr
 
-from . import PRUNER
+from jaxtheory import plot
 
 NAMES = {
     "gradient": "gradient mask",
@@ -13,7 +16,8 @@ NAMES = {
     "magnitude": "magnitude of W",
 }
 RIVALS = ("wanda", "sparsegpt")  # the source's baselines
-BASELINES = (*RIVALS, "magnitude", "magnitude_factors")
+SHOWN = (*RIVALS, "magnitude")
+BASELINES = (*SHOWN, "magnitude_factors")
 PLAIN, HELDOUT = "relative_error", "relative_error_heldout"
 RESCALED, RESCALED_HELDOUT = "relative_error_rescaled", "relative_error_rescaled_heldout"
 PANELS = {
@@ -27,8 +31,7 @@ ERROR = "relative error, calibration"
 
 def of(values: xr.DataArray, *pruners: str) -> xr.DataArray:
     """The entries of one pruner, or the least of several."""
-    chosen = values.sel({PRUNER: list(pruners)})
-    return chosen.min(PRUNER) if len(pruners) > 1 else chosen.isel({PRUNER: 0}, drop=True)
+    return values.sel(pruner=list(pruners)).min("pruner")
 
 
 def half(dataset: xr.Dataset) -> xr.Dataset:
@@ -59,3 +62,32 @@ def lead(dataset: xr.Dataset, name: str, *rivals: str) -> xr.DataArray:
     """
     errors = tuned(dataset, name)
     return of(errors, "gradient") - of(errors, *(rivals or BASELINES))
+
+
+def lines(
+    ax: Any, errors: xr.DataArray, x: str, pruners: Collection[str] = SHOWN, **style: Any
+) -> None:
+    """Errors against x, a line for each pruner in its own colour."""
+    for colour, (pruner, label) in enumerate(NAMES.items()):
+        if pruner in pruners:
+            plot.series(ax, of(errors, pruner), x, label, colour=colour, **style)
+
+
+def finish(
+    ax: Any,
+    x: str,
+    title: str,
+    *,
+    top: float | None = None,
+    at: xr.DataArray | None = None,
+    **options: Any,
+) -> None:
+    """A panel of errors from 0 to `top`, with ticks only `at` some x, if given; options: of
+    `plot.finish`.
+    """
+    settings: dict[str, Any] = {"y": ERROR, "legend": False} | options
+    plot.finish(ax, x, title=title, **settings)
+    ax.set_ylim(0, top)
+    if at is not None:
+        ax.set_xticks(at, [f"{v:g}" for v in at.values])
+        ax.set_xticks([], minor=True)

@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, PRUNER, QUICK, THEORY, legend, share, ticks
+from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, share, with_legend
 from ._errors import (
     HELDOUT,
     NAMES,
@@ -14,39 +14,41 @@ from ._errors import (
     RESCALED,
     RESCALED_HELDOUT,
     RIVALS,
+    finish,
     half,
     lead,
+    lines,
     of,
     tuned,
 )
 
 
-def gap(dataset: xr.Dataset) -> xr.DataArray:
+def gap(dataset: xr.Dataset, place: int) -> xr.DataArray:
     """Held-out minus calibration error of the gradient mask at rho = 1/2."""
-    return of(tuned(half(dataset), HELDOUT) - tuned(half(dataset), PLAIN), "gradient")
+    chosen = half(dataset).isel(num_sequences=place)
+    return of(tuned(chosen, HELDOUT) - tuned(chosen, PLAIN), "gradient")
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors at rho = 1/2 on calibration and held-out sequences, as pruned and with the best factor
     on the logits.
     """
+    runs = f"{dataset.sizes['seed']} seeds, rho = 1/2"
     figure, axes = plot.panels(
-        2,
-        2,
-        title=f"Error against the number of calibration sequences ({dataset.sizes['seed']} seeds, "
-        "rho = 1/2)",
+        2, 2, title=f"Error against the number of calibration sequences ({runs})"
     )
     for ax, (name, title) in zip(axes.flat, PANELS.items(), strict=True):
-        errors = tuned(half(dataset), name)
-        for colour, (pruner, label) in enumerate(NAMES.items()):
-            plot.series(ax, of(errors, pruner), "num_sequences", label, colour=colour)
-        plot.finish(
-            ax, "S (calibration sequences)", "relative error", title, legend=False, xscale="log"
+        lines(ax, tuned(half(dataset), name), "num_sequences", NAMES)
+        finish(
+            ax,
+            "S (calibration sequences)",
+            title,
+            y="relative error",
+            top=1.3,
+            at=dataset.num_sequences,
+            xscale="log",
         )
-        ax.set_ylim(0, 1.3)
-        ticks(ax, dataset.num_sequences)
-    legend(figure, axes[0, 0])
-    return figure
+    return with_legend(figure, axes[0, 0])
 
 
 FIGURE = Figure(
@@ -54,14 +56,7 @@ FIGURE = Figure(
     source="beyond the source: calibration size against held-out error",
     theory=THEORY,
     config=P3.replace(length=64, step_scale=0.01),
-    sweep={
-        "vary": {"num_sequences": [1, 4, 16]} | AXES,
-        "seeds": 8,
-        "steps": 600,
-        "record": [600],
-        "dtype": "float32",
-        "buckets": "pad",
-    },
+    sweep=after_steps(600, {"num_sequences": [1, 4, 16]} | AXES) | {"buckets": "pad"},
     quick=QUICK | {"vary": {"num_sequences": [1, 2]} | AXES, "seeds": 2},
     draw=draw,
     claims=(
@@ -83,40 +78,32 @@ FIGURE = Figure(
             lambda d: lead(half(d), PLAIN),
             at_most=-0.1,
         ),
-        holds(
+        derived(
             "AP-28",
-            "derived",
-            "derived",
             "The same with the best factor on the logits.",
             lambda d: lead(half(d), RESCALED),
             at_most=-0.05,
         ),
-        holds(
+        derived(
             "AP-29",
-            "derived",
-            "derived",
             "The gap between held-out and calibration error falls by at least .3 from 1 sequence "
             "to 16.",
-            lambda d: gap(d).isel(num_sequences=-1) - gap(d).isel(num_sequences=0),
+            lambda d: gap(d, -1) - gap(d, 0),
             at_most=-0.3,
         ),
-        holds(
+        derived(
             "AP-30",
-            "derived",
-            "derived",
             "With 16 sequences magnitude pruning of W is still better on held-out ones, by at "
             "least .1.",
             lambda d: lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1),
             at_least=0.1,
         ),
-        holds(
+        derived(
             "AP-31",
-            "derived",
-            "derived",
             "One factor on the logits, chosen on calibration data, lowers every method's held-out "
             "error by at least .05.",
             lambda d: (tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel(
-                {PRUNER: list(NAMES)}
+                pruner=list(NAMES)
             ),
             at_least=0.05,
         ),

@@ -7,12 +7,15 @@ Long, because nine claims say how deep the U is and what its arms are.
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, statistics
+from jaxtheory import Figure, plot, statistics
 from jaxtheory.theories.attention_pruning import P3, PRESETS
 
-from . import AXES, PAPER, QUICK, THEORY, legend, share
-from ._errors import ERROR, NAMES, PLAIN, RIVALS, half, of
+from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, share, with_legend
+from ._errors import PLAIN, RIVALS, finish, half, lines, of
 
+SOURCE = f"{PAPER}, figure 2(a)"
+reading = claims_of("reading", SOURCE)
+printed = claims_of("printed", SOURCE)
 LIMIT = "predicted_relative_error_large_lambda"
 GRID = [round(10 ** (k / 2), 4) for k in range(-1, 11)]
 
@@ -57,47 +60,32 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         edge = 10 ** float(np.interp(0, -level, np.log10(at)))
         for ax in (top, bottom):
             ax.axvspan(at[0], edge, color="#999999", alpha=0.2, linewidth=0, label="unstable step")
-        for colour, pruner in enumerate(NAMES):
-            errors = of(chosen.relative_error, pruner)
-            plot.series(
-                top,
-                errors,
-                "regularization",
-                NAMES[pruner],
-                colour=colour,
-                markers=pruner == "gradient",
-            )
+        lines(top, chosen[PLAIN], "regularization", ["gradient"])
+        lines(top, chosen[PLAIN], "regularization", markers=False)
         plot.theory(top, 0, float(chosen[LIMIT].mean()), "one-shot limit")
-        title = (
-            f"{preset}: c = {config.step_scale:g}, {steps} "
-            f"steps{', clipped' if config.clip else ''}"
-        )
-        plot.finish(top, "lambda", ERROR, title, legend=False, xscale="log")
-        top.set_ylim(0, None)
+        clipped = ", clipped" if config.clip else ""
+        title = f"{preset}: c = {config.step_scale:g}, {steps} steps{clipped}"
+        finish(top, "lambda", title, xscale="log")
         plot.series(bottom, chosen.stability_ratio, "regularization", colour=4)
         plot.theory(bottom, 0, 1.0, "stability edge")
         plot.finish(bottom, "lambda", "eta ||Hessian|| / (2 + 2 beta)", xscale="log", yscale="log")
-    legend(figure, axes[0, 0])
-    return figure
+    return with_legend(figure, axes[0, 0])
 
 
 FIGURE = Figure(
     name="pruning_lambda",
-    source=f"{PAPER}, figure 2(a)",
+    source=SOURCE,
     theory=THEORY,
     config=P3,
-    sweep={
-        "vary": AXES | {"lambda": GRID},
+    sweep=after_steps(1500, AXES | {"lambda": GRID})
+    | {
         "zip": {
             "preset": tuple(PRESETS),
             "step_scale": tuple(config.step_scale for config, _ in PRESETS.values()),
             "clip": tuple(config.clip for config, _ in PRESETS.values()),
             "steps": tuple(steps for _, steps in PRESETS.values()),
         },
-        "seeds": 8,
-        "steps": 1500,
         "record": [100, 400, 1500],
-        "dtype": "float32",
     },
     quick=QUICK
     | {
@@ -106,77 +94,59 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        printed(
             "AP-1",
-            "printed",
-            f"{PAPER}, figure 2(a)",
             "The error is least strictly inside the range of lambda, for every seed.",
             lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
             **share(1.0),
         ),
-        holds(
+        reading(
             "AP-2",
-            "reading",
-            f"{PAPER}, figure 2(a)",
             "The smallest lambda costs at least .4 in error over the best.",
             lambda d: excess(d).isel(regularization=0),
             at_least=0.4,
         ),
-        holds(
+        reading(
             "AP-3",
-            "reading",
-            f"{PAPER}, figure 2(a)",
             "The largest lambda costs at least .15 in error over the best.",
             lambda d: excess(d).isel(regularization=-1),
             at_least=0.15,  # measured .25 and .30 at P1, .7 at P2 and P3
         ),
-        holds(
+        reading(
             "AP-4",
-            "reading",
-            f"{PAPER}, figure 2(a)",
             "At the best lambda the error is at most .4 (P2, P3).",
             lambda d: fitted(d).sel(preset=["P2", "P3"]).min("regularization"),
             at_most=0.4,
         ),
-        holds(
+        reading(
             "AP-5",
-            "reading",
-            f"{PAPER}, figure 2(a)",
             "At the best lambda the error is at most .55 (P1).",
             lambda d: fitted(d).sel(preset="P1").min("regularization"),
             at_most=0.55,
         ),
-        holds(
+        printed(
             "AP-6",
-            "printed",
-            f"{PAPER}, figure 2(a)",
             "At the best lambda the mask beats Wanda and SparseGPT on its calibration data.",
             lambda d: (
                 fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0)
             ),
             **share(0.95),
         ),
-        holds(
+        derived(
             "AP-7",
-            "derived",
-            "derived",
             "A step 3 times past the stability edge costs at least .3 in error: the left arm of "
             "the U.",
             lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
             at_least=0.3,
         ),
-        holds(
+        derived(
             "AP-8",
-            "derived",
-            "derived",
             "At the best lambda the step is at most twice past the stability edge.",
             lambda d: half(d).stability_ratio.isel(regularization=choice(d)),
             at_most=2.0,
         ),
-        holds(
+        derived(
             "AP-9",
-            "derived",
-            "derived",
             "At the largest lambda the error is that of the one-shot score, within .05 (P2, P3): "
             "the right arm of the U.",
             lambda d: (

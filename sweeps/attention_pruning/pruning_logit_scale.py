@@ -5,16 +5,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Figure, plot
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, QUICK, THEORY
+from . import AXES, QUICK, THEORY, after_steps, derived
 from ._errors import HELDOUT, PANELS, PLAIN, RESCALED, RESCALED_HELDOUT, RIVALS, lead
 
-OUTER: Any = {
-    "coords": "minimal",
-    "compat": "override",
-}  # lambda's place differs between what is compared
 LITERAL: Any = {"logit_scale": 100.0, "pruning_ratio": slice(0.25, None)}
 
 
@@ -46,53 +42,42 @@ FIGURE = Figure(
     source="beyond the source: logit scale against pruning ratio",
     theory=THEORY,
     config=P3.replace(step_scale=0.02),
-    sweep={
-        "vary": {
+    sweep=after_steps(
+        400,
+        {
             "tau": [1.0, 3.0, 10.0, 30.0, 100.0],
             "lambda": [round(10 ** (k / 2), 4) for k in range(-6, 4)],
             "rho": [0.1, 0.3, 0.5, 0.7, 0.9],
         },
-        "seeds": 8,
-        "steps": 400,
-        "record": [400],
-        "dtype": "float32",
-    },
+    ),
     quick=QUICK | {"vary": {"tau": [1.0, 100.0]} | AXES | {"lambda": [0.1, 1.0, 10.0]}, "seeds": 2},
     draw=draw,
     claims=(
-        holds(
+        derived(
             "AP-22",
-            "derived",
-            "derived",
             "At literal scale (tau = 100) and rho >= .3 the mask beats every baseline on "
             "calibration data, by at least .05.",
             lambda d: lead(d, PLAIN).sel(LITERAL),
             at_most=-0.05,
         ),
-        holds(
+        derived(
             "AP-23",
-            "derived",
-            "derived",
             "The same with the best factor on the logits.",
             lambda d: lead(d, RESCALED).sel(LITERAL),
             at_most=-0.05,
         ),
-        holds(
+        derived(
             "AP-24",
-            "derived",
-            "derived",
             "For smooth attention (tau = 1) and rho <= .5 it is worse than Wanda and SparseGPT "
             "even on calibration data.",
             lambda d: lead(d, PLAIN, *RIVALS).sel(logit_scale=1.0, pruning_ratio=slice(None, 0.55)),
             at_least=0.03,
         ),
-        holds(
+        derived(
             "AP-25",
-            "derived",
-            "derived",
             "On held-out sequences a baseline is better everywhere in the diagram, with and "
             "without the factor.",
-            lambda d: xr.concat([lead(d, n) for n in (HELDOUT, RESCALED_HELDOUT)], "name", **OUTER),
+            lambda d: xr.concat([lead(d, name) for name in (HELDOUT, RESCALED_HELDOUT)], "name"),
             at_least=0.0,
         ),
     ),

@@ -4,11 +4,14 @@ the mask?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, PRUNER, QUICK, THEORY, legend
-from ._errors import ERROR, NAMES, PLAIN, RESCALED, RIVALS, after, of
+from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, with_legend
+from ._errors import PLAIN, RESCALED, RIVALS, after, finish, lines, of
+
+SOURCE = f"{PAPER}, figure 2(c)"
+reading = claims_of("reading", SOURCE)
 
 
 def by_ratio(dataset: xr.Dataset, clip: bool = False) -> xr.DataArray:
@@ -16,6 +19,11 @@ def by_ratio(dataset: xr.Dataset, clip: bool = False) -> xr.DataArray:
     best).
     """
     return after(dataset).sel(clip=clip).mean("regularization")
+
+
+def lead(dataset: xr.Dataset, *rivals: str) -> xr.DataArray:
+    """Error of the gradient mask minus the least of some baselines."""
+    return of(by_ratio(dataset), "gradient") - of(by_ratio(dataset), *rivals)
 
 
 def rise(dataset: xr.Dataset, low: float, high: float) -> xr.DataArray:
@@ -27,53 +35,36 @@ def rise(dataset: xr.Dataset, low: float, high: float) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors as pruned, and with the best factor on the logits."""
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
-    seeds = dataset.sizes["seed"]
-    figure, axes = plot.panels(
-        2,
-        title=f"Error against the share of pruned weights ({seeds} seeds, mean over lambda in "
-        f"{{{strengths}}})",
-    )
+    runs = f"{dataset.sizes['seed']} seeds, mean over lambda in {{{strengths}}}"
+    figure, axes = plot.panels(2, title=f"Error against the share of pruned weights ({runs})")
     titles = {PLAIN: "as pruned", RESCALED: "logits rescaled by the best factor"}
     for ax, (name, title) in zip(axes[0], titles.items(), strict=True):
         errors = after(dataset, name).mean("regularization")
         for clip in dataset["clip"].values:
-            label = "gradient mask, clipped to [0, 1]" if clip else "gradient mask"
-            plot.series(
-                ax,
-                of(errors, "gradient").sel(clip=clip),
-                "pruning_ratio",
-                label,
-                colour=4 if clip else 0,
+            label, colour = (
+                ("gradient mask, clipped to [0, 1]", 4) if clip else ("gradient mask", 0)
             )
-        for colour, pruner in list(enumerate(NAMES))[1:]:
-            plot.series(
-                ax, of(errors, pruner).isel(clip=0), "pruning_ratio", NAMES[pruner], colour=colour
-            )
-        plot.finish(ax, "rho (share of weights set to zero)", ERROR, title, legend=False)
-        ax.set_ylim(0, 1.4)
-    legend(figure, axes[0, 0])
-    return figure
+            fitted = of(errors, "gradient").sel(clip=clip)
+            plot.series(ax, fitted, "pruning_ratio", label, colour=colour)
+        lines(ax, errors.isel(clip=0), "pruning_ratio")
+        finish(ax, "rho (share of weights set to zero)", title, top=1.4)
+    return with_legend(figure, axes[0, 0])
 
 
 FIGURE = Figure(
     name="pruning_ratio",
-    source=f"{PAPER}, figure 2(c)",
+    source=SOURCE,
     theory=THEORY,
     config=P3,
-    sweep={
-        "vary": {"clip": [False, True]} | AXES | {"rho": [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]},
-        "seeds": 8,
-        "steps": 1500,
-        "record": [1500],
-        "dtype": "float32",
-    },
+    sweep=after_steps(
+        1500,
+        {"clip": [False, True]} | AXES | {"rho": [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]},
+    ),
     quick=QUICK | {"vary": {"clip": [False]} | AXES | {"rho": [0.05, 0.5, 0.9]}},
     draw=draw,
     claims=(
-        holds(
+        reading(
             "AP-15",
-            "reading",
-            f"{PAPER}, figure 2(c)",
             "For rho from .3 to .8 the error is at most .6 of the better of Wanda and SparseGPT.",
             lambda d: (of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(
                 pruning_ratio=slice(0.25, 0.85)
@@ -83,54 +74,44 @@ FIGURE = Figure(
         refuted(
             "AP-16",
             "reading",
-            f"{PAPER}, figure 2(c)",
+            SOURCE,
             "At every rho the gradient mask is at least as good as Wanda and SparseGPT.",
-            lambda d: of(by_ratio(d), "gradient") - of(by_ratio(d), *RIVALS),
+            lambda d: lead(d, *RIVALS),
             at_most=0.0,
         ),
-        holds(
+        derived(
             "AP-17",
-            "derived",
-            "derived",
             "At rho = .05 the gradient mask is worse than Wanda by at least .02.",
-            lambda d: (of(by_ratio(d), "gradient") - of(by_ratio(d), "wanda")).sel(
-                pruning_ratio=0.05
-            ),
+            lambda d: lead(d, "wanda").sel(pruning_ratio=0.05),
             at_least=0.02,
         ),
         refuted(
             "AP-18",
             "reading",
-            f"{PAPER}, figure 2(c)",
+            SOURCE,
             "The gradient mask's error rises with rho: it is larger at .5 than at .05.",
             lambda d: rise(d, 0.05, 0.5),
             at_least=0.0,
         ),
-        holds(
+        derived(
             "AP-19",
-            "derived",
-            "derived",
             "It rises by at least .12 from rho = .7 to .9.",
             lambda d: rise(d, 0.7, 0.9),
             at_least=0.12,
         ),
-        holds(
+        reading(
             "AP-20",
-            "reading",
-            f"{PAPER}, figure 2(c)",
             "The errors of Wanda and SparseGPT rise by at least .1 from rho = .05 to .2, to .5 "
             "and to .8.",
             lambda d: (
                 by_ratio(d)
-                .sel({PRUNER: list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
+                .sel({"pruner": list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
                 .diff("pruning_ratio")
             ),
             at_least=0.1,
         ),
-        holds(
+        derived(
             "AP-21",
-            "derived",
-            "derived",
             "Clipping ties many entries at 0, which at rho = .1 costs at least .1 in error.",
             lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(
                 pruning_ratio=0.1

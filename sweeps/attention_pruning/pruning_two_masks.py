@@ -7,8 +7,8 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, legend
-from ._errors import ERROR, NAMES, PLAIN, RIVALS, after, best, lead, of, tuned
+from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, with_legend
+from ._errors import NAMES, PLAIN, RIVALS, after, best, finish, lead, of, tuned
 
 LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on W_Q and W_K, equation (1)"}
 
@@ -41,13 +41,10 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             NAMES[pruner],
             colour,
         )
-    plot.finish(by_lambda, "lambda", ERROR, f"rho = {middle:g}", legend=False, xscale="log")
-    plot.finish(by_ratio, "rho", ERROR, "best lambda, equal rho", legend=False)
-    plot.finish(by_count, "weights kept / d^2", ERROR, "best lambda, by weights kept", legend=False)
-    for ax in axes[0]:
-        ax.set_ylim(0, None)
-    legend(figure, by_ratio)
-    return figure
+    finish(by_lambda, "lambda", f"rho = {middle:g}", xscale="log")
+    finish(by_ratio, "rho", "best lambda, equal rho")
+    finish(by_count, "weights kept / d^2", "best lambda, by weights kept")
+    return with_legend(figure, by_ratio)
 
 
 FIGURE = Figure(
@@ -55,17 +52,14 @@ FIGURE = Figure(
     source=f"{PAPER}, equation (1), on synthetic data",
     theory=THEORY,
     config=P3,
-    sweep={
-        "vary": {
+    sweep=after_steps(
+        1500,
+        {
             "algorithm": list(LABELS),
             "lambda": [0.3, 1.0, 3.0, 10.0, 30.0],
             "rho": [0.3, 0.5, 0.65, 0.75, 0.8, 0.9],
         },
-        "seeds": 8,
-        "steps": 1500,
-        "record": [1500],
-        "dtype": "float32",
-    },
+    ),
     quick=QUICK | {"vary": {"algorithm": list(LABELS)} | AXES | {"lambda": [1.0, 3.0, 10.0]}},
     draw=draw,
     claims=(
@@ -80,10 +74,8 @@ FIGURE = Figure(
             ),
             at_most=-0.05,
         ),
-        holds(
+        derived(
             "AP-33",
-            "derived",
-            "derived",
             "At equal rho one mask on W has the smaller calibration error, by at least .03, "
             "though it keeps half as many weights.",
             lambda d: best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent"),

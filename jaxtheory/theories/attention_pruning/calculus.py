@@ -58,25 +58,23 @@ def outer_sum(p: Float[Array, "S L L"], inputs: Float[Array, "S L d"]) -> Float[
 def weight_gradient(
     f: Float[Array, "S L L"], c: Float[Array, "S L L"], batch: Batch, config: Config
 ) -> Float[Array, "d d"]:
-    """B = (1/S) sum_s X_s^T p_s X_s, the gradient of L_attn in the masked weights."""
+    """B, the gradient of L_attn in the masked weights."""
     return outer_sum(logit_gradient(f, c), batch.inputs) / config.num_sequences.real
 
 
-def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def gradient(
+    params: Params,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+    f_star: Float[Array, "S L L"] | None = None,
+) -> Params:
     """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, and its two-mask form (top
-    of this file).
+    of this file); f_star where it is known, so that a training step need not recompute it.
 
     Source: theorem 5.3 = D.5; two masks: derived from equation (1).
     """
-    return gradient_to(model.target(batch, problem, config), params, batch, problem, config)
-
-
-def gradient_to(
-    f_star: Float[Array, "S L L"], params: Params, batch: Batch, problem: Problem, config: Config
-) -> Params:
-    """`gradient` with the target attention f* given, so that a training step need not
-    recompute it.
-    """
+    f_star = model.target(batch, problem, config) if f_star is None else f_star
     f = model.forward(params, batch, problem, config)
     B = weight_gradient(f, f - f_star, batch, config)
     lam = config.regularization
@@ -97,18 +95,15 @@ def hessian_vector_product(
     With two masks W~' = V_Q' B_K^T + A_Q V_K'^T, V' = V o W, and the product rule adds B V_K' and
     B^T V_Q'.
     """
-    f = model.forward(params, batch, problem, config)
-    c = f - model.target(batch, problem, config)
+    f, c = model.residual(params, batch, problem, config)
     X, S, lam = batch.inputs, config.num_sequences.real, config.regularization
     if isinstance(params, FusedMask):
         s = (X @ (direction.mask * problem.weights)) @ X.mT
         return FusedMask(
             problem.weights * outer_sum(logit_hessian(f, c, s), X) / S + lam * direction.mask
         )
-    (A_Q, B_K), (dA_Q, dB_K) = (
-        model.masked_factors(params, problem),
-        model.masked_factors(direction, problem),
-    )
+    A_Q, B_K = model.masked_factors(params, problem)
+    dA_Q, dB_K = model.masked_factors(direction, problem)
     s = (X @ (dA_Q @ B_K.T + A_Q @ dB_K.T)) @ X.mT
     B, dB = weight_gradient(f, c, batch, config), outer_sum(logit_hessian(f, c, s), X) / S
     return FactorMasks(
@@ -117,9 +112,9 @@ def hessian_vector_product(
     )
 
 
-def norm(params: Params) -> Float[Array, ""]:
-    """Frobenius norm over all masks."""
-    return jnp.sqrt(sum(jnp.sum(mask**2) for mask in params))
+def norm(x: Params | Array) -> Float[Array, ""]:
+    """Frobenius norm of an array, or over all masks."""
+    return jnp.sqrt(sum(jnp.sum(mask**2) for mask in jax.tree.leaves(x)))
 
 
 def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Array, ""]:
@@ -142,8 +137,7 @@ def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) ->
     At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot
     score. Derived.
     """
-    f = model.forward(mask, batch, problem, config)
-    B = weight_gradient(f, f - model.target(batch, problem, config), batch, config)
+    B = weight_gradient(*model.residual(mask, batch, problem, config), batch, config)
     return FusedMask(-problem.weights * B / config.regularization)
 
 

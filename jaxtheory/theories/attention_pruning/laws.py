@@ -51,7 +51,7 @@ def logit_gradient_norm(c: Float[Array, "S L L"]) -> Float[Array, ""]:
     """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row. Source: lemma E.3,
     constant derived (and attained).
     """
-    return jnp.sqrt(jnp.sum(c**2)) / 2
+    return calculus.norm(c) / 2
 
 
 def squared_spectral_norms(inputs: Float[Array, "S L d"]) -> Float[Array, " S"]:
@@ -77,9 +77,7 @@ def gradient_norm(
     """
     residuals = jnp.sqrt(jnp.sum(c**2, axis=(1, 2)))
     pull = jnp.sum(squared_spectral_norms(batch.inputs) * residuals) / config.num_sequences.real
-    return largest_weight(problem) / 2 * pull + config.regularization * jnp.sqrt(
-        sum(jnp.sum(mask**2) for mask in params)
-    )
+    return largest_weight(problem) / 2 * pull + config.regularization * calculus.norm(params)
 
 
 class Lipschitz(NamedTuple):
@@ -215,26 +213,18 @@ def bound_ratio(
     if not isinstance(params, FusedMask):
         return jnp.full((len(BOUNDS),), jnp.nan, curvature.dtype)
     batch = Batch(problem.inputs)
-    f, f_star, mask = (
-        model.forward(params, batch, problem, config),
-        model.target(batch, problem, config),
-        model.support(problem, config),
-    )
-    c = f - f_star
+    f, c = model.residual(params, batch, problem, config)
     p = calculus.logit_gradient(f, c)
     B = calculus.outer_sum(p, batch.inputs)
-    pull = calculus.norm(FusedMask(problem.weights * B)) / config.num_sequences.real
-    size = lambda x: jnp.sqrt(jnp.sum(x**2))
-    delta = smallest_attention(f, mask)
+    gradient, pull = calculus.gradient(params, batch, problem, config), problem.weights * B
+    delta = smallest_attention(f, model.support(problem, config))
+    slope, size = chain(delta, batch, problem, config).slope, calculus.norm
     pairs = (
         (curvature, lipschitz(batch, problem, config).gradient),
-        (
-            calculus.norm(calculus.gradient(params, batch, problem, config)),
-            gradient_norm(params, c, batch, problem, config),
-        ),
+        (size(gradient), gradient_norm(params, c, batch, problem, config)),
         (delta * size(c), size(p)),
         (gram_floor(batch.inputs, config) * size(p), size(B)),
-        (smallest_weight(problem, config) * size(B), size(problem.weights * B)),
-        (chain(delta, batch, problem, config).slope * size(c), pull),
+        (smallest_weight(problem, config) * size(B), size(pull)),
+        (slope * size(c), size(pull) / config.num_sequences.real),
     )
     return jnp.stack([low / jnp.where(high > 0, high, 1) for low, high in pairs])

@@ -181,17 +181,24 @@ def forward(
     return attention(masked_weights(params, problem), batch.inputs, support(problem, config))
 
 
+def residual(
+    params: Params, batch: Batch, problem: Problem, config: Config
+) -> tuple[Float[Array, "S L L"], Float[Array, "S L L"]]:
+    """f and c = f - f*."""
+    f = forward(params, batch, problem, config)
+    return f, f - target(batch, problem, config)
+
+
 def attention_loss(
     params: Params, batch: Batch, problem: Problem, config: Config
 ) -> Float[Array, ""]:
     """L_attn = mean over sequences of (1/2) ||f - f*||_F^2."""
-    residual = forward(params, batch, problem, config) - target(batch, problem, config)
-    return jnp.sum(residual**2) / (2 * config.num_sequences.real)
+    _, c = residual(params, batch, problem, config)
+    return jnp.sum(c**2) / (2 * config.num_sequences.real)
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M) = mean over sequences of (1/2) ||f - f*||_F^2 + (lambda / 2) ||M||_F^2, the last term
-    over both masks if there are two.
+    """L(M) = L_attn + (lambda / 2) ||M||_F^2, the last term over both masks if there are two.
 
     Source: definition 3.2 and, for two masks, equation (1); formulas reconstructed.
     """

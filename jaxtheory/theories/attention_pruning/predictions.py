@@ -30,17 +30,14 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     loss, L_attn and norms of the mask.
     """
     batch = Batch(problem.inputs)
-    residual = model.forward(params, batch, problem, config) - model.target(batch, problem, config)
-    gradient = calculus.gradient(params, batch, problem, config)
-    attention_loss = jnp.sum(residual**2) / (2 * config.num_sequences.real)
+    weights = pruning.pruned_weights(params, problem, config)
+    attention_loss = model.attention_loss(params, batch, problem, config)
     squared = sum(jnp.sum(mask**2) for mask in params)
     return {
-        **pruning.plain_errors(
-            pruning.pruned_weights(params, problem, config)[None], problem, config
-        ),
+        **pruning.plain_errors(weights[None], problem, config),
         "loss": attention_loss + config.regularization / 2 * squared,
         "attention_loss": attention_loss,
-        "gradient_norm": calculus.norm(gradient),
+        "gradient_norm": calculus.norm(calculus.gradient(params, batch, problem, config)),
         "mask_norm": jnp.sqrt(squared),
         "mask_maximum": jnp.max(jnp.stack([jnp.max(jnp.abs(mask)) for mask in params])),
     }
@@ -61,27 +58,21 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
 
     stability_ratio = eta ||Hessian|| / (2 (1 + beta)): gradient descent with momentum is unstable
     above 1 (left arm of figure 2a). bound_ratio in [0, 1]: measured / bound for upper bounds, bound
-    / measured for lower ones; 1 is tight, NaN for two masks.
+    / measured for lower ones; 1 is tight, NaN for two masks. saturation in (0, 1]: mean over the
+    rows of the dense attention of their largest entry; near 1 where attention is one-hot.
     """
     curvature = calculus.hessian_norm(params, problem, config)
     edge = 2 * (1 + config.momentum) * config.regularization / config.step_scale
+    weights = pruning.pruned_weights(params, problem, config)
+    f_star = model.target(Batch(problem.inputs), problem, config)
+    rows = config.num_sequences.real * config.length.real
     return {
-        **pruning.rescaled_errors(
-            pruning.pruned_weights(params, problem, config)[None], problem, config
-        ),
+        **pruning.rescaled_errors(weights[None], problem, config),
         "hessian_norm": curvature,
         "stability_ratio": curvature / edge,
         "bound_ratio": laws.bound_ratio(params, curvature, problem, config),
-        "saturation": saturation(problem, config),
+        "saturation": jnp.sum(jnp.max(f_star, axis=-1)) / rows,
     }
-
-
-def saturation(problem: Problem, config: Config) -> Float[Array, ""]:
-    """Mean over the rows of the dense attention of their largest entry, in (0, 1]; near 1 where
-    attention is one-hot.
-    """
-    _, f_star, _ = pruning.calibration(problem, config)
-    return jnp.sum(jnp.max(f_star, axis=-1)) / (config.num_sequences.real * config.length.real)
 
 
 def predict(
@@ -98,9 +89,7 @@ def predict(
     start = FusedMask(model.initial_mask(problem.uniform[0], config))
     saliency = calculus.saliency(FusedMask(jnp.zeros_like(problem.weights)), batch, problem, config)
     score = calculus.curvature_score(batch, problem, config)
-    by_score = pruning.keep(
-        problem.weights, pruning.binarise(score, config.pruning_ratio, model.entries(config))
-    )
+    by_score = pruning.prune(problem.weights, score, config)
     errors = pruning.plain_errors(
         jnp.stack([pruning.pruned_weights(saliency, problem, config), by_score]), problem, config
     )

@@ -63,7 +63,7 @@ def step(
     config: Config,
 ) -> State:
     """One step of Algorithm 1."""
-    gradient = calculus.gradient_to(state.target, state.params, batch, problem, config)
+    gradient = calculus.gradient(state.params, batch, problem, config, state.target)
     update, velocity = optimiser(config).update(gradient, state.velocity)
     params = optax.apply_updates(state.params, update)
     if config.clip:

@@ -5,8 +5,6 @@ Wanda and SparseGPT prune W_Q and W_K separately, each at rate rho, as linear la
 inputs i of a layer are the rows of W.
 """
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,28 +25,23 @@ DAMPING = 0.01  # share of the mean diagonal that SparseGPT adds to H
 
 def pruned(problem: Problem, config: Config) -> Float[Array, "pruner d d"]:
     """The fused weights that each of PRUNERS leaves at pruning_ratio."""
-    rho = config.pruning_ratio
-    W_Q, W_K, W, valid = problem.query, problem.key, problem.weights, model.entries(config)
+    W_Q, W_K, W = problem.query, problem.key, problem.weights
     gram = jnp.einsum("sli,slj->ij", problem.inputs, problem.inputs)
-    by_wanda = partial(wanda, gram=gram, config=config)
-    by_sparsegpt = partial(sparsegpt, gram=gram, config=config)
-    by_magnitude = partial(magnitude, config=config)
+    by_factors = lambda prune, *given: prune(W_Q, *given) @ prune(W_K, *given).T
     return jnp.stack(
         [
-            by_wanda(W_Q) @ by_wanda(W_K).T,
-            by_sparsegpt(W_Q) @ by_sparsegpt(W_K).T,
-            by_magnitude(W),
-            by_magnitude(W_Q) @ by_magnitude(W_K).T,
-            pruning.keep(W, pruning.binarise(problem.uniform[2], rho, valid)),
+            by_factors(wanda, gram, config),
+            by_factors(sparsegpt, gram, config),
+            magnitude(W, config),
+            by_factors(magnitude, config),
+            pruning.prune(W, problem.uniform[2], config),
         ]
     )
 
 
 def magnitude(weights: Float[ArrayLike, "d d"], config: Config) -> Float[Array, "d d"]:
     """Zero the floor(rho d^2) entries of smallest |W_ij|."""
-    return pruning.keep(
-        weights, pruning.binarise(jnp.abs(weights), config.pruning_ratio, model.entries(config))
-    )
+    return pruning.prune(weights, jnp.abs(weights), config)
 
 
 def wanda(
@@ -59,11 +52,8 @@ def wanda(
 
     Source: Sun et al. 2024 (public definition); the comparison group is one output.
     """
-    norms = jnp.sqrt(jnp.diagonal(gram))
-    return pruning.keep(
-        weights,
-        pruning.binarise_columns(jnp.abs(weights) * norms[:, None], config.pruning_ratio, config),
-    )
+    scores = jnp.abs(weights) * jnp.sqrt(jnp.diagonal(gram))[:, None]
+    return jnp.where(pruning.binarise_columns(scores, config.pruning_ratio, config), weights, 0)
 
 
 def inverse_factor(
@@ -113,25 +103,20 @@ def sparsegpt(
     W = jnp.where(jnp.diagonal(gram)[:, None] == 0, 0, weights)
     done = []
     for start in range(0, U.shape[0], block_size):
-        size = min(block_size, U.shape[0] - start)
-        U_in, U_out = (
-            U[start : start + size, start : start + size],
-            U[start : start + size, start + size :],
-        )
-        W_in, W = W[:size], W[size:]
+        block = slice(start, start + block_size)
+        U_in, U_out = U[block, block], U[block, block.stop :]
+        W_in, W = W[:block_size], W[block_size:]
         scores = (W_in / jnp.diagonal(U_in)[:, None]) ** 2
-        kept = pruning.binarise(
-            scores, config.pruning_ratio, model.entries(config)[start : start + size]
-        )
+        kept = pruning.binarise(scores, config.pruning_ratio, model.entries(config)[block])
 
         def prune_input(errors: Array, row: tuple) -> tuple[Array, Array]:
             j, w, u, kept_j = row
             w = w - u @ errors  # the updates of the inputs before j
-            q = pruning.keep(w, kept_j)
+            q = jnp.where(kept_j, w, 0)
             return errors.at[j].set((w - q) / u[j]), q
 
         errors, W_in = jax.lax.scan(
-            prune_input, jnp.zeros_like(W_in), (jnp.arange(size), W_in, U_in.T, kept)
+            prune_input, jnp.zeros_like(W_in), (jnp.arange(len(W_in)), W_in, U_in.T, kept)
         )
         W = W - U_out.T @ errors
         done.append(W_in)

@@ -57,13 +57,13 @@ def binarise_columns(
     return (ranks(scores, valid) >= count(ratio, config.dimension.n)) & valid
 
 
-def keep(
-    weights: Float[ArrayLike, "*shape"], kept: Bool[ArrayLike, "*shape"]
-) -> Float[Array, "*shape"]:
-    """The weights where kept, zero elsewhere; no arithmetic, so a mask that keeps all returns the
-    weights themselves.
+def prune(
+    weights: Float[ArrayLike, "d d"], scores: Float[ArrayLike, "d d"], config: Config
+) -> Float[Array, "d d"]:
+    """The weights but for the floor(rho d^2) with the smallest scores; rho = 0 returns them
+    unchanged.
     """
-    return jnp.where(kept, weights, 0)
+    return jnp.where(binarise(scores, config.pruning_ratio, model.entries(config)), weights, 0)
 
 
 def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Array, "d d"]:
@@ -71,13 +71,13 @@ def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Ar
     by |M o W| as config.ranking says.
     """
 
-    def prune(mask: Float[Array, "d d"], weights: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    def by(mask: Float[Array, "d d"], weights: Float[Array, "d d"]) -> Float[Array, "d d"]:
         scores = mask if config.ranking == "mask" else jnp.abs(mask * weights)
-        return keep(weights, binarise(scores, config.pruning_ratio, model.entries(config)))
+        return prune(weights, scores, config)
 
     if isinstance(params, FusedMask):
-        return prune(params.mask, problem.weights)
-    return prune(params.query, problem.query) @ prune(params.key, problem.key).T
+        return by(params.mask, problem.weights)
+    return by(params.query, problem.query) @ by(params.key, problem.key).T
 
 
 def relative_error(f: Float[Array, "*S L L"], f_star: Float[Array, "*S L L"]) -> Float[Array, ""]:

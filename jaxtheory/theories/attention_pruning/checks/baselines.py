@@ -15,21 +15,16 @@ def wanda_by_comparison(key: Array, config: Config) -> Compared:
     problem, *_ = material.setting(key, config)
     flat = problem.inputs.reshape(-1, problem.inputs.shape[-1])
     norms = jnp.sqrt(jnp.sum(flat**2, axis=0))
-    kept = literal.kept_by_comparison(
-        jnp.abs(problem.query) * norms[:, None], literal.zeros_of(config, config.dimension.cap)
-    )
+    kept = literal.kept_by_comparison(jnp.abs(problem.query) * norms[:, None], config)
     return baselines.wanda(problem.query, flat.T @ flat, config), problem.query * kept
 
 
 def magnitude_by_comparison(key: Array, config: Config) -> Compared:
     """Over the whole matrix."""
     problem, *_ = material.setting(key, config)
-    kept = literal.kept_by_comparison(
-        jnp.abs(problem.weights).ravel(), literal.zeros_of(config, problem.weights.size)
-    )
-    return baselines.magnitude(problem.weights, config), problem.weights * kept.reshape(
-        problem.weights.shape
-    )
+    W = problem.weights
+    kept = literal.kept_by_comparison(jnp.abs(W).ravel(), config).reshape(W.shape)
+    return baselines.magnitude(W, config), W * kept
 
 
 def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
@@ -44,9 +39,7 @@ def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
     inverses = [linalg.inv(H[j:, j:]) for j in range(d)]
     W = problem.query
     scores = jnp.stack([W[j] ** 2 / inverses[j][0, 0] for j in range(d)])
-    kept = literal.kept_by_comparison(scores.ravel(), literal.zeros_of(config, W.size)).reshape(
-        W.shape
-    )
+    kept = literal.kept_by_comparison(scores.ravel(), config).reshape(W.shape)
     for j, inverse in enumerate(inverses):
         removed = W[j] * (1 - kept[j])
         W = W.at[j:].add(-inverse[:, 0][:, None] * (removed / inverse[0, 0])[None, :])

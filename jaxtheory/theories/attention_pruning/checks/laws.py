@@ -18,24 +18,19 @@ STEPS = 20
 def norms(key: Array, config: Config, name: str) -> Compared:
     """The norm that `name` bounds, and its bound."""
     problem, batch, mask, _ = material.setting(key, config)
-    f, c = material.residuals(mask, batch, problem, config)
-    measured = {
-        "mask_norm": lambda: (
-            material.frobenius(jnp.clip(mask.mask, 0.0, 1.0)),
-            laws.mask_norm(config),
-        ),
-        "attention_norm": lambda: (material.frobenius(f), laws.attention_norm(config)),
-        "residual_norm": lambda: (material.frobenius(c), laws.residual_norm(config)),
-        "logit_gradient_norm": lambda: (
-            material.frobenius(calculus.logit_gradient(f, c)),
-            laws.logit_gradient_norm(c),
-        ),
+    f, c = model.residual(mask, batch, problem, config)
+    bounds = {
+        "mask_norm": lambda: (jnp.clip(mask.mask, 0.0, 1.0), laws.mask_norm(config)),
+        "attention_norm": lambda: (f, laws.attention_norm(config)),
+        "residual_norm": lambda: (c, laws.residual_norm(config)),
+        "logit_gradient_norm": lambda: (calculus.logit_gradient(f, c), laws.logit_gradient_norm(c)),
         "gradient_norm": lambda: (
-            material.frobenius(calculus.gradient(mask, batch, problem, config).mask),
+            calculus.gradient(mask, batch, problem, config),
             laws.gradient_norm(mask, c, batch, problem, config),
         ),
     }
-    return measured[name]()
+    measured, bound = bounds[name]()
+    return calculus.norm(measured), bound
 
 
 def attention_floor(key: Array, config: Config) -> Compared:
@@ -52,22 +47,17 @@ def lipschitz_secants(key: Array, config: Config) -> Compared:
     problem, batch, mask, other = material.setting(key, config)
 
     def functions(m: FusedMask) -> laws.Lipschitz:
-        f, c = material.residuals(m, batch, problem, config)
+        f, c = model.residual(m, batch, problem, config)
         p1 = f * c
         p2 = jnp.sum(p1, axis=-1, keepdims=True) * f
-        return laws.Lipschitz(
-            f,
-            p1,
-            p2,
-            calculus.logit_gradient(f, c),
-            calculus.gradient(m, batch, problem, config).mask,
-        )
+        p = calculus.logit_gradient(f, c)
+        return laws.Lipschitz(f, p1, p2, p, calculus.gradient(m, batch, problem, config).mask)
 
     here, constants = functions(mask), laws.lipschitz(batch, problem, config)
     there = [functions(FusedMask(mask.mask + h * other.query)) for h in (1.0, 1e-3)]
-    got = [jax.tree.map(lambda a, b: material.frobenius(a - b), far, here) for far in there]
+    got = [jax.tree.map(lambda a, b: calculus.norm(a - b), far, here) for far in there]
     return got, [
-        jax.tree.map(lambda k, h=h: k * h * material.frobenius(other.query), constants)
+        jax.tree.map(lambda k, h=h: k * h * calculus.norm(other.query), constants)
         for h in (1.0, 1e-3)
     ]
 
@@ -77,9 +67,7 @@ def lipschitz_hessian(key: Array, config: Config) -> Compared:
     problem, batch, mask, other = material.setting(key, config)
     v = FusedMask(other.query)
     Hv = calculus.hessian_vector_product(mask, v, batch, problem, config)
-    return material.frobenius(Hv.mask), laws.lipschitz(
-        batch, problem, config
-    ).gradient * material.frobenius(v.mask)
+    return calculus.norm(Hv), laws.lipschitz(batch, problem, config).gradient * calculus.norm(v)
 
 
 def row_hessian_norm(key: Array) -> Array:
@@ -131,17 +119,16 @@ def smallest_attention(key: Array, config: Config) -> Compared:
     )  # the last row, whose tokens all see each other
     p = calculus.logit_gradient(f, c)
     delta = jnp.stack([laws.smallest_attention(f[i, 3:], mask[i, 3:]) for i in range(2)])
-    norm = jax.vmap(material.frobenius)
+    norm = jax.vmap(calculus.norm)
     return delta * norm(c), norm(p)
 
 
+@material.where_short
 def gram_floor(key: Array, config: Config) -> Compared:
     """G.4 for any matrices in the place of p."""
-    if config.num_sequences.cap * config.length.cap > config.dimension.cap:
-        return None
     _, batch, *_ = material.setting(key, config)
     B = jax.random.normal(key, (*batch.inputs.shape[:2], batch.inputs.shape[1]))
-    return laws.gram_floor(batch.inputs, config) * material.frobenius(B), material.frobenius(
+    return laws.gram_floor(batch.inputs, config) * calculus.norm(B), calculus.norm(
         calculus.outer_sum(B, batch.inputs)
     )
 
@@ -151,37 +138,32 @@ def smallest_weight(key: Array, config: Config) -> Compared:
     problem, _, mask, _ = material.setting(key, config)
     W = problem.weights
     B = jnp.stack([mask.mask, (jnp.abs(W) == jnp.min(jnp.abs(W))).astype(W.dtype)])
-    norm = jax.vmap(material.frobenius)
+    norm = jax.vmap(calculus.norm)
     return laws.smallest_weight(problem, config) * norm(B), norm(W[None] * B)
 
 
+@material.where_short
 def chain_slope(key: Array, config: Config) -> Compared:
     """||grad L_attn|| >= slope ||c||."""
-    if config.num_sequences.cap * config.length.cap > config.dimension.cap:
-        return None
     problem, batch, mask, _ = material.setting(key, config)
-    f, c = material.residuals(mask, batch, problem, config)
+    f, c = model.residual(mask, batch, problem, config)
     delta = laws.smallest_attention(f, model.support(problem, config))
     pull = jax.grad(model.attention_loss)(mask, batch, problem, config)
-    return laws.chain(delta, batch, problem, config).slope * material.frobenius(
-        c
-    ), material.frobenius(pull.mask)
+    return laws.chain(delta, batch, problem, config).slope * calculus.norm(c), calculus.norm(pull)
 
 
+@material.where_short
 def chain_inequality(key: Array, config: Config) -> Compared:
     """(mu / 2)(L_attn - xi) <= ||grad L||^2 for a mask in [0, 1]."""
-    if config.num_sequences.cap * config.length.cap > config.dimension.cap:
-        return None
     problem, batch, mask, _ = material.setting(key, config)
     mask = FusedMask(jnp.clip(mask.mask, 0.0, 1.0))
-    f, _ = material.residuals(mask, batch, problem, config)
+    f = model.forward(mask, batch, problem, config)
     chain = laws.chain(
         laws.smallest_attention(f, model.support(problem, config)), batch, problem, config
     )
     low = chain.mu / 2 * (model.attention_loss(mask, batch, problem, config) - chain.xi)
-    return jnp.where(chain.mu > 0, low, -1.0), material.frobenius(
-        calculus.gradient(mask, batch, problem, config).mask
-    ) ** 2
+    slope = calculus.norm(calculus.gradient(mask, batch, problem, config))
+    return jnp.where(chain.mu > 0, low, -1.0), slope**2
 
 
 def path(key: Array, config: Config) -> tuple[Problem, Batch, Params, Config, Array, Array]:
@@ -193,12 +175,10 @@ def path(key: Array, config: Config) -> tuple[Problem, Batch, Params, Config, Ar
     state = training.init(key, problem, config)
 
     def advance(state: training.State, t: Array) -> tuple[training.State, tuple[Array, Array]]:
-        f, c = material.residuals(state.params, batch, problem, config)
-        seen = (
-            jnp.sum(c**2) / (2 * config.num_sequences.real),
-            laws.smallest_attention(f, model.support(problem, config)),
-        )
-        return training.step(key, t, state, batch, problem, config), seen
+        f = model.forward(state.params, batch, problem, config)
+        loss = model.attention_loss(state.params, batch, problem, config)
+        delta = laws.smallest_attention(f, model.support(problem, config))
+        return training.step(key, t, state, batch, problem, config), (loss, delta)
 
     _, (losses, floors) = jax.lax.scan(advance, state, jnp.arange(STEPS))
     return problem, batch, state.params, config, losses, floors
@@ -217,10 +197,9 @@ def descent_from_ones(key: Array, config: Config) -> Compared:
     return got, jnp.asarray(config.regularization * config.dimension.cap**2 / 2)
 
 
+@material.where_short
 def convergence(key: Array, config: Config) -> Compared:
     """Theorem 4.1 over the first steps."""
-    if config.num_sequences.cap * config.length.cap > config.dimension.cap:
-        return None
     problem, batch, start, config, losses, floors = path(key, config)
     chain = laws.chain(jnp.min(floors), batch, problem, config)
     want = laws.convergence(

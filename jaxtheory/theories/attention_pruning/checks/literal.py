@@ -15,12 +15,7 @@ def rows(key: Array) -> tuple[Array, Array, Array]:
 
 def shown_softmax(z: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
     """Softmax without the first token."""
-    return jax.nn.softmax(
-        jnp.where(jnp.arange(z.shape[-1]) == 0, -jnp.inf, z)
-        if z.ndim == 1
-        else z.at[..., 0].set(-jnp.inf),
-        axis=-1,
-    )
+    return jax.nn.softmax(z.at[..., 0].set(-jnp.inf), axis=-1)
 
 
 def row_loss(z: Array, f_star: Array) -> Array:
@@ -28,14 +23,14 @@ def row_loss(z: Array, f_star: Array) -> Array:
     return jnp.sum((shown_softmax(z) - f_star) ** 2) / 2
 
 
-def kept_by_comparison(scores: Array, zeros: Array) -> Array:
-    """1 where at least `zeros` entries of the first axis are smaller, or equal and earlier, by
-    comparing all pairs.
+def kept_by_comparison(scores: Array, config: Config) -> Array:
+    """1 where at least floor(rho n) of the n entries of the first axis are smaller, or equal and
+    earlier, by comparing all pairs.
     """
     before = jnp.tril(jnp.ones((len(scores), len(scores)), bool), -1)
     before = before.reshape(before.shape + (1,) * (scores.ndim - 1))
     smaller = (scores[None, :] < scores[:, None]) | ((scores[None, :] == scores[:, None]) & before)
-    return (jnp.sum(smaller, axis=1) >= zeros).astype(float)
+    return (jnp.sum(smaller, axis=1) >= zeros_of(config, len(scores))).astype(float)
 
 
 def zeros_of(config: Config, n: int) -> Array:

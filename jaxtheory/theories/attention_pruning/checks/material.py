@@ -1,26 +1,22 @@
 """What the checks share: random problems with their masks that compile fast, and small helpers."""
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.theories.attention_pruning import data, laws, model
+from jaxtheory.core.theory import Compared
+from jaxtheory.theories.attention_pruning import data, laws
 from jaxtheory.theories.attention_pruning.model import (
     Batch,
     Config,
     FactorMasks,
     FusedMask,
-    Params,
     Problem,
 )
-
-
-def frobenius(x: Array) -> Array:
-    """||x||_F."""
-    return jnp.sqrt(jnp.sum(x**2))
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, FactorMasks]:
@@ -46,12 +42,10 @@ def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, Fact
     return problem, Batch(X), FusedMask(0.5 + masks[0]), FactorMasks(0.5 + masks[1], 0.5 + masks[2])
 
 
-def residuals(
-    params: Params, batch: Batch, problem: Problem, config: Config
-) -> tuple[Array, Array]:
-    """f and c = f - f*."""
-    f = model.forward(params, batch, problem, config)
-    return f, f - model.target(batch, problem, config)
+def where_short(check: Callable[[Array, Config], Compared]) -> Callable[[Array, Config], Compared]:
+    """The check where S L <= d; elsewhere the Polyak-Lojasiewicz chain says nothing."""
+    short = lambda config: config.num_sequences.cap * config.length.cap <= config.dimension.cap
+    return lambda key, config: check(key, config) if short(config) else None
 
 
 def smooth(batch: Batch, problem: Problem, config: Config) -> Config:

@@ -30,9 +30,7 @@ def binarise_by_comparison(key: Array, config: Config) -> Compared:
     shape = (config.dimension.cap, config.dimension.cap)
     scores = jnp.round(2 * jax.random.normal(key, shape))
     got = pruning.binarise(scores, config.pruning_ratio, model.entries(config))
-    return got.astype(float), literal.kept_by_comparison(
-        scores.ravel(), literal.zeros_of(config, scores.size)
-    ).reshape(shape)
+    return got.astype(float), literal.kept_by_comparison(scores.ravel(), config).reshape(shape)
 
 
 def doubled_logits(key: Array, config: Config) -> Compared:

@@ -44,15 +44,10 @@ def descent_step(key: Array, config: Config) -> Compared:
     """L(M_1) + (eta / 2) ||grad L(M_0)||^2 <= L(M_0) at eta = 1/L_g."""
     problem, batch, mask, _ = material.setting(key, config)
     config = material.smooth(batch, problem, config)
-    after = training.step(
-        key, jnp.asarray(0), training.begin(mask, problem, config), batch, problem, config
-    ).params
-    drop = (
-        config.step_scale
-        / config.regularization
-        / 2
-        * material.frobenius(calculus.gradient(mask, batch, problem, config).mask) ** 2
-    )
+    start = training.begin(mask, problem, config)
+    after = training.step(key, jnp.asarray(0), start, batch, problem, config).params
+    slope = calculus.norm(calculus.gradient(mask, batch, problem, config))
+    drop = config.step_scale / config.regularization / 2 * slope**2
     return model.loss(after, batch, problem, config) + drop, model.loss(
         mask, batch, problem, config
     )
