@@ -9,7 +9,7 @@ import pytest
 
 from jaxtheory.core.config import InputError
 from jaxtheory.theories.attention_pruning import Config
-from jaxtheory.theories.attention_pruning.analyses import baselines
+from jaxtheory.theories.attention_pruning.analyses import baselines, linear
 
 
 def case(seed, d=8, tokens=12, ratio=0.5):
@@ -114,3 +114,35 @@ def test_wanda_prunes_by_column_and_counts_exactly():
     pruned = np.asarray(baselines.wanda(jnp.asarray(W), jnp.asarray(gram), config))
     assert ((pruned == 0).sum(axis=0) == 2).all()
     assert (pruned[pruned != 0] == W[pruned != 0]).all()
+
+
+@pytest.mark.parametrize(("keep", "of"), [(2, 4), (1, 4), (3, 3), (1, 2)])
+def test_sparsegpt_chooses_groups_when_it_reaches_them(keep, of):
+    """Output by output with explicit inverses: of every M inputs the N of largest w^2 / [H^-1]_jj
+    are kept, on the weights as updated so far.
+    """
+    W, gram, _ = case(4, d=12)
+    H, want = damped(gram), W.copy()
+    for start in range(0, 12, of):
+        rows = range(start, start + of)
+        curvature = np.array([1 / np.linalg.inv(H[j:, j:])[0, 0] for j in rows])
+        order = np.argsort(want[start : start + of] ** 2 * curvature[:, None], axis=0)
+        for output in range(12):
+            for j in sorted(order[: of - keep, output] + start):
+                inverse = np.linalg.inv(H[j:, j:])
+                want[j:, output] -= want[j, output] * inverse[:, 0] / inverse[0, 0]
+                want[j, output] = 0
+    rule = linear.Rule(0.0, (keep, of))
+    got = linear.sparsegpt(W, gram, rule, jnp.ones(W.shape, bool))
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+def test_sparsegpt_updates_a_mask_that_is_given():
+    W, gram, config = case(6, d=10)
+    got = np.asarray(baselines.sparsegpt(W, gram, config))
+    valid = jnp.ones(W.shape, bool)
+    rule = linear.Rule(0.5)
+    again = linear.sparsegpt(W, gram, rule, valid, kept=jnp.asarray(got != 0), block_size=3)
+    np.testing.assert_allclose(again, got, rtol=1e-9, atol=1e-12)
+    none = linear.sparsegpt(W, gram, rule, valid, kept=valid)
+    np.testing.assert_allclose(none, W, rtol=1e-12)

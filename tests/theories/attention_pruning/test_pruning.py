@@ -98,3 +98,30 @@ def test_one_token_attends_to_itself():
         jax.random.normal(jax.random.key(0), (3, 4, 4)), problem, config
     ).values():
         assert (errors == 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_smallest_by_bits_are_those_of_a_stable_sort(dtype):
+    """Ties, both zeros, infinities, NaN, none and all of a column, padding."""
+    rng = np.random.default_rng(5)
+    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-37, -1e-37, 3e38], dtype)
+    for trial in range(20):
+        scores = np.round(rng.normal(size=(23, 4)), trial % 3).astype(dtype)
+        scores[rng.random(scores.shape) < 0.2] = rng.choice(odd)
+        valid = rng.random(scores.shape) < (1 if trial % 2 else 0.7)
+        count = rng.integers(0, valid.sum(axis=0) + 1)
+        got = np.asarray(pruning.smallest(scores, count, jnp.asarray(valid)))
+        for j in range(4):
+            order = [i for i in np.argsort(scores[:, j] + 0.0, kind="stable") if valid[i, j]]
+            assert sorted(order[: count[j]]) == list(np.flatnonzero(got[:, j]))
+
+
+def test_groups_keep_their_largest():
+    scores = np.random.default_rng(0).normal(size=(12, 5))
+    kept = np.asarray(pruning.binarise_groups(jnp.asarray(scores), 2, 4))
+    for i in range(0, 12, 4):
+        for j in range(5):
+            want = np.argsort(scores[i : i + 4, j])[2:]
+            assert sorted(want) == list(np.flatnonzero(kept[i : i + 4, j]))
+    tied = np.asarray(pruning.binarise_groups(jnp.zeros((4, 1)), 1, 4))
+    assert list(tied[:, 0]) == [False, False, False, True]

@@ -9,7 +9,7 @@ and leaves ties open.
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core.attention import softmax
 from jaxtheory.theories.attention_pruning import data, model
@@ -18,7 +18,7 @@ from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask,
 OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
 
 
-def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, ""]) -> Int[Array, ""]:
+def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, "*groups"]) -> Int[Array, "*groups"]:
     """floor(rho n), where rho n within two roundings below an integer counts as that integer: .29
     of 100 is 29.
     """
@@ -27,15 +27,48 @@ def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, ""]) -> Int[Array, ""]:
     return jnp.floor(ratio * jnp.asarray(n, ratio.dtype) * (1 + 2 * eps)).astype(int)
 
 
-def ranks(
-    scores: Float[ArrayLike, "n groups"], valid: Bool[ArrayLike, "n groups"]
-) -> Int[Array, "n groups"]:
-    """Place of each valid entry in its column's ascending order, ties in index order; the other
-    entries come last.
+def sortable(scores: Float[Array, "*shape"]) -> UInt[Array, "*shape"]:
+    """Unsigned integers in the order of the scores; -0 equals 0, NaN comes last."""
+    scores = jnp.where(jnp.isnan(scores), jnp.nan, scores + 0.0)
+    size = jnp.finfo(scores.dtype).bits
+    bits = jax.lax.bitcast_convert_type(scores, f"uint{size}")
+    sign = jnp.asarray(1 << (size - 1), bits.dtype)
+    return jnp.where(bits & sign, ~bits, bits | sign)
+
+
+def smallest(
+    scores: Float[ArrayLike, "n groups"],
+    count: Int[ArrayLike, " groups"],
+    valid: Bool[ArrayLike, "n groups"],
+) -> Bool[Array, "n groups"]:
+    """True for the `count` valid entries of each column with the smallest scores, among equals the
+    first ones.
+
+    The last of them is found bit by bit, first its score and then its place among its equals: two
+    passes per bit instead of a sort.
     """
-    order = jnp.argsort(jnp.where(valid, scores, jnp.inf), axis=0, stable=True)
-    places = jnp.broadcast_to(jnp.arange(len(order))[:, None], order.shape)
-    return jnp.put_along_axis(jnp.zeros_like(order), order, places, axis=0, inplace=False)
+    scores, count, valid = map(jnp.asarray, (scores, count, valid))
+    keys = sortable(scores)
+    places = jnp.broadcast_to(jnp.arange(len(keys), dtype=keys.dtype)[:, None], keys.shape)
+
+    def last(
+        values: UInt[Array, "n groups"], of: Bool[Array, "n groups"], n: Array, bits: int
+    ) -> Array:
+        """The n-th smallest of the values: the largest t with fewer than n values
+        below it.
+        """
+
+        def bit(i: Array, t: Array) -> Array:
+            trial = t | jnp.left_shift(jnp.asarray(1, t.dtype), (bits - 1 - i).astype(t.dtype))
+            return jnp.where(jnp.sum(of & (values < trial[None]), axis=0) < n, trial, t)
+
+        return jax.lax.fori_loop(0, bits, bit, jnp.zeros(values.shape[1], values.dtype))
+
+    score = last(keys, valid, count, keys.dtype.itemsize * 8)
+    below, equal = valid & (keys < score[None]), valid & (keys == score[None])
+    left = count - jnp.sum(below, axis=0)
+    place = last(places, equal, left, max(1, (len(keys) - 1).bit_length()))
+    return below | (equal & (places <= place[None]) & (left > 0)[None])
 
 
 def binarise(
@@ -44,17 +77,26 @@ def binarise(
     """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest
     scores. Source: end of section 4.
     """
-    flat = valid.reshape(-1, 1)
-    keep = ranks(scores.reshape(-1, 1), flat) >= count(ratio, jnp.sum(valid))
-    return (keep & flat).reshape(scores.shape)
+    column = (scores.size, 1)
+    kept = binarise_columns(jnp.reshape(scores, column), ratio, jnp.reshape(valid, column))
+    return kept.reshape(scores.shape)
 
 
 def binarise_columns(
-    scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], config: Config
+    scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]
 ) -> Bool[Array, "m n"]:
-    """`binarise` within each column: floor(rho d) zeros per output."""
-    valid = model.entries(config)
-    return (ranks(scores, valid) >= count(ratio, config.dimension.n)) & valid
+    """`binarise` within each column."""
+    return jnp.asarray(valid) & ~smallest(scores, count(ratio, jnp.sum(valid, axis=0)), valid)
+
+
+def binarise_groups(scores: Float[ArrayLike, "m n"], keep: int, group: int) -> Bool[Array, "m n"]:
+    """True for the `keep` largest scores of every `group` consecutive rows of a column; m must be a
+    multiple of the group.
+    """
+    m, n = scores.shape
+    groups = jnp.moveaxis(scores.reshape(-1, group, n), 1, 0).reshape(group, -1)
+    kept = ~smallest(groups, jnp.full(groups.shape[1], group - keep), jnp.ones(groups.shape, bool))
+    return jnp.moveaxis(kept.reshape(group, -1, n), 0, 1).reshape(m, n)
 
 
 def prune(

@@ -1,0 +1,140 @@
+"""Pruners of one linear map y = X W, W (inputs, outputs): magnitude, Wanda, SparseGPT.
+
+What is zeroed is said by a `Rule`: a share of a comparison group, or all but N of every M
+consecutive inputs of an output (N:M). `gram` is X^T X (inputs, inputs).
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import solve_triangular
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float
+
+from jaxtheory.core import linalg
+from jaxtheory.core.config import InputError, concretely
+from jaxtheory.theories.attention_pruning.analyses import pruning
+
+BLOCK_SIZE = 128  # inputs whose mask SparseGPT chooses at once
+DAMPING = 0.01  # share of the mean diagonal that SparseGPT adds to H
+
+
+class Rule(NamedTuple):
+    """How many weights become zero: a share of each comparison group, or, where `pattern` = (N, M)
+    is given, all but N of every M consecutive inputs of an output.
+    """
+
+    ratio: Float[ArrayLike, ""]
+    pattern: tuple[int, int] | None = None
+
+    def whole(self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
+        """True for the weights that are kept; the matrix is one comparison group."""
+        if self.pattern is None:
+            return pruning.binarise(scores, self.ratio, valid)
+        return pruning.binarise_groups(scores, *self.pattern) & valid
+
+    def columns(self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
+        """True for the weights that are kept; each output is a comparison group."""
+        if self.pattern is None:
+            return pruning.binarise_columns(scores, self.ratio, valid)
+        return pruning.binarise_groups(scores, *self.pattern) & valid
+
+
+def magnitude(
+    weights: Float[ArrayLike, "m n"], rule: Rule, valid: Bool[Array, "m n"]
+) -> Float[Array, "m n"]:
+    """Zero the weights of smallest |W_ij|, all outputs together."""
+    return jnp.where(rule.whole(jnp.abs(weights), valid), weights, 0)
+
+
+def wanda(
+    weights: Float[ArrayLike, "m n"],
+    squares: Float[ArrayLike, " m"],
+    rule: Rule,
+    valid: Bool[Array, "m n"],
+) -> Float[Array, "m n"]:
+    """Zero, in each column, the entries of smallest |W_ij| ||X_:i||_2; squares: ||X_:i||_2^2, the
+    diagonal of X^T X. Kept weights stay.
+
+    Source: Sun et al. 2024 (public definition); the comparison group is one output.
+    """
+    scores = jnp.abs(weights) * jnp.sqrt(squares)[:, None]
+    return jnp.where(rule.columns(scores, valid), weights, 0)
+
+
+def inverse_factor(
+    gram: Float[ArrayLike, "m m"], valid: Bool[Array, " m"], damping: float = DAMPING
+) -> Float[Array, "m m"]:
+    """Upper U with H^-1 = U^T U for H = X^T X + damping mean(diag) I, H_ii = 1 first where input i
+    is dead (X_:i = 0).
+
+    From a Cholesky factor of H in reversed order, H = R R^T with R upper, U = R^-1. NaN where H is
+    singular to rounding; outside jit that raises InputError.
+    """
+    gram = jnp.asarray(gram)
+    diagonal = jnp.diagonal(gram)
+    raised = jnp.where(diagonal == 0, 1, diagonal)
+    damp = damping * jnp.mean(raised, where=valid)
+    H = gram + jnp.diag(raised - diagonal + damp)
+    R = linalg.cholesky(H[::-1, ::-1])[::-1, ::-1]
+    pivots = jnp.diagonal(R) ** 2
+    regular = jnp.min(pivots) > pivots.size * jnp.finfo(H.dtype).eps * jnp.max(
+        jnp.diagonal(H)
+    )  # False for NaN
+    if concretely(np.logical_not, regular):
+        raise InputError(
+            f"SparseGPT: the Cholesky factor of X^T X fails with damping = {damping:g}; raise "
+            "damping (L < d needs damping > 0)"
+        )
+    U = solve_triangular(R, jnp.eye(diagonal.size, dtype=H.dtype), lower=False)
+    return jnp.where(regular, U, jnp.nan)
+
+
+def sparsegpt(
+    weights: Float[ArrayLike, "m n"],
+    gram: Float[ArrayLike, "m m"],
+    rule: Rule,
+    valid: Bool[Array, "m n"],
+    kept: Bool[Array, "m n"] | None = None,
+    damping: float = DAMPING,
+    block_size: int = BLOCK_SIZE,
+) -> Float[Array, "m n"]:
+    """Zero weights input by input and let the later inputs make up for each: with U from
+    `inverse_factor`, j = 1, 2, ...
+
+    e = (w_j - q_j) / U_jj,   w_i <- w_i - U_ji e for i >= j,   q_j the masked row w_j.
+
+    The mask of a block of inputs is chosen when the block is reached: by the smallest w_ji^2 /
+    U_jj^2 over the whole block, all outputs together (the reference code prunes one more), for N:M
+    in blocks of M; or it is `kept`, chosen before. Dead inputs get zero weights.
+    Source: Frantar and Alistarh 2023.
+    """
+    m = jnp.shape(weights)[0]
+    size = min(block_size if rule.pattern is None else rule.pattern[1], m)
+    more = -m % size  # rows to fill the last block
+    U = inverse_factor(gram, jnp.any(valid, axis=1), damping)
+    U = jax.scipy.linalg.block_diag(U, jnp.eye(more, dtype=U.dtype))
+    W = jnp.where(jnp.diagonal(gram)[:, None] == 0, 0, weights)
+    filled = lambda a: jnp.pad(a, ((0, more), (0, 0)))
+    W, valid = filled(W), filled(valid)
+    given = None if kept is None else filled(kept)
+
+    def prune_input(errors: Array, row: tuple) -> tuple[Array, Array]:
+        j, w, u, kept_j = row
+        w = w - u @ errors  # the updates of the inputs before j in the block
+        q = jnp.where(kept_j, w, 0)
+        return errors.at[j].set((w - q) / u[j]), q
+
+    def prune_block(i: Array, W: Array) -> Array:
+        rows = lambda a: jax.lax.dynamic_slice_in_dim(a, i * size, size)
+        W_in, U_in = rows(W), rows(rows(U).T).T
+        scores = (W_in / jnp.diagonal(U_in)[:, None]) ** 2
+        chosen = rule.whole(scores, rows(valid)) if given is None else rows(given)
+        errors, done = jax.lax.scan(
+            prune_input, jnp.zeros_like(W_in), (jnp.arange(size), W_in, U_in.T, chosen)
+        )
+        return jax.lax.dynamic_update_slice_in_dim(W - rows(U).T @ errors, done, i * size, 0)
+
+    return jax.lax.fori_loop(0, (m + more) // size, prune_block, W)[:m]
