@@ -3,11 +3,12 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install reproduce test lint format clean
+.PHONY: help install oracle reproduce test lint format clean
 
 help:
 	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
 	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
+	@echo "make oracle     install torch and transformers too, which some tests compare with"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -18,6 +19,9 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 install: $(READY)
+
+oracle: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,oracle]'
 
 reproduce: $(READY)
 	$(BIN)/jaxtheory run all --quick

@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxtheory import llama as llama
     from jaxtheory import theories as theories
     from jaxtheory.core.config import Config as Config
     from jaxtheory.core.config import Size as Size
@@ -66,6 +67,7 @@ _PUBLIC = {
 }
 _MODULES = {
     "theories": "theories",
+    "llama": "llama",
     "claims": "engine.claims",
     "figures": "engine.figures",
     "plot": "engine.plot",

@@ -91,7 +91,7 @@ def import_fault(module: str, name: str) -> str | None:
     if inside(module, "sweeps"):
         public = (
             name.count(".") <= 1
-            or inside(name, "jaxtheory.theories")
+            or inside(name, "jaxtheory.theories", "jaxtheory.llama")
             or inside(name, "jaxtheory.plot")
         )
         return None if not ours or public else "sweeps use the public API only"
@@ -111,6 +111,9 @@ def import_fault(module: str, name: str) -> str | None:
             if inside(name, "jaxtheory.core", "jaxtheory.engine")
             else "engine imports core only"
         )
+    if inside(module, "jaxtheory.llama"):
+        used = ("jaxtheory.core", "jaxtheory.llama", "jaxtheory.theories.attention_pruning")
+        return None if inside(name, *used) else "llama uses core and its room"
     if module.startswith("jaxtheory.theories."):
         room = ".".join(module.split(".")[:3])
         if not inside(name, "jaxtheory.core", room):
@@ -122,6 +125,8 @@ def import_fault(module: str, name: str) -> str | None:
                 f"{', '.join(LAYERS[: LAYERS.index(here)]) or 'no other file of its room'}"
             )
         return None
+    if module == "jaxtheory.terminal":
+        return "terminal imports nothing of ours"
     return (
         "sees engine and rooms" if inside(name, "jaxtheory.engine", "jaxtheory.theories") else None
     )
@@ -238,6 +243,8 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("jaxtheory.theories.a.model", "from jax._src import core"),
         ("jaxtheory.theories.a.laws", "def f(A):\n    return jnp.linalg.svd(A)"),
         ("jaxtheory.arguments", "from jaxtheory.engine import plan"),
+        ("jaxtheory.llama.masks", "from jaxtheory.theories.low_rank import model"),
+        ("jaxtheory.llama.masks", "from jaxtheory.engine.plan import plan"),
         ("sweeps.a.figure", "from jaxtheory.engine.sweep import sweep"),
         ("sweeps.a.figure", "from .. import b"),
         ("sweeps.a.figure", "import matplotlib"),

@@ -1,0 +1,24 @@
+"""The pruning calculus of `attention_pruning` on Llama checkpoints: load, prune, evaluate, save."""
+
+from jaxtheory.llama.checkpoint import load, save
+from jaxtheory.llama.config import Config, Rope
+from jaxtheory.llama.layers import Gradient
+from jaxtheory.llama.masks import Fit
+from jaxtheory.llama.model import Layer, Weights, init, logits, loss, perplexity
+from jaxtheory.llama.pruning import prune
+
+__all__ = [
+    "Config",
+    "Fit",
+    "Gradient",
+    "Layer",
+    "Rope",
+    "Weights",
+    "init",
+    "load",
+    "logits",
+    "loss",
+    "perplexity",
+    "prune",
+    "save",
+]

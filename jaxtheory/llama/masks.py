@@ -1,0 +1,148 @@
+"""Two masks on the query and key weights of a layer, fitted by gradient descent: equation (1) of
+the source with heads, shared keys and rotary encodings.
+
+    L(M_Q, M_K) = mean over sequences of sum_h (1/2) ||f_h - f*_h||_F^2
+                  + (lambda / 2) (||M_Q||^2 + ||M_K||^2)
+
+with f_h the causal attention of M_Q o W_Q and M_K o W_K and f*_h that of W_Q and W_K, on the same
+inputs X (after RMSNorm). With p_h the gradient of (1/2) ||f_h - f*_h||^2 in the logits,
+
+    dL/dM_Q = W_Q o mean(X^T dq) + lambda M_Q,   dq_h = R^T(p_h k_g(h)) / sqrt(e)
+    dL/dM_K = W_K o mean(X^T dk) + lambda M_K,   dk_g = sum_(h in g) R^T(p_h^T q_h) / sqrt(e)
+
+q and k after the rotation R, R^T its inverse. Source: arXiv 2410.11261, equation (1); heads, sum
+over heads and rotary encodings reconstructed.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from jaxtheory.llama import model
+from jaxtheory.llama.config import Config
+from jaxtheory.llama.model import Layer
+from jaxtheory.theories.attention_pruning import calculus, training
+from jaxtheory.theories.attention_pruning.analyses.linear import Rule
+from jaxtheory.theories.attention_pruning.model import Config as Settings
+
+
+class Masks(NamedTuple):
+    """Real-valued masks on W_Q and W_K, 1 keeps an entry."""
+
+    query: Float[Array, "d H*e"]
+    key: Float[Array, "d G*e"]
+
+
+def ones(layer: Layer) -> Masks:
+    """M = 1, where training starts."""
+    return Masks(jnp.ones_like(layer.query), jnp.ones_like(layer.key))
+
+
+def attention(
+    masks: Masks, layer: Layer, x: Float[Array, "S T d"], config: Config
+) -> Float[Array, "S G r T T"]:
+    """f, the attention of the masked weights."""
+    return model.attention(masks.query * layer.query, masks.key * layer.key, x, config)
+
+
+def loss(
+    masks: Masks,
+    target: Float[Array, "S G r T T"],
+    layer: Layer,
+    x: Float[Array, "S T d"],
+    regularization: Float[Array, ""] | float,
+    config: Config,
+) -> Float[Array, ""]:
+    """L(M_Q, M_K) of the head of this file; target: f*."""
+    residual = attention(masks, layer, x, config) - target
+    penalty = jnp.sum(masks.query**2) + jnp.sum(masks.key**2)
+    return jnp.sum(residual**2) / (2 * len(x)) + regularization / 2 * penalty
+
+
+def gradient(
+    masks: Masks,
+    target: Float[Array, "S G r T T"],
+    layer: Layer,
+    x: Float[Array, "S T d"],
+    regularization: Float[Array, ""] | float,
+    config: Config,
+) -> Masks:
+    """The gradient of `loss` in the masks, in closed form."""
+    q, k = model.project(masks.query * layer.query, masks.key * layer.key, x, config)
+    f = model.causal_softmax(model.scores(model.Queries(q, k), config))
+    p = calculus.logit_gradient(f, f - target) / np.sqrt(config.head_dim).astype(f.dtype)
+    dq = jnp.einsum("sgrij,sgje->sgrie", p, k)
+    dk = jnp.einsum("sgrij,sgrie->sgje", p, q)
+    back = lambda d: model.joined(model.rotate(d, config, inverse=True))
+    mean = lambda d: jnp.einsum("sti,stj->ij", x, back(d)) / len(x)
+    return Masks(
+        layer.query * mean(dq.reshape(len(x), -1, *dq.shape[-2:])) + regularization * masks.query,
+        layer.key * mean(dk) + regularization * masks.key,
+    )
+
+
+class Fit(NamedTuple):
+    """How the masks of a layer are fitted.
+
+    steps, step_scale c (the step is c / lambda), momentum, clip to [0, 1]: algorithm 1, from M = 1.
+    stops: shares of the steps after which the masks are looked at. ratio_aware: the attention is
+    that of the binarised masks, its gradient is applied to M (straight-through). batch: sequences
+    drawn afresh for each step, 0 takes all of them.
+    """
+
+    steps: int = 300
+    step_scale: float = 0.008
+    momentum: float = 0.9
+    clip: bool = True
+    stops: tuple[float, ...] = (1.0,)
+    ratio_aware: bool = False
+    batch: int = 0
+
+
+def fit(
+    key: Array,
+    target: Float[Array, "S G r T T"],
+    layer: Layer,
+    x: Float[Array, "S T d"],
+    regularization: Float[Array, ""] | float,
+    rule: Rule,
+    options: Fit,
+    config: Config,
+) -> Masks:
+    """The masks at each of options.stops (leading axis)."""
+    settings = Settings().replace(
+        regularization=regularization, step_scale=options.step_scale, momentum=options.momentum
+    )
+    optimiser = training.optimiser(settings)
+    start = ones(layer)
+    valid = jax.tree.map(lambda M: jnp.ones(M.shape, bool), start)
+
+    def step(t: Array, state: tuple[Masks, optax.OptState]) -> tuple[Masks, optax.OptState]:
+        masks, velocity = state
+        seen, f_star, inputs = masks, target, x
+        if options.ratio_aware:
+            seen = jax.tree.map(lambda M, v: rule.whole(M, v).astype(M.dtype), masks, valid)
+        if options.batch:
+            drawn = jax.random.choice(
+                jax.random.fold_in(key, t), len(x), (options.batch,), replace=False
+            )
+            f_star, inputs = target[drawn], x[drawn]
+        found = gradient(seen, f_star, layer, inputs, 0.0, config)
+        found = jax.tree.map(lambda g, M: g + regularization * M, found, masks)
+        update, velocity = optimiser.update(found, velocity)
+        masks = optax.apply_updates(masks, update)
+        if options.clip:
+            masks = jax.tree.map(optax.projections.projection_hypercube, masks)
+        return masks, velocity
+
+    state, seen, begun = (start, optimiser.init(start)), [], 0
+    for share in options.stops:
+        stop = round(share * options.steps)
+        state = jax.lax.fori_loop(begun, stop, step, state)
+        seen.append(state[0])
+        begun = stop
+    return jax.tree.map(lambda *at: jnp.stack(at), *seen)

@@ -1,0 +1,325 @@
+"""The Llama architecture as pure functions of a pytree of weights.
+
+Symbols: B sequences of T tokens, d = hidden_size, H query heads, G key and value heads, e =
+head_dim, m = intermediate_size, V = vocab_size. With R the rotation of each position and g(h) =
+floor(h G / H):
+
+    q_h = R(x W_Q)_h,  k_g = R(x W_K)_g,   f_h = causal softmax(q_h k_g(h)^T / sqrt(e))
+    x <- x + concat_h(f_h (x W_V)_g(h)) W_O,         x read through RMSNorm
+    x <- x + (silu(x W_gate) o (x W_up)) W_down,     x read through RMSNorm
+
+Weights act on the right (y = x W: rows are inputs, columns outputs), the transpose of what a
+checkpoint stores. Numbers are float32 or wider, also where weights are stored in bfloat16. A layer
+is compiled once and used for all.
+Source: Touvron et al. 2023; scaling of the rotary encodings: the Llama 3.1 release.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core.attention import softmax
+from jaxtheory.core.errors import InputError
+from jaxtheory.llama.config import Config
+
+LOGITS_AT_ONCE = 2**25  # entries of attention matrices, or of logits, that are held at a time
+
+
+@struct.dataclass
+class Layer:
+    """Weights of one layer; `matrices` are its linear maps."""
+
+    input_norm: Float[Array, " d"]
+    query: Float[Array, "d H*e"]
+    key: Float[Array, "d G*e"]
+    value: Float[Array, "d G*e"]
+    output: Float[Array, "H*e d"]
+    mlp_norm: Float[Array, " d"]
+    gate: Float[Array, "d m"]
+    up: Float[Array, "d m"]
+    down: Float[Array, "m d"]
+
+
+@struct.dataclass
+class Weights:
+    """All weights; head is None where the embedding is used in its place (tied)."""
+
+    embedding: Float[Array, "V d"]
+    layers: tuple[Layer, ...]
+    norm: Float[Array, " d"]
+    head: Float[Array, "d V"] | None
+
+
+def shapes(config: Config, dtype: str = "float32") -> Weights:
+    """The shape of each weight."""
+
+    def matrix(*sizes: int) -> Any:
+        return jax.ShapeDtypeStruct(sizes, dtype)
+
+    V, d, m = config.vocab_size, config.hidden_size, config.intermediate_size
+    q, k = (n * config.head_dim for n in (config.num_attention_heads, config.num_key_value_heads))
+    layer = Layer(
+        input_norm=matrix(d),
+        query=matrix(d, q),
+        key=matrix(d, k),
+        value=matrix(d, k),
+        output=matrix(q, d),
+        mlp_norm=matrix(d),
+        gate=matrix(d, m),
+        up=matrix(d, m),
+        down=matrix(m, d),
+    )
+    head = None if config.tie_word_embeddings else matrix(d, V)
+    return Weights(matrix(V, d), (layer,) * config.num_hidden_layers, matrix(d), head)
+
+
+def init(key: Array, config: Config, deviation: float = 0.02) -> Weights:
+    """Random float32 weights: matrices N(0, deviation^2), norms 1."""
+
+    def draw(key: Array, weight: jax.ShapeDtypeStruct) -> Array:
+        if len(weight.shape) == 1:
+            return jnp.ones(weight.shape, weight.dtype)
+        return deviation * jax.random.normal(key, weight.shape, weight.dtype)
+
+    leaves, tree = jax.tree.flatten(shapes(config))
+    weights: Weights = jax.tree.unflatten(
+        tree, [draw(*pair) for pair in zip(jax.random.split(key, len(leaves)), leaves, strict=True)]
+    )
+    return weights
+
+
+def wide(tree: Any) -> Any:
+    """Arrays in float32, or wider where they are."""
+    return jax.tree.map(lambda a: a.astype(jnp.float32) if a.dtype.itemsize < 4 else a, tree)
+
+
+def rms_norm(
+    x: Float[Array, "*B d"], scale: Float[Array, " d"], config: Config
+) -> Float[Array, "*B d"]:
+    """x / sqrt(mean(x^2) + eps) o scale."""
+    mean = jnp.mean(x**2, axis=-1, keepdims=True)
+    return x * jax.lax.rsqrt(mean + config.rms_norm_eps) * jnp.broadcast_to(scale, x.shape)
+
+
+def frequencies(config: Config) -> Float[np.ndarray, " half"]:
+    """theta^(-2i/e), i < e/2, stretched as config.rope says: radians per position."""
+    rope = config.rope
+    base = rope.theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
+    if rope.kind == "linear":
+        return base / rope.factor
+    if rope.kind == "llama3":
+        turns = rope.original_length * base / (2 * np.pi)
+        kept = (turns - rope.low_frequency) / (rope.high_frequency - rope.low_frequency)
+        kept = np.clip(kept, 0, 1)
+        return kept * base + (1 - kept) * base / rope.factor
+    return base
+
+
+def rotate(
+    x: Float[Array, "*B T e"], config: Config, inverse: bool = False
+) -> Float[Array, "*B T e"]:
+    """R: turn the pair (x_i, x_(i+e/2)) of position t by t times frequency i; R^T = R^-1 turns
+    back.
+    """
+    angles = np.arange(x.shape[-2])[:, None] * frequencies(config)[None, :]
+    angles = np.expand_dims(angles, tuple(range(x.ndim - 2)))
+    cos = jnp.asarray(np.cos(angles), x.dtype)
+    sin = jnp.asarray(-np.sin(angles) if inverse else np.sin(angles), x.dtype)
+    a, b = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
+
+
+def heads(x: Float[Array, "*B T heads*e"], config: Config) -> Float[Array, "*B heads T e"]:
+    """Split the last axis into heads."""
+    return jnp.moveaxis(x.reshape(*x.shape[:-1], -1, config.head_dim), -2, -3)
+
+
+def joined(x: Float[Array, "*B heads T e"]) -> Float[Array, "*B T heads*e"]:
+    """Undo `heads`."""
+    x = jnp.moveaxis(x, -3, -2)
+    return x.reshape(*x.shape[:-2], -1)
+
+
+class Queries(NamedTuple):
+    """Rotated queries, those of one group of heads together, and rotated keys."""
+
+    queries: Float[Array, "*B G r T e"]
+    keys: Float[Array, "*B G T e"]
+
+
+def project(
+    query: Float[Array, "d H*e"],
+    key: Float[Array, "d G*e"],
+    x: Float[Array, "*B T d"],
+    config: Config,
+) -> Queries:
+    """q and k of inputs x."""
+    q, k = (rotate(heads(x @ w, config), config) for w in (query, key))
+    G = config.num_key_value_heads
+    return Queries(q.reshape(*q.shape[:-3], G, -1, *q.shape[-2:]), k)
+
+
+def scores(projected: Queries, config: Config) -> Float[Array, "*B G r T T"]:
+    """The logits q_h k_g^T / sqrt(e) of the attention."""
+    q, k = projected
+    return jnp.einsum("...grte,...gse->...grts", q, k) / np.sqrt(config.head_dim).astype(q.dtype)
+
+
+def causal_softmax(z: Float[Array, "*B T T"]) -> Float[Array, "*B T T"]:
+    """Softmax over the positions s <= t that position t sees."""
+    T = z.shape[-1]
+    return softmax(z, jnp.broadcast_to(np.tril(np.ones((T, T), bool)), z.shape))
+
+
+def attention(
+    query: Float[Array, "d H*e"],
+    key: Float[Array, "d G*e"],
+    x: Float[Array, "*B T d"],
+    config: Config,
+) -> Float[Array, "*B G r T T"]:
+    """f, the attention of every head on inputs x (after RMSNorm)."""
+    return causal_softmax(scores(project(query, key, x, config), config))
+
+
+def context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[Array, "*B T H*e"]:
+    """concat_h(f_h (x W_V)_g(h)), what W_O reads; x after RMSNorm."""
+    f = attention(layer.query, layer.key, x, config)
+    v = heads(x @ layer.value, config)
+    mixed = jnp.einsum("...grts,...gse->...grte", f, v)
+    return joined(mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:]))
+
+
+def hidden(layer: Layer, x: Float[Array, "*B T d"]) -> Float[Array, "*B T m"]:
+    """silu(x W_gate) o (x W_up), what W_down reads; x after RMSNorm."""
+    return jax.nn.silu(x @ layer.gate) * (x @ layer.up)
+
+
+class Inputs(NamedTuple):
+    """What the linear maps of a layer read: query, key, value; output; gate, up; down."""
+
+    attention: Any  # (.., T, d)
+    output: Any  # (.., T, H e)
+    mlp: Any  # (.., T, d)
+    down: Any  # (.., T, m)
+
+
+def through(
+    layer: Layer, x: Float[Array, "*B T d"], config: Config
+) -> tuple[Float[Array, "*B T d"], Inputs]:
+    """The stream behind a layer, and what the layer's linear maps read."""
+    layer = wide(layer)
+    a = rms_norm(x, layer.input_norm, config)
+    o = context(layer, a, config)
+    x = x + o @ layer.output
+    b = rms_norm(x, layer.mlp_norm, config)
+    h = hidden(layer, b)
+    return x + h @ layer.down, Inputs(a, o, b, h)
+
+
+@partial(jax.jit, static_argnames="config")
+def block(layer: Layer, x: Float[Array, "B T d"], config: Config) -> Float[Array, "B T d"]:
+    """The stream behind a layer, as many sequences at a time as their attention fits."""
+    at_once = max(1, LOGITS_AT_ONCE // (config.num_attention_heads * x.shape[1] ** 2))
+    if at_once >= len(x):
+        return through(layer, x, config)[0]
+    return jax.lax.map(lambda one: through(layer, one, config)[0], x, batch_size=at_once)
+
+
+def embed(weights: Weights, tokens: Int[ArrayLike, "B T"]) -> Float[Array, "B T d"]:
+    """The stream before the first layer."""
+    return wide(jnp.take(weights.embedding, jnp.asarray(tokens), axis=0))
+
+
+@partial(jax.jit, static_argnames="config")
+def read(weights: Weights, x: Float[Array, "*B d"], config: Config) -> Float[Array, "*B V"]:
+    """Logits of the stream behind the last layer; `weights` without layers."""
+    head = weights.embedding.T if weights.head is None else weights.head
+    return rms_norm(x, wide(weights.norm), config) @ wide(head)
+
+
+def stream(
+    weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config
+) -> Float[Array, "B T d"]:
+    """The stream behind the last layer."""
+    x = embed(weights, tokens)
+    for layer in weights.layers:
+        x = block(layer, x, config)
+    return x
+
+
+def logits(
+    weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config
+) -> Float[Array, "B T V"]:
+    """Logits of the next token at every position: tokens (B, T) integers in [0, V) -> (B, T, V).
+
+    Nothing is padded and every sequence starts at position 0. Raises InputError for tokens of
+    another shape, type or range.
+    """
+    return read(
+        replace(weights, layers=()), stream(weights, checked(tokens, config), config), config
+    )
+
+
+@partial(jax.jit, static_argnames="config")
+def losses(
+    weights: Weights, x: Float[Array, "B T d"], tokens: Int[Array, "B T"], config: Config
+) -> Float[Array, ""]:
+    """The sum of -log p(next token) over the B (T - 1) predictions, a few positions at a time."""
+
+    def one(pair: tuple[Array, Array]) -> Array:
+        z = read(weights, pair[0], config)
+        return jax.nn.logsumexp(z, axis=-1) - jnp.take_along_axis(z, pair[1][..., None], -1)[..., 0]
+
+    x, wanted = x[:, :-1].reshape(-1, x.shape[-1]), tokens[:, 1:].reshape(-1)
+    at_once = max(1, min(LOGITS_AT_ONCE // config.vocab_size, len(wanted)))
+    return jnp.sum(jax.lax.map(one, (x, wanted), batch_size=at_once))
+
+
+def loss(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> Float[Array, ""]:
+    """The mean of -log p(token_t | token_<t in its window) over the B (T - 1) predictions."""
+    B, T = tokens.shape
+    return losses(weights, stream(weights, tokens, config), tokens, config) / (B * (T - 1))
+
+
+def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> float:
+    """exp of the mean of -log p(token_t | token_<t in its window), over all windows and
+    t = 1 .. T - 1.
+
+    tokens (B, T), T >= 2. Raises InputError as `logits`.
+    """
+    tokens = checked(tokens, config)
+    B, T = tokens.shape
+    if T < 2:
+        raise InputError(f"tokens of shape {tokens.shape}: a window needs at least 2 tokens")
+    at_once = max(1, 2**14 // T)
+    total = 0.0
+    for start in range(0, B, at_once):
+        window = tokens[start : start + at_once]
+        x = stream(weights, window, config)
+        total += float(losses(replace(weights, layers=()), x, window, config))
+    return float(np.exp(total / (B * (T - 1))))
+
+
+def checked(tokens: Any, config: Config) -> Int[Array, "B T"]:
+    """The tokens, if they are integers (B, T) in [0, V); traced values are not looked at."""
+    tokens = tokens if hasattr(tokens, "dtype") else np.asarray(tokens)
+    shape, dtype = tokens.shape, tokens.dtype
+    if len(shape) != 2 or 0 in shape:
+        raise InputError(f"tokens of shape {shape}: must be (sequences, tokens), none of them 0")
+    if not np.issubdtype(dtype, np.integer):
+        raise InputError(f"tokens of type {dtype}: must be integers")
+    if not isinstance(tokens, jax.core.Tracer):
+        low, high = int(np.min(tokens)), int(np.max(tokens))
+        if low < 0 or high >= config.vocab_size:
+            raise InputError(
+                f"tokens from {low} to {high}: must lie in [0, vocab_size = {config.vocab_size})"
+            )
+        tokens = np.asarray(tokens, np.int32)
+    return jnp.asarray(tokens)

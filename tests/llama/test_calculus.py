@@ -1,0 +1,108 @@
+"""The closed gradients of the two masks against autodiff and finite differences."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtheory import llama
+from jaxtheory.llama import masks, model
+
+SHAPES = [(1, 1), (4, 4), (4, 2), (8, 2), (6, 1)]
+
+
+def setting(heads, groups, scale, tokens=7, seed=0):
+    """A layer, inputs, target and masks in float64."""
+    config = llama.Config(20, 12, 16, 1, heads, groups, 6)
+    rng = np.random.default_rng(seed)
+    layer = llama.init(jax.random.key(seed), config, scale).layers[0]
+    layer = jax.tree.map(lambda a: a.astype(jnp.float64), layer)
+    x = jnp.asarray(rng.normal(size=(3, tokens, 12)))
+    target = model.attention(layer.query, layer.key, x, config)
+    return (
+        config,
+        layer,
+        x,
+        target,
+        masks.Masks(
+            *(jnp.asarray(rng.normal(0.5, 0.7, a.shape)) for a in (layer.query, layer.key))
+        ),
+    )
+
+
+@pytest.mark.parametrize(("heads", "groups"), SHAPES)
+def test_gradient_is_that_of_the_loss(heads, groups):
+    for scale in (0.05, 0.5, 3.0):
+        config, layer, x, target, M = setting(heads, groups, scale)
+        want = jax.grad(masks.loss)(M, target, layer, x, 0.3, config)
+        got = masks.gradient(M, target, layer, x, 0.3, config)
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * float(jnp.abs(b).max()))
+
+
+def test_gradient_at_degenerate_points():
+    """At M = 1 only lambda M is left; at M = 0 attention is uniform; one token sees itself."""
+    config, layer, x, target, M = setting(4, 2, 0.5)
+    ones, zeros = masks.ones(layer), jax.tree.map(jnp.zeros_like, M)
+    for got in masks.gradient(ones, target, layer, x, 0.7, config):
+        np.testing.assert_allclose(got, 0.7, atol=1e-14)
+    for got in masks.gradient(zeros, target, layer, x, 0.7, config):
+        np.testing.assert_array_equal(got, 0)  # the product of two zero factors is stationary
+    config, layer, x, target, M = setting(4, 2, 0.5, tokens=1)
+    for got, mask in zip(masks.gradient(M, target, layer, x, 0.7, config), M, strict=True):
+        np.testing.assert_allclose(got, 0.7 * mask, atol=1e-14)
+
+
+def test_gradient_by_differences():
+    config, layer, x, target, M = setting(6, 2, 0.5)
+    rng = np.random.default_rng(1)
+    V = jax.tree.map(lambda a: jnp.asarray(rng.normal(size=a.shape)), M)
+    shifted = lambda e: masks.loss(
+        jax.tree.map(lambda a, b: a + e * b, M, V), target, layer, x, 0.3, config
+    )
+    got = masks.gradient(M, target, layer, x, 0.3, config)
+    slope = sum(float(jnp.vdot(a, b)) for a, b in zip(got, V, strict=True))
+    assert abs((shifted(1e-5) - shifted(-1e-5)) / 2e-5 - slope) < 1e-7 * abs(slope)
+
+
+def test_one_head_is_equation_one_of_the_source():
+    """With one head, and rotations so slow that nothing turns, the loss and its gradient are those
+    of the room's two-mask form.
+    """
+    from jaxtheory.theories import attention_pruning as room
+    from jaxtheory.theories.attention_pruning.model import Batch, FactorMasks, Problem
+
+    config, layer, x, target, M = setting(1, 1, 0.8)
+    slow = dataclasses.replace(config, rope=llama.Rope(kind="linear", factor=1e30))
+    target = model.attention(layer.query, layer.key, x, slow)
+    given = room.Config(dimension=12, length=7, num_sequences=3, rank=4, regularization=0.3)
+    square = lambda a: jnp.pad(a, ((0, 0), (0, 12 - a.shape[1])))
+    Q, K = square(layer.query) / 6**0.5, square(layer.key)  # 1/sqrt(e) is part of the weights there
+    causal = jnp.tril(jnp.ones((7, 7), bool))
+    problem = Problem(x, x[:1], Q, K, Q @ K.T, causal, jnp.zeros((3, 12, 12)))
+    both = FactorMasks(square(M.query), square(M.key))
+    want = room.THEORY.loss(both, Batch(x), problem, given)
+    np.testing.assert_allclose(masks.loss(M, target, layer, x, 0.3, slow), want, rtol=1e-12)
+    for got, wanted in zip(
+        masks.gradient(M, target, layer, x, 0.3, slow),
+        room.THEORY.gradient(both, Batch(x), problem, given),
+        strict=True,
+    ):
+        np.testing.assert_allclose(got, wanted[:, :6], atol=1e-12)
+
+
+def test_fitting_descends():
+    """Masks that are fitted cost less than masks that are not, at every stop more so."""
+    from jaxtheory.theories.attention_pruning.analyses.linear import Rule
+
+    config, layer, x, target, _ = setting(4, 2, 0.8)
+    options = masks.Fit(steps=60, stops=(0.1, 0.5, 1.0), step_scale=0.0005)
+    found = masks.fit(jax.random.key(0), target, layer, x, 0.01, Rule(0.5), options, config)
+    losses = [
+        float(masks.loss(jax.tree.map(lambda a, i=i: a[i], found), target, layer, x, 0.01, config))
+        for i in range(3)
+    ]
+    start = float(masks.loss(masks.ones(layer), target, layer, x, 0.01, config))
+    assert start > losses[0] > losses[1] > losses[2]

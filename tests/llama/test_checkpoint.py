@@ -1,0 +1,158 @@
+"""Folders: what is written is read, what is broken is named, a kill leaves nothing half-written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtheory import InputError, llama
+
+from .models import make
+
+
+def equal(a, b):
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_saved_is_loaded(tmp_path, dtype, tied):
+    rope = llama.Rope(500000.0, "llama3", 8.0, 1.0, 4.0, 32)
+    weights, config = make(tie_word_embeddings=tied, rope=rope)
+    weights = jax.tree.map(lambda a: a.astype(dtype), weights)
+    llama.save(tmp_path / "a", weights, config)
+    found, read = llama.load(tmp_path / "a")
+    equal(found, weights)
+    assert (read.rope, read.num_key_value_heads) == (rope, 2)
+    llama.save(tmp_path / "b", found, read)
+    assert llama.load(tmp_path / "b")[1].rope == rope
+    assert llama.load(tmp_path / "b", "float32")[0].norm.dtype == jnp.float32
+
+
+def test_other_entries_and_files_travel(tmp_path):
+    weights, config = make()
+    llama.save(tmp_path / "a", weights, config)
+    path = tmp_path / "a" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": 7}))
+    (tmp_path / "a" / "tokenizer.json").write_text("{}")
+    weights, config = llama.load(tmp_path / "a")
+    llama.save(tmp_path / "b", weights, config, like=tmp_path / "a")
+    assert json.loads((tmp_path / "b" / "config.json").read_text())["eos_token_id"] == 7
+    assert (tmp_path / "b" / "tokenizer.json").read_text() == "{}"
+
+
+def test_shards_with_an_index(tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    weights, config = make()
+    llama.save(tmp_path / "a", weights, config)
+    arrays = load_file(tmp_path / "a" / "model.safetensors")
+    (tmp_path / "a" / "model.safetensors").unlink()
+    index = {}
+    for part, names in enumerate((sorted(arrays)[::2], sorted(arrays)[1::2])):
+        file = f"model-{part + 1:05d}-of-00002.safetensors"
+        save_file({name: arrays[name] for name in names}, tmp_path / "a" / file)
+        index |= dict.fromkeys(names, file)
+    place = tmp_path / "a" / "model.safetensors.index.json"
+    place.write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    equal(llama.load(tmp_path / "a")[0], weights)
+    (tmp_path / "a" / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        llama.load(tmp_path / "a")
+    place.write_text("[]")
+    with pytest.raises(InputError, match="no index"):
+        llama.load(tmp_path / "a")
+
+
+def entries(**changes):
+    def change(place):
+        path = place / "config.json"
+        known = json.loads(path.read_text()) | changes
+        path.write_text(json.dumps({k: v for k, v in known.items() if v is not None}))
+
+    return change
+
+
+def truncated(place):
+    path = place / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def integers(place):
+    from safetensors.numpy import load_file, save_file
+
+    path = place / "model.safetensors"
+    arrays = load_file(path)
+    arrays["model.norm.weight"] = arrays["model.norm.weight"].astype(np.int32)
+    save_file(arrays, path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda place: (place / "config.json").unlink(), "config.json: cannot be read"),
+        (lambda place: (place / "config.json").write_text("{"), "no JSON"),
+        (lambda place: (place / "config.json").write_text("[]"), "must be a JSON object"),
+        (lambda place: (place / "model.safetensors").unlink(), "model.safetensors: cannot be"),
+        (truncated, "cut short"),
+        (integers, "model.norm.weight: has the type I32"),
+        (entries(model_type="mistral"), "model_type = 'mistral' is not supported"),
+        (entries(model_type=None), "no model_type"),
+        (entries(attention_bias=True), "attention_bias = True is not supported"),
+        (entries(hidden_act="gelu"), "hidden_act = 'gelu'"),
+        (entries(rope_scaling={"rope_type": "yarn"}), "rope_type = 'yarn'"),
+        (entries(num_key_value_heads=3), "must be a multiple"),
+        (entries(head_dim=3), "head_dim = 3: must be even"),
+        (entries(head_dim=None, num_attention_heads=3), "must be a multiple"),
+        (entries(hidden_size=None), "has no hidden_size"),
+        (entries(hidden_size="wide"), "hidden_size"),
+        (entries(intermediate_size=25), "gate_proj.weight: has the shape"),
+        (entries(num_hidden_layers=3), "model.layers.2.input_layernorm.weight: no file"),
+    ],
+)
+def test_what_is_broken_is_named_in_one_line(tmp_path, damage, message):
+    weights, config = make()
+    place = tmp_path / "a"
+    llama.save(place, weights, config)
+    damage(place)
+    with pytest.raises(InputError) as refused:
+        llama.load(place)
+    assert message in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_folder_in_use_is_not_written_to(tmp_path):
+    weights, config = make()
+    (tmp_path / "a").mkdir()
+    llama.save(tmp_path / "a", weights, config)  # empty: taken
+    with pytest.raises(InputError, match="not empty"):
+        llama.save(tmp_path / "a", weights, config)
+    with pytest.raises(InputError, match="no such folder"):
+        llama.load(tmp_path / "b")
+    with pytest.raises(InputError, match="dtype"):
+        llama.load(tmp_path / "a", "int8")
+
+
+def test_a_kill_leaves_no_folder(tmp_path):
+    """Killed at the moment when the weights are on disk, before the folder has its name."""
+    code = f"""
+        import os, signal, sys
+        sys.path.insert(0, {os.path.dirname(os.path.dirname(__file__))!r})
+        import pathlib
+        from jaxtheory import llama
+        from llama.models import make
+        pathlib.Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        weights, config = make()
+        llama.save({str(tmp_path / "a")!r}, weights, config)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "a").exists() and any(tmp_path.iterdir())
