@@ -1,4 +1,5 @@
-"""The command line: `jaxtheory list | show | run | sweep | plan | verify | doctor`. The only place
+"""The command line: `jaxtheory list | show | run | sweep | plan | verify | prune |
+doctor`. The only place
 that prints.
 
 Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
@@ -6,13 +7,12 @@ Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written
 `--help` does not wait.
 """
 
-import contextlib
 import dataclasses
 import os
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.arguments import Words, load_theory
+from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Config
@@ -65,58 +66,15 @@ def _store(
     return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
-# ----------------------------------------------------------------------------------------- printing
-
-
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for row in rows:
-        table.add_row(*map(_text, row))
-    Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(table)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return "" if value is None else str(value)
-
-
-@contextlib.contextmanager
-def _progress(title: str) -> Iterator[Callable | None]:
-    """A callback that draws a bar on a terminal's stderr; None elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None, note="")
-
-        def show(event: Any) -> None:
-            eta = "" if event.eta_seconds is None else f", {event.eta_seconds:.0f} s left"
-            note = (
-                f"{event.phase}: {event.done_points}/{event.points} points, step "
-                f"{event.step}/{event.steps}{eta}"
-            )
-            bar.update(task, total=event.points, completed=event.done_points, note=note)
-
-        yield show
-
-
 # ----------------------------------------------------------------------------------------- commands
+
+
+def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
+    """Where the numbers of a figure lie: of an experiment in FOLDER/<name>-<form>-<key>."""
+    config, asked = jaxtheory.claims.arguments(figure, quick)
+    if figure.theory is None:
+        return folder / f"{figure.name}{'-quick' * quick}-key{key}"
+    return _store(folder, figure.name, figure.theory, config, {**asked, "key": key})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,12 +82,12 @@ class List:
     """The theories and the figures."""
 
     def __call__(self) -> int:
-        _table(
+        table(
             "theories",
             ("name", "question"),
             [(name, jaxtheory.theories.question(name)) for name in jaxtheory.theories.names()],
         )
-        _table("figures", ("name", "theory", "question"), jaxtheory.figures.entries().values())
+        table("figures", ("name", "theory", "question"), jaxtheory.figures.entries().values())
         return 0
 
 
@@ -167,7 +125,7 @@ class Show:
                 f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick "
                 f"{figure.quick}"
             )
-            _table(
+            table(
                 "",
                 ("claim", "origin", "source", "expected", "statement"),
                 [(c.id, c.origin, c.source, c.expected, c.statement) for c in figure.claims],
@@ -185,11 +143,11 @@ def _show_theory(theory: "Theory") -> None:
         rows.append(
             (f.name, f.symbol, f.kind, str(f.default), f"{valid} {f.unit}".strip(), f.meaning)
         )
-    _table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
+    table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
     print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
     for title, names in _outputs(theory).items():
         print(f"{title}: {', '.join(names) or 'none'}")
-    _table(
+    table(
         "checks",
         ("check", "source", "kind", "tolerance"),
         [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks],
@@ -231,36 +189,26 @@ class Run:
         figures = _figures(self.name)
         summary, failed = [], False
         for figure in figures:
-            config, asked = jaxtheory.claims.arguments(figure, self.quick)
-            store = _store(
-                self.store, figure.name, figure.theory, config, {**asked, "key": self.key}
-            )
-            with _progress(figure.name) as progress:
+            quick, key = "-quick" * self.quick, f"-key{self.key}" if self.key else ""
+            show = steps_progress if figure.experiment else sweep_progress
+            store = _figure_store(self.store, figure, self.quick, self.key)
+            with show(figure.name) as progress:
                 result = jaxtheory.claims.run_figure(
                     figure, key=self.key, quick=self.quick, store=store, progress=progress
                 )
-            quick, key = "-quick" * self.quick, f"-key{self.key}" if self.key else ""
             image = self.store / f"{figure.name}{quick}{key}.png"
             figure.draw(result.dataset).savefig(image, dpi=150)
             columns = ("claim", "source", "expected", "measured", "threshold", "n", "verdict", "")
-            _table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
+            table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
             print(f"  figure {image}\n  data   {store}\n")
-            outcomes = [_outcome(judged) for judged in result.verdicts]
+            outcomes = [judged.outcome for judged in result.verdicts]
             summary.append((figure.name, *(outcomes.count(outcome) for outcome in OUTCOMES), image))
             failed |= "differs" in outcomes
-        _table("summary", ("figure", *OUTCOMES, "drawing"), summary)
+        table("summary", ("figure", *OUTCOMES, "drawing"), summary)
         return int(failed)
 
 
 OUTCOMES = ("as expected", "differs", "open", "not tested")
-
-
-def _outcome(judged: "Judged") -> str:
-    if judged.verdict is None:
-        return "not tested"
-    if judged.claim.expected == "open":
-        return "open"
-    return "as expected" if judged.as_expected else "differs"
 
 
 def _verdict(judged: "Judged") -> tuple:
@@ -276,7 +224,7 @@ def _verdict(judged: "Judged") -> tuple:
         verdict.threshold,
         verdict.n,
         found,
-        _outcome(judged),
+        judged.outcome,
     )
 
 
@@ -294,7 +242,7 @@ class Sweep(Words):
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
         store = self.store or _store(RESULTS, theory.name, theory, config, asked)
-        with _progress(theory.name) as progress:
+        with sweep_progress(theory.name) as progress:
             data = jaxtheory.sweep(theory, config, **asked, store=store, progress=progress)
         print(f"store     {store}")
         print(f"dataset   {store / 'data.zarr'}")
@@ -325,7 +273,7 @@ class Plan(Words):
         )
         rows = plan.rows()
         if rows:
-            _table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
+            table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
         print(f"points       {plan.points} ({plan.runs} runs, {plan.problems} problems)")
         print(f"compilations {plan.compilations}")
         print(f"devices      {plan.devices}")
@@ -355,42 +303,89 @@ class Verify:
         if self.seeds < 1:
             raise jaxtheory.InputError(f"seeds = {self.seeds}: must be an integer in [1, inf)")
         names = [self.theory] if self.theory else list(jaxtheory.theories.names())
+        from jaxtheory.engine.verify import worst
+
         passed = True
         for theory in [load_theory(name) for name in names]:
-            table = jaxtheory.verify(theory, seeds=self.seeds)
-            rows = table.checks if self.full else _worst(table.checks)
+            found = jaxtheory.verify(theory, seeds=self.seeds)
+            rows = found.checks if self.full else worst(found.checks)
             columns = ("check", "source", "kind", "example", "error", "tolerance", "passed")
-            _table(
+            table(
                 f"{theory.name}: checks",
                 columns,
                 [tuple(getattr(row, column) for column in columns) for row in rows],
             )
-            if table.assumptions:
-                _table(
+            if found.assumptions:
+                table(
                     f"{theory.name}: assumptions",
                     ("example", "assumption", "holds", "margin"),
-                    table.assumptions,
+                    found.assumptions,
                 )
             print(
-                f"{theory.name}: {sum(row.passed for row in table.checks)} "
-                f"of {len(table.checks)} checks passed\n"
+                f"{theory.name}: {sum(row.passed for row in found.checks)} "
+                f"of {len(found.checks)} checks passed\n"
             )
-            passed &= table.passed
+            passed &= found.passed
         return int(not passed)
 
 
-def _worst(rows: Iterable[Any]) -> list[Any]:
-    """Of each check the failed rows, or else the one with the largest error against
-    its tolerance.
+@dataclasses.dataclass(frozen=True)
+class Prune:
+    """Prune a Llama checkpoint on the calibration windows of a text: per layer the zeros reached
+    and the error of its attention, and the perplexity before and after.
     """
-    by_check: dict[str, list[Any]] = {}
-    for row in rows:
-        by_check.setdefault(row.check, []).append(row)
-    worst = []
-    for group in by_check.values():
-        failed = [row for row in group if not row.passed]
-        worst += failed or [max(group, key=lambda row: row.error)]
-    return worst
+
+    folder: Positional[Annotated[Path, arg(metavar="FOLDER")]]
+    """A checkpoint: config.json, safetensors, tokenizer.json."""
+    to: Annotated[Path, arg(metavar="FOLDER")]
+    """Where the pruned checkpoint goes; must not exist, or be empty."""
+    text: Annotated[Path, arg(metavar="PATH")]
+    """A UTF-8 file, or a folder of them: the first four fifths calibrate, the rest evaluates."""
+    ratio: float = 0.5
+    """Share of zeros in each pruned matrix, in [0, 1)."""
+    mlp_ratio: float | None = None
+    """The same for the MLP; as --ratio by default."""
+    attention: str = "gradient"
+    """Method for the query and key weights: gradient, wanda, sparsegpt, magnitude or dense."""
+    mlp: str = "dense"
+    """Method for the MLP: dense, wanda, sparsegpt or magnitude."""
+    value_output: str = "dense"
+    """Method for the value and output weights: dense, wanda, sparsegpt or magnitude."""
+    pattern: Annotated[str | None, arg(metavar="N:M")] = None
+    """Keep N of every M consecutive inputs instead of a share."""
+    temperature: FlagCreatePairsOff[bool] = False
+    """Rescale the logits of each head after pruning."""
+    samples: int = 8
+    """Calibration windows."""
+    window: int = 128
+    """Tokens per window."""
+    evaluate: int = 128
+    """Windows of the last fifth of the text, at most, that measure."""
+    key: int = 0
+    """Root of the random numbers: which windows calibrate."""
+
+    def __call__(self) -> int:
+        from jaxtheory.llama import folder
+
+        given = dataclasses.asdict(self)
+        source, to, text = (given.pop(name) for name in ("folder", "to", "text"))
+        given["pattern"] = folder.pattern(self.pattern)
+        with steps_progress(f"prune {source}") as progress:
+            found = folder.prune(source, to, text, progress=progress, **given)
+        report = found.report
+        errors = ("attention_error", "attention_error_heldout", "regularization")
+        table(
+            f"{source}: zeros and ||f - f*|| / ||f*|| of the attention",
+            ("layer", *report.matrix.values, "error", "held out", "lambda"),
+            [
+                (i, *map(float, row.sparsity), *(float(row[name]) for name in errors))
+                for i, row in ((i, report.sel(layer=i)) for i in report.layer.values)
+            ],
+        )
+        print(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
+        print(f"perplexity  {found.before:.4f} before, {found.after:.4f} after")
+        print(f"checkpoint  {to}")
+        return 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -407,7 +402,7 @@ class Doctor:
         packages = ("jax", "jaxlib", "flax", "optax", "numpy", "xarray", "zarr", "matplotlib")
         devices = jax.devices()
         cache = getattr(jax.config, "jax_compilation_cache_dir", None)
-        _table(
+        table(
             "doctor",
             ("", ""),
             [
@@ -450,6 +445,7 @@ Command = (
     | Annotated[Sweep, subcommand("sweep")]
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]
+    | Annotated[Prune, subcommand("prune")]
     | Annotated[Doctor, subcommand("doctor")]
 )
 
@@ -468,7 +464,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # help, or arguments that do not parse
         return int(stop.code or 0)
     except KeyboardInterrupt:
-        resumes = words[:1] in (["run"], ["sweep"])
+        resumes = words[:1] in (["run"], ["sweep"], ["prune"])
         print(
             f"interrupted; resume with: jaxtheory {shlex.join(words)}"
             if resumes
@@ -484,5 +480,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+def entry() -> None:
+    """The command as a process. One that was interrupted ends at once: threads that still compute
+    would abort it while Python shuts down.
+    """
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code == 130:
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

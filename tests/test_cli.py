@@ -435,7 +435,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 HEEDING = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from "
-    "jaxtheory.cli import main; sys.exit(main())"
+    "jaxtheory.cli import entry; entry()"
 )
 
 

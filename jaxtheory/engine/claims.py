@@ -6,6 +6,7 @@ A figure is a sweep with its claims and its drawing. Statements that do not hold
 """
 
 import math
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,21 +70,24 @@ def undecided(*args: Any, **bound: Any) -> Claim:
 
 
 class Figure(NamedTuple):
-    """A sweep of a theory, the claims it decides, and its drawing.
+    """A sweep of a theory, or another experiment, the claims it decides, and its drawing.
 
     sweep: keyword arguments of `jaxtheory.sweep`; quick: what `--quick` changes in them (and
     `config`, where it replaces it); draw(dataset) -> the matplotlib figure. What it asks is the
-    first line of the docstring of its file.
+    first line of the docstring of its file. Without theory and config (None) it has an
+    experiment(folder, key, progress, **sweep) -> dataset with `seed`, which keeps what it has
+    measured in the folder and calls progress(what, done, of, seconds left) if it is not None.
     """
 
     name: str
     source: str
-    theory: Theory
-    config: Config
+    theory: Theory | None
+    config: Config | None
     sweep: dict[str, Any]
     quick: dict[str, Any]
     claims: tuple[Claim, ...]
     draw: Callable[[xr.Dataset], Any]
+    experiment: Callable[..., xr.Dataset] | None = None
 
 
 class Judged(NamedTuple):
@@ -101,6 +105,15 @@ class Judged(NamedTuple):
         return self.verdict.holds == (self.claim.expected == "holds") and not math.isnan(
             self.verdict.measured
         )
+
+    @property
+    def outcome(self) -> str:
+        """How the verdict compares with what is expected, in words."""
+        if self.verdict is None:
+            return "not tested"
+        if self.claim.expected == "open":
+            return "open"
+        return "as expected" if self.as_expected else "differs"
 
 
 class FigureResult(NamedTuple):
@@ -133,8 +146,8 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
     return judged
 
 
-def arguments(figure: Figure, quick: bool) -> tuple[Config, dict[str, Any]]:
-    """The config and the keyword arguments of a figure's sweep."""
+def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
+    """The config (None of an experiment) and the keyword arguments of a figure's sweep."""
     options = {**figure.sweep, **(figure.quick if quick else {})}
     return options.pop("config", figure.config), options
 
@@ -151,7 +164,12 @@ def run_figure(
     (`figure.draw(result.dataset)`).
     """
     config, options = arguments(figure, quick)
-    dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
+    if figure.experiment is None:
+        dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
+    else:
+        with tempfile.TemporaryDirectory() as nowhere:
+            folder = Path(nowhere, figure.name) if store is None else Path(store)
+            dataset = figure.experiment(folder, key, progress, **options)
     return FigureResult(
         figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
     )

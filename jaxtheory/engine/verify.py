@@ -196,3 +196,17 @@ def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
         AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin)))
         for name, (holds, margin) in found.items()
     ]
+
+
+def worst(rows: Sequence[CheckRow]) -> list[CheckRow]:
+    """Of each check the failed rows, or else the one with the largest error against
+    its tolerance.
+    """
+    by_check: dict[str, list[CheckRow]] = {}
+    for row in rows:
+        by_check.setdefault(row.check, []).append(row)
+    found = []
+    for group in by_check.values():
+        failed = [row for row in group if not row.passed]
+        found += failed or [max(group, key=lambda row: row.error)]
+    return found
