@@ -30,9 +30,10 @@ COMPILATIONS = {  # of the quick figures together, at most
     "nearest_neighbor": 8,
     "random_walk": 4,
 }
-THEORIES = [
+SWEPT = [
     theory for theory in COMPILATIONS if any(entry.theory == theory for entry in ENTRIES.values())
 ]
+THEORIES = [*SWEPT, "llama"]  # the last one: experiments, no sweeps of a theory
 MADE_UP = [
     theory
     for theory in THEORIES
@@ -62,18 +63,16 @@ def number(claim):
 
 def test_every_figure_has_a_file_of_its_own():
     files = [file for file in figures.folder().glob("*/*.py") if not file.stem.startswith("_")]
-    assert len(ENTRIES) == len(files) and {entry.theory for entry in ENTRIES.values()} <= set(
-        COMPILATIONS
-    )
+    assert len(ENTRIES) == len(files)
+    assert {entry.theory for entry in ENTRIES.values()} <= {*COMPILATIONS, *THEORIES}
 
 
 @each_figure
 def test_a_file_asks_a_question_and_holds_the_figure_of_its_name(entry):
     source = Path(figures.folder(), entry.theory, f"{entry.name}.py").read_text()
     figure = get(entry.name)
-    assert figure.name == entry.name and figure.theory.name.startswith(
-        entry.theory
-    )  # low_rank_text is low_rank, too
+    theory = "llama" if figure.experiment else figure.theory.name  # low_rank_text is low_rank, too
+    assert figure.name == entry.name and theory.startswith(entry.theory)
     assert entry.question.endswith("?")
     assert len(re.findall(r"\bFigure\(", source)) == 1
     assert source.count("\n") <= LONG or "Long, because" in source
@@ -98,13 +97,13 @@ def test_theories_have_prefixes_of_their_own():
 @each_figure
 def test_full_figure_is_valid_and_has_seeds_for_its_claims(entry):
     figure = get(entry.name)
-    assert len(plan(entry.name).seeds) >= max(
-        [1 if entry.name in WITHOUT_SEEDS else 8, *(claim.minimum for claim in figure.claims)]
-    )
+    least = 1 if entry.name in WITHOUT_SEEDS or figure.experiment else 8
+    seeds = figure.sweep["seeds"] if figure.experiment else len(plan(entry.name).seeds)
+    assert seeds >= max([least, *(claim.minimum for claim in figure.claims)])
     assert bool(figure.claims) == (entry.name not in WITHOUT_CLAIMS)
 
 
-@each_theory
+@pytest.mark.parametrize("theory", SWEPT)
 def test_quick_figures_share_compilations_and_test_a_claim(theory):
     programs = {
         (b.algorithm, jax.tree.structure(b.template), b.layout)

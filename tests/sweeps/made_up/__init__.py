@@ -23,13 +23,15 @@ class Case(NamedTuple):
     """
 
     figure: str
-    make: Callable[[xr.Dataset], dict[str, Any] | xr.Dataset]
+    make: Callable[[Any], dict[str, Any] | xr.Dataset]
     holds: str
     n: dict[str, int] = {}  # noqa: RUF012  (an immutable default of a NamedTuple)
     drawn: bool = False
 
     def data(self, quick: bool = False) -> xr.Dataset:
-        """The dataset it makes."""
+        """The dataset it makes; of an experiment from its arguments alone."""
+        if get(self.figure).experiment:
+            return self.make(jaxtheory.claims.arguments(get(self.figure), quick)[1])
         blank = table(self.figure, quick)
         made = self.make(blank)
         return (

@@ -1,0 +1,91 @@
+"""A small Llama on the standard library's sources: trained once, kept as a checkpoint folder.
+
+743 thousand parameters (vocabulary 128, d = 128, 4 layers, H = 4, G = 2, e = 32, m = 344, tied
+embedding); AdamW, learning rate 3e-3 with cosine decay to 0 after a warm-up of 5 %, weight decay .1
+on matrices, gradients clipped to norm 1; 16 windows of 128 tokens a step.
+"""
+
+import time
+import zlib
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import serialization
+
+from jaxtheory import llama
+from jaxtheory.llama import Config, Weights
+
+from ._corpus import VOCABULARY, corpus
+
+CONFIG = Config(
+    vocab_size=VOCABULARY,
+    hidden_size=128,
+    intermediate_size=344,
+    num_hidden_layers=4,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    head_dim=32,
+    tie_word_embeddings=True,
+)
+BATCH, LENGTH, RATE = 16, 128, 3e-3
+AT_ONCE = 25  # steps of one call, after which the state may be kept
+
+
+def optimiser(steps: int) -> optax.GradientTransformation:
+    """AdamW with its schedule."""
+    rate = optax.warmup_cosine_decay_schedule(0.0, RATE, max(1, steps // 20), steps)
+    matrices = partial(jax.tree.map, lambda w: w.ndim > 1)
+    return optax.chain(
+        optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.1, mask=matrices)
+    )
+
+
+@partial(jax.jit, static_argnames="steps")
+def advance(state: Any, windows: jax.Array, steps: int) -> Any:
+    """One optimiser step per batch of windows (calls, BATCH, LENGTH)."""
+
+    def step(state: Any, tokens: jax.Array) -> tuple[Any, jax.Array]:
+        weights, optimiser_state = state
+        loss, gradient = jax.value_and_grad(llama.loss)(weights, tokens, CONFIG)
+        update, optimiser_state = optimiser(steps).update(gradient, optimiser_state, weights)
+        return (optax.apply_updates(weights, update), optimiser_state), loss
+
+    return jax.lax.scan(step, state, windows)
+
+
+def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Config]:
+    """The model after `steps` steps, from its checkpoint in `folder` if it is there; a training
+    that was stopped goes on. The name of the checkpoint carries corpus and steps.
+    """
+    stream = corpus().train
+    mark = zlib.crc32(stream.tobytes(), zlib.crc32(repr(CONFIG).encode()))
+    place = folder / f"llama-{steps}-{mark:08x}"
+    if place.exists():
+        return llama.load(place)
+    weights = llama.init(jax.random.key(0), CONFIG)
+    state = (weights, optimiser(steps).init(weights))
+    kept = place.with_suffix(".training")
+    begun = 0
+    if kept.exists():
+        begun, state = serialization.from_bytes((0, state), kept.read_bytes())
+    start = time.perf_counter()
+    for t in range(begun, steps, AT_ONCE):
+        random = np.random.default_rng([1, t])
+        starts = random.integers(0, len(stream) - LENGTH, (min(AT_ONCE, steps - t), BATCH, 1))
+        state, losses = advance(state, jnp.asarray(stream[starts + np.arange(LENGTH)]), steps)
+        done = t + len(losses)
+        if progress is not None:
+            left = (time.perf_counter() - start) / (done - begun) * (steps - done)
+            progress("training", done, steps, left)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(".part")
+        part.write_bytes(serialization.to_bytes((done, state)))
+        part.replace(kept)
+    llama.save(place, state[0], CONFIG)
+    kept.unlink(missing_ok=True)
+    return state[0], CONFIG

@@ -1,0 +1,144 @@
+"""How does the error of the last layer's attention grow with its length and with the ratio?"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory.llama import layers, model
+
+from . import PAPER, SEEDS, calibration, evaluation, measured, trained
+
+METHODS = ("gradient", "wanda", "sparsegpt")
+
+
+def experiment(
+    folder: Path,
+    key: int,
+    progress: Any,
+    steps: int,
+    lengths: list[int],
+    ratios: list[float],
+    seeds: int,
+) -> xr.Dataset:
+    """Errors of the last layer, pruned alone on what reaches it, over lengths at half the weights
+    and over ratios at the last length.
+    """
+    weights, config = trained(folder.parent, steps, progress)
+    before = replace(weights, layers=weights.layers[:-1])
+    layer = weights.layers[-1]
+
+    def measure(cell: dict[str, Any]) -> dict[str, Any]:
+        length, ratio = cell["case"].split("/")
+        texts = calibration(key, cell["seed"], length=int(length)), evaluation(32, int(length))
+        streams = [model.stream(before, text, config) for text in texts]
+        plan, ratios = layers.Plan(cell["attention"]), layers.Ratios(float(ratio), 0.0)
+        found = layers.prune(jax.random.key(0), layer, streams[0], ratios, plan, config)[0]
+        errors = [float(layers.error(layer, found, x, config)) for x in streams]
+        return {"attention_error": errors[0], "attention_error_heldout": errors[1]}
+
+    cases = [f"{length}/0.5" for length in lengths]
+    cases += [f"{lengths[-1]}/{ratio}" for ratio in ratios if ratio != 0.5]
+    axes: dict[str, list] = {"seed": list(range(seeds)), "case": cases, "attention": list(METHODS)}
+    data = measured(folder, axes, measure, progress)
+    pairs = [case.split("/") for case in cases]
+    return data.assign_coords(
+        length=("case", [int(length) for length, _ in pairs]),
+        ratio=("case", [float(ratio) for _, ratio in pairs]),
+    )
+
+
+def at(data: xr.Dataset, along: str) -> xr.Dataset:
+    """The cases over lengths (ratio .5) or over ratios (the last length), in order."""
+    fixed = data.ratio == 0.5 if along == "length" else data.length == data.length.max()
+    return data.isel(case=fixed.values).swap_dims(case=along).sortby(along)
+
+
+def lead(data: xr.Dataset, along: str) -> xr.DataArray:
+    """The gradient mask's error over the smaller one of Wanda and SparseGPT, calibration text."""
+    error = at(data, along).attention_error
+    return error.sel(attention="gradient") / error.sel(attention=["wanda", "sparsegpt"]).min(
+        "attention"
+    )
+
+
+def growth(data: xr.Dataset, along: str) -> xr.DataArray:
+    """The smallest step of the error to the next length or ratio, of each method."""
+    return at(data, along).attention_error.diff(along).min(along)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Error against length and against ratio, on calibration and on held-out text."""
+    figure, axes = plot.panels(2, 2, title=f"Last layer: {data.sizes['seed']} calibration seeds")
+    kinds = {"attention_error": "calibration text", "attention_error_heldout": "held-out text"}
+    for row, (name, text) in zip(axes, kinds.items(), strict=True):
+        for ax, along in zip(row, ("length", "ratio"), strict=True):
+            cases = at(data, along)
+            for colour, attention in enumerate(METHODS):
+                plot.series(
+                    ax, cases[name].sel(attention=attention), along, attention, colour=colour
+                )
+            fixed = "ratio .5" if along == "length" else f"{int(data.length.max())} tokens"
+            plot.finish(ax, along, "error of the attention", f"{text}, {fixed}")
+    return figure
+
+
+FIGURE = Figure(
+    name="llama_last_layer",
+    source=f"{PAPER}, Figure 3: last attention layer, over length and ratio",
+    theory=None,
+    config=None,
+    experiment=experiment,
+    sweep={
+        "steps": 1500,
+        "lengths": [16, 32, 64, 128],
+        "ratios": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        "seeds": SEEDS,
+    },
+    quick={"steps": 150, "lengths": [16, 32], "ratios": [0.3, 0.7], "seeds": 1},
+    draw=draw,
+    claims=(
+        refuted(
+            "LL-8",
+            "reading",
+            f"{PAPER}, Figure 3: ours lowest at every length",
+            "Ratio .5: the gradient mask's error is below Wanda's and SparseGPT's at every length "
+            "(calibration text).",
+            lambda data: lead(data, "length"),
+            at_most=1.0,
+            minimum=3,
+        ),
+        refuted(
+            "LL-9",
+            "reading",
+            f"{PAPER}, Figure 3: ours lowest at every ratio",
+            "128 tokens: the gradient mask's error is below Wanda's and SparseGPT's at every ratio "
+            "(calibration text).",
+            lambda data: lead(data, "ratio"),
+            at_most=1.0,
+            minimum=3,
+        ),
+        holds(
+            "LL-10",
+            "reading",
+            f"{PAPER}, Figure 3: errors grow with the ratio",
+            "128 tokens: the errors of Wanda and SparseGPT grow with the ratio.",
+            lambda data: growth(data, "ratio").sel(attention=["wanda", "sparsegpt"]),
+            at_least=0.0,
+            minimum=3,
+        ),
+        holds(
+            "LL-17",
+            "derived",
+            "measured",
+            "128 tokens, ratio .7 and more: the gradient mask's error is at most .8 of Wanda's and "
+            "SparseGPT's (calibration text).",
+            lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
+            at_most=0.8,
+            minimum=3,
+        ),
+    ),
+)

@@ -1,0 +1,166 @@
+"""Does the gradient mask keep more of a language model's perplexity than Wanda and SparseGPT?"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory.llama import Fit, Gradient
+
+from . import (
+    PAPER,
+    PUBLISHED,
+    SEEDS,
+    calibration,
+    evaluation,
+    excess,
+    measured,
+    pruned,
+    trained,
+)
+
+TABLE = f"{PAPER}, Table 1"
+ATTENTION = ("dense", "gradient", "sparsegpt", "magnitude", "wanda")
+MLP = ("dense", "wanda", "sparsegpt")
+
+
+def experiment(
+    folder: Path,
+    key: int,
+    progress: Any,
+    steps: int,
+    fit_steps: int,
+    ratios: list[float],
+    seeds: int,
+) -> xr.Dataset:
+    """Table 1's grid over calibration seeds and ratios; the MLP is pruned at one half."""
+    weights, config = trained(folder.parent, steps, progress)
+    heldout, gradient = evaluation(), Gradient(fit=Fit(steps=fit_steps))
+
+    def measure(cell: dict[str, Any]) -> dict[str, Any]:
+        methods = {name: cell[name] for name in ("attention", "mlp", "ratio")}
+        tokens = calibration(key, cell["seed"])
+        return pruned(weights, config, tokens, heldout, mlp_ratio=0.5, gradient=gradient, **methods)
+
+    axes = {"seed": range(seeds), "ratio": ratios, "mlp": MLP, "attention": ATTENTION}
+    return measured(
+        folder, {name: list(values) for name, values in axes.items()}, measure, progress
+    )
+
+
+def against(other: str, ratio: float, measure: Any = excess) -> Any:
+    """What is measured of the gradient mask over that of another method, at a ratio."""
+    return lambda data: (
+        measure(data).sel(attention="gradient", ratio=ratio)
+        / measure(data).sel(attention=other, ratio=ratio)
+    )
+
+
+def mean_error(data: xr.Dataset) -> xr.DataArray:
+    """Error of the attention, mean over layers."""
+    return data.attention_error.mean("layer")
+
+
+def below(data: xr.Dataset) -> xr.DataArray:
+    """In how many layers the error is below SparseGPT's (ratio .8, dense MLP)."""
+    error = data.attention_error.sel(ratio=0.8, mlp="dense")
+    return (error.sel(attention="gradient") < error.sel(attention="sparsegpt")).sum("layer")
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Perplexity of every cell, a panel per ratio, beside the source's; errors by layer."""
+    ratios = data.ratio.values
+    figure, axes = plot.panels(
+        len(ratios) + 2, title=f"Pruned Llama: {data.sizes['seed']} calibration seeds", width=3.4
+    )
+    source = xr.DataArray(
+        [[PUBLISHED[m].get(a, np.nan) for a in ATTENTION] for m in MLP],
+        {"mlp": list(MLP), "attention": list(ATTENTION)},
+    )
+    for ax, ratio in zip(axes[0], ratios, strict=False):
+        plot.heat(ax, data.perplexity.sel(ratio=ratio).mean("seed"), "attention", "mlp", digits=3)
+        plot.finish(ax, "attention", "MLP", f"perplexity, ratio {ratio:g}", legend=False)
+    plot.heat(axes[0, -2], source, "attention", "mlp", digits=1)
+    plot.finish(axes[0, -2], "attention", "MLP", "the source's (1B, C4)", legend=False)
+    error = data.attention_error.sel(ratio=ratios[-1], mlp="dense")
+    for colour, attention in enumerate(ATTENTION[1:]):
+        plot.series(axes[0, -1], error.sel(attention=attention), "layer", attention, colour=colour)
+    plot.finish(axes[0, -1], "layer", "error of the attention", f"ratio {ratios[-1]:g}, dense MLP")
+    axes[0, -1].set_ylim(0, 1.6 * float(error.max()))
+    for ax in axes[0, :-1]:
+        ax.tick_params(axis="x", rotation=35)
+    return figure
+
+
+FIGURE = Figure(
+    name="llama_table",
+    source=f"{TABLE}: perplexity by pruning of MLP and attention",
+    theory=None,
+    config=None,
+    experiment=experiment,
+    sweep={"steps": 1500, "fit_steps": 300, "ratios": [0.5, 0.8], "seeds": SEEDS},
+    quick={"steps": 150, "fit_steps": 20, "ratios": [0.8], "seeds": 1},
+    draw=draw,
+    claims=(
+        holds(
+            "LL-1",
+            "reading",
+            f"{TABLE}: ours below Wanda attention by a large margin",
+            "Ratio .8: the perplexity that the gradient mask costs is at most .6 of what Wanda's "
+            "costs, with every MLP.",
+            against("wanda", 0.8),
+            at_most=0.6,
+            minimum=3,
+        ),
+        holds(
+            "LL-2",
+            "derived",
+            "measured",
+            "Ratio .8: its error of the attention, mean over layers, is at most .7 of Wanda's, "
+            "with every MLP.",
+            against("wanda", 0.8, mean_error),
+            at_most=0.7,
+            minimum=3,
+        ),
+        holds(
+            "LL-3",
+            "derived",
+            "measured",
+            "Ratio .8, dense MLP: its error on the calibration text is below SparseGPT's in at "
+            "least 3 of 4 layers, on every seed.",
+            below,
+            statistic="each",
+            at_least=3,
+            minimum=3,
+        ),
+        *(
+            verdict(
+                f"LL-{4 + i}",
+                "reading",
+                f"{TABLE}: ours {PUBLISHED['dense']['gradient']}, {method} "
+                f"{PUBLISHED['dense'][method.lower()]} with the dense MLP",
+                f"Ratio {ratio}: the gradient mask costs less perplexity than {method}, with "
+                "every MLP (excess over excess).",
+                against(method.lower(), ratio),
+                at_most=1.0,
+                minimum=3,
+            )
+            for i, (verdict, method, ratio) in enumerate(
+                [(holds, "SparseGPT", 0.8), (refuted, "SparseGPT", 0.5), (undecided, "Wanda", 0.5)]
+            )
+        ),
+        refuted(
+            "LL-7",
+            "reading",
+            f"{TABLE}: 26.1 with Wanda, 36.6 with SparseGPT",
+            "Dense attention, MLP at .5: Wanda keeps more perplexity than SparseGPT.",
+            lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
+                lambda found: found.sel(mlp="sparsegpt") - found.sel(mlp="wanda")
+            ),
+            at_least=0.0,
+            minimum=3,
+        ),
+    ),
+)

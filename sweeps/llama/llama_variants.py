@@ -1,0 +1,162 @@
+"""Does a variant of the gradient mask beat SparseGPT in held-out perplexity at high ratios?"""
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, undecided
+from jaxtheory.llama import Fit, Gradient
+
+from . import PAPER, SAMPLES, SEEDS, calibration, evaluation, measured, pruned, trained
+
+# one grid of lambda and one number of steps for all
+PLAIN = Gradient((2.4e-3, 4.8e-3, 9.6e-3), fit=Fit(step_scale=0.016))
+VARIANTS = {  # name -> settings, calibration windows
+    "plain": (PLAIN, SAMPLES),
+    "more text": (PLAIN, 2 * SAMPLES),
+    "fresh text": (PLAIN._replace(fit=PLAIN.fit._replace(batch=SAMPLES)), 8 * SAMPLES),
+    "ratio-aware": (PLAIN._replace(fit=PLAIN.fit._replace(ratio_aware=True)), SAMPLES),
+    "ranked by |M o W|": (PLAIN._replace(ranking="magnitude_mask"), SAMPLES),
+    "updated": (PLAIN._replace(update=True), SAMPLES),
+    "stopped early": (
+        PLAIN._replace(selection=0.5, fit=PLAIN.fit._replace(stops=(0.25, 0.5, 0.75, 1.0))),
+        2 * SAMPLES,
+    ),
+}
+TICKS = (0.1, 0.2, 0.5, 1)
+BASELINES = {  # name -> method, calibration windows; SparseGPT also on as much text as any variant
+    "dense": ("dense", SAMPLES),
+    "sparsegpt": ("sparsegpt", SAMPLES),
+    "sparsegpt, more text": ("sparsegpt", 8 * SAMPLES),
+    "magnitude": ("magnitude", SAMPLES),
+    "wanda": ("wanda", SAMPLES),
+}
+
+
+def experiment(
+    folder: Path,
+    key: int,
+    progress: Any,
+    steps: int,
+    fit_steps: int,
+    ratios: list[float],
+    seeds: int,
+    names: list[str],
+) -> xr.Dataset:
+    """Every variant and baseline, each plain and with a logit temperature per head; dense MLP."""
+    weights, config = trained(folder.parent, steps, progress)
+    heldout = evaluation()
+
+    def measure(cell: dict[str, Any]) -> dict[str, Any]:
+        name, gradient, attention = cell["variant"], PLAIN, "gradient"
+        if name in BASELINES:
+            attention, samples = BASELINES[name]
+        else:
+            gradient, samples = VARIANTS[name]
+        gradient = gradient._replace(fit=gradient.fit._replace(steps=fit_steps))
+        return pruned(
+            weights,
+            config,
+            calibration(key, cell["seed"], samples),
+            heldout,
+            attention=attention,
+            ratio=cell["ratio"],
+            gradient=gradient,
+            temperature=cell["temperature"],
+        )
+
+    axes: dict[str, list] = {
+        "seed": list(range(seeds)),
+        "ratio": ratios,
+        "temperature": [False, True],
+        "variant": [*BASELINES, *names],
+    }
+    return measured(folder, axes, measure, progress)
+
+
+def lead(data: xr.Dataset, temperature: bool) -> xr.DataArray:
+    """Excess perplexity of the variant that is best on the mean over seeds, over that of SparseGPT,
+    on the amount of text that is better for it.
+    """
+    found = data.perplexity.sel(temperature=temperature)
+    cost = found - found.sel(variant="dense")
+    best = {}
+    for kind, known in (("ours", VARIANTS), ("theirs", ("sparsegpt", "sparsegpt, more text"))):
+        some = cost.sel(variant=[name for name in data.variant.values if name in known])
+        best[kind] = some.isel(variant=some.mean("seed").argmin("variant")).drop_vars("variant")
+    return best["ours"] / best["theirs"]
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Excess perplexity by method, plain and with temperatures, a panel per ratio."""
+    figure, axes = plot.panels(
+        data.sizes["ratio"], title=f"Variants: {data.sizes['seed']} calibration seeds", height=3.6
+    )
+    methods = [name for name in data.variant.values if name not in ("dense", "wanda")]
+    for ax, ratio in zip(axes[0], data.ratio.values, strict=True):
+        found = data.perplexity.sel(ratio=ratio)
+        for colour, (temperature, text) in enumerate(((False, "plain"), (True, "temperature"))):
+            cost = (found - found.sel(variant="dense")).sel(
+                temperature=temperature, variant=methods
+            )
+            for seed in data.seed.values:
+                ax.plot(
+                    cost.sel(seed=seed).values,
+                    range(len(methods)),
+                    plot.MARKERS[colour],
+                    color=plot.COLOURS[colour],
+                    alpha=0.6,
+                    label=text if seed == 0 else None,
+                )
+        ax.set_yticks(range(len(methods)), methods)
+        plot.finish(ax, "perplexity above dense", "", f"ratio {ratio:g}", xscale="log")
+        ax.minorticks_off()
+        ax.set_xticks(TICKS, map(str, TICKS))
+    return figure
+
+
+def claim(verdict: Any, number: int, ratio: float, temperature: bool, at_most: float) -> Any:
+    """What the best variant costs over what SparseGPT costs."""
+    text = ", all with a logit temperature per head" if temperature else ""
+    much = "less than" if at_most == 1 else f"at most {at_most} of"
+    return verdict(
+        f"LL-{number}",
+        "derived",
+        f"{PAPER}, Table 1, beyond it",
+        f"Ratio {ratio}, dense MLP: the best variant of the gradient mask costs {much} SparseGPT's "
+        f"held-out perplexity above dense{text}.",
+        lambda data: lead(data, temperature).sel(ratio=ratio),
+        at_most=at_most,
+        minimum=3,
+    )
+
+
+FIGURE = Figure(
+    name="llama_variants",
+    source=f"{PAPER}, Table 1, and variants of ours",
+    theory=None,
+    config=None,
+    experiment=experiment,
+    sweep={
+        "steps": 1500,
+        "fit_steps": 150,
+        "ratios": [0.7, 0.8],
+        "seeds": SEEDS,
+        "names": list(VARIANTS),
+    },
+    quick={
+        "steps": 150,
+        "fit_steps": 20,
+        "ratios": [0.8],
+        "seeds": 1,
+        "names": ["plain", "updated"],
+    },
+    draw=draw,
+    claims=(
+        claim(holds, 11, 0.8, False, 0.7),
+        claim(holds, 12, 0.8, True, 0.7),
+        claim(undecided, 15, 0.7, False, 1.0),
+        claim(undecided, 16, 0.7, True, 1.0),
+    ),
+)
