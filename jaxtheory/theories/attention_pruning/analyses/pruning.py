@@ -29,7 +29,7 @@ def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, "*groups"]) -> Int[Arra
 
 def sortable(scores: Float[Array, "*shape"]) -> UInt[Array, "*shape"]:
     """Unsigned integers in the order of the scores; -0 equals 0, NaN comes last."""
-    scores = jnp.where(jnp.isnan(scores), jnp.nan, scores + 0.0)
+    scores = jnp.where(jnp.isnan(scores), jnp.nan, jnp.where(scores == 0, 0, scores))
     size = jnp.finfo(scores.dtype).bits
     bits = jax.lax.bitcast_convert_type(scores, f"uint{size}")
     sign = jnp.asarray(1 << (size - 1), bits.dtype)
