@@ -70,10 +70,10 @@ def _store(
 
 
 def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
-    """Where the numbers of a figure lie: of an experiment in FOLDER/<name>-<form>-<key>."""
+    """Where the sweep of a figure lies; an experiment names its own place in the folder."""
     config, asked = jaxtheory.claims.arguments(figure, quick)
     if figure.theory is None:
-        return folder / f"{figure.name}{'-quick' * quick}-key{key}"
+        return folder
     return _store(folder, figure.name, figure.theory, config, {**asked, "key": key})
 
 
@@ -200,7 +200,7 @@ class Run:
             figure.draw(result.dataset).savefig(image, dpi=150)
             columns = ("claim", "source", "expected", "measured", "threshold", "n", "verdict", "")
             table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
-            print(f"  figure {image}\n  data   {store}\n")
+            print(f"  figure {image}\n  data   {result.store}\n")
             outcomes = [judged.outcome for judged in result.verdicts]
             summary.append((figure.name, *(outcomes.count(outcome) for outcome in OUTCOMES), image))
             failed |= "differs" in outcomes

@@ -15,6 +15,7 @@ import xarray as xr
 
 from jaxtheory.core.config import Config, InputError
 from jaxtheory.core.theory import Theory
+from jaxtheory.engine.identity import digest_code, fingerprint, plain
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verdicts import Verdict, verdict
 
@@ -162,14 +163,19 @@ def run_figure(
 ) -> FigureResult:
     """Run a figure's sweep and judge its claims; drawing is left to the caller
     (`figure.draw(result.dataset)`).
+
+    store: the directory of the sweep; of an experiment the directory in which it has one of its
+    own, named by its code and what is asked, so that an edited one starts anew.
     """
     config, options = arguments(figure, quick)
     if figure.experiment is None:
         dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
     else:
+        asked = {"code": digest_code(figure.experiment), "key": key, **options}
         with tempfile.TemporaryDirectory() as nowhere:
-            folder = Path(nowhere, figure.name) if store is None else Path(store)
+            folder = Path(store or nowhere) / f"{figure.name}-{fingerprint(plain(asked))}"
             dataset = figure.experiment(folder, key, progress, **options)
+        store = None if store is None else folder
     return FigureResult(
         figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
     )

@@ -45,8 +45,8 @@ def transposed(x):
 
 
 def without_regularization(original):
-    return lambda params, batch, problem, config: original(
-        params, batch, problem, config.replace(regularization=0.0)
+    return lambda params, batch, problem, config, *known: original(
+        params, batch, problem, config.replace(regularization=0.0), *known
     )
 
 

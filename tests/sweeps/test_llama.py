@@ -74,6 +74,13 @@ def test_run_figure_takes_experiments(package, tmp_path):
     result = jaxtheory.claims.run_figure(get("llama_assumptions"), quick=True)
     assert result.dataset.sizes == {"seed": 1, "layer": 2}
     assert [judged.reason for judged in result.verdicts] == ["not tested (n=1 < 3)"] * 2
+    figure = get("llama_assumptions")
+    edited = figure._replace(experiment=lambda *given, **asked: figure.experiment(*given, **asked))
+    runs = [(figure, 0), (figure, 0), (figure, 1), (edited, 0)]
+    places = [
+        jaxtheory.claims.run_figure(f, quick=True, key=key, store=tmp_path).store for f, key in runs
+    ]
+    assert places[0] == places[1] and len(set(places)) == 3  # other code or key, another place
 
 
 def test_training_goes_on_where_it_was_stopped(package, tmp_path, monkeypatch):
