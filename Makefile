@@ -3,12 +3,13 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install oracle reproduce test lint format clean
+.PHONY: help install oracle reproduce test mutation lint format clean
 
 help:
 	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
 	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
 	@echo "make oracle     install torch and transformers too, which some tests compare with"
+	@echo "make mutation   how many wrong versions of each formula the checks notice"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -28,6 +29,9 @@ reproduce: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+mutation: $(READY)
+	$(BIN)/python tests/mutation/score.py $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

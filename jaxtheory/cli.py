@@ -198,7 +198,10 @@ class Run:
                 )
             image = self.store / f"{figure.name}{quick}{key}.png"
             figure.draw(result.dataset).savefig(image, dpi=150)
-            columns = ("claim", "source", "expected", "measured", "threshold", "n", "verdict", "")
+            columns = (
+                *("claim", "origin", "source", "expected"),
+                *("measured", "threshold", "n", "verdict", ""),
+            )
             table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
             print(f"  figure {image}\n  data   {result.store}\n")
             outcomes = [judged.outcome for judged in result.verdicts]
@@ -212,20 +215,10 @@ OUTCOMES = ("as expected", "differs", "open", "not tested")
 
 
 def _verdict(judged: "Judged") -> tuple:
-    claim, verdict, reason = judged
-    if verdict is None:
-        return claim.id, claim.source, claim.expected, "", "", "", reason, ""
-    found = "holds" if verdict.holds else "refuted"
-    return (
-        claim.id,
-        claim.source,
-        claim.expected,
-        verdict.measured,
-        verdict.threshold,
-        verdict.n,
-        found,
-        judged.outcome,
-    )
+    claim, verdict, _ = judged
+    found = ("", "", "") if verdict is None else (verdict.measured, verdict.threshold, verdict.n)
+    outcome = "" if verdict is None else judged.outcome
+    return claim.id, claim.origin, claim.source, claim.expected, *found, judged.finding, outcome
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,7 +302,16 @@ class Verify:
         for theory in [load_theory(name) for name in names]:
             found = jaxtheory.verify(theory, seeds=self.seeds)
             rows = found.checks if self.full else worst(found.checks)
-            columns = ("check", "source", "kind", "example", "error", "tolerance", "passed")
+            columns = (
+                "check",
+                "source",
+                "kind",
+                "example",
+                "error",
+                "tolerance",
+                "passed",
+                "remark",
+            )
             table(
                 f"{theory.name}: checks",
                 columns,

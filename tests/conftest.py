@@ -1,13 +1,17 @@
 """Every test runs in float64, with strict dtype promotion and rank promotion an error.
 
-Programs are compiled without optimisation, which halves the time of compiling and with it that of
-the tests; they run slower and round differently. `tests/contract/test_same_numbers.py` has a
-subprocess that compiles as a user's would.
+Programs are compiled without optimisation, by the plain emitters and as one unit each, which takes
+a third of the time of compiling and with it of the tests; they run slower and round differently.
+`tests/contract/test_same_numbers.py` has a subprocess that compiles as a user's would.
 """
 
 import os
 
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
 
 # isort: split
 import helpers.typechecks  # noqa: F401

@@ -25,8 +25,9 @@ ORIGINS = ("printed", "reading", "derived")
 class Claim(NamedTuple):
     """A statement and how it is judged; made by `holds`, `refuted` or `undecided`.
 
-    origin: "printed" (the source says so), "reading" (the source's numbers are lost, ours stand
-    in), "derived" (ours). measure(dataset) -> values with the dimension `seed`; bound: the
+    origin: "printed" (the source's sentence, which the statement quotes in “ ”), "reading"
+    (the source's numbers are lost or it gives an order, and ours stand in; the statement says "read
+    as"), "derived" (ours). measure(dataset) -> values with the dimension `seed`; bound: the
     arguments of `jaxtheory.verdict`, which decide on them. With fewer than `minimum` seeds, or
     fewer of them left in the values, it is not tested. A verdict whose number is NaN is never as
     expected.
@@ -106,6 +107,20 @@ class Judged(NamedTuple):
         return self.verdict.holds == (self.claim.expected == "holds") and not math.isnan(
             self.verdict.measured
         )
+
+    @property
+    def finding(self) -> str:
+        """The verdict in words that say whose sentence it is about: only a printed sentence is
+        "refuted" without more.
+        """
+        if self.verdict is None:
+            return self.reason
+        words = {
+            "printed": ("refuted", "holds"),
+            "reading": ("refuted as read", "holds as read"),
+            "derived": ("does not hold", "holds"),
+        }
+        return words[self.claim.origin][self.verdict.holds]
 
     @property
     def outcome(self) -> str:
