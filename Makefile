@@ -3,13 +3,14 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install oracle reproduce test mutation lint format clean
+.PHONY: help install oracle reproduce test mutation verdicts lint format clean
 
 help:
 	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
 	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
 	@echo "make oracle     install torch and transformers too, which some tests compare with"
 	@echo "make mutation   how many wrong versions of each formula the checks notice"
+	@echo "make verdicts   write docs/verdicts.md from what jaxtheory run all --key 1 and --key 2 kept"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -32,6 +33,9 @@ test: $(READY)
 
 mutation: $(READY)
 	$(BIN)/python tests/mutation/score.py $(ARGS)
+
+verdicts: $(READY)
+	$(BIN)/python docs/verdicts.py $(or $(ARGS),1 2)
 
 lint: $(READY)
 	$(BIN)/ruff check .

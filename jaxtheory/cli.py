@@ -203,6 +203,7 @@ class Run:
                 *("measured", "threshold", "n", "verdict", ""),
             )
             table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
+            jaxtheory.claims.keep_verdicts(image.with_suffix(".json"), result)
             print(f"  figure {image}\n  data   {result.store}\n")
             outcomes = [judged.outcome for judged in result.verdicts]
             summary.append((figure.name, *(outcomes.count(outcome) for outcome in OUTCOMES), image))

@@ -5,6 +5,7 @@ A figure is a sweep with its claims and its drawing. Statements that do not hold
 `refuted` claims.
 """
 
+import json
 import math
 import tempfile
 from collections.abc import Callable
@@ -194,3 +195,21 @@ def run_figure(
     return FigureResult(
         figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
     )
+
+
+def keep_verdicts(file: Path, result: FigureResult) -> None:
+    """Write a figure's verdicts as JSON: of each claim measured (None for NaN), threshold, n, the
+    finding in words, and how it compares with what is expected.
+    """
+    rows = {}
+    for judged in result.verdicts:
+        found = judged.verdict
+        number = None if found is None or math.isnan(found.measured) else found.measured
+        rows[judged.claim.id] = {
+            "measured": number,
+            "threshold": None if found is None else found.threshold,
+            "n": None if found is None else found.n,
+            "finding": judged.finding,
+            "outcome": judged.outcome,
+        }
+    file.write_text(json.dumps(rows, indent=1))

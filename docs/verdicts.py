@@ -1,0 +1,97 @@
+"""`make verdicts`: docs/verdicts.md from the verdicts that `jaxtheory run all --key K` has kept.
+
+python docs/verdicts.py KEY KEY ... [--store DIR]. Claims of figures that have not been run under a
+key are an error.
+"""
+
+import argparse
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import jaxtheory
+
+PAGE = Path(__file__).with_name("verdicts.md")
+HEAD = """# Verdicts
+
+Written by `make verdicts` from what `jaxtheory run all --key K` found, K = {keys}, on {cores} CPU
+cores, CPython {python}, jax {jax}.
+
+Origin: *printed* is a sentence of the source, quoted in “ ”; *reading* is our reading of one whose
+numbers are lost or that states an order; *derived* is ours. Only a printed sentence is "refuted"
+without more. "Open" claims are reported and never fail. n is the number of seeds that have a value
+under the first key. A claim on a mean is judged by the mean over seeds, the worst along the other
+dimensions (docs/decisions/0007-verdicts-on-means.md).
+"""
+
+
+def entries() -> list[tuple[str, jaxtheory.Claim]]:
+    """(figure, claim) of all figures, in their order."""
+    names = jaxtheory.figures.entries()
+    return [(name, claim) for name in names for claim in jaxtheory.figures.get(name).claims]
+
+
+def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
+    """The verdicts of a figure under a key, by claim."""
+    return json.loads((store / f"{figure}{f'-key{key}' if key else ''}.json").read_text())
+
+
+def counts(rows: list[tuple[str, jaxtheory.Claim]], found: dict[str, dict]) -> list[str]:
+    """How many claims of each origin have each finding, under one key."""
+    lines = ["| origin | claims | findings |", "|---|---|---|"]
+    for origin in ("printed", "reading", "derived"):
+        words = [found[claim.id]["finding"] for _, claim in rows if claim.origin == origin]
+        by_word = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
+        lines.append(f"| {origin} | {len(words)} | {by_word} |")
+    return lines
+
+
+def shown(number: float | str | None) -> str:
+    """A number as the table has it."""
+    return "" if number is None else number if isinstance(number, str) else f"{number:.4g}"
+
+
+def page(keys: list[int], store: Path) -> str:
+    """The whole page."""
+    rows = entries()
+    found = [
+        {
+            c: v
+            for figure in dict.fromkeys(f for f, _ in rows)
+            for c, v in kept(store, figure, key).items()
+        }
+        for key in keys
+    ]
+    head = HEAD.format(
+        keys=", ".join(map(str, keys)),
+        cores=2,
+        python=platform.python_version(),
+        jax=version("jax"),
+    )
+    columns = ["claim", "figure", "origin", "statement", "expected", "threshold", "n"]
+    columns += [word for key in keys for word in (f"key {key}", "verdict")]
+    lines = [
+        head,
+        *counts(rows, found[0]),
+        "",
+        f"| {' | '.join(columns)} |",
+        "|---" * len(columns) + "|",
+    ]
+    for figure, claim in rows:
+        first = found[0][claim.id]
+        cells = [claim.id, figure, claim.origin, claim.statement.replace("|", "\\|")]
+        cells += [claim.expected, shown(first["threshold"]), shown(first["n"])]
+        for at in found:
+            differs = " (differs)" if at[claim.id]["outcome"] == "differs" else ""
+            cells += [shown(at[claim.id]["measured"]), at[claim.id]["finding"] + differs]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("keys", type=int, nargs="+")
+    words.add_argument("--store", type=Path, default=Path("results"))
+    given = words.parse_args()
+    PAGE.write_text(page(given.keys, given.store))
