@@ -60,7 +60,7 @@ class Check(NamedTuple):
 
 class Theory(NamedTuple):
     """A model, its data law, loss, closed-form gradient, algorithms, predictions and checks. See
-    docs/add-your-theory.md for each slot.
+    docs/add-your-theory.md for each slot. `steps` of predict is concrete (NumPy), all else traced.
     """
 
     name: str
