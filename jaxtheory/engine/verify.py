@@ -203,9 +203,10 @@ def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
                 if f.kind == "size"
             }
         )
-    found = jax.jit(lambda key, config: theory.assumptions(theory.problem(key, config), config))(
-        run_key(0, 0), config
-    )
+    found = jax.jit(
+        lambda key, config: theory.assumptions(theory.problem(key, config), config),
+        compiler_options=compiler_options(),
+    )(run_key(0, 0), config)
     return [
         AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin)))
         for name, (holds, margin) in found.items()
