@@ -85,6 +85,18 @@ def test_claims_are_numbered_through(theory):
     assert sorted(int(place) for _, place in claimed) == list(range(1, len(claimed) + 1))
 
 
+@each_theory
+def test_a_statement_shows_whose_it_is(theory):
+    """Printed: the source's words in “ ”; a reading says how it reads them."""
+    claims = [claim for figure in of(theory) for claim in figure.claims]
+    for claim in claims:
+        quotes = "“" in claim.statement and "”" in claim.statement
+        if claim.origin == "printed":
+            assert quotes and claim.source not in ("derived", "measured"), claim.id
+        if claim.origin == "reading":
+            assert "read as" in claim.statement, claim.id
+
+
 def test_theories_have_prefixes_of_their_own():
     assert len(
         {
