@@ -155,19 +155,23 @@ def best_accuracy(config: Config) -> Float[Array, ""]:
     return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
 
 
-def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and
-    the KL divergence, both 0 at p = 1/2 only.
+def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error, the
+    KL divergence, both 0 at p = 1/2 only, and | f/|f| - Pi^T x |, never 0 for 0 < p < 1.
 
-    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p +
-    q log q) / 2.
-    Source: derived; the source's theorem has 0 for both.
+    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, log(sqrt p + sqrt q) + (p log p +
+    q log q) / 2, and | (sqrt p, sqrt q) - (p, q) |.
+    Source: derived; the source's theorem and corollary have 0 for all three.
     """
     p = jnp.asarray(config.clockwise_probability, float)
     law = jnp.stack([p, 1 - p])
     root = jnp.sqrt(law)
     entropy = -jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1)), 0))
-    return linalg.direction_error(root, law), jnp.log(jnp.sum(root)) - entropy / 2
+    return (
+        linalg.direction_error(root, law),
+        jnp.log(jnp.sum(root)) - entropy / 2,
+        jnp.linalg.norm(root - law),
+    )
 
 
 def normal_range(n: Float[Array, ""] | int) -> Float[Array, ""]:
