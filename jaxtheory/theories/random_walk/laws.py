@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from jaxtheory.core import linalg
 from jaxtheory.core.positions import indices
 from jaxtheory.theories.random_walk import calculus, data, model
-from jaxtheory.theories.random_walk.model import Config, Reduced
+from jaxtheory.theories.random_walk.model import Config
 
 
 def lag_law_sum(config: Config) -> Float[Array, " K"]:
@@ -32,9 +32,9 @@ def lag_law_sum(config: Config) -> Float[Array, " K"]:
     return jnp.sum(laws, axis=0)
 
 
-def first_step(config: Config) -> Reduced:
-    """The population's first step from zero: V = eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l, with
-    r(0) = -ell'(0); u and w stay zero.
+def first_step(config: Config) -> Float[Array, "K K"]:
+    """V after the population's first step from zero: eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l,
+    with r(0) = -ell'(0); u and w stay zero.
 
     The attention weight is 1/N, not 1/(N - 1): the query takes its share. r(0) = 1/eps for the log
     loss.
@@ -43,9 +43,7 @@ def first_step(config: Config) -> Reduced:
     """
     K, N = config.num_states, config.length
     rate = config.learning_rate * calculus.slope(jnp.zeros(()), config) / (N.real * K.real)
-    return Reduced(
-        data.circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap)
-    )
+    return data.circulant(rate * lag_law_sum(config), config)
 
 
 def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
