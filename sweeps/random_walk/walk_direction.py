@@ -26,7 +26,10 @@ SHOWN = {
     V: OF_V,
     "kl": "KL(law || output), nats",
 }
-TO_PI = "V takes the direction of Pi^T: v(1)/v(-1) = (p/(1-p))^a with a = 1."
+TO_PI = (
+    "“The value matrix converges to the true transition matrix in direction”: v(1)/v(-1) = "
+    "(p/(1-p))^a with a = 1."
+)
 TO_ROOT = "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2."
 LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
 
@@ -83,15 +86,17 @@ FIGURE = Figure(
             "RW-13",
             "reading",
             THEOREM,
-            "K = 6, .05 <= p <= .95: attention of at least .999 on the parent (90 % of the runs).",
+            "K = 6, .05 <= p <= .95: “Softmax attention selects the “direct parent” token”, read "
+            "as at least .999 of the attention (90 % of the runs).",
             **share(0.9, lambda data: last(data.parent_attention) >= 0.999),
         ),
         holds(
             "RW-14",
             "printed",
             COROLLARY,
-            "The accuracy is max(p, 1 - p) where the parent is selected.",
-            **share(1.0, lambda data: optimal(data) | ~right(data)),
+            "“The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p): every "
+            "run in which the parent is selected.",
+            **share(1.0, lambda data: optimal(data).astype(float).where(right(data))),
         ),
     ),
 )

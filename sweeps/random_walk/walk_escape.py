@@ -86,8 +86,8 @@ FIGURE = Figure(
             "RW-28",
             "reading",
             f"{TALK}, ridge of bad points",
-            "p = 1, N = rK + 1: every disturbance of the start is lost from the symmetric run, "
-            "and the accuracy becomes 1.",
+            "p = 1, N = rK + 1: “a “ridge” of bad points”, read as one that every disturbance of "
+            "the start leaves: accuracy 1 at t = 50, η = 1.",
             **share(1.0, lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9),
         ),
         holds(

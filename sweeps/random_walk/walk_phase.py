@@ -10,7 +10,6 @@ from jaxtheory import Claim, Figure, holds, plot, refuted
 from . import (
     FULL,
     ON_CIRCLE6,
-    PAPER,
     QUICK,
     THEOREM,
     K,
@@ -37,7 +36,10 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
 
 def selected(judge: Any, id: str, source: str, case: str, least: float, at: dict) -> Claim:
     """A claim that the parent is selected in a share of the runs of some K and p."""
-    text = f"{case}: the parent is selected ({100 * least:.0f} % of the runs)."
+    text = (
+        f"“Under certain conditions”, read as {case}: the parent is selected by t = 50 "
+        f"({100 * least:.0f} % of the runs)."
+    )
     return judge(id, "reading", source, text, **share(least, lambda data: right(data).sel(at)))
 
 
@@ -93,7 +95,7 @@ FIGURE = Figure(
         holds(
             "RW-23",
             "derived",
-            f"{PAPER}, condition K > 4",
+            "derived",
             "K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for "
             "every odd lag tells as much.",
             **share(0.8, lambda data: (~right(data) & optimal(data)).sel({K: 4, P: 0.5})),

@@ -16,7 +16,9 @@ TASKS = {"qa1": ("task 1, majority", "answer known"), "qa2": ("task 2, preferenc
 def of_task(id: str, task: int, statement: str, name: str, **bound: Any) -> Claim:
     """A claim on a metric of one task at t = 100."""
     measure = lambda data: data[name].sel(task=f"qa{task}", step=100)
-    return holds(id, "reading", f"{PAPER}, task {task}", statement, measure, **bound)
+    origin = "reading" if "read as" in statement else "derived"
+    source = f"{PAPER}, task {task}" if origin == "reading" else "derived"
+    return holds(id, origin, source, statement, measure, **bound)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -59,31 +61,33 @@ FIGURE = Figure(
         of_task(
             "RW-38",
             1,
-            "The average of the tokens tells the answer: accuracy of at least .98 at t = 100.",
+            "The average of the tokens tells the answer, read as an accuracy of at least .98 at "
+            "t = 100.",
             "accuracy",
             at_least=0.98,
         ),
         of_task(
             "RW-39",
             2,
-            "The average tells nothing: accuracy of one half at t = 100.",
+            "The average tells nothing, read as an accuracy of one half at t = 100.",
             "accuracy",
             between=(0.42, 0.58),
         ),
         of_task(
             "RW-40",
             1,
-            "The KL divergence falls below .63 nats by t = 100.",
+            "Task 1 is answered long before the output is certain: at t = 100 KL is .5 nats to "
+            "log 2 - .05.",
             "kl",
-            between=(0.0, 0.63),
+            between=(0.5, 0.643),
         ),
         of_task(
             "RW-41",
             2,
-            "The KL divergence stays near log 2, that of a thrown coin: .65 to .72 nats at t = "
-            "100.",
+            "The KL divergence stays near log 2, that of a thrown coin, read as .65 to .73 nats at "
+            "t = 100.",
             "kl",
-            between=(0.65, 0.72),
+            between=(0.65, 0.73),
         ),
     ),
 )

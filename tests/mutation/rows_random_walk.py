@@ -7,14 +7,10 @@ A row is (theory, module, function, build): build(original) returns the wrong ve
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.core.config import Config
+from jaxtheory.core.config import Config, Size
+from jaxtheory.theories.random_walk import calculus, model
 
 ROOM = "jaxtheory.theories.random_walk"
-
-
-def scaled(factor):
-    """Every array of the result times a factor: -1 negates, 1/2 halves."""
-    return lambda original: lambda *args: jax.tree.map(lambda x: factor * x, original(*args))
 
 
 def changed(**change):
@@ -46,11 +42,6 @@ def mirrored(original):
     return lambda *args: original(*map(mirror, args))
 
 
-def second(f):
-    """The second of two results, through a function."""
-    return lambda original: lambda *args: (lambda first, last: (first, f(last)))(*original(*args))
-
-
 def transposed_value(V):
     return V.T if V.shape[0] == V.shape[1] else V
 
@@ -65,11 +56,107 @@ def without_query(original):
     return wrong
 
 
-def one_more_lag(original):
-    """1/(N - 1) in place of 1/N: the share of the query forgotten."""
-    return lambda config: jax.tree.map(
-        lambda x: x * config.length.n / (config.length.n - 1), original(config)
+def without_mean(original):
+    """du without the softmax's mean m: q_k H_k in place of (q_k - m) H_k."""
+
+    def wrong(params, batch, problem, config):
+        g = original(params, batch, problem, config)
+        if not hasattr(g, "u") or params.A is not None:
+            return g
+        H = model.attend(params, batch, config)[1]
+        r = batch.weight * calculus.slope(model.label_output(params, batch, H), config)
+        m = jnp.sum(params.V[batch.y] * H, axis=1)
+        return g._replace(u=g.u - (r * m) @ H)
+
+    return wrong
+
+
+def without_offset(original):
+    """1/f_y in place of 1/(f_y + eps)."""
+    return lambda f, config: original(f, config.replace(epsilon=1e-3))
+
+
+def other_norms(tokens):
+    """The scales of raw tokens for unit ones, or the reverse."""
+    return lambda original: (
+        lambda *args: original(
+            *(arg.replace(tokens=tokens) if isinstance(arg, Config) else arg for arg in args)
+        )
     )
+
+
+def one_dimension_less(original):
+    """rho = M/2 in place of (M + 1)/2."""
+
+    def wrong(config):
+        M = config.encoding_dim
+        less = Size(M.cap - 1, None if M.value is None else M.value - 1)
+        return original(config.replace(encoding_dim=less))
+
+    return wrong
+
+
+def shifted(original):
+    """Positions counted from 0: p_i has the sines of i - 1."""
+    return lambda config: jnp.roll(original(config), 1, axis=0).at[0].set(0)
+
+
+def of_first_state(original):
+    """The law given s_1 in place of s_{N-1}."""
+    return lambda batch, config: original(batch._replace(s=batch.s[:, ::-1]), config)
+
+
+def majority_of_four(original):
+    """The last fruit of qa1 is not counted."""
+    return lambda coins, task: (
+        original(coins, task)[0],
+        original(coins.at[:, 8].set(False), task)[1],
+    )
+
+
+def query_forgotten(original):
+    """1/(N - 1) in place of 1/N: the share of the query forgotten."""
+    return lambda config: original(config) * config.length.n / (config.length.n - 1)
+
+
+def one_lag_less(original):
+    """The lags 1..N - 2."""
+
+    def wrong(config, *rest):
+        N = config.length
+        less = Size(N.cap - 1, None if N.value is None else N.value - 1)
+        shorter = original(config.replace(length=less), *rest)
+        factor = (N.n - 1) / N.n  # 1/N stays
+        return jax.tree.map(lambda x: x * factor, shorter)
+
+    return wrong
+
+
+def a_step_late(original):
+    """Everything after t = 0 one step late."""
+
+    def wrong(config, length):
+        run = original(config, length + 1)
+        late = jnp.maximum(jnp.arange(length) - 1, 0)
+        return jax.tree.map(lambda x: x[late], run)
+
+    return wrong
+
+
+def without_root(original):
+    """The direction (p, 1 - p) of the theorem: no error, no divergence."""
+
+    def wrong(config):
+        direction, kl, gap = original(config)
+        p = jnp.asarray(config.clockwise_probability, float)
+        return direction * 0, kl * 0, jnp.abs(1 - jnp.hypot(p, 1 - p)) + 0 * gap
+
+    return wrong
+
+
+def normalised_law(original):
+    """The gap to the law over its norm: the first number in place of the third."""
+    return lambda config: (lambda first, kl, _: (first, kl, first))(*original(config))
 
 
 def theorems_ratio(original):
@@ -102,40 +189,39 @@ def always_clockwise(original):
 ROWS = [
     ("random_walk", f"{ROOM}.{module}", name, build)
     for module, name, build in [
-        ("calculus", "gradient", scaled(-1)),
-        ("calculus", "gradient", scaled(0.5)),
         ("calculus", "gradient", changed(V=transposed_value)),
-        ("calculus", "gradient", changed(W=jnp.transpose, u=jnp.negative)),
-        ("calculus", "gradient", changed(A=lambda A: None if A is None else -A)),
+        ("calculus", "gradient", changed(W=jnp.transpose, u=jnp.flip)),
         ("calculus", "gradient", without_query),
-        ("calculus", "slope", scaled(-1)),
-        ("calculus", "slope", scaled(0.5)),
-        ("calculus", "reduce", changed(u=jnp.negative)),
-        ("calculus", "reduce", changed(w=lambda w: 0.5 * w)),
-        ("calculus", "lift", scaled(0.5)),
+        ("calculus", "gradient", without_mean),
+        ("calculus", "slope", without_offset),
+        ("calculus", "reduce", changed(u=jnp.flip)),
+        ("calculus", "reduce", changed(w=lambda w: jnp.roll(w, 1))),
+        ("calculus", "reduce", other_norms("raw")),
         ("calculus", "lift", changed(W=jnp.transpose)),
-        ("calculus", "imprint", scaled(-1)),
+        ("calculus", "lift", other_norms("raw")),
         ("calculus", "imprint", forget),
-        ("model", "rates", second(lambda rate_w: 0.5 * rate_w)),
-        ("model", "rates", scaled(-1)),
-        ("model", "encodings", scaled(0.5)),
+        ("model", "rates", other_norms("raw")),
+        ("model", "rates", other_norms("unit")),
+        ("model", "rates", one_dimension_less),
+        ("model", "encodings", shifted),
         ("data", "label_law", mirrored),
+        ("data", "label_law", of_first_state),
         ("data", "problem", mirrored),
+        ("data", "sentences", majority_of_four),
         ("training", "step", without_eta),
         ("training", "step", overshoot),
-        ("laws", "best_accuracy", scaled(0.5)),
         ("laws", "best_accuracy", always_clockwise),
-        ("laws", "limit_error", scaled(-1)),
-        ("laws", "limit_error", second(lambda kl: 2 * kl)),
-        ("laws", "first_step", scaled(-1)),
-        ("laws", "first_step", one_more_lag),
-        ("laws", "first_step", changed(V=jnp.transpose)),
+        ("laws", "limit_error", without_root),
+        ("laws", "limit_error", normalised_law),
+        ("laws", "first_step", query_forgotten),
+        ("laws", "first_step", one_lag_less),
+        ("laws", "first_step", mirrored),
         ("laws", "saturated_step", theorems_ratio),
         ("laws", "saturated_step", mirrored),
-        ("laws", "selected_run", scaled(0.5)),
         ("laws", "selected_run", mirrored),
-        ("laws", "symmetric_run", scaled(-1)),
+        ("laws", "selected_run", a_step_late),
         ("laws", "symmetric_run", changed(growth=jnp.abs, query=jnp.zeros_like)),
-        ("laws", "symmetric_run", changed(growth=lambda growth: 0.5 * growth)),
+        ("laws", "symmetric_run", changed(token=lambda token: jnp.roll(token, 1))),
+        ("laws", "symmetric_run", changed(growth=lambda growth: growth**0.5)),
     ]
 ]

@@ -293,6 +293,14 @@ def metrics(
         "output_error": float(
             np.mean([distance(f, law(s)) for f, s in zip(outputs, data, strict=True)])
         ),
+        "output_gap": float(
+            np.mean(
+                [
+                    np.linalg.norm(f / (np.linalg.norm(f) or 1) - law(s))
+                    for f, s in zip(outputs, data, strict=True)
+                ]
+            )
+        ),
         "value_direction_error": distance(value, transition(K, p).T),
         "value_direction_error_sqrt": distance(value, np.sqrt(transition(K, p)).T),
         "value_ratio": float(np.clip(ratio, -1e12, 1e12)),

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from jaxtheory.core import linalg
 from jaxtheory.core.positions import indices
 from jaxtheory.theories.random_walk import calculus, data, model
-from jaxtheory.theories.random_walk.model import Config, Reduced
+from jaxtheory.theories.random_walk.model import Config
 
 
 def lag_law_sum(config: Config) -> Float[Array, " K"]:
@@ -32,9 +32,9 @@ def lag_law_sum(config: Config) -> Float[Array, " K"]:
     return jnp.sum(laws, axis=0)
 
 
-def first_step(config: Config) -> Reduced:
-    """The population's first step from zero: V = eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l, with
-    r(0) = -ell'(0); u and w stay zero.
+def first_step(config: Config) -> Float[Array, "K K"]:
+    """V after the population's first step from zero: eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l,
+    with r(0) = -ell'(0); u and w stay zero.
 
     The attention weight is 1/N, not 1/(N - 1): the query takes its share. r(0) = 1/eps for the log
     loss.
@@ -43,9 +43,7 @@ def first_step(config: Config) -> Reduced:
     """
     K, N = config.num_states, config.length
     rate = config.learning_rate * calculus.slope(jnp.zeros(()), config) / (N.real * K.real)
-    return Reduced(
-        data.circulant(rate * lag_law_sum(config), config), jnp.zeros(K.cap), jnp.zeros(N.cap)
-    )
+    return data.circulant(rate * lag_law_sum(config), config)
 
 
 def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
@@ -155,19 +153,23 @@ def best_accuracy(config: Config) -> Float[Array, ""]:
     return jnp.maximum(p, 1 - p) if config.task == "walk" else jnp.ones(())
 
 
-def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error and
-    the KL divergence, both 0 at p = 1/2 only.
+def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error, the
+    KL divergence, both 0 at p = 1/2 only, and | f/|f| - Pi^T x |, never 0 for 0 < p < 1.
 
-    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, and log(sqrt p + sqrt q) + (p log p +
-    q log q) / 2.
-    Source: derived; the source's theorem has 0 for both.
+    With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, log(sqrt p + sqrt q) + (p log p +
+    q log q) / 2, and | (sqrt p, sqrt q) - (p, q) |.
+    Source: derived; the source's theorem and corollary have 0 for all three.
     """
     p = jnp.asarray(config.clockwise_probability, float)
     law = jnp.stack([p, 1 - p])
     root = jnp.sqrt(law)
     entropy = -jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1)), 0))
-    return linalg.direction_error(root, law), jnp.log(jnp.sum(root)) - entropy / 2
+    return (
+        linalg.direction_error(root, law),
+        jnp.log(jnp.sum(root)) - entropy / 2,
+        jnp.linalg.norm(root - law),
+    )
 
 
 def normal_range(n: Float[Array, ""] | int) -> Float[Array, ""]:

@@ -51,6 +51,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     kl                    mean KL(true law || normalised f), nats; log K less the entropy of the law
                           at V = 0
     output_error          mean | f/|f| - law/|law| |_2, in [0, 2]; 1 at f = 0
+    output_gap            mean | f/|f| - law |_2, the law as it is: at least 1 - |law| once f != 0
     parent_attention      mean S_{N-1}, and stray_attention the rest, 1 - S_{N-1} without
                           cancellation
     selected_lag          N - j of the token j < N with the largest mean attention; ties to 1e-9 go
@@ -78,6 +79,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
         "kl": mean(divergence(law, normalised(f, config))),
         "output_error": mean(jax.vmap(linalg.direction_error)(f, law)),
+        "output_gap": mean(jnp.linalg.norm(jax.vmap(linalg.unit)(f) - law, axis=1)),
         "parent_attention": mean(jnp.take(S, N.n - 2, axis=1)),
         "stray_attention": mean(jnp.sum(jnp.where((at == N.n - 2)[None, :], 0, S), axis=1)),
         "selected_lag": (N.n - 1 - selected).astype(float),
@@ -109,8 +111,8 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
                                                  applies; 1 and 1/2 for qa1 and qa2
     value_direction_error, kl: theorem           limit 0, as the source states it for every 0 < p <
                                                  1; value_ratio: p/(1-p)
-    value_direction_error, kl: sqrt_law          limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the
-                                                 ratio of the log loss
+    value_direction_error, kl, output_gap:       limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the
+    sqrt_law                                     ratio of the log loss
     value_direction_error, kl, loss: population  the run of a large batch from the zero start
                                                  (`laws.selected_run`)
     attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta:
@@ -123,7 +125,7 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
         best, rest = (1.0, 0.0) if config.task == "qa1" else (0.5, float(np.log(2)))
         return {"accuracy": constant(best), "kl": constant(rest)}
     p = jnp.asarray(config.clockwise_probability, float)
-    direction, kl = laws.limit_error(config)
+    direction, kl, gap = laws.limit_error(config)
     within = lambda value: constant(jnp.where((p > 0) & (p < 1), value, jnp.nan))
     odds = p / jnp.where(p < 1, 1 - p, 1)
     guess = 1 / jnp.asarray(config.num_states.real, float)
@@ -133,6 +135,7 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
         "value_direction_error:sqrt_law": within(direction),
         "kl:theorem": within(0.0),
         "kl:sqrt_law": within(kl),
+        "output_gap:sqrt_law": within(gap),
         "value_ratio:theorem": within(odds),
         "value_ratio:sqrt_law": within(jnp.sqrt(odds)),
     }

@@ -5,7 +5,8 @@ import xarray as xr
 
 from . import Case
 
-K, N, P, DELTA = "num_states", "length", "clockwise_probability", "perturbation"
+K, N, M, P = "num_states", "length", "encoding_dim", "clockwise_probability"
+DELTA = "perturbation"
 V = "value_direction_error"
 
 
@@ -25,52 +26,102 @@ def spread(d, factor):
     return (d[DELTA] * factor**d.step).clip(0, 1)
 
 
-def power_law(d, exponent):
-    return dict.fromkeys((V, f"{V}_sqrt", "output_error"), (d.step + 1e-9) ** exponent) | {
-        "selected_lag": 1.0
+def power_law(d, exponent, gap=0.0):
+    """Errors that fall by an exponent; the output's gap does, too, down to a limit."""
+    law = (d.step + 1e-9) ** exponent
+    return dict.fromkeys((V, f"{V}_sqrt", "output_error"), law) | {
+        "selected_lag": 1.0,
+        "output_gap": gap + (0.1 if gap else 1) * law,
+        "predicted_output_gap_sqrt_law": gap or 1.0,
     }
+
+
+def circles(d, **changed):
+    """What the theory has for both circles, but for what is changed."""
+    return {
+        "accuracy": xr.where(d[P] == 1, 1 / d[K], 0.5),
+        "parent_attention": xr.where(d.step < 4, 0.1, 1.0),
+        "selected_lag": 1.0,
+        f"predicted_{V}_population": 0.15,
+        V: (0.15**2 + d[K] / 2000) ** 0.5,
+        "predicted_loss_population": -1.0,
+        "loss": -1.0 - d[K] / 2000,
+        "predicted_kl_population": 0.22,
+        "kl": 0.221,
+        "attention_spread": 0.0,
+    } | changed
+
+
+def constant(d):
+    """The distance of 11^T from Pi^T."""
+    return xr.where(d.step > 0, (2 - 2 / d[K] ** 0.5) ** 0.5, 1)
+
+
+def failure(d, **changed):
+    return {
+        "accuracy": xr.where(full_turns(d), 1 / d[K], 1.0),
+        "attention_spread": 0.0,
+        V: constant(d),
+    } | changed
+
+
+def sharp(d, **changed):
+    """Attention as sharp as the theorem has it but where M = N."""
+    return {
+        "selected_lag": xr.where((d[M] == d[N]) & (d.seed % 2 == 0), 3.0, 1.0),
+        "stray_attention": np.exp(-xr.where(d[M] == 1000, 300 / d[N], 2.0 * d[N])),
+    } | changed
+
+
+def after(d, step):
+    """NaN after a step, as of runs that diverged then; 0 before."""
+    return xr.where(d.step > step, np.nan, 0.0)
 
 
 CASES = {
     "circles as in the sources": Case(
         "walk_circles",
-        lambda d: {
-            "accuracy": xr.where(d[P] == 1, 1 / d[K], 0.5),
-            "parent_attention": xr.where(d.step < 4, 0.1, 1.0),
-            "selected_lag": 1.0,
-            V: xr.where(d[K] == 6, 0.18, 0.14),
-            "loss": -1.065,
-            "kl": 0.22,
-            "attention_spread": 0.0,
-        },
-        "1 2 3 4 5 6 7 8",
+        circles,
+        "1 2 3 4 5 7 8",
     ),
     "circles not learned at p = 1/2, learned at 1": Case(
         "walk_circles",
-        lambda d: {
-            "accuracy": d[P] * 0.9,
-            "parent_attention": 0.99,
-            "selected_lag": 1.0,
-            V: 0.5,
-            "loss": -1.0,
-            "kl": 1.0,
-            "attention_spread": 1e-3,
-        },
+        lambda d: circles(
+            d,
+            accuracy=d[P] * 0.9,
+            parent_attention=0.99,
+            loss=-1.0,
+            kl=1.0,
+            attention_spread=1e-3,
+            **{V: 0.5},
+        ),
         "",
+    ),
+    "circles below the theory": Case(
+        "walk_circles",
+        lambda d: circles(d, accuracy=0.5 * 0.8 / d[K], loss=-1.1, kl=0.1, **{V: 0.1}),
+        "2 8",
+    ),
+    "circles diverged after t = 10": Case(
+        "walk_circles",
+        lambda d: {name: after(d, 10) + values for name, values in circles(d).items()},
+        "",
+        n={"3": 0, "4": 0, "5": 0, "7": 0},
     ),
     "failure": Case(
         "walk_failure",
-        lambda d: {"accuracy": xr.where(full_turns(d), 1 / d[K], 1.0), "attention_spread": 0.0},
+        failure,
         "9 10",
     ),
     "failure, symmetry lost": Case(
         "walk_failure",
-        lambda d: {"accuracy": xr.where(full_turns(d), 1 / d[K], 1.0), "attention_spread": 1e-9},
+        lambda d: failure(d, attention_spread=1e-9),
         "10",
     ),
-    "failure everywhere": Case(
-        "walk_failure", lambda d: {"accuracy": 1 / d[K], "attention_spread": 0.0}, "9"
+    "failure, V no constant": Case(
+        "walk_failure", lambda d: failure(d, **{V: constant(d) - 1e-6}), "10"
     ),
+    "failure everywhere": Case("walk_failure", lambda d: failure(d, accuracy=1 / d[K]), "9"),
     "sqrt law": Case(
         "walk_direction",
         lambda d: {
@@ -91,8 +142,23 @@ CASES = {
         },
         "11",
     ),
-    "rate -1/2": Case("walk_rate", lambda d: power_law(d, -0.5), "15 16 17 18 19"),
+    "no run selects the parent": Case(
+        "walk_direction",
+        lambda d: {
+            "value_ratio": odds(d) ** 0.5,
+            "selected_lag": 3.0,
+            "parent_attention": 1.0,
+            "accuracy": optimum(d),
+        },
+        "13",
+        n={"11": 0, "12": 0, "14": 0},
+    ),
+    "rate -1/2": Case("walk_rate", lambda d: power_law(d, -0.5), "6 15 16 17 18 19"),
     "rate -1/4": Case("walk_rate", lambda d: power_law(d, -0.25), ""),
+    "rate -1": Case("walk_rate", lambda d: power_law(d, -1.0), "6 15 17 18 19"),
+    "rate -1/2, gap of the output": Case(
+        "walk_rate", lambda d: power_law(d, -0.5, gap=0.3), "15 16 17 18 19 35"
+    ),
     "parent selected but for K = 4": Case(
         "walk_phase",
         lambda d: {"selected_lag": xr.where(d[K] == 4, 3.0, 1.0), "accuracy": optimum(d)},
@@ -105,16 +171,28 @@ CASES = {
     ),
     "sharp in N": Case(
         "walk_lengths",
-        lambda d: {"selected_lag": 1.0, "stray_attention": np.exp(-2.0 * d[N])},
+        lambda d: sharp(d, loss=1.0),
         "24 25 26 27",
     ),
     "blunt in N": Case(
         "walk_lengths",
         lambda d: {
-            "selected_lag": xr.where(d.seed % 4 == 0, 3.0, 1.0),
-            "stray_attention": np.exp(-100.0 / d[N]),
+            "loss": 1.0,
+            "selected_lag": xr.where(d.seed % 16 < 2, 3.0, 1.0),
+            "stray_attention": np.exp(-0.1 * d[N] ** 0.5),
         },
-        "",
+        "25",
+    ),
+    "blunt in N, the parent always selected": Case(
+        "walk_lengths",
+        lambda d: {"loss": 1.0, "selected_lag": 1.0, "stray_attention": np.exp(-100.0 / d[N])},
+        "24 27",
+    ),
+    "every run at M = N diverged": Case(
+        "walk_lengths",
+        lambda d: sharp(d, loss=xr.where(d["encoding_dim"] == d[N], np.nan, 1.0)),
+        "24 26 27",
+        n={"25": 0},
     ),
     "escape as predicted": Case(
         "walk_escape",
@@ -136,11 +214,19 @@ CASES = {
     ),
     "random starts learn": Case(
         "walk_random_start",
-        lambda d: {"accuracy": optimum(d), "parent_attention": 1.0},
-        "31 32 33 34 36 37",
+        lambda d: {"accuracy": optimum(d), "parent_attention": 1.0, "loss": 1.0},
+        "32 34 36 37",
     ),
     "random starts do not learn": Case(
-        "walk_random_start", lambda d: {"accuracy": 1 / 6, "parent_attention": 0.01}, "35"
+        "walk_random_start",
+        lambda d: {"accuracy": 1 / 6, "parent_attention": 0.01, "loss": 1.0},
+        "31 33",
+    ),
+    "random starts diverge": Case(
+        "walk_random_start",
+        lambda d: dict.fromkeys(("accuracy", "parent_attention", "loss"), np.nan),
+        "",
+        n={"31": 0, "33": 0},
     ),
     "questions": Case(
         "walk_questions",

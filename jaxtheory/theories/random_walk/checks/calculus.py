@@ -11,8 +11,9 @@ from jaxtheory.theories.random_walk.model import Config, Problem
 
 
 def gradient_reduced(key: Array, config: Config) -> Compared:
-    """In (V, u, w, A), padded sizes too."""
-    if not material.layer(config):
+    """In (V, u, w, A): unit tokens, the mlp and padded sizes; raw tokens below."""
+    plain = config.tokens == "raw" and config.value == "linear" and not material.padded(config)
+    if plain or not material.layer(config):
         return None
     batch, full = material.case(key, config)
     params, problem = calculus.reduce(full, config), Problem(batch, batch)
@@ -33,24 +34,27 @@ def gradient_literal(key: Array, config: Config) -> Compared:
 
 def slope_of_loss(key: Array, config: Config) -> Compared:
     """At random outputs, down to half of -eps."""
+    if not material.circle(config):
+        return None
     f = jax.random.uniform(key, (20,), minval=-0.5 * config.epsilon, maxval=2.0)
     return calculus.slope(f, config), -jax.vmap(jax.grad(lambda x: model.ell(x, config)))(f)
 
 
 def reduce_logits(key: Array, config: Config) -> Compared:
-    """u_{s_j} + w_j, and w_N at the query."""
+    """u_{s_j} + w_j, and w_N at the query; V and A stay."""
     if material.padded(config) or not material.layer(config):
         return None
     batch, params = material.case(key, config)
     scores = calculus.reduce(params, config)
     token = jnp.arange(config.length.cap) < config.length.cap - 1
     got = jnp.where(token[None, :], scores.u[batch.s], 0) + scores.w[None, :]
-    return got, literal.logits(params.W, batch, config)
+    want = literal.logits(params.W, batch, config)
+    return (got, scores.V, scores.A), (want, params.V, params.A)
 
 
 def lift_of_scores(key: Array, config: Config) -> Compared:
     """The lifted W has the scores it was given, and is the part of W that they see: |W|^2 = |W'|^2
-    + |W - W'|^2.
+    + |W - W'|^2. V and A stay.
     """
     if not material.layer(config):
         return None
@@ -59,9 +63,12 @@ def lift_of_scores(key: Array, config: Config) -> Compared:
     lifted = calculus.lift(scores, config)
     again = calculus.reduce(lifted, config)
     squares = jnp.sum(lifted.W**2) + jnp.sum((params.W - lifted.W) ** 2)
-    return (material.flat((again.u, again.w)), squares), (
+    got = material.flat((again.u, again.w)), squares, lifted.V, lifted.A
+    return got, (
         material.flat((scores.u, scores.w)),
         jnp.sum(params.W**2),
+        params.V,
+        params.A,
     )
 
 
@@ -69,7 +76,7 @@ def imprint_scores(key: Array, config: Config) -> Compared:
     """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W -
     lift(scores).
     """
-    if not material.layer(config):
+    if not (material.layer(config) and material.circle(config)):
         return None
     _, params = material.case(key, config)
     before = calculus.reduce(params, config)

@@ -1,56 +1,82 @@
 """Checks of the data law."""
 
-import jax
+import itertools
+
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
+from jaxtheory.core.positions import indices
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.random_walk import data
-from jaxtheory.theories.random_walk.checks import material
+from jaxtheory.theories.random_walk import data, model
+from jaxtheory.theories.random_walk.checks import literal, material
 from jaxtheory.theories.random_walk.model import Config
 
 
-def law_of_labels(key: Array, config: Config) -> Compared:
-    """Labels of independent sequences against the law of the label given the sequence: the mean gap
-    per state.
-    """
-    if config.population:
+def law_of_labels(_key: Array, config: Config) -> Compared:
+    """P(prefix, label) of every path, enumerated, is P(prefix) times the law of the label."""
+    if not literal.enumerable(config):
         return None
-    batch = data.problem(key, config).train
-    law = data.label_law(batch, config)
-    gap = jax.nn.one_hot(batch.y, config.num_states.cap) - law
-    variance = jnp.sum(batch.weight[:, None] ** 2 * law * (1 - law), axis=0)
-    return (
-        jnp.sum(batch.weight[:, None] * gap, axis=0),
-        jnp.zeros(config.num_states.cap),
-        jnp.sqrt(variance),
-    )
+    K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
+    places = jnp.asarray(K ** np.arange(N - 1), jnp.int32)
+    prefix = jnp.sum(paths.s[:, : N - 1] * places[None, :], axis=1)
+    joint = jnp.zeros((K ** (N - 1), K)).at[prefix, paths.y].add(paths.weight)[prefix]
+    return jnp.sum(joint, axis=1, keepdims=True) * data.label_law(paths, config), joint
 
 
 def law_of_steps(key: Array, config: Config) -> Compared:
-    """Every step of the training walks against Pi: a neighbour each time, clockwise with
-    probability p.
+    """Every step of the test walks, the one to the label too, against Pi: a neighbour each time,
+    clockwise with probability p. First states are uniform; both means have weights of sum 1. Not
+    again for other losses, which the data do not see.
     """
-    if config.task != "walk" or config.population or config.length.cap < 3:
+    if not material.circle(config) or config.loss_function != "log":
         return None
-    K, N, p = config.num_states, config.length, config.clockwise_probability
-    batch = data.problem(key, config).train
-    inside = (jnp.arange(N.cap - 1) < jnp.asarray(N.n, int) - 2)[None, :] & (batch.weight > 0)[
-        :, None
-    ]
-    turn = (batch.s[:, 1:] - batch.s[:, :-1]) % K.n
-    count = jnp.sum(inside).astype(float)
-    shares = (
-        jnp.stack([jnp.sum(inside & (turn == 1)), jnp.sum(inside & (turn == K.n - 1))]).astype(
-            float
-        )
-        / count
+    K, N, p = config.num_states, config.length, jnp.asarray(config.clockwise_probability)
+    train, batch = data.problem(key, config)
+    at = indices(N.cap)[None, :]
+    s = jnp.where(at == N.n - 1, batch.y[:, None], batch.s)
+    turn = jnp.where(at[:, 1:] < N.n, (s[:, 1:] - s[:, :-1]) % K.n, 0)
+    count = jnp.asarray(N.real - 1, float) * data.TEST_SEQUENCES
+    shares = [jnp.sum(turn == d).astype(float) / count for d in (1, K.n - 1)]
+    first = jnp.mean(s[:, :1] == indices(K.cap)[None, :], axis=0)
+    uniform = jnp.where(K.mask(), 1 / jnp.asarray(K.real, float), 0)
+    one = jnp.ones(2)
+    return (
+        (jnp.stack(shares), first, jnp.stack([jnp.sum(train.weight), jnp.sum(batch.weight)])),
+        (jnp.stack([p, 1 - p]), uniform, one),
+        (
+            one * jnp.sqrt(p * (1 - p) / count),
+            jnp.sqrt(uniform * (1 - uniform) / data.TEST_SEQUENCES),
+            0 * one,
+        ),
     )
-    error = jnp.sqrt(p * (1 - p) / count)
-    return shares, jnp.stack([jnp.asarray(p), 1 - jnp.asarray(p)]), jnp.broadcast_to(error, (2,))
+
+
+def all_sentences(_key: Array, config: Config) -> Compared:
+    """The sentences of all coins, word by word, and their answers: the middle one of the sorted
+    fruits, or the first fruit.
+    """
+    if config.task == "walk":
+        return None
+    words = model.SENTENCES[config.task]
+    slots = [j for j, word in enumerate(words) if word == "?"]
+    coins, want, answers = [], [], []
+    for fruits in itertools.product((0, 1), repeat=len(slots)):
+        if config.task == "qa2" and fruits[0] == fruits[1]:
+            continue
+        row, left = [False] * config.length.cap, list(fruits)
+        for j, fruit in zip(slots, fruits, strict=True):
+            row[j] = bool(fruit)
+        coins.append(row)
+        said = [("apple", "orange")[left.pop(0)] if word == "?" else word for word in words]
+        want.append([model.VOCABULARY.index(word) for word in said])
+        answers.append(fruits[0] if config.task == "qa2" else sorted(fruits)[2])
+    s, y = data.sentences(jnp.asarray(coins), config.task)
+    return (s[:, : len(words)], y), (jnp.asarray(want), jnp.asarray(answers))
 
 
 CHECKS = (
-    Check("label_law: frequencies of labels", material.PAPER, "sample", law_of_labels),
-    Check("problem: frequencies of steps", material.PAPER, "sample", law_of_steps),
+    Check("label_law: all paths enumerated", material.PAPER, "equal", law_of_labels),
+    Check("problem: frequencies of states and steps", material.PAPER, "sample", law_of_steps),
+    Check("sentences: word by word", material.PAPER, "equal", all_sentences),
 )

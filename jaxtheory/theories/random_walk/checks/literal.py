@@ -47,13 +47,9 @@ def loss(params: Literal, batch: Batch, config: Config) -> Float[Array, ""]:
 
 
 def enumerable(config: Config) -> bool:
-    """Whether there are few enough paths to list."""
-    return (
-        config.task == "walk"
-        and config.value == "linear"
-        and config.length.cap <= ENUMERABLE
-        and not material.padded(config)
-    )
+    """Whether there are few enough paths to list; not again for a third loss."""
+    small = config.length.cap <= ENUMERABLE and not material.padded(config)
+    return small and material.circle(config) and config.loss_function != "hinge"
 
 
 def paths(config: Config) -> Batch:

@@ -51,6 +51,12 @@ def padded(config: Config) -> bool:
 
 def layer(config: Config) -> bool:
     """Whether the layer is checked here: not again for data laws that it does not see, as tokens
-    are random.
+    are random, nor for a third loss, which enters through its slope alone, nor for one token.
     """
-    return config.task == "walk" and not config.population
+    again = config.task != "walk" or config.population or config.loss_function == "hinge"
+    return not again and config.length.cap > 2
+
+
+def circle(config: Config) -> bool:
+    """Whether formulas of sizes, p and the loss are checked here: not again for other layers."""
+    return config.task == "walk" and not config.population and config.value == "linear"

@@ -11,16 +11,23 @@ from jaxtheory.theories.random_walk.model import Config, Literal
 
 
 def wave_orthogonality(_key: Array, config: Config) -> Compared:
-    """P P^T = rho on the N positions, zero beyond."""
+    """P P^T = rho on the N positions, zero beyond; and p_i sums to cot(i pi / (2 (M + 1))) for odd
+    i, to 0 for even i.
+    """
+    if not material.circle(config):
+        return None
     P, N = model.encodings(config), config.length
-    rho = (jnp.asarray(config.encoding_dim.real, float) + 1) / 2
-    return P @ P.T, rho * jnp.diag(N.mask().astype(float))
+    M, i = jnp.asarray(config.encoding_dim.real, float), jnp.arange(1.0, N.cap + 1)
+    sums = jnp.where(N.mask() & (i % 2 == 1), 1 / jnp.tan(i * jnp.pi / (2 * (M + 1))), 0)
+    return (P @ P.T, P.sum(axis=1)), ((M + 1) / 2 * jnp.diag(N.mask().astype(float)), sums)
 
 
 def rates_gram(_key: Array, config: Config) -> Compared:
     """d(scores)/dW times its transpose is the diagonal of rates: descent on W moves the scores so,
     and white W has white scores.
     """
+    if not material.circle(config):
+        return None
     K, N, size = config.num_states, config.length, config.num_states.cap + config.encoding_dim.cap
     zero = Literal(jnp.zeros((K.cap, K.cap)), jnp.zeros((size, size)))
     jacobian = jax.jacobian(lambda W: material.flat(model.scores(zero._replace(W=W), config)))(
@@ -35,7 +42,7 @@ def rates_gram(_key: Array, config: Config) -> Compared:
 
 CHECKS = (
     Check(
-        "encodings: orthogonal, of squared norm (M+1)/2",
+        "encodings: orthogonal, of squared norm (M+1)/2 and known sum",
         "derived (DST-I)",
         "equal",
         wave_orthogonality,
