@@ -37,7 +37,8 @@ def larger(name):
 
     def change(config):
         size = getattr(config, name)
-        more = Size(size.cap + 1, None if size.value is None else size.value + 1)
+        padded = size.value is not None
+        more = Size(size.cap if padded else size.cap + 1, size.value + 1 if padded else None)
         return config.replace(**{name: more})
 
     return given(Config, change)
@@ -94,7 +95,7 @@ def without_its_mean(original):
 
     def wrong(s, prompts):
         g = original(s, prompts)
-        return g + s * jnp.sum(g, axis=1, keepdims=True) + s * s[:, :1]
+        return g - s * g[:, -1:] / s[:, -1:]
 
     return wrong
 
@@ -167,6 +168,16 @@ def shift_bound_of_half_delta(original):
     return lambda params, delta, config: original(params, delta / 2, config)
 
 
+def of_another_example(original):
+    """2 R N for 2 R (N - 1)."""
+
+    def wrong(params, prompts, delta, config):
+        R = jnp.max(jnp.abs(prompts.y), axis=1)
+        return original(params, prompts, delta, config) + 2 * R * jnp.exp(-params.xi1 * delta / 2)
+
+    return wrong
+
+
 def absolute_labels(original):
     def wrong(*args):
         result = original(*args)
@@ -232,7 +243,7 @@ _TABLE = {
     "calculus": {
         "logit_gradient": (query_left_out, without_its_mean, first_is_nearest),
         "gradient": (transposed, first_is_nearest),
-        "reduce": (by_the_first_entry, in_another_dimension),
+        "reduce": (by_the_first_entry,),
         "lift": (labels_too, changed(W=lambda W: W.at[-1, -1].multiply(-1))),
         "rates": (at_rate_eta,),
         "off_structure": (off_diagonal_alone,),
@@ -252,7 +263,7 @@ _TABLE = {
         "valley": (cube_of_half, swapped, without_the_query),
     },
     "laws.bounds": {
-        "bound": (bound_of_half_delta, at_the_query, without_query, of_one_example_more),
+        "bound": (bound_of_half_delta, at_the_query, without_query, of_another_example),
         "shift_bound": (shift_bound_of_half_delta, without_query, of_one_example_more),
     },
 }
