@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted, statistics
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import HARDMAX, LOG, SHIFT, SIGMA, THEORY, N, derived, last
+from . import HARDMAX, LOG, SHIFT, SIGMA, THEORY, N, derived
 
 XI0 = "initial_alignment"
 SOFTMAX = "the talk, Diverse roles of self-attention"
@@ -23,7 +23,7 @@ def ray(data: xr.Dataset, r: float, scales: list[float] = LARGE) -> xr.Dataset:
     """The layers with xi1 in `scales` and xi2 = r xi1."""
     first = xr.DataArray(scales, {"xi1": scales}, ["xi1"])
     keep = ["test_loss", "nearest_attention", "query_attention", "shift_error"]
-    return last(data[keep].sel({XI0: first, SIGMA: r * first}))
+    return data[keep].isel(step=-1).sel({XI0: first, SIGMA: r * first})
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

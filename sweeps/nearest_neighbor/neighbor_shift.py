@@ -67,19 +67,19 @@ FIGURE = Figure(
         derived(
             "NN-19",
             "|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on "
-            "every prompt (to rounding, 1e-5), and reaches half of it on some: largest ratio of "
-            "each run.",
-            lambda data: data.bound_ratio.max("step"),
-            between=(0.5, 1 + 1e-5),
+            "every prompt (to rounding, 1e-5), and reaches .9 of it: largest ratio of each run, "
+            "over t and delta.",
+            lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: .99 to 1
+            between=(0.9, 1 + 1e-5),
             **EACH,
         ),
         derived(
             "NN-21",
             "Where q = x_{i*} the mean squared error is below (N - 1) a^2 + ((N - 1) a + b)^2, a = "
-            "exp(-xi1 delta / 2), b = exp(-xi2); drawn prompts are far from the worst: at t = 2000 "
-            "it is below a tenth of that, delta = .3 to 2.",
-            lambda data: last(data.shift_error / data.shift_bound).sel({DELTA: [0.3, 1.0, 2.0]}),
-            at_most=0.1,
+            "exp(-xi1 delta / 2), b = exp(-xi2), and drawn prompts are far from the worst: at t = "
+            "2000 it is below .05 of that, delta = .3 and 1.",
+            lambda data: last(data.shift_error / data.shift_bound).sel({DELTA: [0.3, 1.0]}),
+            at_most=0.05,  # key 100: .0002 to .021
         ),
         holds(
             "NN-22",

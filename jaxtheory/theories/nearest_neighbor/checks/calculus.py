@@ -25,7 +25,8 @@ def gradient_dense(key: Array, config: Config) -> Compared:
 
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """In (xi1, xi2); in W where the matrix form is not computed."""
-    prompts, params = material.prompts_of(key, config), [material.setting(key, config)]
+    prompts = material.prompts_of(key, config)
+    params: list[model.Params] = [material.setting(key, config)]
     if not literal.dense(config):
         params.append(material.full(key, config))
     got = [calculus.gradient(p, prompts, material.UNREAD, config) for p in params]

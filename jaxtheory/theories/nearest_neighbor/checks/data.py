@@ -79,12 +79,12 @@ def flipped_separates(key: Array, config: Config) -> Compared:
         jnp.abs(moved.x) - jnp.abs(shift.x),
         moved.t - jnp.sum(moved.x * moved.q[:, None, :], axis=2),
         jnp.where(near, 0, moved.t - shift.t),
-        moved._replace(x=None, t=None),
+        moved[1:2] + moved[3:],
     ], [
         jnp.zeros(()),
         jnp.zeros_like(shift.x),
         *[jnp.zeros_like(shift.t)] * 2,
-        shift._replace(x=None, t=None),
+        shift[1:2] + shift[3:],
     ]
 
 

@@ -16,7 +16,7 @@ MANY = 20000
 CASES = ((3, 8), (4, 4), (5, 3), (7, 6))  # (d, N) whose law of one inner product is elementary
 
 
-def case(d: Array, N: Array, eta: Array | float = 1.0) -> Config:
+def case(d: Array, N: Array, eta: float = 1.0) -> Config:
     """A config of traced sizes, so that one program serves several."""
     return Config(dimension=Size(40, d), context=Size(40, N), learning_rate=eta)
 

@@ -184,7 +184,7 @@ def valley(
         early = log_time(middle) < target
         return jnp.where(early, middle, ends[0]), jnp.where(early, ends[1], middle)
 
-    nodes = 2 * (jnp.arange(BALANCES) + 0.5) / BALANCES
+    nodes = jnp.linspace(0, 2, 2 * BALANCES + 1)[1::2]
     when = log_time(nodes)
     time = jnp.asarray(t, float)
     target = jnp.log(jnp.where(time > 0, time, 1))
