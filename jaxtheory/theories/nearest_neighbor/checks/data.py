@@ -44,7 +44,7 @@ def prompts_valid(key: Array, config: Config) -> Compared:
 
 def prompts_moments(key: Array, config: Config) -> Compared:
     """Of many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)); labels of mean
-    0 and variance 1. Without spread: t - <x, q> = 0, weights, and squares of labels +-1.
+    0 and variance 1. Without spread: t = <x, q>, weights, and squares of labels +-1.
     """
     test = data.draw_prompts(key, Size(MANY), config)
     d, x, t, y = (
@@ -54,7 +54,8 @@ def prompts_moments(key: Array, config: Config) -> Compared:
         test.y[:, 0],
     )
     columns = [x[:, 0] * x[:, 1], x[:, 0] ** 2, test.q[:, 1] ** 2, t**2, t**4, y, y**2]
-    columns += [jnp.sum(x * test.q, axis=1) - test.t[:, 0], MANY * test.weight]
+    wrong = jnp.abs(jnp.sum(x * test.q, axis=1) - test.t[:, 0]) > 1e-12
+    columns += [wrong.astype(float), MANY * test.weight]
     want = [0, 1 / d, 1 / d, 1 / d, 3 / (d * (d + 2)), 0, 1, 0, 1]
     return (
         jnp.mean(jnp.stack(columns), axis=1),

@@ -179,7 +179,7 @@ def valley(
         log_xi1 = jnp.log(2 * r * Cp / (d + r**2)) - log_nearest_density(1 - r, config)
         return 3 * log_xi1 + jnp.log((d + r**2) / (3 * Cp * config.learning_rate))
 
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         middle = (ends[0] + ends[1]) / 2
         early = log_time(middle) < target
         return jnp.where(early, middle, ends[0]), jnp.where(early, ends[1], middle)
