@@ -17,7 +17,6 @@ from jaxtheory.theories.nearest_neighbor import Config
 THEORY = jaxtheory.theories.get("nearest_neighbor")
 PAPER = "arXiv 2411.10830"
 FORM = f"{PAPER}, proposition on the form of W"
-NEEDED = f"{PAPER}, theorem, its condition read as needed"
 SHIFT = f"{PAPER}, theorem on shift"
 HARDMAX = "the talk: softmax is near a hardmax as xi1 >> xi2"
 D, N, ETA, SIGMA, B = "dimension", "context", "learning_rate", "mask", "num_prompts"

@@ -3,10 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot, refuted
+from jaxtheory import Figure, plot
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import EXACT, FORM, HARDMAX, SIGMA, THEORY, derived, last, started, without_seeds
+from . import EXACT, FORM, SIGMA, THEORY, derived, last, started, without_seeds
 
 XI0 = "initial_alignment"
 GRID = [float(v) for v in range(0, 13, 2)]
@@ -59,23 +59,11 @@ FIGURE = Figure(
     draw=draw,
     claims=without_seeds(
         derived(
-            "NN-26", "xi2 grows from every point.", lambda data: flow(data, "xi2"), at_least=0.0
-        ),
-        refuted(
             "NN-27",
-            "derived",
-            f"{FORM}, read as xi1 growing",
-            "xi1 grows from every point.",
-            lambda data: flow(data, "xi1"),
-            at_least=0.0,
-        ),
-        refuted(
-            "NN-28",
-            "reading",
-            HARDMAX,
-            "xi1 = 12 and xi2 = 0 select the nearest example: 2 L <= .2.",
-            lambda data: 2 * data.population_loss.isel({"step": 0, XI0: -1, SIGMA: 0}),
-            at_most=0.2,
+            "xi1 does not grow from every point: somewhere the flow lowers it, by .001 or more.",
+            lambda data: flow(data, "xi1"),  # -.007 at its least
+            where="somewhere",
+            at_most=-0.001,
         ),
         derived(
             "NN-29",

@@ -1,22 +1,14 @@
-"""Wrong versions of nearest_neighbor: negated, halved, a factor 1/d or a term missing, the talk's
-query logit.
+"""Wrong versions of nearest_neighbor: a term, a factor 1/d or an example missing, another
+dimension, a transposed matrix, the talk's query logit.
 """
 
-import jax
 import jax.numpy as jnp
 
 from jaxtheory.core.config import Size
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Reduced
+from jaxtheory.theories.nearest_neighbor import data
+from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts, Reduced
 
 ROOM = "jaxtheory.theories.nearest_neighbor"
-
-
-def scaled(factor):
-    """Every array of the result times a factor."""
-    return lambda original: lambda *args: jax.tree.map(lambda x: factor * x, original(*args))
-
-
-negated, halved, doubled, tenth = scaled(-1), scaled(0.5), scaled(2), scaled(0.1)
 
 
 def changed(**change):
@@ -25,41 +17,60 @@ def changed(**change):
     def build(original):
         def wrong(*args):
             result = original(*args)
-            return result._replace(
-                **{
-                    name: f(getattr(result, name))
-                    for name, f in change.items()
-                    if hasattr(result, name)
-                }
-            )
+            found = {n: f(getattr(result, n)) for n, f in change.items() if hasattr(result, n)}
+            return result._replace(**found)
 
         return wrong
 
     return build
 
 
-def with_config(f):
-    """The original at other hyper-parameters."""
+def given(kind, f):
+    """The original with its arguments of a type through a function."""
     return lambda original: (
-        lambda *args: original(*(f(arg) if isinstance(arg, Config) else arg for arg in args))
+        lambda *args: original(*(f(arg) if isinstance(arg, kind) else arg for arg in args))
     )
 
 
-def one_dimension_more(config):
-    d = config.dimension
-    return config.replace(dimension=Size(d.cap + 1, None if d.value is None else d.value + 1))
+def larger(name):
+    """One more of a size."""
+
+    def change(config):
+        size = getattr(config, name)
+        padded = size.value is not None
+        more = Size(size.cap if padded else size.cap + 1, size.value + 1 if padded else None)
+        return config.replace(**{name: more})
+
+    return given(Config, change)
 
 
-in_another_dimension = with_config(one_dimension_more)
+in_another_dimension, of_one_example_more = larger("dimension"), larger("context")
+without_start = given(Config, lambda config: config.replace(initial_alignment=0.0))
+without_query = given(Reduced, lambda params: params._replace(xi2=jnp.full_like(params.xi2, 1e3)))
+at_the_query = given(Prompts, lambda prompts: prompts._replace(t=jnp.ones_like(prompts.t)))
+first_is_nearest = given(
+    Prompts, lambda prompts: prompts._replace(nearest=jnp.zeros_like(prompts.nearest))
+)
 
 
-def overshoot(original):
-    """Twice the step."""
+def at_rate_eta(original):
+    """xi1 moves d times as fast: the 1/d of its rate is left out."""
 
-    def wrong(key, t, state, batch, problem, config):
-        return jax.tree.map(
-            lambda old, new: 2 * new - old, state, original(key, t, state, batch, problem, config)
-        )
+    def wrong(*args):
+        new, config = original(*args), args[-1]
+        old = args[2] if len(args) > 2 else Reduced(0.0, 0.0)
+        return new._replace(xi1=old.xi1 + config.dimension.real * (new.xi1 - old.xi1))
+
+    return wrong
+
+
+def of_the_other_rate(original):
+    """The rates of xi1 and xi2 swapped."""
+
+    def wrong(*args):
+        new, config, old = original(*args), args[-1], args[2]
+        d = config.dimension.real
+        return Reduced(old.xi1 + d * (new.xi1 - old.xi1), old.xi2 + (new.xi2 - old.xi2) / d)
 
     return wrong
 
@@ -79,12 +90,60 @@ def query_left_out(original):
     return lambda s, prompts: original(s, prompts).at[:, -1].set(0)
 
 
+def without_its_mean(original):
+    """s e for s e - s <s, e>."""
+
+    def wrong(s, prompts):
+        g = original(s, prompts)
+        return g - s * g[:, -1:] / s[:, -1:]
+
+    return wrong
+
+
+def query_forgotten(original):
+    """The query's own attention counts as none."""
+    return lambda s, prompts: original(s.at[:, -1].set(0), prompts)
+
+
 def transposed(original):
     """The query's vector on the left."""
 
     def wrong(*args):
         result = original(*args)
         return Full(result.W.T) if isinstance(result, Full) else result
+
+    return wrong
+
+
+def by_the_first_entry(original):
+    """W_11's first entry for the mean of its diagonal."""
+
+    def wrong(params, config):
+        found = original(params, config)
+        return found if isinstance(params, Reduced) else found._replace(xi1=params.W[0, 0])
+
+    return wrong
+
+
+def labels_too(original):
+    """xi1 for the row of labels."""
+
+    def wrong(params, config):
+        W = original(params, config).W
+        return Full(W.at[-2, -2].set(params.xi1))
+
+    return wrong
+
+
+def off_diagonal_alone(original):
+    """The spread of the diagonal is left out."""
+
+    def wrong(params, config):
+        found = original(params, config)
+        if not isinstance(params, Full):
+            return found
+        rest = params.W - jnp.diag(jnp.diag(params.W))
+        return found | {"off_structure": jnp.sqrt(jnp.sum(rest**2))}
 
     return wrong
 
@@ -102,7 +161,21 @@ def half_delta(original):
 
 
 def bound_of_half_delta(original):
-    return lambda params, prompts, delta, config: original(params, prompts, 2 * delta + 0.5, config)
+    return lambda params, prompts, delta, config: original(params, prompts, delta / 2, config)
+
+
+def shift_bound_of_half_delta(original):
+    return lambda params, delta, config: original(params, delta / 2, config)
+
+
+def of_another_example(original):
+    """2 R N for 2 R (N - 1)."""
+
+    def wrong(params, prompts, delta, config):
+        R = jnp.max(jnp.abs(prompts.y), axis=1)
+        return original(params, prompts, delta, config) + 2 * R * jnp.exp(-params.xi1 * delta / 2)
+
+    return wrong
 
 
 def absolute_labels(original):
@@ -117,50 +190,81 @@ def cube_of_half(original):
     return lambda t, config: original(t / 2, config)
 
 
+def swapped(original):
+    return lambda *args: original(*args)[::-1]
+
+
+def without_the_query(original):
+    """The power law for the valley: d in place of d + r^2."""
+
+    def wrong(t, config):
+        xi1, xi2 = original(t, config)
+        longer = jnp.cbrt(1 + (xi2 / xi1) ** 2 / config.dimension.real)
+        return xi1 * longer, xi2 * longer
+
+    return wrong
+
+
+def shifted_test(original):
+    """The tests under shift keep their query."""
+
+    def wrong(*args):
+        made = original(*args)
+        return made._replace(shift=made.test)
+
+    return wrong
+
+
+def larger_distance(original):
+    """i* the farthest example."""
+
+    def wrong(*args):
+        made, config = original(*args), args[-1]
+        test = made.test
+        return made._replace(test=test._replace(nearest=data.closest(-test.t, config)))
+
+    return wrong
+
+
 _TABLE = {
     "model": {
-        "loss": (doubled, halved),
-        "squared_errors": (halved,),
+        "loss": (first_is_nearest,),
+        "squared_errors": (first_is_nearest, query_forgotten),
         "logits": (as_in_the_talk,),
     },
     "data": {
-        "draw_prompts": (changed(x=lambda x: 1.1 * x), in_another_dimension, absolute_labels),
-        "problem": (
-            changed(shift=lambda shift: shift._replace(t=shift.t / 2)),
-            changed(test=lambda test: test._replace(nearest=0 * test.nearest)),
-            changed(train=lambda train: train._replace(weight=2 * train.weight)),
-        ),
+        "draw_prompts": (in_another_dimension, absolute_labels),
+        "problem": (shifted_test, larger_distance),
         "flipped": (unchanged, everything_flipped, half_delta),
         "relabelled": (unchanged, half_delta),
-        "inner_products": (halved, in_another_dimension),
-        "fresh": (changed(t=lambda t: t / 2), in_another_dimension),
+        "inner_products": (in_another_dimension,),
+        "fresh": (in_another_dimension, of_one_example_more),
     },
     "calculus": {
-        "logit_gradient": (negated, halved, query_left_out),
-        "gradient": (negated, halved, transposed),
-        "reduce": (halved, changed(xi2=jnp.negative)),
-        "lift": (halved, negated),
-        "rates": (doubled, changed(xi1=lambda rate: 1.5 * rate)),
-        "off_structure": (halved,),
+        "logit_gradient": (query_left_out, without_its_mean, first_is_nearest),
+        "gradient": (transposed, first_is_nearest),
+        "reduce": (by_the_first_entry,),
+        "lift": (labels_too, changed(W=lambda W: W.at[-1, -1].multiply(-1))),
+        "rates": (at_rate_eta,),
+        "off_structure": (off_diagonal_alone,),
     },
     "training": {
-        "step": (overshoot,),
-        "literal_step": (overshoot,),
-        "population_step": (overshoot,),
+        "step": (at_rate_eta, of_the_other_rate),
+        "literal_step": (transposed, first_is_nearest),
+        "population_step": (at_rate_eta, of_the_other_rate),
     },
     "laws.population": {
-        "loss": (halved, in_another_dimension),
-        "gradient": (negated, halved, in_another_dimension),
-        "flow": (halved, changed(xi1=lambda v: 3 * v)),
-        "gap_density": (halved, doubled),
-        "power_laws": (halved, cube_of_half),
-        "nearest_density": (halved, in_another_dimension),
-        "valley": (halved, cube_of_half),
+        "loss": (in_another_dimension, of_one_example_more),
+        "gradient": (in_another_dimension, of_one_example_more),
+        "flow": (at_rate_eta,),
+        "gap_density": (in_another_dimension, of_one_example_more),
+        "power_laws": (cube_of_half, without_start, in_another_dimension),
+        "log_nearest_density": (in_another_dimension, of_one_example_more),
+        "valley": (cube_of_half, swapped, without_the_query),
     },
     "laws.bounds": {
-        "bound": (halved, bound_of_half_delta),
-        "early_bound": (doubled, bound_of_half_delta),
-        "shift_bound": (tenth,),
+        "bound": (bound_of_half_delta, at_the_query, without_query, of_another_example),
+        "shift_bound": (shift_bound_of_half_delta, without_query, of_one_example_more),
     },
 }
 ROWS = [
@@ -169,3 +273,5 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
+_SYMMETRIC = "the law is symmetric: the negated array has the same one"
+EXPLAINED = {"draw_prompts: array 3 x -1": _SYMMETRIC, "inner_products: x -1": _SYMMETRIC}

@@ -28,8 +28,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
                          shift_bound its bound
     separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta
                          (`data.relabelled`)
-    bound_ratio          largest |f - y_{i*}| / bound on both of these; early_bound_ratio against
-                         the printed bound, on the second
+    bound_ratio          largest |f - y_{i*}| / bound on both of these
     """
     reduced, averaged = calculus.reduce(params, config), config.labels == "averaged"
     delta, test = config.separation, problem.test
@@ -63,7 +62,6 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
             ratio(flipped_error, bounds.bound(params, flipped, gap, config)),
             ratio(error, bounds.bound(params, separated, delta, config)),
         ),
-        "early_bound_ratio": ratio(error, bounds.early_bound(params, separated, delta, config)),
     }
 
 

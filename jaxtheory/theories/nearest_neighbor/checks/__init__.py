@@ -25,12 +25,19 @@ CHECKS = (
 
 _SMALL: dict[str, Any] = {"num_prompts": 6, "num_test": 10, "mask": 1.5}
 EXAMPLES = (
-    Config(dimension=3, context=4, learning_rate=0.5, **_SMALL),
-    Config(dimension=2, context=1, separation=0.0, num_prompts=4, num_test=5, mask=0.0),
+    Config(dimension=3, context=3, learning_rate=0.5, **_SMALL),
     Config(
-        dimension=4, context=3, separation=1.5, labels="gaussian", initial_alignment=0.7, **_SMALL
+        dimension=2,
+        context=1,
+        separation=0.0,
+        num_prompts=4,
+        num_test=5,
+        mask=0.0,
+        labels="rademacher",
     ),
-    Config(dimension=2, context=2, separation=3.0, labels="rademacher", **_SMALL),
+    Config(
+        dimension=4, context=3, separation=2.5, labels="gaussian", initial_alignment=0.7, **_SMALL
+    ),
     Config(dimension=3, context=4, learning_rate=0.5, **_SMALL).pad(
         dimension=5, context=6, num_prompts=8, num_test=12
     ),

@@ -1,6 +1,5 @@
 """Checks of the bounds under shift."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -8,50 +7,78 @@ from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.nearest_neighbor import data, model
 from jaxtheory.theories.nearest_neighbor.checks import material
 from jaxtheory.theories.nearest_neighbor.laws import bounds
-from jaxtheory.theories.nearest_neighbor.model import Config
+from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
 
 
 def bound_holds(key: Array, config: Config) -> Compared:
-    """On separated test prompts and on flipped ones, for small and large parameters."""
+    """On separated test prompts and on flipped ones, for large parameters."""
     test, delta = material.drawn(key, config), config.separation
     flipped = data.flipped(data.at_example(test), delta, config)
     sets = ((data.relabelled(test, delta), delta), (flipped, bounds.flipped_separation(config)))
-    scaled = [
-        jax.tree.map(lambda v, scale=scale: scale * v, material.setting(key, config))
-        for scale in (1.0, 5.0)
-    ]
-    got = [material.deviations(p, prompts, config) for p in scaled for prompts, _ in sets]
-    return jnp.stack(got), jnp.stack(
-        [bounds.bound(p, prompts, gap, config) + 1e-13 for p in scaled for prompts, gap in sets]
-    )
+    params = Reduced(*(5 * xi for xi in material.setting(key, config)))
+    got = [material.deviations(params, prompts, config) for prompts, _ in sets]
+    want = [bounds.bound(params, prompts, gap, config) + 1e-13 for prompts, gap in sets]
+    return jnp.stack(got), jnp.stack(want)
 
 
-def early_bound_at_example(key: Array, config: Config) -> Compared:
-    """Where q = x_{i*} both forms are one."""
-    shift = data.at_example(material.drawn(key, config))
-    params, delta = material.setting(key, config), config.separation
-    real = shift.weight > 0
-    pair = [f(params, shift, delta, config) for f in (bounds.early_bound, bounds.bound)]
-    return tuple(jnp.where(real, value, 0) for value in pair)
+def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array, Array]:
+    """A prompt whose other examples are 1 away with the opposite label, t* = best, and its
+    attention on the others and on the query by plain exponentials.
+    """
+    other = config.context.mask() & (jnp.arange(config.context.cap) > 0)
+    t = jnp.where(other, best - 0.5, best)[None]
+    y = jnp.where(other, 3.0, -3.0)[None]
+    prompts = Prompts(None, None, t, jnp.zeros(1, jnp.int32), y, jnp.ones(1))
+    weights = jnp.where(other, jnp.exp(-params.xi1 / 2), 0)
+    own = jnp.exp(params.xi1 * (1 - best) - params.xi2)
+    total = 1 + jnp.sum(weights) + own
+    return prompts, weights / total, own / total
+
+
+def bound_attained(_key: Array, config: Config) -> Compared:
+    """In the limit by the worst prompts: error / bound, where the others' attention is the largest
+    error, and where the query's is.
+    """
+    if not material.law_seen(config):
+        return None
+    ratios = []
+    for best, xi1, xi2 in ((1.0, 70.0, 200.0), (0.2, 90.0, 104.0), (0.2, 70.0, 91.0)):
+        params = Reduced(jnp.asarray(xi1), jnp.asarray(xi2))
+        prompts, s, own = worst(best, params, config)
+        error = 6 * jnp.sum(s) + 3 * own
+        limit = bounds.bound(params, prompts, 1.0, config)[0]
+        ratios.append(jnp.where(limit > 0, error, 1) / jnp.where(limit > 0, limit, 1))
+    return jnp.stack(ratios), jnp.ones(3)
 
 
 def shift_bound_holds(key: Array, config: Config) -> Compared:
-    """On flipped prompts, for small and large parameters; the error of averaged labels by attention
-    itself.
+    """On flipped prompts, for large parameters; the error of averaged labels by attention itself.
+    Loose: the flipped prompts are no worst ones.
     """
     flipped = data.flipped(data.at_example(material.drawn(key, config)), config.separation, config)
-    got, want = [], []
-    for scale in (1.0, 5.0):
-        params = jax.tree.map(lambda v: scale * v, material.setting(key, config))  # noqa: B023
-        s = model.attend(params, flipped, config)
-        error = jnp.sum(s[:, :-1] ** 2, axis=1) - 2 * model.picked(s[:, :-1], flipped) + 1
-        got.append(jnp.max(jnp.where(flipped.weight > 0, error, 0)))
-        want.append(bounds.shift_bound(params, bounds.flipped_separation(config), config) + 1e-13)
-    return jnp.stack(got), jnp.stack(want)
+    params = Reduced(*(5 * xi for xi in material.setting(key, config)))
+    s = model.attend(params, flipped, config)
+    error = jnp.sum(s[:, :-1] ** 2, axis=1) - 2 * model.picked(s[:, :-1], flipped) + 1
+    want = bounds.shift_bound(params, bounds.flipped_separation(config), config) + 1e-13
+    return jnp.max(jnp.where(flipped.weight > 0, error, 0)), want
+
+
+def shift_bound_attained(_key: Array, config: Config) -> Compared:
+    """In the limit by the worst prompts, in each term; and 2 where nothing is learned."""
+    if not material.law_seen(config) or config.context.cap == 1:
+        return None
+    ratios = [bounds.shift_bound(Reduced(jnp.zeros(()), jnp.zeros(())), 1.0, config) / 2]
+    for xi1, xi2 in ((70.0, 200.0), (90.0, 32.0), (70.0, 35.0)):
+        params = Reduced(jnp.asarray(xi1), jnp.asarray(xi2))
+        _, s, own = worst(1.0, params, config)
+        error = jnp.sum(s**2) + (jnp.sum(s) + own) ** 2
+        ratios.append(error / bounds.shift_bound(params, 1.0, config))
+    return jnp.stack(ratios), jnp.ones(4)
 
 
 CHECKS = (
     Check("bound: largest deviation", "derived", "bound", bound_holds),
-    Check("early_bound: the bound at q = x_{i*}", "derived", "equal", early_bound_at_example),
+    Check("bound: attained by the worst prompts", "derived", "equal", bound_attained),
     Check("shift_bound: largest error", "derived", "bound", shift_bound_holds),
+    Check("shift_bound: attained by the worst prompts", "derived", "equal", shift_bound_attained),
 )

@@ -44,7 +44,7 @@ def prompts_valid(key: Array, config: Config) -> Compared:
 
 def prompts_moments(key: Array, config: Config) -> Compared:
     """Of many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)); labels of mean
-    0 and variance 1.
+    0 and variance 1. Without spread: t = <x, q>, weights, and squares of labels +-1.
     """
     test = data.draw_prompts(key, Size(MANY), config)
     d, x, t, y = (
@@ -53,56 +53,55 @@ def prompts_moments(key: Array, config: Config) -> Compared:
         test.t[:, -1 if material.unpadded(config) else 0],
         test.y[:, 0],
     )
-    values = [
-        jnp.mean(x[:, 0] * x[:, 1]),
-        jnp.mean(x[:, 0] ** 2),
-        jnp.mean(test.q[:, 1] ** 2),
-        jnp.mean(t**2),
-        jnp.mean(t**4),
-        jnp.mean(y),
-    ]
-    columns = [x[:, 0] * x[:, 1], x[:, 0] ** 2, test.q[:, 1] ** 2, t**2, t**4, y]
-    want = [0, 1 / d, 1 / d, 1 / d, 3 / (d * (d + 2)), 0]
+    columns = [x[:, 0] * x[:, 1], x[:, 0] ** 2, test.q[:, 1] ** 2, t**2, t**4, y, y**2]
+    wrong = jnp.abs(jnp.sum(x * test.q, axis=1) - test.t[:, 0]) > 1e-12
+    columns += [wrong.astype(float), MANY * test.weight]
+    want = [0, 1 / d, 1 / d, 1 / d, 3 / (d * (d + 2)), 0, 1, 0, 1]
     return (
-        jnp.stack(values),
+        jnp.mean(jnp.stack(columns), axis=1),
         jnp.stack([jnp.asarray(w, float) for w in want]),
-        jnp.stack([jnp.std(c) / math.sqrt(MANY) for c in columns]),
+        jnp.std(jnp.stack(columns), axis=1) / math.sqrt(MANY),
     )
 
 
 def flipped_separates(key: Array, config: Config) -> Compared:
-    """Examples other than x_{i*} = q are min(delta, 4 - delta) away or more, and each is x_j or
-    -x_j.
+    """Zeros: what examples other than x_{i*} = q lack to min(delta, 4 - delta); how far the new
+    x_j is from x_j and -x_j, and t from theirs; how far examples moved that were farther than
+    delta. The rest stays.
     """
     shift, delta = data.at_example(material.drawn(key, config)), config.separation
     moved = data.flipped(shift, delta, config)
     others = ~model.at_nearest(shift) & config.context.mask()[None, :] & (shift.weight > 0)[:, None]
     distance = jnp.sum((moved.x - moved.q[:, None, :]) ** 2, axis=2)
     least = jnp.min(jnp.where(others, distance, 4))
-    kept = jnp.max(jnp.abs(jnp.abs(moved.x) - jnp.abs(shift.x))) + jnp.max(
-        jnp.abs(moved.t - model.inner(moved.x, moved.q[:, None, :]))
-    )
-    far = jnp.max(
-        jnp.where(others & (2 - 2 * shift.t <= delta), 0, jnp.abs(moved.t - shift.t))
-    )  # the others and x_{i*} stay
-    return jnp.stack([bounds.flipped_separation(config), kept, far]), jnp.stack(
-        [least, jnp.asarray(1e-12), jnp.zeros(())]
-    )
+    near = others & (2 - 2 * shift.t <= delta)
+    return [
+        jnp.minimum(least - bounds.flipped_separation(config), 0),
+        jnp.abs(moved.x) - jnp.abs(shift.x),
+        moved.t - jnp.sum(moved.x * moved.q[:, None, :], axis=2),
+        jnp.where(near, 0, moved.t - shift.t),
+        moved[1:2] + moved[3:],
+    ], [
+        jnp.zeros(()),
+        jnp.zeros_like(shift.x),
+        *[jnp.zeros_like(shift.t)] * 2,
+        shift[1:2] + shift[3:],
+    ]
 
 
 def relabelled_separates(key: Array, config: Config) -> Compared:
-    """Examples of another label are delta farther than the nearest; those that are farther keep
-    theirs.
+    """Zeros: what examples of another label lack to delta farther than the nearest; by how much
+    labels of farther ones changed. The rest stays.
     """
     test, delta = material.drawn(key, config), jnp.asarray(config.separation)
     moved = data.relabelled(test, delta)
     farther = 2 * (model.picked(test.t, test)[:, None] - test.t)
     valid = config.context.mask()[None, :] & (test.weight > 0)[:, None]
     other = valid & (moved.y != model.picked(test.y, test)[:, None])
-    changed = jnp.max(jnp.where(valid & (farther >= delta), jnp.abs(moved.y - test.y), 0))
-    return jnp.stack([delta, changed]), jnp.stack(
-        [jnp.min(jnp.where(other, farther, 4)), jnp.zeros(())]
-    )
+    lacking = jnp.minimum(jnp.min(jnp.where(other, farther, 4)) - delta, 0)
+    changed = jnp.where(valid & (farther >= delta), moved.y - test.y, 0)
+    zeros = jnp.zeros(()), jnp.zeros_like(test.y)
+    return (lacking, changed, moved._replace(y=None)), (*zeros, test._replace(y=None))
 
 
 def inner_products_law(key: Array, config: Config) -> Compared:
@@ -127,23 +126,23 @@ def inner_products_law(key: Array, config: Config) -> Compared:
 
 
 def fresh_sampled(key: Array, config: Config) -> Compared:
-    """Loss and gradient on Beta-distributed inner products."""
+    """Loss and gradient on Beta-distributed inner products; weights of sum 1."""
+    if not material.law_seen(config) or material.unpadded(config):
+        return None
     many = config.replace(num_prompts=Size(MORE))
-    return (
-        material.against(key, data.fresh(key, material.UNREAD, many), config)
-        if material.law_seen(config)
-        else None
-    )
+    prompts = data.fresh(key, material.UNREAD, many)
+    got, want, error = material.against(key, prompts, config)
+    return [got, jnp.sum(prompts.weight)], [want, jnp.ones(())], [error, jnp.zeros(())]
 
 
 CHECKS = (
     Check("problem: unit vectors and their nearest", material.PAPER, "equal", prompts_valid),
     Check("draw_prompts: moments", material.PAPER, "sample", prompts_moments),
-    Check("flipped: separation", f"{material.PAPER}, appendix B", "bound", flipped_separates),
+    Check("flipped: separation", f"{material.PAPER}, appendix B", "equal", flipped_separates),
     Check(
         "relabelled: separation",
         f"{material.PAPER}, theorem on shift",
-        "bound",
+        "equal",
         relabelled_separates,
     ),
     Check("inner_products: Beta law", "derived", "sample", inner_products_law),

@@ -4,14 +4,16 @@ example.
 
 import itertools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.checks import material
-from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts
+from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts, Reduced
 
 ENUMERABLE = 4  # labels of at most this many examples are enumerated
 NESTED = 3  # contexts of at most this many examples are integrated example by example
@@ -84,3 +86,29 @@ def ordered(config: Config) -> Prompts:
 def beta(a: float | int) -> float:
     """B(a, 1/2), the integral of sin^(2a-1) over [0, pi]."""
     return math.exp(math.lgamma(a) + math.lgamma(0.5) - math.lgamma(a + 0.5))
+
+
+def nested_slope(params: Reduced, config: Config) -> Reduced:
+    """Autodiff of the loss over `ordered` prompts."""
+    prompts = ordered(config)
+    return jax.grad(lambda p: model.loss(p, prompts, material.UNREAD, config))(params)
+
+
+def law(d: int, t: Any, numpy: Any = np) -> tuple[Any, Any]:
+    """f and F of one inner product, elementary for d = 2, 4 and odd d; t an array of `numpy`."""
+    if d == 2:
+        return 1 / (np.pi * (1 - t**2) ** 0.5), 0.5 + numpy.arcsin(t) / np.pi
+    if d == 4:
+        root = (1 - t**2) ** 0.5
+        return 2 / np.pi * root, 0.5 + (t * root + numpy.arcsin(t)) / np.pi
+    f = np.polynomial.Polynomial([1, 0, -1]) ** ((d - 3) // 2) / beta((d - 1) / 2)
+    F = f.integ(lbnd=-1)
+    return sum(c * t**k for k, c in enumerate(f.coef)), sum(c * t**k for k, c in enumerate(F.coef))
+
+
+def gap(d: int, N: int) -> float:
+    """N (N-1) int f^2 F^(N-2) dt by quadrature in the angle."""
+    x, w = np.polynomial.legendre.leggauss(100)
+    angle = np.pi * (1 + x) / 2
+    f, F = law(d, np.cos(angle))
+    return float(N * (N - 1) * np.pi / 2 * np.sum(w * np.sin(angle) * f**2 * F ** (N - 2)))

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.theory import Compared
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
 from jaxtheory.theories.nearest_neighbor.laws import population
 from jaxtheory.theories.nearest_neighbor.model import (
@@ -33,10 +32,8 @@ def unpadded(config: Config) -> bool:
 
 
 def law_seen(config: Config) -> bool:
-    """Whether the population is checked here: not again for training labels, which it
-    does not see.
-    """
-    return config.labels == "averaged"
+    """Whether the population, which does not see training labels, is checked here."""
+    return config.labels != "gaussian"
 
 
 def drawn(key: Array, config: Config, count: Size | int | None = None) -> Prompts:
@@ -89,7 +86,7 @@ def deviations(params: Params, prompts: Prompts, config: Config) -> Float[Array,
     return jnp.where(prompts.weight > 0, jnp.abs(f - model.picked(prompts.y, prompts)), 0)
 
 
-def against(key: Array, prompts: Prompts, config: Config) -> Compared:
+def against(key: Array, prompts: Prompts, config: Config) -> tuple[Array, Array, Array]:
     """Loss and gradient on prompts without labels, and the population's."""
     params = setting(key, config)
     slope = population.gradient(params, config)

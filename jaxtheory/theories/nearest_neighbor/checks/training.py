@@ -19,19 +19,27 @@ def step_descends(key: Array, config: Config) -> Compared:
 
 
 def literal_step_descends(key: Array, config: Config) -> Compared:
-    """W - eta times autodiff's gradient."""
+    """W - eta times autodiff's gradient, of the source's matrix form where it is computed."""
     prompts, W = material.prompts_of(key, config), material.full(key, config)
-    want = W.W - config.learning_rate * jax.grad(model.loss)(W, prompts, material.UNREAD, config).W
+    loss = lambda W: (
+        literal.whole_loss(W, prompts, config)
+        if literal.dense(config)
+        else model.loss(W, prompts, material.UNREAD, config)
+    )
+    want = W.W - config.learning_rate * jax.grad(loss)(W).W
     return training.literal_step(key, 0, W, prompts, material.UNREAD, config).W, want
 
 
 def step_nested(key: Array, config: Config) -> Compared:
-    """A step on all prompts, weighted by their law."""
-    if not literal.nested(config):
+    """A step by autodiff of the loss on all prompts, weighted by their law."""
+    if not literal.nested(config) or config.context.cap == 1:
         return None
-    params, prompts = material.setting(key, config), literal.ordered(config)
+    params, eta = material.setting(key, config), config.learning_rate
+    slope = literal.nested_slope(params, config)
     got = training.population_step(key, 0, params, (), material.UNREAD, config)
-    return got, training.step(key, 0, params, prompts, material.UNREAD, config)
+    return got, Reduced(
+        params.xi1 - eta / config.dimension.cap * slope.xi1, params.xi2 - eta * slope.xi2
+    )
 
 
 CHECKS = (

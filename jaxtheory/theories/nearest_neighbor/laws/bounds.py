@@ -10,37 +10,29 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Params, Prompts
 def bound(
     params: Params, prompts: Prompts, delta: Float[Array, ""] | float, config: Config
 ) -> Float[Array, " B"]:
-    """|f - y_{i*}| <= 2 R N exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) with R = max |y_i|
-    and t* = <x_{i*}, q>, per prompt
+    """|f - y_{i*}| <= 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) with R = max
+    |y_i| and t* = <x_{i*}, q>, per prompt
 
     whose examples of another label are delta farther from q than the nearest, or more, in squared
-    distance; xi1 >= 0.
-    Source: derived; the source's form is `early_bound`.
+    distance; xi1 >= 0. Attained in the limit of small terms. Source: derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
     R = jnp.max(jnp.where(config.context.mask()[None, :], jnp.abs(prompts.y), 0), axis=1)
-    away = 2 * config.context.real * jnp.exp(-xi1 * jnp.asarray(delta) / 2)
+    away = 2 * (config.context.real - 1) * jnp.exp(-xi1 * jnp.asarray(delta) / 2)
     return R * (away + jnp.exp(-(xi2 - xi1 * (1 - model.picked(prompts.t, prompts)))))
-
-
-def early_bound(
-    params: Params, prompts: Prompts, delta: Float[Array, ""] | float, config: Config
-) -> Float[Array, " B"]:
-    """The same at t* = 1, R (2 N exp(-xi1 delta / 2) + exp(-xi2)): true for q = x_{i*} only.
-    Source: reconstructed.
-    """
-    return bound(params, prompts._replace(t=jnp.ones_like(prompts.t)), delta, config)
 
 
 def shift_bound(
     params: Params, delta: Float[Array, ""] | float, config: Config
 ) -> Float[Array, ""]:
-    """E_y (f - y_{i*})^2 <= 2 (1 - s*)^2 <= 2 ((N - 1) exp(-xi1 delta / 2) + exp(-xi2))^2 where q =
-    x_{i*}, at most 2. Source: derived.
+    """E_y (f - y_{i*})^2 <= (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2) and b =
+    exp(-xi2), where q = x_{i*} and the others are delta away or more; at most 2.
+
+    As s_j <= a and s_q <= b. Attained in the limit of small terms. Source: derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
-    missed = (config.context.real - 1) * jnp.exp(-xi1 * jnp.asarray(delta) / 2) + jnp.exp(-xi2)
-    return 2 * jnp.minimum(missed, 1) ** 2
+    others, a = config.context.real - 1, jnp.exp(-xi1 * jnp.asarray(delta) / 2)
+    return jnp.minimum(others * a**2 + (others * a + jnp.exp(-xi2)) ** 2, 2)
 
 
 def flipped_separation(config: Config) -> Float[Array, ""]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import betainc, gammaln
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
@@ -31,6 +32,7 @@ RESOLVED = 40.0
 # largest
 WIDTH = 9.0
 TIE = math.log(2) - 0.5  # int_0^inf (1 + e^x)^-2 dx
+BALANCES, HALVINGS = 100, 60  # the first balance is looked for at 100 ratios xi2 / xi1
 
 
 class Grid(NamedTuple):
@@ -145,15 +147,16 @@ def power_laws(
     )
 
 
-def nearest_density(config: Config) -> tuple[Float[Array, " a"], Float[Array, " a"]]:
-    """h(t) = N f(t) F(t)^(N-1), the density of t* = max_i t_i, and t, at the nodes
-    from t = 1 down.
+def log_nearest_density(t: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
+    """log h(t) with h = N f F^(N-1) the density of t* = max_i t_i, for -1 < t < 1.
+
+    f = (1 - t^2)^(a-1) / B(a, 1/2), F = I_((1+t)/2)(a, a), a = (d-1)/2. Source: derived.
     """
-    angle, density, _, below = grid(config)
-    F = jnp.sum(below, axis=1)
-    return config.context.real * density / jnp.sin(angle) * power(
-        F, config.context.real - 1
-    ), jnp.cos(angle)
+    d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
+    a = (d - 1) / 2
+    f = (a - 1) * jnp.log1p(-(t**2)) + gammaln(a + 0.5) - gammaln(a) - gammaln(0.5)
+    F = betainc(a, a, (1 + t) / 2)
+    return jnp.log(N) + f + (N - 1) * jnp.log(jnp.maximum(F, jnp.finfo(F.dtype).tiny))
 
 
 def valley(
@@ -164,24 +167,29 @@ def valley(
 
     The query ties with the nearest example at t* = 1 - r, which pulls xi2 by h(1 - r) / (2 xi1) and
     holds xi1 back by r times that. In balance, d xi2 = r d xi1, it is h(1 - r) (d + r^2) xi1 = 2 r
-    C p(0): xi1 as a function of r, and t with it. r then grows to 2, slowly. NaN where p(0) is 0 or
-    infinite, and before the balance. Source: derived.
+    C p(0): xi1 as a function of r, and t with it, which is inverted by halving. r then grows to 2,
+    slowly. NaN where p(0) is 0 or infinite, and before the balance. Source: derived.
     """
-    h, at = nearest_density(config)
-    r, d = 1 - at, config.dimension.real
-    p = gap_density(config)
+    d, p = config.dimension.real, gap_density(config)
     said = (p > 0) & (p < jnp.inf)
     Cp = jnp.where(said, TIE * p, 1)
-    needed = (
-        jnp.log(2 * r * Cp) - jnp.log(d + r**2) - jnp.log(jnp.maximum(h, jnp.finfo(h.dtype).tiny))
-    )  # log xi1
-    when = 3 * needed + jnp.log((d + r**2) / (3 * Cp * config.learning_rate))  # log t
-    nodes = jnp.arange(len(r))
-    first = jnp.argmin(when)
-    increasing = jnp.where(nodes >= first, when, when[first] + (nodes - first).astype(when.dtype))
+
+    def log_time(r: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        """log t at which xi2 = r xi1."""
+        log_xi1 = jnp.log(2 * r * Cp / (d + r**2)) - log_nearest_density(1 - r, config)
+        return 3 * log_xi1 + jnp.log((d + r**2) / (3 * Cp * config.learning_rate))
+
+    def halve(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        middle = (ends[0] + ends[1]) / 2
+        early = log_time(middle) < target
+        return jnp.where(early, middle, ends[0]), jnp.where(early, ends[1], middle)
+
+    nodes = jnp.linspace(0, 2, 2 * BALANCES + 1)[1::2]
+    when = log_time(nodes)
     time = jnp.asarray(t, float)
-    log_time = jnp.log(jnp.where(time > 0, time, 1))
-    found = jnp.interp(log_time, increasing, r)
-    xi1 = jnp.cbrt(3 * Cp * config.learning_rate * time / (d + found**2))
-    said = said & (time > 0) & (log_time >= when[first])
-    return jnp.where(said, xi1, jnp.nan), jnp.where(said, found * xi1, jnp.nan)
+    target = jnp.log(jnp.where(time > 0, time, 1))
+    first = jnp.full_like(target, nodes[jnp.argmin(when)])
+    r, _ = jax.lax.fori_loop(0, HALVINGS, halve, (first, jnp.full_like(target, 2)))
+    xi1 = jnp.cbrt(3 * Cp * config.learning_rate * time / (d + r**2))
+    said = said & (time > 0) & (target >= jnp.min(when))
+    return jnp.where(said, xi1, jnp.nan), jnp.where(said, r * xi1, jnp.nan)

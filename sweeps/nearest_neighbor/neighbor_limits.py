@@ -1,0 +1,134 @@
+"""When is the layer's softmax an average, and when a hard maximum? And how does its error under
+shift go with N?
+
+Nothing is trained: (xi1, xi2) are set, and d = 3, where P(t* < 1 - r) = ((2 - r) / 2)^N.
+"""
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory.theories.nearest_neighbor import Config
+
+from . import HARDMAX, LOG, SHIFT, SIGMA, THEORY, N, derived
+
+XI0 = "initial_alignment"
+SOFTMAX = "the talk, Diverse roles of self-attention"
+SCALES = [0.05, 0.1, 5.0, 10.0, 20.0, 40.0]
+LARGE = SCALES[2:]
+RATIOS = {"ξ2 = ξ1 / 4": 0.25, "ξ2 = ξ1 / 2": 0.5, "ξ2 = ξ1": 1.0, "ξ2 = 2 ξ1": 2.0}
+
+
+def ray(data: xr.Dataset, r: float, scales: list[float] = LARGE) -> xr.Dataset:
+    """The layers with xi1 in `scales` and xi2 = r xi1."""
+    first = xr.DataArray(scales, {"xi1": scales}, ["xi1"])
+    keep = ["test_loss", "nearest_attention", "query_attention", "shift_error"]
+    return data[keep].isel(step=-1).sel({XI0: first, SIGMA: r * first})
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Loss and the query's attention along rays; the error under shift in N."""
+    figure, axes = plot.panels(3, title="d = 3, no training", width=4.2, height=3.4)
+    n = data[N].values
+    scales = [x for x in LARGE if x in data[XI0].values]
+    for i, (label, r) in enumerate(RATIOS.items()):
+        runs = ray(data, r, scales).sel({N: n[0]})
+        plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, colour=i)
+        plot.series(axes[0, 1], runs.query_attention, "xi1", label, colour=i)
+        law = np.full(len(scales), (1 - r / 2) ** n[0])
+        plot.theory(axes[0, 1], scales, law, "" if i else "P(t* < 1 − r)", colour=i)
+    plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", **LOG)
+    plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", f"N = {n[0]}", xscale="log")
+    errors = ray(data, 2.0, scales).shift_error
+    for i, xi1 in enumerate(scales):
+        plot.series(axes[0, 2], errors.sel(xi1=xi1), N, f"ξ1 = {xi1:g}", colour=i)
+    error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
+    plot.finish(axes[0, 2], "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
+    return figure
+
+
+FIGURE = Figure(
+    name="neighbor_limits",
+    source="the talk: softmax as average and as hard maximum; proof sketch",
+    theory=THEORY,
+    config=Config(dimension=3, num_prompts=10, num_test=2000, separation=1.0),
+    sweep={
+        "vary": {
+            N: [4, 8, 16, 32],
+            XI0: SCALES,
+            SIGMA: [0.05, 0.1, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0],
+        },
+        "algorithm": "reduced",
+        "seeds": 8,
+        "steps": 0,
+        "record": [0],
+        "dtype": "float64",
+        "buckets": "pad",
+    },
+    quick={
+        "vary": {N: [4, 8], XI0: LARGE[:2], SIGMA: [1.25, 2.5, 5.0, 10.0, 20.0]},
+        "seeds": 2,
+    },
+    draw=draw,
+    claims=(
+        holds(
+            "NN-33",
+            "printed",
+            SOFTMAX,
+            "Softmax is near an “average” for small logits: at xi1 = xi2 = x the nearest example's "
+            "attention differs from 1 / (N + 1) as x: exponent.",
+            lambda data: statistics.slope(
+                ray(data, 1.0, SCALES[:2]).nearest_attention - 1 / (1 + data[N]), "xi1"
+            ),
+            between=(0.9, 1.1),  # key 100: 1.01 to 1.02
+        ),
+        holds(
+            "NN-37",
+            "printed",
+            SOFTMAX,
+            "It is near a “'hard max'” for large ones: at xi2 = 2 xi1 it selects the nearest "
+            "example, 1 - mean s* falling as 1 / xi1: exponent from xi1 = 10 on, N = 4 and 8.",
+            lambda data: statistics.slope(
+                1 - ray(data, 2.0, LARGE[1:]).nearest_attention.sel({N: [4, 8]}).mean("seed"),
+                "xi1",
+            ),  # key 100: -.94, -.90
+            between=(-1.1, -0.8),
+        ),
+        refuted(
+            "NN-28",
+            "reading",
+            HARDMAX,
+            "Softmax selects the nearest example as xi1 >> xi2 -> infinity, read as: along xi2 = "
+            "xi1 / 4 the loss at xi1 = 40 is at most half of that at xi1 = 10.",
+            lambda data: (
+                ray(data, 0.25).test_loss.sel(xi1=40.0) / ray(data, 0.25).test_loss.sel(xi1=10.0)
+            ),
+            at_most=0.5,  # key 100: 1.08 at N = 4
+        ),
+        derived(
+            "NN-38",
+            "Along xi2 = r xi1 the query keeps the prompts with t* < 1 - r: mean attention on it "
+            "at xi1 = 40 over ((2 - r) / 2)^N, r = 1/4 and 1/2, N = 4 and 8.",
+            lambda data: xr.concat(
+                [
+                    ray(data, r).query_attention.sel({"xi1": 40.0, N: [4, 8]})
+                    / (1 - r / 2) ** data[N].sel({N: [4, 8]})
+                    for r in (0.25, 0.5)
+                ],
+                "r",
+            ),
+            between=(0.85, 1.15),  # key 100: 1.00 to 1.04
+        ),
+        holds(
+            "NN-39",
+            "reading",
+            SHIFT,
+            "The test loss is O(R^2 N^2), read as: for set parameters, delta = 1, xi2 = 2 xi1, the "
+            "error under shift grows with N with an exponent of 1 to 2.",
+            lambda data: statistics.slope(
+                ray(data, 2.0, LARGE[:3]).shift_error.mean("seed"), N
+            ),  # key 100: 1.52, 1.51, 1.36 at xi1 = 5, 10, 20
+            between=(1.0, 2.0),
+        ),
+    ),
+)

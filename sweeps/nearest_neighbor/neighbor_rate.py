@@ -1,0 +1,118 @@
+"""How fast does the error under shift fall with T: as a power, for every query?
+
+Runs on infinitely many prompts, at learning rates at which xi1 passes 15; tests are drawn.
+"""
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory.theories.nearest_neighbor import Config
+
+from . import EXACT, LOG, SHIFT, THEORY, N, course, derived, last, settings, started
+
+DELTA = "separation"
+ROWS = [(4, 4, 5.0, 10.0), (3, 8, 5.0, 10.0), (8, 16, 5.0, 20.0)]
+
+
+def exponent(data: xr.Dataset, name: str) -> xr.DataArray:
+    """Exponent of t of a mean error from t = 500 on."""
+    return statistics.slope(data[name].mean("seed").sel(step=slice(500, None)), "step")
+
+
+def worst(data: xr.Dataset) -> xr.DataArray:
+    """(f - y)^2 / R^2 where every example is at -q and has the same label: the query has the
+    logit xi1 - xi2, they have -xi1.
+    """
+    return (1 + data[N] * np.exp(data.xi2 - 2 * data.xi1)) ** -2.0
+
+
+def per_alignment(data: xr.Dataset) -> xr.DataArray:
+    """-d log(error) / d xi1 over delta between t = 500 and 2000, with the valley's xi1."""
+    late = data.sel(step=[500, 2000])
+    fall = np.log(late.shift_error.mean("seed")).diff("step", label="upper").isel(step=0)
+    rise = late.predicted_xi1_valley.isel(seed=0).diff("step", label="upper").isel(step=0)
+    return -fall / rise / data[DELTA]
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """The error of both kinds of tests in t for one setting; exponents of T over delta."""
+    figure, axes = plot.panels(3, title="Infinitely many prompts", width=4.2, height=3.4)
+    late = started(data).isel(setting=0)
+    kinds = {"shift_error": r"$q = x_{i^*}$", "separated_error": "any query"}
+    for ax, (name, title) in zip(axes[0], kinds.items(), strict=False):
+        for i, delta in enumerate(data[DELTA].values):
+            course(ax, late[name].sel({DELTA: delta}), f"δ = {delta:g}", i)
+        ax.plot(late.step, worst(late).isel({"seed": 0, DELTA: 0}), "k:", label="worst prompt")
+        plot.finish(
+            ax, "step t", r"mean $(f - y_{i^*})^2$", f"{title}; {late.setting.item()}", **LOG
+        )
+        ax.set_ylim(1e-9, 3)
+    for i, setting in enumerate(data.setting.values):
+        for name, line in (("shift_error", "-"), ("separated_error", "--")):
+            values = -exponent(data, name).sel(setting=setting)
+            label = setting if line == "-" else ""
+            axes[0, 2].plot(data[DELTA], values, line, color=plot.COLOURS[i], label=label)
+    plot.finish(axes[0, 2], "separation δ", "− exponent of T", "dashed: any query", **LOG)
+    return figure
+
+
+FIGURE = Figure(
+    name="neighbor_rate",
+    source=SHIFT,
+    theory=THEORY,
+    config=Config(num_prompts=10, num_test=4000),
+    sweep=EXACT
+    | {
+        "zip": settings(ROWS),
+        "vary": {DELTA: [0.1, 0.3, 0.5, 1.0, 2.0]},
+        "seeds": 8,
+        "steps": 2000,
+        "record": [0, 10, 20, 50, 100, 200, 300, 500, 700, 1000, 1400, 2000],
+        "buckets": "pad",
+    },
+    quick={
+        "zip": settings(ROWS[:2]),
+        "vary": {DELTA: [0.5, 1.0]},
+        "seeds": 2,
+        "steps": 600,
+        "record": [0, 50, 200, 500, 600],
+    },
+    draw=draw,
+    claims=(
+        holds(
+            "NN-23",
+            "reading",
+            SHIFT,
+            "The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*} the exponent of "
+            "T from t = 500 on grows in proportion to delta, exponent over delta = .3 to 1.",
+            lambda data: statistics.slope(
+                -exponent(data, "shift_error").sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
+            ),  # key 100: .90 to .93
+            between=(0.8, 1.1),
+        ),
+        derived(
+            "NN-26",
+            "It is no power: the error falls as exp(-delta xi1), xi1 the valley's c t^(1/3): "
+            "-d log(error) / d xi1 over delta at delta = .5 and 1.",
+            lambda data: per_alignment(data).sel({DELTA: [0.5, 1.0]}),  # key 100: 1.06 to 1.20
+            between=(0.9, 1.35),
+        ),
+        refuted(
+            "NN-20",
+            "printed",
+            SHIFT,
+            "“For any data satisfying” the separation the test loss falls with T, measured where "
+            "every example is at -q with one label: loss / R^2 at most .5 at t = 2000.",
+            lambda data: last(worst(data)).isel({DELTA: 0}),  # .99 and more
+            at_most=0.5,
+        ),
+        derived(
+            "NN-30",
+            "For queries drawn like examples delta gives no power either: from delta = 1 on the "
+            "error falls no faster than T^(-1/2), exponent from t = 500 on.",
+            lambda data: exponent(data, "separated_error").sel({DELTA: [1.0, 2.0]}),
+            at_least=-0.5,  # key 100: -.09 to -.30
+        ),
+    ),
+)
