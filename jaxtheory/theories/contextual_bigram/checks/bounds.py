@@ -5,36 +5,68 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.contextual_bigram import calculus
+from jaxtheory.theories.contextual_bigram import calculus, model
 from jaxtheory.theories.contextual_bigram.laws import bounds, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
+LENGTH = 1000  # of the contexts, zeros added
 
-def near_line(key: Array, problem: Problem, params: Params) -> Array:
-    """A near its line with all attended entries well above the others."""
-    noise = params.attention - 1 / len(params.attention)
-    alpha = 0.6 + 0.8 * jax.random.uniform(key)
-    return alpha * problem.context + (1 - alpha) / len(noise) + 0.05 * noise
+
+def lengthened(problem: Problem, config: Config) -> tuple[Problem, Config]:
+    """The task in long contexts, where bounds with terms in Q / T are nearly attained."""
+    Q = problem.context
+    long = jnp.zeros((LENGTH, Q.shape[1])).at[: len(Q)].set(Q)
+    return problem._replace(context=long), config.replace(length=model.Size(LENGTH))
+
+
+def near_line(key: Array, problem: Problem) -> Array:
+    """A three times near its line, attended entries well above the others: at any alpha with noise
+    everywhere; at alpha = 1 with noise of column sums 0 on the support alone; on the line.
+    """
+    Q = problem.context
+    alpha = jnp.stack([0.6 + 0.8 * jax.random.uniform(key), jnp.ones(()), jnp.asarray(0.7)])
+    anywhere = jax.random.uniform(key, Q.shape) - 0.5
+    inside = jnp.where(Q > 0, anywhere, 0)
+    count = jnp.sum(Q > 0, axis=0, keepdims=True).astype(float)
+    inside = inside - jnp.where(Q > 0, jnp.sum(inside, axis=0, keepdims=True) / count, 0)
+    noise = 0.05 * jnp.stack([anywhere - jnp.mean(anywhere, axis=0), inside, 0 * inside])
+    share = alpha[:, None, None]
+    return share * Q[None] + (1 - share) / len(Q) + noise
 
 
 def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A cut below its least attended entry."""
-    A = near_line(key, problem, params)
-    least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0, keepdims=True), 1))
-    cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
-    before = population.alignment(cut._replace(attention=A), problem, config).attention
-    after = population.alignment(cut, problem, config).attention
-    off = population.residual(cut, problem, config).attention
-    got = jnp.stack([population.norm(off, problem.stationary), jnp.abs(after - before)])
-    return got, jnp.stack(bounds.threshold_bounds(A, problem, config))
+    """A cut below its least attended entry: |Delta_A| reaches its bound at alpha = 1, the change
+    of alpha_A its own on the line.
+    """
+    problem, config = lengthened(problem, config)
+
+    def one(A: Array) -> tuple[Array, Array]:
+        least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0)[None, :], 1))
+        cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
+        before = population.alignment(cut._replace(attention=A), problem, config).attention
+        after = population.alignment(cut, problem, config).attention
+        off = population.residual(cut, problem, config).attention
+        got = jnp.stack([population.norm(off, problem.stationary), jnp.abs(after - before)])
+        return got, jnp.stack(bounds.threshold_bounds(A, problem, config))
+
+    return jax.vmap(one)(near_line(key, problem))
 
 
 def rounding_bounded(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The support kept, over its sum."""
-    A = near_line(key, problem, params)
-    kept = jnp.where(problem.context > 0, A, 0)
-    error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
-    return population.norm(error, problem.stationary), bounds.rounding_bound(A, problem, config)
+    """The support kept, over its sum: reached by uniform weights at alpha = 1, by others on the
+    line.
+    """
+    problem, config = lengthened(problem, config)
+
+    def one(A: Array) -> tuple[Array, Array]:
+        kept = jnp.where(problem.context > 0, A, 0)
+        error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
+        size = population.norm(error, problem.stationary)
+        return size, bounds.rounding_bound(A, problem, config)
+
+    got, want = jax.vmap(one)(near_line(key, problem))
+    scale = 1e-9  # on the line with uniform weights both vanish, to rounding
+    return got + scale, want + scale
 
 
 CHECKS = (

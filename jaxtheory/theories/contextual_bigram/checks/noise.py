@@ -74,8 +74,6 @@ def factor_squares(key: Array, problem: Problem, params: Params, config: Config)
 
 def draw_covariance(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Second moments of all entries of h_A, and of those of h_V against the Kronecker form."""
-    if config.num_states.cap > 3 or config.prox != "two_case":
-        return None
     mu, B, n = problem.stationary, config.batch_size.cap, material.DRAWS
     h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(jax.random.split(key, n))
     centre = lambda size: jnp.eye(size.cap) - 1 / size.cap
