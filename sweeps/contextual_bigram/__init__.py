@@ -51,8 +51,13 @@ each = partial(holds, statistic="each")  # a claim that holds in every run
 median = partial(holds, statistic="median")  # over runs
 
 
+def printed(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
+    """Whose sentence a claim is: the paper's own words at that place."""
+    return id, "printed", f"{PAPER}, {place}", statement
+
+
 def reading(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
-    """Whose sentence a claim is: the paper's at that place, with numbers of ours."""
+    """Whose sentence a claim is: the paper's at that place, read as numbers of ours."""
     return id, "reading", f"{PAPER}, {place}", statement
 
 

@@ -277,6 +277,7 @@ _TABLE = {
         "rounded": (kept_too_many, not_idempotent),
     },
     "training": {
+        "noise_entry_step": (swapped, with_config(l1=0.0)),
         "step": (overshoot, one_step_later, with_config(l1=0.0)),
         "sgd_step": (overshoot, one_step_later),
         "sgd_plain_step": (overshoot,),
@@ -335,3 +336,9 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
+_SYMMETRIC = "normal draws have the law of their negative"
+_ZERO = "alpha_A is 0"
+EXPLAINED = {
+    **dict.fromkeys(("draw: x -1", "draw: array 0 x -1", "draw: array 1 x -1"), _SYMMETRIC),
+    **{f"initial_alignment: array 0 x {factor}": _ZERO for factor in (-1, 0.9, 2)},
+}

@@ -56,7 +56,7 @@ _FILES = {
 }
 _ONE_BY_ONE = {
     "problem": lambda config: not _FIRST(config),
-    "sample": lambda config: _plain(config) and not _FIRST(config),
+    "sample": _plain,
     "dirichlet": _FIRST,
     "generate": _FIRST,
     "gradient": _SIZES,

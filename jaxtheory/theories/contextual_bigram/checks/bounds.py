@@ -34,39 +34,57 @@ def near_line(key: Array, problem: Problem) -> Array:
     return share * Q[None] + (1 - share) / len(Q) + noise
 
 
-def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A cut below its least attended entry: |Delta_A| reaches its bound at alpha = 1, the change
-    of alpha_A its own on the line.
+def thresholding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
+    """|Delta_A| and the change of alpha_A where A is cut below its least attended entry; and their
+    bounds.
     """
+    least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0)[None, :], 1))
+    cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
+    before = population.alignment(cut._replace(attention=A), problem, config).attention
+    after = population.alignment(cut, problem, config).attention
+    off = population.residual(cut, problem, config).attention
+    got = jnp.stack([population.norm(off, problem.stationary), jnp.abs(after - before)])
+    return got, jnp.stack(bounds.threshold_bounds(A, problem, config))
+
+
+def rounding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
+    """|A^ - Q| where the support is kept, over its sum; and its bound."""
+    kept = jnp.where(problem.context > 0, A, 0)
+    error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
+    return population.norm(error, problem.stationary), bounds.rounding_bound(A, problem, config)
+
+
+def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """At any alpha, with noise."""
     problem, config = lengthened(problem, config)
+    return thresholding(near_line(key, problem)[0], problem, config)
 
-    def one(A: Array) -> tuple[Array, Array]:
-        least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0)[None, :], 1))
-        cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
-        before = population.alignment(cut._replace(attention=A), problem, config).attention
-        after = population.alignment(cut, problem, config).attention
-        off = population.residual(cut, problem, config).attention
-        got = jnp.stack([population.norm(off, problem.stationary), jnp.abs(after - before)])
-        return got, jnp.stack(bounds.threshold_bounds(A, problem, config))
 
-    return jax.vmap(one)(near_line(key, problem))
+def threshold_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """Uniform weights: |Delta_A| is its bound at alpha = 1, and the change of alpha_A is its own
+    times sqrt(1 - Q/T) on the line.
+    """
+    if config.weights != "uniform":
+        return None
+    problem, long = lengthened(problem, config)
+    _, on_support, on_line = near_line(key, problem)
+    size, bound = (x[0] for x in thresholding(on_support, problem, long))
+    change, most = (x[1] for x in thresholding(on_line, problem, long))
+    share = (1 - config.sparsity.cap / LENGTH) ** 0.5
+    return (bound, most), (size, change / share)
 
 
 def rounding_bounded(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The support kept, over its sum: reached by uniform weights at alpha = 1, by others on the
-    line.
-    """
+    """At any alpha, with noise."""
     problem, config = lengthened(problem, config)
+    return rounding(near_line(key, problem)[0], problem, config)
 
-    def one(A: Array) -> tuple[Array, Array]:
-        kept = jnp.where(problem.context > 0, A, 0)
-        error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
-        size = population.norm(error, problem.stationary)
-        return size, bounds.rounding_bound(A, problem, config)
 
-    got, want = jax.vmap(one)(near_line(key, problem))
-    scale = 1e-9  # on the line with uniform weights both vanish, to rounding
-    return got + scale, want + scale
+def rounding_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """By uniform weights at alpha = 1, by others on the line."""
+    problem, long = lengthened(problem, config)
+    place = 1 if config.weights == "uniform" else 2
+    return rounding(near_line(key, problem)[place], problem, long)
 
 
 CHECKS = (
@@ -76,5 +94,7 @@ CHECKS = (
         "bound",
         threshold_bound,
     ),
+    Check("threshold_bounds: attained", "lemma E.2", "equal", threshold_attained),
     Check("rounding_bound: rounded matrices near the line", "lemma F.1", "bound", rounding_bounded),
+    Check("rounding_bound: attained", "lemma F.1", "equal", rounding_attained),
 )

@@ -142,8 +142,8 @@ def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: 
 
 
 def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Orthogonal to the lines, and K_V = alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 =
-    alpha_A^2 K_Q + 1/T + |Delta_A|^2.
+    """What is missing from the lines, orthogonal to them; K_V = alpha_V^2 K_P + |Delta_V|^2 -
+    |Delta_V mu|^2, |A|^2 = alpha_A^2 K_Q + 1/T + |Delta_A|^2.
     """
     mu = problem.stationary
     off = population.residual(params, problem, config)
@@ -154,7 +154,10 @@ def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Co
     K_V = v**2 * K_P + square(off.value) - jnp.sum((off.value @ mu) ** 2)
     A_square = a**2 * K_Q + 1 / config.length.cap + square(off.attention)
     want = square(params.value) - jnp.sum((params.value @ mu) ** 2), square(params.attention)
-    return (jnp.stack([*across, jnp.sum(off.attention)]), K_V, A_square), (jnp.zeros(3), *want)
+    lines = Params((1 - a) / config.length.cap + a * problem.context, mu[:, None] + v * gap)
+    whole = jax.tree.map(jnp.add, off, lines)
+    across = jnp.stack([*across, jnp.sum(off.attention)])
+    return (across, K_V, A_square, whole), (jnp.zeros(3), *want, params)
 
 
 def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tuple:

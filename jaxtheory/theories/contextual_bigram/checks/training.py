@@ -11,7 +11,7 @@ from jaxtyping import Array
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material
-from jaxtheory.theories.contextual_bigram.laws import noise
+from jaxtheory.theories.contextual_bigram.laws import noise, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 TIMES = np.arange(3)  # before the switch, at it and after it
@@ -135,6 +135,26 @@ def noise_without_prox(key: Array, problem: Problem, params: Params, config: Con
     return training.noise_step(key, t, params, (), problem, off), want
 
 
+def entry_before_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """In stage two: the population's step less eta times the draw, then the prox as written."""
+    t, l1 = jnp.asarray(9), jnp.asarray(config.l1)
+    h = noise.draw(key, params, problem, config)
+    mean = literal.preconditioned(population.expected_gradient(params, problem, config), problem)
+    slope = jax.tree.map(lambda g, h: g + h, mean, h)
+    before = literal.descended(params, slope, config.late_learning_rate, problem)
+    A = before.attention
+    after = before._replace(attention=literal.projected(jnp.where(l1 <= A, A - l1, 0)))
+    got = training.noise_entry_step(
+        key,
+        t,
+        training.init_entry(key, problem, config)._replace(params=params),
+        (),
+        problem,
+        config,
+    )
+    return got, training.Entry(after, before)
+
+
 CHECKS = (
     Check("step: algorithm 1 as written", "algorithm 1", "equal", proximal_as_written),
     Check("sgd_step: algorithm 1 at lambda = 0", "section 5", "equal", sgd_is_proximal_without_l1),
@@ -155,6 +175,9 @@ CHECKS = (
     ),
     Check(
         "transfer_step: second stage of algorithm 1", "section 4", "equal", later_steps_are_proximal
+    ),
+    Check(
+        "noise_entry_step: before the prox, and after", "equation (6)", "equal", entry_before_prox
     ),
     Check("noise_step: population step plus the draw", "appendix I", "equal", noise_without_prox),
 )

@@ -1,0 +1,125 @@
+"""Do the samples of stage two grow with the length of the contexts, and what enters the prox?
+
+With simulated noise, so that B is free. A step's noise per entry is about .024 / sqrt(B): above
+lambda = 3e-4 at B = 256, a sixth of it at B = 2^18.
+"""
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+
+from . import PAPER, QUICK, SGD, THEORY, B, Config, Measure, T, derived, end, printed, reading, runs
+from ._curves import CURVES
+
+WEAK, STRONG = "λ = 1e-5", "λ = 3e-4"
+BEFORE = ", before the prox"
+SMALL, LARGE = 256, 2**18
+
+
+def growth(run: str) -> Measure:
+    """The exponent of |Delta_A| in T at the end, from the shortest to the longest, per task."""
+
+    def measure(data: xr.Dataset) -> xr.DataArray:
+        size = np.log(end("attention_residual", run)(data))
+        change = size.isel({T: -1}, drop=True) - size.isel({T: 0}, drop=True)
+        return change / np.log(data[T].values[-1] / data[T].values[0])
+
+    return measure
+
+
+def at(size: int, measure: Measure) -> Measure:
+    """The same at one batch size."""
+    return lambda data: measure(data).sel({B: size})
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """|Delta_A| against T, and the share of entries below -lambda before the prox."""
+    figure, axes = plot.panels(
+        3, title=f"The end of stage two, {data.sizes['seed']} tasks", width=3.8, height=3.2
+    )
+    for ax, size in zip(axes[0], (data[B].values[0], data[B].values[-1]), strict=False):
+        for colour, run in enumerate(r for r in data.run.values if BEFORE not in r):
+            values = end("attention_residual", run)(data).sel({B: size})
+            plot.series(ax, values, T, str(run), colour=colour)
+        label = CURVES["attention_residual"]
+        plot.finish(ax, "length T", label, f"B = {size}", xscale="log", yscale="log")
+    for colour, run in enumerate(r for r in data.run.values if BEFORE in r):
+        low = end("below_lambda", run)(data).isel({T: -1})
+        plot.series(axes[0, 2], low, B, str(run).removesuffix(BEFORE), colour=colour + 1)
+    label = "share of entries below -λ"
+    plot.finish(axes[0, 2], "batch size B", label, "before the prox", xscale="log")
+    return figure
+
+
+RUNS = {
+    "run": [SGD, WEAK, STRONG, WEAK + BEFORE, STRONG + BEFORE],
+    "algorithm": ["noise"] * 3 + ["noise_entry"] * 2,
+    "l1": [0.0, 1e-5, 3e-4, 1e-5, 3e-4],
+}
+FIGURE = Figure(
+    name="bigram_stage_two",
+    source=f"{PAPER}, theorem 3.1, section 3.3 and lemma E.4",
+    theory=THEORY,
+    config=Config(),
+    sweep={
+        "zip": RUNS,
+        "vary": {B: [SMALL, 2**13, LARGE], T: [100, 400, 1600]},
+        "buckets": "exact",
+        **runs(12, 1000, every=500),
+    },
+    quick=QUICK | {"zip": {k: v[1:3] for k, v in RUNS.items()}, "vary": {B: [64], T: [128]}},
+    draw=draw,
+    claims=(
+        holds(
+            *reading(
+                "CB-58",
+                "section 3.3",
+                "“the variance of the mini-batch gradients scales with” T, read as: |Delta_A| of "
+                "SGD grows with T by an exponent of .35 to .65, at every B.",
+            ),
+            growth(SGD),
+            between=(0.35, 0.65),
+        ),
+        holds(
+            *reading(
+                "CB-59",
+                "theorem 3.1",
+                "“followed by a more sample-efficient stage”, read as: with lambda above the noise "
+                "of a step (B = 2^18) |Delta_A| grows with T by an exponent of .1 or less.",
+            ),
+            at(LARGE, growth(STRONG)),
+            at_most=0.1,
+        ),
+        holds(
+            *derived(
+                "CB-60",
+                "derived: positive noise passes the prox",
+                "With the source's lambda = 1e-5, below the noise of a step (B = 256), it grows by "
+                "an exponent of .3 or more.",
+            ),
+            at(SMALL, growth(WEAK)),
+            at_least=0.3,
+        ),
+        holds(
+            *printed(
+                "CB-61",
+                "section 2.3",
+                "“we will later show that no” entry “can ever become smaller than” -lambda before "
+                "the prox: none does where lambda exceeds the noise (3e-4, B = 2^18).",
+            ),
+            at(LARGE, end("below_lambda", STRONG + BEFORE)),
+            statistic="each",
+            at_most=0.0,
+        ),
+        holds(
+            *derived(
+                "CB-62",
+                "derived: lambda below the noise of a step",
+                "At the experiments' lambda = 1e-5 (B = 256) more than a quarter of them do.",
+            ),
+            at(SMALL, end("below_lambda", WEAK + BEFORE)),
+            at_least=0.25,
+        ),
+    ),
+)
