@@ -43,6 +43,8 @@ QUICK: dict[str, Any] = {
     "record": [0, 50, 100, 150, 200],
 }
 
+EXACT: dict[str, Any] = {"vary": {B: [64], T: [128]}, "buckets": "exact"}  # one size, not padded
+
 THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the largest attended entry
 TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
 

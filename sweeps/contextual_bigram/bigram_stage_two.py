@@ -9,7 +9,22 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot
 
-from . import PAPER, QUICK, SGD, THEORY, B, Config, Measure, T, derived, end, printed, reading, runs
+from . import (
+    EXACT,
+    PAPER,
+    QUICK,
+    SGD,
+    THEORY,
+    B,
+    Config,
+    Measure,
+    T,
+    derived,
+    end,
+    printed,
+    reading,
+    runs,
+)
 from ._curves import CURVES
 
 WEAK, STRONG = "λ = 1e-5", "λ = 1e-3"
@@ -67,7 +82,7 @@ FIGURE = Figure(
         "vary": {B: [SMALL, LARGE], T: [64, 512]},
         **runs(12, 400, every=200),
     },
-    quick=QUICK | {"zip": {k: v[1:3] for k, v in RUNS.items()}, "vary": {B: [64], T: [128]}},
+    quick=QUICK | EXACT | {"zip": {k: v[1:3] for k, v in RUNS.items()}},
     draw=draw,
     claims=(
         holds(

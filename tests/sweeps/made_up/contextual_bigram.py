@@ -83,8 +83,8 @@ def large(d):
 
 
 def stage_one(d, fast=1.0):
-    """alpha_V grows as e^(eta t) / T; the gap falls as 1 / T, |Delta_A|^2 grows as T."""
-    value = np.exp(0.05 * d.step / fast) / (2 * d.length)
+    """alpha_V grows as e^(eta t) / T, the gap falls as 1 / T, |Delta_A|^2 grows as T."""
+    value = np.exp(d.learning_rate * d.step / fast) / (2 * d.length)
     return {
         "value_alignment": value,
         "attention_alignment": value - 2.0 * d.length**-fast,
