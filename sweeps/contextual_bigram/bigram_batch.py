@@ -8,6 +8,7 @@ from . import (
     BOTH,
     EXACT,
     PAPER,
+    PROX,
     QUICK,
     SGD,
     THEORY,
@@ -16,6 +17,7 @@ from . import (
     Measure,
     derived,
     last,
+    median,
     printed,
     runs,
 )
@@ -61,15 +63,18 @@ FIGURE = Figure(
             statistic="share",
             at_least=0.5,
         ),
-        holds(
+        median(
             *derived(
                 "CB-67",
-                "derived: SGD sums the noise of T entries, most of which the prox cuts",
-                "At B = 8 SGD still does in half of the runs or more.",
+                "derived, beside appendix I",
+                "At B = 64, where training survives, proximal runs end with at most .65 of SGD's "
+                "excess loss on the same task, median.",
             ),
-            lambda d: at(8)(d).sel(run=SGD),
-            statistic="share",
-            at_least=0.5,
+            lambda d: (
+                last(d.excess_loss).sel({B: 64, "run": PROX})
+                / last(d.excess_loss).sel({B: 64, "run": SGD})
+            ),  # keys 100 and 101: .42, .46
+            at_most=0.65,
         ),
     ),
 )

@@ -26,7 +26,7 @@ from . import (
     right_sign,
     runs,
 )
-from ._curves import ALPHAS, CURVES
+from ._curves import ALPHAS, CURVES, ticks
 
 LEVEL, RATES = 0.1, [0.05, 0.025]
 FEW, MANY = 2**12, 2**20
@@ -37,8 +37,10 @@ def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
     def first(alpha: np.ndarray, y: np.ndarray) -> float:
         i = int(np.argmax(alpha >= LEVEL))
+        if not i:
+            return float("nan")
         share = (LEVEL - alpha[i - 1]) / (alpha[i] - alpha[i - 1])
-        return float(y[i - 1] + share * (y[i] - y[i - 1])) if i else float("nan")
+        return float(y[i - 1] + share * (y[i] - y[i - 1]))
 
     values = values.broadcast_like(data.value_alignment)
     found = xr.apply_ufunc(
@@ -74,6 +76,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, one, T, f"η = {eta:g}, B = {size}", colour=colour)
         scale = "linear" if "steps" in label else "log"
         plot.finish(ax, "length T", label, xscale="log", yscale=scale)
+        ticks(ax, data[T].values)
     return figure
 
 

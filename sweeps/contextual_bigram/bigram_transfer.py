@@ -9,6 +9,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T, derived, reading
+from ._curves import ticks
 
 INDEPENDENT = "derived, for independent entries of one variance"
 RHO = "correlation"
@@ -79,8 +80,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         axes[0, 1], x, spread, "the same for every T", xscale="log", yscale="log", legend=False
     )
     for ax in axes[0]:
-        ax.set_xticks(data.samples.values, [str(v) for v in data.samples.values])
-        ax.set_xticks([], minor=True)
+        ticks(ax, data.samples.values)
     return figure
 
 

@@ -370,10 +370,21 @@ CASES = {
     ),
     "small batches diverge": case(
         "bigram_batch",
-        lambda d: {"relative_excess_loss": xr.where(d.batch_size > 16, 0.1, np.nan)},
+        lambda d: {
+            "relative_excess_loss": xr.where(d.batch_size > 16, 0.1, np.nan),
+            "excess_loss": xr.where(d.batch_size > 16, runs(d, 0.1, 0.3), np.nan),
+        },
         "66 67",
     ),
     "small batches learn": case(
-        "bigram_batch", lambda d: {"relative_excess_loss": 0.5 + 0 * d.batch_size}, ""
+        "bigram_batch",
+        lambda d: {"relative_excess_loss": 0.5 + 0 * d.batch_size, "excess_loss": 0.5},
+        "",
+    ),
+    "all batches diverge": case(
+        "bigram_batch",
+        lambda d: {"relative_excess_loss": np.nan, "excess_loss": np.nan},
+        "66",
+        {"67": 0},
     ),
 }
