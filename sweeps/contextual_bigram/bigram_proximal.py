@@ -57,7 +57,7 @@ def better(*names: str) -> Any:
     def one(data: xr.Dataset, name: str) -> xr.DataArray:
         gap = end(name, SGD)(data) - end(name, PROX)(data)
         gap = -gap if "cosine" in name else gap
-        return (gap > 0).astype(float).where(gap.notnull())
+        return (gap > 0).astype(float).where(gap.notnull()).drop_vars("step", errors="ignore")
 
     return lambda data: xr.concat([one(data, name) for name in names], "metric")
 
