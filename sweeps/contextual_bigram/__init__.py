@@ -43,6 +43,8 @@ QUICK: dict[str, Any] = {
     "record": [0, 50, 100, 150, 200],
 }
 
+EXACT: dict[str, Any] = {"vary": {B: [64], T: [128]}, "buckets": "exact"}  # one size, not padded
+
 THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the largest attended entry
 TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
 
@@ -51,8 +53,13 @@ each = partial(holds, statistic="each")  # a claim that holds in every run
 median = partial(holds, statistic="median")  # over runs
 
 
+def printed(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
+    """Whose sentence a claim is: the paper's own words at that place."""
+    return id, "printed", f"{PAPER}, {place}", statement
+
+
 def reading(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
-    """Whose sentence a claim is: the paper's at that place, with numbers of ours."""
+    """Whose sentence a claim is: the paper's at that place, read as numbers of ours."""
     return id, "reading", f"{PAPER}, {place}", statement
 
 

@@ -95,3 +95,9 @@ def draw_rounding(
 def draw_one(ax: Any) -> None:
     """The line of an alignment of 1."""
     ax.axhline(1.0, color="#999999", linewidth=0.8)
+
+
+def ticks(ax: Any, values: Any) -> None:
+    """Ticks of a logarithmic axis at the values measured alone."""
+    ax.set_xticks(list(values), [str(v) for v in values])
+    ax.set_xticks([], minor=True)

@@ -78,10 +78,11 @@ FIGURE = Figure(
     claims=(
         holds(
             *reading(
-                "CB-45",
+                "CB-43",
                 "appendix I",
-                "Simulation and mini-batches end with the same mean alphas, cosine and |Delta_A|: "
-                "paired by task within 3 standard errors.",
+                "“to mimic the batch gradient noise”, read as: simulation and mini-batches end "
+                "with the same mean alphas, cosine and |Delta_A|, paired by task within 3 standard "
+                "errors.",
             ),
             surprise,
             at_most=3.0,
@@ -89,9 +90,10 @@ FIGURE = Figure(
         ),
         holds(
             *reading(
-                "CB-46",
+                "CB-44",
                 "appendix I",
-                "The median cosines of A and Q of proximal runs differ by at most .02.",
+                "The same, read as: the median cosines of A and Q of proximal runs differ by "
+                "at most .02.",
             ),
             lambda d: gap(d, d.attention_cosine).sel(l1=1e-5),
             statistic="median",
@@ -100,9 +102,9 @@ FIGURE = Figure(
         ),
         holds(
             *reading(
-                "CB-47",
+                "CB-45",
                 "appendix I",
-                "The median |Delta_A| differ by at most 20 %, in the logarithm.",
+                "The same, read as: the median |Delta_A| differ by at most 20 %, in the logarithm.",
             ),
             lambda d: gap(d, np.log(d.attention_residual + 1e-30)),
             statistic="median",

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Figure, holds, plot, statistics
 
-from . import PAPER, SMALL, THEORY, B, Config, derived, each, median, reading, right_sign, runs
+from . import PAPER, SMALL, THEORY, B, Config, derived, median, reading, right_sign, runs
 from ._curves import ALPHAS
 
-LEVEL = 0.1  # of alpha_V, where stage one is counted
+LEVEL = 0.1  # of alpha_V, up to which the early form is compared
 LARGEST = {B: 4096}
 
 
@@ -22,32 +22,6 @@ def deviation(data: xr.Dataset) -> xr.DataArray:
     """
     gaps: list[Any] = [abs(data[n] - data[f"predicted_{n}_population"]).max("step") for n in ALPHAS]
     return np.maximum(*gaps).where(right_sign(data))
-
-
-def crossing(values: xr.DataArray) -> xr.DataArray:
-    """The first step, interpolated, at which a growing value reaches LEVEL; NaN where
-    it does not.
-    """
-    steps = values.step.values.astype(float)
-
-    def first(y: np.ndarray) -> float:
-        i = int(np.argmax(y >= LEVEL))
-        return (
-            float("nan")
-            if not i
-            else steps[i - 1] + (steps[i] - steps[i - 1]) * (LEVEL - y[i - 1]) / (y[i] - y[i - 1])
-        )
-
-    return xr.apply_ufunc(first, values, input_core_dims=[["step"]], vectorize=True)
-
-
-def stage_one_error(data: xr.Dataset) -> xr.DataArray:
-    """|asinh(c / d) / eta over the noiseless number of steps - 1|."""
-    return abs(
-        crossing(data.predicted_value_alignment_early)
-        / crossing(data.predicted_value_alignment_population)
-        - 1
-    )
 
 
 def early_error(data: xr.Dataset) -> xr.DataArray:
@@ -118,24 +92,18 @@ FIGURE = Figure(
     # key 100, B = 4096: .078, .081, .085, .088, .088, .122, .238, .256; their ratio to B = 1024:
     # 2.3 to 3.4, mean 2.9
     claims=(
-        refuted(
+        median(
             *derived(
                 "CB-40",
-                "three tasks at B = 4096: .04",
-                "B = 4096: both alphas stay within .08 of the noiseless ones, each task.",
+                "derived: the limit of large batches of lemma C.5",
+                "B = 4096: both alphas stay within .2 of equation (8), median over tasks.",
             ),
-            lambda d: deviation(d).sel(LARGEST),
-            statistic="each",
-            at_most=0.08,
-        ),
-        median(
-            *reading("CB-41", "equation (8)", "B = 4096: they stay within .2, median over tasks."),
             lambda d: deviation(d).sel(LARGEST),
             at_most=0.2,
         ),
         holds(
             *derived(
-                "CB-42",
+                "CB-41",
                 "derived: the bias is |Delta_A|^2, of order 1 / B",
                 "The deviation at B = 1024 is 2.5 to 5 times that at 4096 on the same task, on "
                 "average.",
@@ -143,23 +111,12 @@ FIGURE = Figure(
             lambda d: deviation(d).sel({B: 1024}) / deviation(d).sel(LARGEST),
             between=(2.5, 5.0),
         ),
-        each(
-            *reading(
-                "CB-43",
-                "lemma D.1",
-                f"Without noise stage one (alpha_V = {LEVEL}) takes asinh({LEVEL} T K_Q) / eta "
-                "steps, "
-                "within 10 %.",
-            ),
-            stage_one_error,
-            at_most=0.1,
-            minimum=1,
-        ),
         holds(
             *reading(
-                "CB-44",
+                "CB-42",
                 "equation (9)",
-                "B = 4096: from step 24 on and until then the mean alpha_V is d sinh(s) within 15 "
+                "“the mini-batch version of (8) is approximately equivalent to” (9), read as: at "
+                "B = 4096, from step 24 on and until .1, the mean alpha_V is d sinh(s) within 15 "
                 "%.",
             ),
             lambda d: early_error(d.sel(LARGEST)),

@@ -96,46 +96,57 @@ FIGURE = Figure(
     claims=(
         each(
             *reading(
-                "CB-54",
+                "CB-52",
                 "section 4",
-                "After 200 steps of 64 samples at most .15 of the excess loss is left, each.",
+                "“bypass the initial sample-intensive signal-boosting stage”, read as: after "
+                "200 steps of 64 samples at most .15 of the excess loss is left, each.",
             ),
             at_200(PRE),
             at_most=0.15,
         ),
         each(
-            *reading("CB-55", "section 4", "From the trivial V more than .8 is left, each."),
+            *reading(
+                "CB-53",
+                "section 4",
+                "The same, read as: from the trivial V more than .8 is left, each.",
+            ),
             at_200(SCRATCH),
             at_least=0.8,
         ),
         holds(
             *reading(
-                "CB-56",
-                "appendix H",
-                "600 steps after the one step rounding recovers the support of 90 % of the columns "
-                "or "
-                "more.",
+                "CB-54",
+                "theorem 4.1",
+                "“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: 600 "
+                "steps on, rounding recovers the support of 90 % of the columns or more.",
             ),
             end("support_recovery", PRE, likely),
             at_least=0.9,
         ),
         median(
-            *reading("CB-57", "appendix H", "Rounded, A is within .1 of Q, median."),
+            *reading(
+                "CB-55",
+                "theorem 4.1",
+                "The same, read as: rounded, A is within .1 of Q, median.",
+            ),
             end("rounded_attention_distance", PRE, likely),
             at_most=0.1,
         ),
         each(
-            *reading("CB-58", "appendix H", "And the best V for it within .03 of P, each."),
+            *reading(
+                "CB-56",
+                "theorem 4.1",
+                "The same, read as: the best V for it is within .03 of P, each.",
+            ),
             end("rounded_value_distance", PRE, likely),
             at_most=0.03,
         ),
         median(
             *reading(
-                "CB-59",
-                "section 3.4",
-                "Early stopping pays here, too: the excess loss ends at 1.3 times its least value "
-                "or "
-                "more, median.",
+                "CB-57",
+                "appendix I",
+                "“we must stop early”, read as: here, too, the excess loss ends at 1.3 times its "
+                "least value or more, median.",
             ),
             rebound(PRE, likely),
             at_least=1.3,

@@ -1,6 +1,6 @@
 """Do proximal steps learn the sparse attention that SGD misses, before and after rounding?
 
-Long, because the comparison has fifteen claims.
+Long, because the comparison has sixteen claims.
 """
 
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot, refuted
+from jaxtheory import Figure, holds, plot, refuted
 
 from . import (
     BOTH,
@@ -24,6 +24,7 @@ from . import (
     end,
     failed,
     median,
+    printed,
     ratio,
     reading,
     rebound,
@@ -37,6 +38,8 @@ COSINE, EXCESS, OFF = (
     ratio("excess_loss", PROX, SGD),
     ratio("attention_residual", SGD, PROX),
 )
+PLAIN = ("attention_distance", "value_distance", "attention_cosine", "value_cosine_centred")
+ROUNDED = ("rounded_attention_distance", "rounded_value_distance")
 KEPT, SUPPORT = end("relative_excess_loss", SLOW), end("support_recovery", PROX)
 
 
@@ -44,6 +47,19 @@ def distortion(run: str, way: int) -> Any:
     """The lesser of 1 - alpha_A and alpha_V - 1 at the end, both times way."""
     attention, value = end("attention_alignment", run), end("value_alignment", run)
     return lambda data: np.minimum(way * (1 - attention(data)), way * (value(data) - 1))
+
+
+def better(*names: str) -> Any:
+    """Whether the proximal run ends with less of each distance, or more of each cosine, than SGD
+    on the same task.
+    """
+
+    def one(data: xr.Dataset, name: str) -> xr.DataArray:
+        gap = end(name, SGD)(data) - end(name, PROX)(data)
+        gap = -gap if "cosine" in name else gap
+        return (gap > 0).astype(float).where(gap.notnull()).drop_vars("step", errors="ignore")
+
+    return lambda data: xr.concat([one(data, name) for name in names], "metric")
 
 
 def draw_alphas(ax: Any, data: xr.Dataset, run: str, kind: str, title: str) -> None:
@@ -104,70 +120,95 @@ FIGURE = Figure(
         each(
             *reading(
                 "CB-1",
-                "figure 1",
-                "Proximal runs end with a cosine of A and Q of at least .93 each.",
+                "section 5.1",
+                "“quickly converges close to 1”, read as: proximal runs end with a cosine of A "
+                "and Q of at least .93, each.",
             ),
             COSINE,
             at_least=0.93,
         ),
         median(
-            *reading("CB-2", "figure 1", "Their median cosine is at least .96."),
+            *reading(
+                "CB-2",
+                "section 5.1",
+                "“quickly converges close to 1”, read as: their median cosine is at least .96.",
+            ),
             COSINE,
             at_least=0.96,
         ),
         each(
             *reading(
                 "CB-3",
-                "figure 1",
-                "Their excess loss is at most .7 of SGD's on the same task, each.",
+                "section 5.1",
+                "“decrease faster than SGD”, read as: the excess loss of proximal runs ends at "
+                "most at .7 of SGD's on the same task, each.",
             ),
             EXCESS,
             at_most=0.7,
         ),
         median(
-            *reading("CB-4", "figure 1", "The median of that ratio is at most .5."),
+            *reading(
+                "CB-4",
+                "section 5.1",
+                "“decrease faster than SGD”, read as: the median of that ratio is at most .5.",
+            ),
             EXCESS,
             at_most=0.5,
         ),
         each(
             *reading(
                 "CB-5",
-                "theorem on stage two",
+                "section 3.3",
+                "“the proximal gradient updates stay close to the population trajectory”, read as: "
                 "SGD ends at least 3.5 times as far off the line of alpha_A, in |Delta_A|, each.",
             ),
             OFF,
             at_least=3.5,
         ),
         median(
-            *reading("CB-6", "theorem on stage two", "The median of that ratio is at least 4.5."),
+            *reading(
+                "CB-6",
+                "section 3.3",
+                "The same, read as: the median of that ratio is at least 4.5.",
+            ),
             OFF,
             at_least=4.5,
         ),
         each(
             *reading(
                 "CB-7",
-                "figure 1",
+                "section 5.1",
+                "“the convergence rate is too slow when a smaller learning rate is used”, read as: "
                 "SGD at eta = .001 keeps more than .95 of the initial excess loss, each.",
             ),
             KEPT,
             at_least=0.95,
         ),
         each(
-            "CB-8",
-            "printed",
-            f"{PAPER}, theorem on stage three",
-            "Rounding a proximal run recovers the support of every column.",
+            *reading(
+                "CB-8",
+                "appendices E.1 and F",
+                "“the rounding step can recover the support of” Q, read as: rounding the end of a "
+                "proximal run does, in every column.",
+            ),
             SUPPORT,
             at_least=1.0,
         ),
         each(
-            *reading("CB-9", "theorem on stage three", "Then A is within .06 of Q, each."),
+            *reading(
+                "CB-9",
+                "section 5.1",
+                "“The final distance to the ground-truth after normalization gets close to 0”, "
+                "read as: rounded, A is within .06 of Q, each.",
+            ),
             end("rounded_attention_distance", PROX),
             at_most=0.06,
         ),
         each(
             *reading(
-                "CB-10", "theorem on stage three", "And the best V for it within .03 of P, each."
+                "CB-10",
+                "section 5.1",
+                "The same, read as: the best V for it is within .03 of P, each.",
             ),
             end("rounded_value_distance", PROX),
             at_most=0.03,
@@ -175,9 +216,9 @@ FIGURE = Figure(
         each(
             *reading(
                 "CB-11",
-                "section 3.4",
-                "Proximal runs are distorted: each ends with alpha_A < 1 < alpha_V, by .05 or "
-                "more.",
+                "appendix I",
+                "“the regularization will eventually distort the learned pattern”, read as: each "
+                "proximal run ends with alpha_A < 1 < alpha_V, by .05 or more.",
             ),
             distortion(PROX, 1),
             at_least=0.05,
@@ -194,36 +235,46 @@ FIGURE = Figure(
         each(
             *reading(
                 "CB-13",
-                "section 3.4",
-                "Early stopping pays: the excess loss of a proximal run ends at 1.2 times its "
-                "least "
-                "value or more, each.",
+                "appendix I",
+                "“the loss also increases a little after it converges”, read as: the excess loss "
+                "of a proximal run ends at 1.2 times its least value or more, each.",
             ),
             rebound(PROX),
             at_least=1.2,
         ),
-        refuted(
+        holds(
             *derived(
                 "CB-14",
-                f"{PAPER}, figure 1",
-                "SGD fails even after rounding: in half of the runs or more some column's support "
-                "is "
-                "wrong.",
+                "derived, against the failure of SGD in figure 1",
+                "Rounded, SGD does not fail: in a quarter of the runs or fewer some column's "
+                "support is wrong.",
             ),
             failed(SGD),
             statistic="share",
-            at_least=0.5,
+            at_most=0.25,
         ),
         refuted(
-            *reading(
+            *printed(
                 "CB-15",
-                "equation (6), which has no case for a' < -lambda",
-                "In stage two hardly any entry of A (at most 1 in 100) is below -lambda after a "
-                "step.",
+                "appendix I",
+                "“in all metrics proximal gradient descent performs better than the vanilla "
+                "gradient descent with a small batch size”, after normalization: A and V* are "
+                "nearer to the task on half of the tasks or more.",
             ),
-            end("below_lambda", PROX),
-            statistic="median",
-            at_most=0.01,
+            better(*ROUNDED),
+            statistic="share",
+            at_least=0.5,
+        ),
+        holds(
+            *derived(
+                "CB-16",
+                "derived from appendix I",
+                "Before normalization it is: distances and cosines of A and V are better on 80 % "
+                "of the tasks or more, each of the four.",
+            ),
+            better(*PLAIN),
+            statistic="share",
+            at_least=0.8,
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory import Figure, holds, plot, undecided
 from jaxtheory.theories.contextual_bigram import PAPER as SETUP
 
 from . import (
@@ -13,8 +13,6 @@ from . import (
     SGD,
     STAGES,
     THEORY,
-    derived,
-    each,
     end,
     ends,
     failed,
@@ -66,60 +64,51 @@ FIGURE = Figure(
     source=f"{PAPER}, set-up of the experiments, a plausible reading",
     theory=THEORY,
     config=SETUP,
-    sweep={"zip": BOTH, **STAGES},
+    sweep={"zip": BOTH, **STAGES, "seeds": 20},  # 8 of the right sign are needed
     quick=QUICK,
     draw=draw,
     claims=(
-        refuted(
-            *reading(
-                "CB-16",
-                "figure 1",
-                "After 1000 steps |A - Q| is at most half of what it was, for the better of both "
-                "on "
-                "average.",
-            ),
-            lambda d: (
-                ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)
-            ).min("run"),
-            at_most=0.5,
-        ),
-        refuted(
+        undecided(
             *reading(
                 "CB-17",
                 "figure 1",
-                "After 1000 steps at most half of the excess loss is left, for the better of both "
-                "on "
-                "average.",
+                "Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: "
+                "after 1000 steps |A - Q| is at "
+                "most half of what it was, for the better of both on average.",
             ),
-            lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),
+            lambda d: (
+                ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)
+            ).min("run"),  # measured .8
             at_most=0.5,
         ),
         undecided(
             *reading(
                 "CB-18",
                 "figure 1",
-                "After 1000 steps the cosine of A and Q of proximal runs is at least .95 on "
-                "average.",
+                "Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: "
+                "after 1000 steps at most half of "
+                "the excess loss is left, for the better of both on average.",
+            ),
+            lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),  # measured .9
+            at_most=0.5,
+        ),
+        undecided(
+            *reading(
+                "CB-19",
+                "figure 1",
+                "Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: "
+                "after 1000 steps the cosine of A "
+                "and Q of proximal runs is at least .95 on average.",
             ),
             end("attention_cosine", PROX, right_sign),  # measured .92
             at_least=0.95,
-        ),
-        each(
-            *derived(
-                "CB-19",
-                "derived: equation (8) needs the time s = 11",
-                "Even without noise alpha_A is at most .3 after these 1000 steps, which take s = "
-                "7.",
-            ),
-            lambda d: last(d.predicted_attention_alignment_population).sel(run=PROX),
-            at_most=0.3,
         ),
         holds(
             *reading(
                 "CB-20",
                 "figure 1, after normalisation",
-                "Rounding a proximal run of the right sign recovers the support of 75 % of the "
-                "columns or more.",
+                "Figure 1, read as above: rounding a proximal run of the right sign recovers the "
+                "support of 75 % of the columns or more.",
             ),
             end("support_recovery", PROX, right_sign),
             at_least=0.75,
@@ -127,15 +116,21 @@ FIGURE = Figure(
         undecided(
             *reading(
                 "CB-21",
-                "figure 1, after normalisation",
-                "Rounding SGD fails: in half of the runs or more some column's support is wrong.",
+                "section 5.1",
+                "“SGD struggles to converge with the same small batch size”, read as: rounded, in "
+                "half of the runs or more some column's support is wrong.",
             ),
             failed(SGD, right_sign),  # measured .25
             statistic="share",
             at_least=0.5,
         ),
         undecided(
-            *reading("CB-22", "lemma on stage one", "Every run takes the right sign."),
+            *reading(
+                "CB-22",
+                "lemma D.1, with high probability",
+                "“the second term on the RHS of (9) could provide a small positive signal”, read "
+                "as: at these numbers every run takes the right sign.",
+            ),
             lambda d: last(d.right_sign).sel(run=SGD),  # Phi(z) is .68 to .84
             at_least=1.0,
         ),

@@ -1,23 +1,15 @@
-"""Wrong versions of contextual_bigram: negated, halved, transposed, a term missing, a neighbour's
+"""Wrong versions of contextual_bigram: transposed, a term missing, a step off, a neighbour's
 formula.
 """
 
 import jax
 import jax.numpy as jnp
 
+from jaxtheory.theories.contextual_bigram import training
+from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params
 
 ROOM = "jaxtheory.theories.contextual_bigram"
-
-
-def scaled(factor):
-    """Every array of the result times a factor."""
-    return lambda original: (
-        lambda *args, **options: jax.tree.map(lambda x: factor * x, original(*args, **options))
-    )
-
-
-negated, halved, doubled = scaled(-1), scaled(0.5), scaled(2)
 
 
 def changed(**change):
@@ -90,9 +82,47 @@ def three_cases(original):
 
 
 def along_rows(original):
-    return lambda A, *rest: (
-        original(A.T, *rest).T if A.shape[0] == A.shape[1] else -original(A, *rest)
+    """Rows that sum to 1 in place of columns."""
+    return lambda A, config: A + (1 - jnp.sum(A, axis=1, keepdims=True)) / A.shape[1]
+
+
+def without_mean(original):
+    """diag(a) g alone."""
+    return lambda a, g: a * g
+
+
+def clipped(original):
+    """Positive parts over their sum, another way onto the simplex."""
+    return lambda A, config: jnp.maximum(A, 0) / jnp.sum(jnp.maximum(A, 0), axis=0, keepdims=True)
+
+
+def one_step_more(original):
+    return lambda t, config: original(t + 1, config)
+
+
+def logarithmic(original):
+    """log(2 c / d) / eta, right for large c only."""
+    return lambda level, problem, config: (
+        jnp.log(2 * level / dynamics.drift(problem, config)) / config.learning_rate
     )
+
+
+def of_exchanged_alphas(original):
+    return lambda alpha, *rest: original(type(alpha)(*alpha[::-1]), *rest)
+
+
+def without_level(original):
+    """The term in |1 - alpha_A| missing: A moved along its line to alpha_A = 1."""
+
+    def wrong(A, problem, config):
+        alpha = population.alignment(Params(A, problem.transition), problem, config).attention
+        return original(A + (1 - alpha) * (problem.context - 1 / len(A)), problem, config)
+
+    return wrong
+
+
+def without_draw(original):
+    return training.population_step
 
 
 def kept_too_many(original):
@@ -236,72 +266,68 @@ _TABLE = {
         "count_reached": (one_more,),
         "generate": (reversed_window, of_transposed_transition),
     },
-    "model": {"loss": (doubled, first_token)},
+    "model": {"loss": (first_token,)},
     "calculus": {
-        "gradient": (negated, halved, changed(value=jnp.transpose), first_token),
-        "preconditioned": (negated, changed(value=jnp.transpose), of_reversed_mu),
-        "softmax_gradient": (negated, halved),
+        "gradient": (changed(value=jnp.transpose), first_token),
+        "preconditioned": (changed(value=jnp.transpose), of_reversed_mu),
+        "softmax_gradient": (without_mean,),
         "soft_threshold": (without_prox, three_cases),
-        "projected": (halved, along_rows),
-        "on_simplex": (halved,),
+        "projected": (along_rows,),
+        "on_simplex": (clipped,),
         "rounded": (kept_too_many, not_idempotent),
     },
     "training": {
+        "noise_entry_step": (swapped, with_config(l1=0.0)),
         "step": (overshoot, one_step_later, with_config(l1=0.0)),
-        "sgd_step": (overshoot, with_config(learning_rate=0.3)),
+        "sgd_step": (overshoot, one_step_later),
         "sgd_plain_step": (overshoot,),
         "softmax_step": (overshoot, with_config(softmax_rate=0.5)),
         "refit_step": (overshoot, with_config(stage_threshold=0.9)),
         "transfer_step": (one_step_later, with_config(stage_threshold=0.9)),
-        "noise_step": (overshoot,),
-        "population_step": (overshoot, with_config(learning_rate=0.25)),
+        "noise_step": (overshoot, without_draw),
+        "population_step": (overshoot, one_step_later),
     },
     "laws.population": {
-        "population_loss": (negated, halved, of_transposed_transition),
-        "expected_gradient": (
-            negated,
-            halved,
-            changed(value=jnp.transpose),
-            of_transposed_transition,
-        ),
-        "expected_preconditioned": (negated, changed(value=jnp.transpose), of_reversed_context),
-        "bayes_loss": (negated, of_transposed_transition),
-        "excess_loss": (halved, of_transposed_transition),
-        "attended_law": (halved, of_transposed_transition),
-        "pair_law": (halved, of_transposed_transition),
-        "alignment": (halved, swapped),
+        "population_loss": (of_transposed_transition,),
+        "expected_gradient": (changed(value=jnp.transpose), of_transposed_transition),
+        "expected_preconditioned": (changed(value=jnp.transpose), of_reversed_context),
+        "bayes_loss": (of_transposed_transition,),
+        "excess_loss": (of_transposed_transition,),
+        "attended_law": (of_transposed_transition,),
+        "pair_law": (of_transposed_transition,),
+        "alignment": (swapped,),
         "residual": (whole,),
         "projected_step": (without_noise, exchanged_rates, of_transposed_transition),
         "residual_step": (without_noise, exchanged_rates),
-        "optimal_value": (halved, of_transposed_transition),
-        "aligned": (halved, of_reversed_context),
-        "excess_on_line": (halved,),
+        "optimal_value": (of_transposed_transition,),
+        "aligned": (of_reversed_context,),
+        "excess_on_line": (of_exchanged_alphas,),
     },
     "laws.dynamics": {
         "path": (starts_late, swapped, ignores_prox),
-        "sparsified": (negated, half_lambda),
-        "early": (halved, swapped),
-        "elapsed": (doubled,),
-        "boosting_steps": (doubled,),
-        "eigenvalues": (halved, exchanged),
+        "sparsified": (half_lambda,),
+        "early": (swapped,),
+        "elapsed": (one_step_more,),
+        "boosting_steps": (logarithmic,),
+        "eigenvalues": (exchanged,),
     },
     "laws.noise": {
-        "occupancy_moment": (halved, second_moments_swapped),
-        "residual_moment": (halved, of_transposed_transition, second_moments_swapped),
-        "attention_variance": (halved, of_transposed_transition),
+        "occupancy_moment": (second_moments_swapped,),
+        "residual_moment": (of_transposed_transition, second_moments_swapped),
+        "attention_variance": (of_transposed_transition,),
         "factor": (plain_matrix, transposed_result),
-        "draw": (doubled, changed(value=jnp.transpose)),
-        "growth_noise": (halved, of_transposed_transition),
+        "draw": (changed(value=jnp.transpose),),
+        "growth_noise": (of_transposed_transition,),
     },
     "laws.transfer": {
-        "initial_alignment": (halved,),
-        "first_rate": (doubled,),
-        "step_spread": (doubled,),
-        "step_recovery": (halved,),
+        "initial_alignment": (with_config(pretrained_weight=0.7),),
+        "first_rate": (with_config(pretrained_weight=1.0),),
+        "step_spread": (with_config(switch_step=1),),
+        "step_recovery": (of_reversed_mu, with_config(stage_threshold=0.4)),
     },
     "laws.bounds": {
-        "threshold_bounds": (scaled(0.1),),
-        "rounding_bound": (scaled(0.1),),
+        "threshold_bounds": (without_level,),
+        "rounding_bound": (without_level,),
     },
 }
 ROWS = [
@@ -310,3 +336,9 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
+_SYMMETRIC = "normal draws have the law of their negative"
+_ZERO = "alpha_A is 0"
+EXPLAINED = {
+    **dict.fromkeys(("draw: x -1", "draw: array 0 x -1", "draw: array 1 x -1"), _SYMMETRIC),
+    **{f"initial_alignment: array 0 x {factor}": _ZERO for factor in (-1, 0.9, 2)},
+}

@@ -9,7 +9,7 @@ by eta / K_P, V by eta / K_Q.
     population  expected gradients; stays on the lines of alpha_A and alpha_V
     dynamics    the same run in these two numbers
     noise       proximal with expected gradients plus Gaussian noise of the mini-batch covariance;
-                noise_sgd without prox
+                noise_sgd without prox; noise_entry is noise, seen before the prox of each step
     transfer    from a pre-trained V: t < tau gathers the gradient of A for one step at the end of
                 the stage, then stage two
     refit       A rounded at theta0 and frozen, V trained at rate eta2 (stage three)
@@ -50,29 +50,36 @@ def descended(
     )
 
 
-def proximal_step(
+def entering(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
-    """One step along `slope`, a preconditioned gradient; where lambda > 0, from tau on with the
-    prox, and at tau after the threshold.
-
-    Source: equations (5) and (6), section E.1.
+    """A' and V after a step along `slope`, a preconditioned gradient; where lambda > 0, at tau from
+    the thresholded A. A' enters the prox.
     """
-    since, sparse = dynamics.since_switch(t, config), jnp.asarray(config.l1) > 0
-    second = (since >= 0) & sparse
-    A = jnp.where(
-        (since == 0) & sparse,
-        calculus.thresholded(params.attention, config.stage_threshold, config),
-        params.attention,
-    )
-    params = params._replace(attention=A)
-    new = descended(t, params, slope(params), problem, config)
+    cut = (dynamics.since_switch(t, config) == 0) & (jnp.asarray(config.l1) > 0)
+    small = calculus.thresholded(params.attention, config.stage_threshold, config)
+    params = params._replace(attention=jnp.where(cut, small, params.attention))
+    return descended(t, params, slope(params), problem, config)
+
+
+def left(t: Int[Array, ""] | int, new: Params, config: Config) -> Params:
+    """Where lambda > 0, from tau on after the prox; A projected."""
+    second = (dynamics.since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
     A = jnp.where(
         second,
         calculus.proximal(new.attention, config.l1, config),
         calculus.projected(new.attention, config),
     )
     return new._replace(attention=A)
+
+
+def proximal_step(
+    t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
+) -> Params:
+    """One step along `slope`; where lambda > 0, from tau on with the prox, and at tau after the
+    threshold. Source: equations (5) and (6), section E.1.
+    """
+    return left(t, entering(t, params, slope, problem, config), config)
 
 
 def plain_step(
@@ -127,6 +134,33 @@ sgd_step = stepping(plain_step, batch_slope)
 population_step = stepping(plain_step, mean_slope)  # source: equation (7)
 noise_step = stepping(proximal_step, noisy_slope)
 noise_sgd_step = stepping(plain_step, noisy_slope)
+
+
+class Entry(NamedTuple):
+    """A and V, and what entered the prox of the last step."""
+
+    params: Params
+    entered: Params
+
+
+def init_entry(key: Array, problem: Problem, config: Config) -> Entry:
+    """The start, twice."""
+    start = model.init(key, problem, config)
+    return Entry(start, start)
+
+
+def noise_entry_step(
+    key: Array,
+    t: Int[Array, ""] | int,
+    state: Entry,
+    batch: tuple,
+    problem: Problem,
+    config: Config,
+) -> Entry:
+    """The step of `noise`, which keeps A' before its prox."""
+    slope = noisy_slope(key, batch, problem, config)
+    entered = entering(t, state.params, slope, problem, config)
+    return Entry(left(t, entered, config), entered)
 
 
 def sgd_plain_step(
@@ -294,6 +328,9 @@ ALGORITHMS = {
     ),
     "noise": Algorithm(model.init, noise_step, sample=nothing),
     "noise_sgd": Algorithm(model.init, noise_sgd_step, sample=nothing),
+    "noise_entry": Algorithm(
+        init_entry, noise_entry_step, lambda state, problem, config: state.entered, nothing
+    ),
     "transfer": Algorithm(
         init_transfer, transfer_step, lambda state, problem, config: state.params
     ),

@@ -2,6 +2,7 @@
 configs that all checks run on.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from jaxtheory.theories.contextual_bigram.checks import (
@@ -16,11 +17,61 @@ from jaxtheory.theories.contextual_bigram.checks import (
     training,
     transfer,
 )
-from jaxtheory.theories.contextual_bigram.model import Config
+from jaxtheory.theories.contextual_bigram.model import SELECTED, Config
 
-_FILES = (model, data, calculus, population, dynamics, noise, transfer, bounds, training)
+
+def _few(config: Config) -> bool:
+    """Few tokens, whose sums run through their values; and any weights and prox."""
+    return config.num_states.cap <= SELECTED
+
+
+def _even(config: Config) -> bool:
+    """Uniform weights."""
+    return config.weights == "uniform"
+
+
+def _plain(config: Config) -> bool:
+    """The source's prox and a drawn P."""
+    return config.prox == "two_case"
+
+
+def _all(*rules: Callable[[Config], bool]) -> Callable[[Config], bool]:
+    return lambda config: all(rule(config) for rule in rules)
+
+
+# The examples that a check speaks about: laws see the weights, the data and the gradients how many
+# tokens there are, training neither, as it is made of these.
+_FIRST = _all(_few, _even, _plain)
+_LAWS, _SIZES = _all(_few, _plain), _all(_even, _plain)
+_FILES = {
+    model: _SIZES,
+    data: _SIZES,
+    calculus: _FIRST,
+    population: _LAWS,
+    dynamics: _LAWS,
+    noise: _LAWS,
+    transfer: _LAWS,
+    bounds: _LAWS,
+    training: _FIRST,
+}
+_ONE_BY_ONE = {
+    "problem": lambda config: not _FIRST(config),
+    "sample": _plain,
+    "dirichlet": _FIRST,
+    "generate": _FIRST,
+    "gradient": _SIZES,
+    "soft_threshold": _all(_few, _even),
+    "step": _all(_few, _even),
+    "elapsed": _FIRST,
+    "boosting_steps": _FIRST,
+    "draw": _FIRST,
+}
 CHECKS = tuple(
-    check._replace(fn=material.on_a_task(check.fn)) for file in _FILES for check in file.CHECKS
+    check._replace(
+        fn=material.on_a_task(check.fn, _ONE_BY_ONE.get(check.name.split(":")[0], speaks))
+    )
+    for file, speaks in _FILES.items()
+    for check in file.CHECKS
 )
 
 _FAST: dict[str, Any] = {

@@ -5,22 +5,40 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.contextual_bigram import calculus
+from jaxtheory.theories.contextual_bigram import calculus, model
 from jaxtheory.theories.contextual_bigram.laws import bounds, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
-
-def near_line(key: Array, problem: Problem, params: Params) -> Array:
-    """A near its line with all attended entries well above the others."""
-    noise = params.attention - 1 / len(params.attention)
-    alpha = 0.6 + 0.8 * jax.random.uniform(key)
-    return alpha * problem.context + (1 - alpha) / len(noise) + 0.05 * noise
+LENGTH = 1000  # of the contexts, zeros added
 
 
-def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A cut below its least attended entry."""
-    A = near_line(key, problem, params)
-    least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0, keepdims=True), 1))
+def lengthened(problem: Problem, config: Config) -> tuple[Problem, Config]:
+    """The task in long contexts, where bounds with terms in Q / T are nearly attained."""
+    Q = problem.context
+    long = jnp.zeros((LENGTH, Q.shape[1])).at[: len(Q)].set(Q)
+    return problem._replace(context=long), config.replace(length=model.Size(LENGTH))
+
+
+def near_line(key: Array, problem: Problem) -> Array:
+    """A three times near its line, attended entries well above the others: at any alpha with noise
+    everywhere; at alpha = 1 with noise of column sums 0 on the support alone; on the line.
+    """
+    Q = problem.context
+    alpha = jnp.stack([0.6 + 0.8 * jax.random.uniform(key), jnp.ones(()), jnp.asarray(0.7)])
+    anywhere = jax.random.uniform(key, Q.shape) - 0.5
+    inside = jnp.where(Q > 0, anywhere, 0)
+    count = jnp.sum(Q > 0, axis=0, keepdims=True).astype(float)
+    inside = inside - jnp.where(Q > 0, jnp.sum(inside, axis=0, keepdims=True) / count, 0)
+    noise = 0.05 * jnp.stack([anywhere - jnp.mean(anywhere, axis=0), inside, 0 * inside])
+    share = alpha[:, None, None]
+    return share * Q[None] + (1 - share) / len(Q) + noise
+
+
+def thresholding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
+    """|Delta_A| and the change of alpha_A where A is cut below its least attended entry; and their
+    bounds.
+    """
+    least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0)[None, :], 1))
     cut = Params(calculus.thresholded(A, least * (1 - 1e-9), config), problem.transition)
     before = population.alignment(cut._replace(attention=A), problem, config).attention
     after = population.alignment(cut, problem, config).attention
@@ -29,12 +47,44 @@ def threshold_bound(key: Array, problem: Problem, params: Params, config: Config
     return got, jnp.stack(bounds.threshold_bounds(A, problem, config))
 
 
-def rounding_bounded(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The support kept, over its sum."""
-    A = near_line(key, problem, params)
+def rounding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
+    """|A^ - Q| where the support is kept, over its sum; and its bound."""
     kept = jnp.where(problem.context > 0, A, 0)
     error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
     return population.norm(error, problem.stationary), bounds.rounding_bound(A, problem, config)
+
+
+def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """At any alpha, with noise."""
+    problem, config = lengthened(problem, config)
+    return thresholding(near_line(key, problem)[0], problem, config)
+
+
+def threshold_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """Uniform weights: |Delta_A| is its bound at alpha = 1, and the change of alpha_A is its own
+    times sqrt(1 - Q/T) on the line.
+    """
+    if config.weights != "uniform":
+        return None
+    problem, long = lengthened(problem, config)
+    _, on_support, on_line = near_line(key, problem)
+    size, bound = (x[0] for x in thresholding(on_support, problem, long))
+    change, most = (x[1] for x in thresholding(on_line, problem, long))
+    share = (1 - config.sparsity.cap / LENGTH) ** 0.5
+    return (bound, most), (size, change / share)
+
+
+def rounding_bounded(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """At any alpha, with noise."""
+    problem, config = lengthened(problem, config)
+    return rounding(near_line(key, problem)[0], problem, config)
+
+
+def rounding_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """By uniform weights at alpha = 1, by others on the line."""
+    problem, long = lengthened(problem, config)
+    place = 1 if config.weights == "uniform" else 2
+    return rounding(near_line(key, problem)[place], problem, long)
 
 
 CHECKS = (
@@ -44,5 +94,7 @@ CHECKS = (
         "bound",
         threshold_bound,
     ),
+    Check("threshold_bounds: attained", "lemma E.2", "equal", threshold_attained),
     Check("rounding_bound: rounded matrices near the line", "lemma F.1", "bound", rounding_bounded),
+    Check("rounding_bound: attained", "lemma F.1", "equal", rounding_attained),
 )

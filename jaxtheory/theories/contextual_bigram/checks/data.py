@@ -54,8 +54,6 @@ def dirichlet_moments(key: Array, problem: Problem, params: Params, config: Conf
     """Means 1/N, second moments (alpha + 1) / (N (N alpha + 1)) and cross moments alpha / (N (N
     alpha + 1)).
     """
-    if config.num_states.cap > 3:
-        return None
     N, alpha = config.num_states.cap, config.concentration
     p = data.dirichlet(key, model.Size(material.DRAWS), config)
     found = jnp.concatenate([p, p**2, p * jnp.roll(p, 1, axis=1)], axis=1)
@@ -76,8 +74,6 @@ def samples_law(key: Array, problem: Problem, params: Params, config: Config) ->
     is mu_k times lemma B.1; the law of each token; and that of neighbouring pairs, which share a
     word or not.
     """
-    if config.prox != "two_case":
-        return None  # the sampler does not see it
     batches = jax.vmap(lambda k: data.sample(k, problem, config))(jax.random.split(key, BATCHES))
     x, query, label = (jnp.concatenate(leaf).astype(jnp.int32) for leaf in batches)
     N, n = config.num_states.cap, len(label)
@@ -122,8 +118,6 @@ def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -
 
 def generated_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Two further tokens from a fixed start: the joint law by two steps of P X q^(k)."""
-    if config.num_states.cap > 4:
-        return None
     N, T = config.num_states.cap, config.length.cap
     start = jnp.arange(T + 1, dtype=jnp.int32) % N
     outputs = jax.vmap(lambda k: data.generate(k, problem, start, 2, config))(

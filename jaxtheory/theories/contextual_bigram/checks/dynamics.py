@@ -16,12 +16,9 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 def trained(problem: Problem, config: Config, length: int, step: Callable) -> population.Alignment:
     """The alphas along a run of the matrices."""
-    state = model.init(problem.stationary, problem, config)
-    seen = []
-    for t in range(length):
-        seen.append(population.alignment(state, problem, config))
-        state = step(t, state)
-    return jax.tree.map(lambda *x: jnp.stack(x), *seen)
+    seen = lambda s, t: (step(t, s), population.alignment(s, problem, config))
+    start = model.init(problem.stationary, problem, config)
+    return jax.lax.scan(seen, start, jnp.arange(length))[1]
 
 
 def path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -31,14 +28,14 @@ def path_of_matrices(key: Array, problem: Problem, params: Params, config: Confi
         problem,
         config,
         5,
-        lambda t, s: training.population_step(key, jnp.asarray(t), s, (), problem, config),
+        lambda t, s: training.population_step(key, t, s, (), problem, config),
     )
     return dynamics.path(5, problem, config), run
 
 
 def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """The algorithm's steps along the expected gradient, where threshold and prox bite."""
-    if config.weights != "uniform" or config.prox != "two_case" or config.length.cap > 6:
+    if config.weights != "uniform":
         return None
     config = config.replace(
         switch_step=3, learning_rate=0.5, late_learning_rate=0.1, l1=0.15, stage_threshold=0.6
@@ -48,7 +45,7 @@ def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: 
         problem,
         config,
         7,
-        lambda t, s: training.proximal_step(jnp.asarray(t), s, slope, problem, config),
+        lambda t, s: training.proximal_step(t, s, slope, problem, config),
     )
     return dynamics.path(7, problem, config, prox=True), run
 
@@ -57,20 +54,20 @@ def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Conf
     """lambda between the entries off and on the support, below both, and a share of the smaller
     where it does nothing.
     """
-    least = jnp.min(jnp.where(problem.context > 0, problem.context, 1))
-    got, want = [], []
-    for x, alpha in zip(jax.random.uniform(key, (3,)), (0.3, 0.8, 1.4), strict=True):
-        background = (1 - alpha) / config.length.cap
-        A = alpha * problem.context + background
-        for lam in (
-            jnp.maximum(background, 0) + x * (alpha * least + jnp.minimum(background, 0)),
-            x * jnp.maximum(background, 0),
-        ):
-            thinned = literal.projected(jnp.where(lam <= A, A - lam, 0))
-            params = Params(thinned, problem.transition)
-            got.append(dynamics.sparsified(jnp.asarray(alpha), lam, problem, config))
-            want.append(population.alignment(params, problem, config).attention)
-    return jnp.stack(got), jnp.stack(want)
+    Q, K_Q = problem.context, literal.constants(problem)[1]
+    least = jnp.min(jnp.where(Q > 0, Q, 1))
+
+    def one(x: Array, alpha: Array, above: Array) -> tuple[Array, Array]:
+        c = (1 - alpha) / len(Q)
+        between = jnp.maximum(c, 0) + x * (alpha * least + jnp.minimum(c, 0))
+        lam = jnp.where(above, between, x * jnp.maximum(c, 0))
+        A = alpha * Q + c
+        thinned = literal.projected(jnp.where(lam <= A, A - lam, 0))
+        want = (literal.dot(problem.stationary, thinned, Q) - 1 / len(Q)) / K_Q
+        return dynamics.sparsified(alpha, lam, problem, config), want
+
+    alpha, above = jnp.asarray([0.3, 0.8, 1.4] * 2), jnp.arange(6) < 3
+    return jax.vmap(one)(jax.random.uniform(key, (6,)), alpha, above)
 
 
 def early_solves(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -102,8 +99,6 @@ def boosting_steps_population(
     """Within 10 % of the steps of equation (8) until alpha_V = 0.1, at T K_Q = 500 and
     eta = 0.02.
     """
-    if config.length.cap > 5:
-        return None
     flat = config.replace(length=Size(1000), learning_rate=0.02, switch_step=10_000)
     problem = problem._replace(
         context=jnp.zeros((1000, config.num_states.cap))

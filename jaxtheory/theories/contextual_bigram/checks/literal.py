@@ -114,20 +114,25 @@ def thresholded(A: Float[Array, "T N"], share: Any) -> Float[Array, "T N"]:
     return projected(jnp.where(share * jnp.max(A, axis=0)[None, :] <= A, A, 0))
 
 
-def proximal(t: int, params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def proximal(t: Array, params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """One step of algorithm 1 with autodiff gradients and every map written out; tau = 1."""
     lam, (A, V) = config.l1, params
-    if t == 1:
-        A = jnp.where(lam > 0, thresholded(A, config.stage_threshold), A)
-    eta = config.learning_rate if t < 1 else config.late_learning_rate
+    A = jnp.where((lam > 0) & (t == 1), thresholded(A, config.stage_threshold), A)
+    eta = jnp.where(t < 1, config.learning_rate, config.late_learning_rate)
     params = Params(A, V)
     A, V = descended(params, slope(params, batch, problem, config), eta, problem)
-    if t >= 1:
-        relu = jnp.where(lam <= A, A - lam, 0)
-        soft = jnp.where(-lam >= A, A + lam, relu) if config.prox == "textbook" else relu
-        sparse = calculus.on_simplex(A, config) if config.prox == "simplex" else projected(soft)
-        A = jnp.where(lam > 0, sparse, A)
-    return Params(A, V)
+    relu = jnp.where(lam <= A, A - lam, 0)
+    soft = jnp.where(-lam >= A, A + lam, relu) if config.prox == "textbook" else relu
+    sparse = calculus.on_simplex(A, config) if config.prox == "simplex" else projected(soft)
+    return Params(jnp.where((lam > 0) & (t >= 1), sparse, A), V)
+
+
+def transferred(problem: Problem, config: Config) -> tuple[Params, Array]:
+    """Where transfer starts, and theta <P~ - mu 1^T, P - mu 1^T>_mu."""
+    P, mu, Q, near = problem
+    theta, mean = config.pretrained_weight, mu[:, None]
+    start = Params(jnp.full_like(Q, 1 / len(Q)), theta * near + (1 - theta) * mean)
+    return start, theta * dot(mu, near - mean, P - mean)
 
 
 def traces(params: Params, problem: Problem) -> Float[Array, " N"]:

@@ -36,9 +36,11 @@ def setting(key: Array, config: Config) -> tuple[Problem, Params]:
     return Problem(P, mu, context, near), Params(summing_to_one(A), summing_to_one(V))
 
 
-def on_a_task(check: Callable) -> Callable:
-    """check(key, problem, params, config) on the `setting` of its key and config."""
-    return lambda key, config: check(key, *setting(key, config), config)
+def on_a_task(check: Callable, speaks: Callable[[Config], bool]) -> Callable:
+    """check(key, problem, params, config) on the `setting` of its key and config; None where the
+    config adds nothing that the check sees.
+    """
+    return lambda key, config: check(key, *setting(key, config), config) if speaks(config) else None
 
 
 def summing_to_one(x: Float[Array, "n m"]) -> Float[Array, "n m"]:

@@ -66,17 +66,18 @@ def variance_by_trace(key: Array, problem: Problem, params: Params, config: Conf
 
 
 def factor_squares(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Of R, which is singular along 1, and of S."""
+    """Of R, which is singular along 1, and of S; nothing negative on the diagonals."""
     R = noise.residual_moment(params, problem, config)
     S = noise.occupancy_moment(params, problem, config)
-    return [L @ L.T for L in map(noise.factor, (R, S))], [R, S]
+    L = jnp.stack([noise.factor(R), noise.factor(S)])
+    diagonal = jnp.diagonal(L, axis1=1, axis2=2)
+    squares = jnp.einsum("cij,ckj->cik", L, L)
+    return (squares, diagonal), (jnp.stack([R, S]), jnp.abs(diagonal))
 
 
 def draw_covariance(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Second moments of all entries of h_A, and of those of h_V against the Kronecker form."""
-    if config.num_states.cap > 3 or config.prox != "two_case":
-        return None
-    mu, B, n = problem.stationary, config.batch_size.cap, material.DRAWS
+    mu, B, n = problem.stationary, config.batch_size.cap, 30_000
     h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(jax.random.split(key, n))
     centre = lambda size: jnp.eye(size.cap) - 1 / size.cap
     R = noise.residual_moment(params, problem, config)

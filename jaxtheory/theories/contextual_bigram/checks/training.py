@@ -1,25 +1,34 @@
 """Steps of every algorithm against autodiff and algorithm 1 as written."""
 
+from collections.abc import Callable
+from functools import partial
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material
-from jaxtheory.theories.contextual_bigram.laws import noise, population, transfer
+from jaxtheory.theories.contextual_bigram.laws import noise, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
+
+TIMES = np.arange(3)  # before the switch, at it and after it
 
 
 def proximal_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A step before the switch and one at it."""
-    config = config.replace(switch_step=1, learning_rate=0.1, late_learning_rate=0.2)
-    got = want = params
-    for t in range(2):
-        batch = material.random_batch(jax.random.fold_in(key, t), config)
-        got = training.step(key, jnp.asarray(t), got, batch, problem, config)
-        want = literal.proximal(t, want, batch, problem, config)
-    return got, want
+    """A step before the switch, one at it and one after it; and the same at lambda = 0."""
+    batch = material.random_batch(key, config)
+
+    def along(step: Callable, l1: Array) -> Params:
+        rates = {"learning_rate": 0.1, "late_learning_rate": 0.2}
+        at = config.replace(switch_step=1, l1=l1, **rates)
+        return jax.vmap(lambda t: step(t, params, batch, problem, at))(TIMES)
+
+    l1 = jnp.asarray([config.l1, 0.0])
+    step = lambda t, *rest: training.step(key, t, *rest)
+    return tuple(jax.vmap(partial(along, f))(l1) for f in (step, literal.proximal))
 
 
 def sgd_is_proximal_without_l1(
@@ -27,12 +36,8 @@ def sgd_is_proximal_without_l1(
 ) -> Compared:
     """On both sides of the switch, against algorithm 1 written out at lambda = 0."""
     batch, off = material.random_batch(key, config), config.replace(switch_step=1, l1=0.0)
-    written = [literal.proximal(t, params, batch, problem, off) for t in (0, 1)]
-    got = [
-        [step(key, jnp.asarray(t), params, batch, problem, off) for t in (0, 1)]
-        for step in (training.sgd_step, training.step)
-    ]
-    return got, [written, written]
+    got = jax.vmap(lambda t: training.sgd_step(key, t, params, batch, problem, off))(TIMES)
+    return got, jax.vmap(lambda t: literal.proximal(t, params, batch, problem, off))(TIMES)
 
 
 def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -45,22 +50,21 @@ def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config)
 
 
 def softmax_first_step(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Near uniform attention softmax moves A as the linear model does, where eta_W = eta_A T^2:
-    relative difference <= 1e-5.
+    """From uniform attention and where eta_W = eta_A T^2, A starts along the linear model's step:
+    the derivative in the rate at 0.
     """
     batch, T = material.random_batch(key, config), float(config.length.cap)
-    rate = 1e-6 * population.signals(problem, config).value  # eta_A = 1e-6
-    small = config.replace(switch_step=9, learning_rate=rate, softmax_rate=T)
     flat = jnp.full_like(params.attention, 1 / T)
     start = training.Softmax(jnp.zeros_like(flat), params.value)
-    soft = training.softmax_params(
-        training.softmax_step(key, jnp.asarray(0), start, batch, problem, small), problem, small
-    )
-    linear = training.sgd_step(
-        key, jnp.asarray(0), params._replace(attention=flat), batch, problem, small
-    )
-    moved = linear.attention - flat
-    return jnp.max(jnp.abs(soft.attention - flat - moved)), 1e-5 * jnp.max(jnp.abs(moved))
+
+    def moved(rate: Array) -> Array:
+        slow = config.replace(switch_step=9, learning_rate=rate, softmax_rate=T)
+        state = training.softmax_step(key, jnp.asarray(0), start, batch, problem, slow)
+        return training.softmax_params(state, problem, slow).attention
+
+    g = literal.slope(params._replace(attention=flat), batch, problem, config)
+    want = literal.descended(Params(jnp.zeros(()), jnp.zeros(())), g, 1.0, problem).attention
+    return jax.jvp(moved, (jnp.zeros(()),), (jnp.ones(()),))[1], want
 
 
 def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -72,7 +76,7 @@ def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: 
     rate = (
         early.softmax_rate * early.learning_rate * config.length.cap / literal.constants(problem)[0]
     )
-    value = literal.proximal(0, of(W), batch, problem, early).value
+    value = literal.proximal(jnp.zeros((), int), of(W), batch, problem, early).value
     got = training.softmax_step(
         key, jnp.asarray(0), training.Softmax(W, params.value), batch, problem, early
     )
@@ -80,35 +84,36 @@ def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: 
 
 
 def refit_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A rounded once and for all, V by autodiff."""
+    """A rounded, which a second rounding leaves alone, and V by autodiff."""
+    batch = material.random_batch(key, config)
     A = calculus.rounded(params.attention, config.stage_threshold, config)
-    got, want = params, params._replace(attention=A)
-    for t in range(2):
-        batch = material.random_batch(jax.random.fold_in(key, t), config)
-        got = training.refit_step(key, jnp.asarray(t), got, batch, problem, config)
-        slope = literal.slope(want, batch, problem, config)
-        moved = literal.descended(want, slope, config.late_learning_rate, problem)
-        want = moved._replace(attention=A)
-    return got, want
+    want = params._replace(attention=A)
+    slope = literal.slope(want, batch, problem, config)
+    moved = literal.descended(want, slope, config.late_learning_rate, problem)
+    got = training.refit_step(key, jnp.asarray(0), params, batch, problem, config)
+    return got, moved._replace(attention=A)
 
 
 def transfer_gathers(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Two batches, one step of A on both by autodiff, with and without the threshold; V waits."""
-    B = config.batch_size.cap
-    joined = material.random_batch(key, config.replace(batch_size=2 * B))
-    parts = [jax.tree.map(lambda x, i=i: x[i * B : (i + 1) * B], joined) for i in range(2)]
-    got, want = [], []
-    for lam in (0.0, 0.1):
-        small = config.replace(switch_step=2, l1=lam)
-        state = training.init_transfer(key, problem, small)
-        g = literal.slope(state.params, joined, problem, small).attention
-        A = state.params.attention - transfer.first_rate(problem, small) * g
-        A = A if lam == 0 else literal.thresholded(A, small.stage_threshold)
-        want.append(state.params._replace(attention=A))
-        for t, batch in enumerate(parts):
-            state = training.transfer_step(key, jnp.asarray(t), state, batch, problem, small)
-        got.append(state.params)
-    return got, want
+    parts = [material.random_batch(k, config) for k in jax.random.split(key)]
+    both = jax.tree.map(lambda *x: jnp.stack(x), *parts)
+    joined = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), both)
+    start, reach = literal.transferred(problem, config)
+
+    def trained(l1: Array) -> Params:
+        at = config.replace(switch_step=2, l1=l1)
+        step = lambda s, x: (training.transfer_step(key, x[0], s, x[1], problem, at), None)
+        first = training.init_transfer(key, problem, at)
+        return jax.lax.scan(step, first, (jnp.arange(2), both))[0].params
+
+    def written(l1: Array) -> Params:
+        A = start.attention - literal.slope(start, joined, problem, config).attention / reach
+        cut = literal.thresholded(A, config.stage_threshold)
+        return start._replace(attention=jnp.where(l1 > 0, cut, A))
+
+    l1 = jnp.asarray([0.0, 0.1])
+    return jax.vmap(trained)(l1), jax.vmap(written)(l1)
 
 
 def later_steps_are_proximal(
@@ -130,13 +135,33 @@ def noise_without_prox(key: Array, problem: Problem, params: Params, config: Con
     return training.noise_step(key, t, params, (), problem, off), want
 
 
+def entry_before_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """In stage two: the population's step less eta times the draw, then the prox as written."""
+    t, l1 = jnp.asarray(9), jnp.asarray(config.l1)
+    h = noise.draw(key, params, problem, config)
+    mean = literal.preconditioned(population.expected_gradient(params, problem, config), problem)
+    slope = jax.tree.map(lambda g, h: g + h, mean, h)
+    before = literal.descended(params, slope, config.late_learning_rate, problem)
+    A = before.attention
+    after = before._replace(attention=literal.projected(jnp.where(l1 <= A, A - l1, 0)))
+    got = training.noise_entry_step(
+        key,
+        t,
+        training.init_entry(key, problem, config)._replace(params=params),
+        (),
+        problem,
+        config,
+    )
+    return got, training.Entry(after, before)
+
+
 CHECKS = (
     Check("step: algorithm 1 as written", "algorithm 1", "equal", proximal_as_written),
     Check("sgd_step: algorithm 1 at lambda = 0", "section 5", "equal", sgd_is_proximal_without_l1),
     Check("sgd_plain_step: autodiff", "section 5", "equal", plain_autodiff),
     Check("softmax_step: autodiff in the logits", "section 5.2", "equal", softmax_step_autodiff),
     Check(
-        "softmax_step: linear near uniform attention", "section 5.2", "bound", softmax_first_step
+        "softmax_step: linear near uniform attention", "section 5.2", "equal", softmax_first_step
     ),
     Check("refit_step: A rounded, V by autodiff", "appendix F", "equal", refit_as_written),
     Check(
@@ -150,6 +175,9 @@ CHECKS = (
     ),
     Check(
         "transfer_step: second stage of algorithm 1", "section 4", "equal", later_steps_are_proximal
+    ),
+    Check(
+        "noise_entry_step: before the prox, and after", "equation (6)", "equal", entry_before_prox
     ),
     Check("noise_step: population step plus the draw", "appendix I", "equal", noise_without_prox),
 )

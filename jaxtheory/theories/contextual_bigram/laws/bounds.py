@@ -37,18 +37,17 @@ def threshold_bounds(
 
 def rounding_bound(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, ""]:
     """|A^ - Q| after rounding, at most the mu-norm over columns of [|1 - alpha_A| |1_S - Q q| / T +
-    (1 + sqrt(Q) |q|) |Delta_A on S|] / Z
+    sqrt(Q) |q| |Delta_A on S|] / Z
 
-    with S the support, Q its size and Z the sum of the kept entries. It depends on Delta_A but for
-    terms of order 1/T, as 1_S = Q q for uniform weights. Source: lemma F.1; the constants are
-    derived.
+    with S the support, Q its size and Z the sum of the kept entries: I - q 1^T is a projection on
+    S, of norm sqrt(Q) |q|. It depends on Delta_A but for terms of order 1/T, as 1_S = Q q for
+    uniform weights. Source: lemma F.1; the constants are derived.
     """
     q, mu, Q = problem.context, problem.stationary, jnp.asarray(config.sparsity.real, float)
     alpha, on_support = deviation(A, problem, config)
     size = lambda x: jnp.sqrt(jnp.sum(x**2, axis=0))
     Z = jnp.sum(jnp.where(q > 0, A, 0), axis=0)
     uneven = jnp.where(q > 0, 1 - Q * q, 0)
-    per_column = jnp.abs(1 - alpha) * size(uneven) / config.length.real + (
-        1 + jnp.sqrt(Q) * size(q)
-    ) * size(on_support)
+    level = jnp.abs(1 - alpha) * size(uneven) / config.length.real
+    per_column = level + jnp.sqrt(Q) * size(q) * size(on_support)
     return jnp.sqrt(jnp.sum(mu * (per_column / jnp.where(Z == 0, 1, jnp.abs(Z))) ** 2))

@@ -1,0 +1,132 @@
+"""What does stage one cost as contexts grow: steps, the gap of the alphas, the distance from the
+line?
+
+With simulated noise and large batches, as lemma D.1 asks for; it ends where alpha_V = .1.
+"""
+
+from itertools import product
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+
+from . import (
+    ETA,
+    EXACT,
+    PAPER,
+    QUICK,
+    SMALL,
+    THEORY,
+    B,
+    Config,
+    Measure,
+    T,
+    reading,
+    right_sign,
+    runs,
+)
+from ._curves import ALPHAS, CURVES, ticks
+
+LEVEL, RATES = 0.1, [0.05, 0.025]
+FEW, MANY = 2**12, 2**20
+
+
+def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """The values where alpha_V reaches LEVEL, interpolated in t; NaN where it does not."""
+
+    def first(alpha: np.ndarray, y: np.ndarray) -> float:
+        i = int(np.argmax(alpha >= LEVEL))
+        if not i:
+            return float("nan")
+        share = (LEVEL - alpha[i - 1]) / (alpha[i] - alpha[i - 1])
+        return float(y[i - 1] + share * (y[i] - y[i - 1]))
+
+    values = values.broadcast_like(data.value_alignment)
+    found = xr.apply_ufunc(
+        first, data.value_alignment, values, input_core_dims=[["step"]] * 2, vectorize=True
+    )
+    return found.where(right_sign(data))
+
+
+def change(values: xr.DataArray) -> xr.DataArray:
+    """From the shortest contexts to the longest, over that of log T."""
+    lengths = values[T].values
+    gap = values.isel({T: -1}, drop=True) - values.isel({T: 0}, drop=True)
+    return gap / np.log(lengths[-1] / lengths[0])
+
+
+def ends(data: xr.Dataset) -> dict[str, xr.DataArray]:
+    """The steps of stage one, and |alpha_A - alpha_V| and |Delta_A| at its end."""
+    gap = abs(data.attention_alignment - data.value_alignment)
+    return {
+        "steps of stage one": crossing(data, data.step.astype(float)),
+        f"|{ALPHAS['attention_alignment']} - {ALPHAS['value_alignment']}|": crossing(data, gap),
+        CURVES["attention_residual"]: crossing(data, data.attention_residual),
+    }
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """The three against T."""
+    title = f"The end of stage one, {data.sizes['seed']} tasks"
+    figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
+    for ax, (label, values) in zip(axes[0], ends(data).items(), strict=True):
+        for colour, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
+            one = values.sel({ETA: eta, B: size})
+            plot.series(ax, one, T, f"η = {eta:g}, B = {size}", colour=colour)
+        scale = "linear" if "steps" in label else "log"
+        plot.finish(ax, "length T", label, xscale="log", yscale=scale)
+        ticks(ax, data[T].values)
+    return figure
+
+
+def measured(place: int, size: int) -> Measure:
+    """One of the ends at a batch size."""
+    return lambda data: list(ends(data).values())[place].sel({B: size})
+
+
+FIGURE = Figure(
+    name="bigram_stage_one",
+    source=f"{PAPER}, section 3.2 and lemma D.1",
+    theory=THEORY,
+    config=Config(l1=0.0, switch_step=400),
+    sweep={
+        "algorithm": "noise",
+        "vary": {ETA: RATES, B: [FEW, MANY], T: [64, 512]},
+        **runs(12, 400, every=4),
+    },
+    quick=QUICK | EXACT | {"vary": {ETA: RATES, **EXACT["vary"]}, "config": SMALL.replace(l1=0.0)},
+    draw=draw,
+    claims=(
+        holds(
+            *reading(
+                "CB-63",
+                "section 3.2",
+                "“would quickly boost it”, read as: its steps grow as log T / eta, by .8 to 1.2 "
+                "times that (B = 2^20, both rates).",
+            ),
+            lambda d: d[ETA] * change(measured(0, MANY)(d)),
+            between=(0.8, 1.2),
+        ),
+        holds(
+            *reading(
+                "CB-64",
+                "appendix D, lemma D.1 (c)",
+                "“one can also bound the difference between” alpha_A and alpha_V, read as by a "
+                "constant over T: it falls with T by an exponent of -1.2 to -.8 (B = 2^20).",
+            ),
+            lambda d: change(np.log(measured(1, MANY)(d))),
+            between=(-1.2, -0.8),
+        ),
+        holds(
+            *reading(
+                "CB-65",
+                "appendix E.1, lemma D.1 (b)",
+                "“As we have seen in Stage 1, the norm of” Delta_A “can scale linearly with” T, "
+                "read as: |Delta_A|^2 grows with T by an exponent of .8 to 1.2 (B = 2^12).",
+            ),
+            lambda d: 2 * change(np.log(measured(2, FEW)(d))),
+            between=(0.8, 1.2),
+        ),
+    ),
+)
