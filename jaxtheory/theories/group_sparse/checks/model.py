@@ -21,11 +21,9 @@ def attention_by_token(key: Array, config: Config) -> Compared:
         return None
     problem, params = material.case(key, config)
     x = problem.train.x
-    v, W = literal.joined(params)
-    H = literal.tokens(x)
-    S = literal.attention(W, H)
+    S = literal.attention(literal.joined(params)[1], literal.tokens(x))
     got = jnp.moveaxis(model.attend(params, x, config), 2, 0), model.output(params, x, config)
-    return got, (S, jnp.einsum("c,nck,nkj->n", v, H, S))
+    return got, (S, literal.output(params, x))
 
 
 CHECKS = (
