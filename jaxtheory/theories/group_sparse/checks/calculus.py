@@ -36,7 +36,7 @@ def velocity_completed(key: Array, config: Config) -> Compared:
     """Autodiff of the token-by-token loss on the completed sample, all blocks: v2, W12 and W21 do
     not move. At D = 2 and D = 4.
     """
-    if not material.small(config) or config.num_groups.cap == 3:
+    if not material.whole(config) or config.num_groups.cap == 3:
         return None
     problem, reduced = material.setting(key, config)
     rate = calculus.velocity(reduced, problem.train, problem, config)

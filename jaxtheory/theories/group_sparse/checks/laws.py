@@ -89,12 +89,13 @@ def selected_loss_layer(key: Array, config: Config) -> Compared:
 
 
 def selected_run_steps(_key: Array, config: Config) -> Compared:
-    """c_{t+1} - c_t = eta E D |u| sigma(-D c |u|), and L at each c."""
+    """c_0 = 0, c_{t+1} - c_t = eta E D |u| sigma(-D c |u|), and L at each c."""
     x, w = half_normal()
     c, L = laws.selected_run(config, 6)
     s = config.num_groups.real * config.noise_scale * x[None, :]
     pull = jnp.sum(w[None, :] * s * jax.nn.sigmoid(-c[:-1, None] * s), axis=1)
-    return (jnp.diff(c), L), (
+    return (c[0], jnp.diff(c), L), (
+        jnp.zeros(()),
         config.learning_rate * pull,
         jnp.sum(w[None, :] * jnp.log1p(jnp.exp(-c[:, None] * s)), axis=1),
     )

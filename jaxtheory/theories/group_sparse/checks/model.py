@@ -10,9 +10,12 @@ from jaxtheory.theories.group_sparse.model import Config
 
 
 def sines_orthogonal(_key: Array, config: Config) -> Compared:
-    """P^T P = rho I, rho = (D + 1) / 2, on the true D."""
+    """P^T P = rho I, rho = (D + 1) / 2, on the true D; and P entry by entry."""
     P, D = model.encodings(config), config.num_groups
-    return P.T @ P, (jnp.asarray(D.real, float) + 1) / 2 * jnp.diag(D.mask().astype(float))
+    square = (jnp.asarray(D.real, float) + 1) / 2 * jnp.diag(D.mask().astype(float))
+    if not material.whole(config):
+        return P.T @ P, square
+    return (P.T @ P, P), (square, literal.sines(D.cap))
 
 
 def attention_by_token(key: Array, config: Config) -> Compared:

@@ -50,7 +50,7 @@ def step_descends(key: Array, config: Config) -> Compared:
 
 def population_descends(key: Array, config: Config) -> Compared:
     """Gradient descent on the completed sample, from a layer of the form. At D = 3."""
-    if not material.small(config) or config.num_groups.cap != 3:
+    if not material.whole(config) or config.num_groups.cap != 3:
         return None
     problem, reduced = material.setting(key, config)
     whole = literal.completed(problem.train, problem, config)
