@@ -3,13 +3,14 @@ samples?
 
 d = D = k, so that d + D = 2k and dD = k^2. W is that of 200 steps at eta = 12 / D^2 on 500 samples;
 it selects less for larger k (attention of .96 at k = 3, .81 at k = 8), which costs the most at many
-samples. Long, because seven claims compare runs along three axes.
+samples. With 8 seeds the exponents of GS-35 and GS-39 vary by .2 and .4 (bootstrap, key 100): they
+are reported, not judged. Long, because seven claims compare runs along three axes.
 """
 
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, Size, holds, plot, statistics
+from jaxtheory import Figure, Size, holds, plot, refuted, statistics, undecided
 
 from . import (
     COMPLEXITY,
@@ -155,20 +156,20 @@ FIGURE = Figure(
             "reading",
             f"{PAPER}, theorem: 1/gamma^2",
             "1/gamma^2 is read as an error over 10 to 60 samples that falls with gamma, and no "
-            "faster: exponent within [-2, -.3] for every k.",
+            "faster: exponent within [-2, -.1] for every k.",
             lambda d: statistics.slope(frozen(early(d)), "margin"),
-            between=(-2.0, -0.3),
+            between=(-2.0, -0.1),
         ),
-        holds(
+        refuted(
             "GS-34",
             "reading",
             f"{PAPER}, theorem: log^2 n / n",
-            "log^2 n / n is read as an error that falls at least as fast from 20 samples on, where "
-            "W has selected (k = 3): exponent of error n / log^2 n at most 0.",
-            lambda d: samples_exponent(d).isel(size=0),
+            "log^2 n / n is read as an error that falls at least as fast from 20 to 800 samples, "
+            "gamma = .1: exponent of error n / log^2 n at most 0 for every k.",
+            lambda d: samples_exponent(d).sel(margin=0.1),
             at_most=0.0,
         ),
-        holds(
+        undecided(
             "GS-35",
             *COMPLEXITY,
             "d + D is read as: the n at which the error is .1 has n / log^2 n grow with an "
@@ -184,7 +185,7 @@ FIGURE = Figure(
             lambda d: size_exponent(logistic(needed(d))),
             between=(1.6, 2.6),
         ),
-        holds(
+        undecided(
             "GS-39",
             *MEASURED,
             "The exponent of k is smaller by .3 or more with W frozen, gamma = .1.",

@@ -6,6 +6,8 @@ a multiple of v* at every step; what its direction misses is told from finite sa
 D = 4.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -17,19 +19,22 @@ GROUPS = (4, 6, 8, 12)
 SAMPLES = (250, 1000, 4000)
 EPSILON = (0.05, 0.03, 0.02)  # at D = 4: T* = 1 / (D^3 epsilon^3)
 LATE = [round(1 / (4 * e) ** 3) for e in EPSILON]
-LOG = {"xscale": "log", "yscale": "log"}
-POPULATION = [(f"D = {g}", "population", g, 1000, max(g**3, LATE[-1] * (g == 4))) for g in GROUPS]
-DESCENT = [(f"n = {n}", "gd", 4, n, LATE[-1]) for n in SAMPLES]
-FIELDS = f"run algorithm {D} {N} steps"
+LOG: Any = {"xscale": "log", "yscale": "log"}
+STEPS = {g: max(g**3, LATE[-1] if g == 4 else 0) for g in GROUPS}
+RUNS = [
+    *((f"D = {g}", "population", 4, g, 1000, steps) for g, steps in STEPS.items()),
+    *((f"n = {n}", "gd", 4, 4, n, LATE[-1]) for n in SAMPLES),
+]
+FIELDS = f"run algorithm group_dim {D} {N} steps"
 SCHEDULE = ("reading", f"{PAPER}, theorem: T* = D^3 v 1/(D^3 epsilon^3)")
 
 
 def at_schedule(data: xr.Dataset) -> xr.Dataset:
     """The population's runs at t = D^3, against D."""
-    ends = [data.sel(run=f"D = {g}", step=g**3, drop=True) for g in GROUPS]
-    return xr.concat(
-        [end.drop_vars([*FIELDS.split()], errors="ignore") for end in ends], "run"
-    ).assign_coords(run=list(GROUPS))
+    groups = [g for g in GROUPS if f"D = {g}" in data.run]
+    ends = [data.sel(run=f"D = {g}", step=g**3, drop=True) for g in groups]
+    ends = [end.drop_vars(FIELDS.split(), errors="ignore") for end in ends]
+    return xr.concat(ends, "run").assign_coords(run=groups)
 
 
 def missing(data: xr.Dataset) -> xr.DataArray:
@@ -63,8 +68,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     error against t.
     """
     title = f"d = 4, η = .25, {data.sizes['seed']} seeds"
-    figure, ((attention, loss, small, angle),) = plot.panels(4, width=3.5, height=3.1, title=title)
-    ends, groups = at_schedule(data), np.array(GROUPS)
+    whole = f"n = {SAMPLES[0]}" in data.run
+    figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
+    attention, loss, *others = axes[0]
+    groups = (ends := at_schedule(data)).run.values
     left = 1 - ends.relevant_attention_min
     plot.series(attention, left, "run", "six numbers")
     start = float(left[0].mean())
@@ -76,6 +83,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.theory(loss, groups, ends.predicted_loss_rate.isel(seed=0), r"$D^{-5/3}$, derived")
     steep = float(ends.test_loss[-1].mean()) * (groups / groups[-1]) ** -2.0
     plot.theory(loss, groups, steep, r"$D^{-2}$, source", colour=3)
+    for ax, label in (
+        (attention, r"1 − least $S_{j^*j}$ at t = D³"),
+        (loss, "test loss at t = D³"),
+    ):
+        plot.finish(ax, "groups D", label, **LOG)
+        ticks(ax.xaxis, groups)
+    if not whole:
+        return figure
+    small, angle = others
     found = by_epsilon(data).test_loss
     plot.series(small, found, "step", "six numbers, D = 4")
     plot.theory(
@@ -85,19 +101,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for colour, n in enumerate(SAMPLES):
         shown = errors.sel(run=n, step=times)
         angle.plot(times, shown, color=plot.COLOURS[colour], label=f"n = {n}, D = 4")
-    plot.finish(attention, "groups D", r"1 − least $S_{j^*j}$ at t = D³", **LOG)
-    plot.finish(loss, "groups D", "test loss at t = D³", **LOG)
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
-    for ax in (attention, loss):
-        ticks(ax.xaxis, groups)
     ticks(small.xaxis, EPSILON)
     return figure
-
-
-def runs(rows: list[tuple]) -> dict[str, list]:
-    """A zip of runs."""
-    return table(FIELDS, rows)
 
 
 FIGURE = Figure(
@@ -106,13 +113,13 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(learning_rate=0.25),
     sweep={
-        "zip": runs([*POPULATION, *DESCENT]),
+        "zip": table(FIELDS, RUNS),
         "steps": LATE[-1],
         "record": sorted({0, 10, 20, 40, *(g**3 for g in GROUPS), *LATE, 1000}),
         **SWEEP,
     },
     quick={
-        "zip": runs([(*row[:3], 200, min(row[4], 216)) for row in (*POPULATION[:2], DESCENT[0])]),
+        "zip": table(FIELDS, [(*row[:4], 500, 216) for row in RUNS[:2]]),
         "seeds": 2,
         "steps": 216,
         "record": [0, 20, 64, 216],

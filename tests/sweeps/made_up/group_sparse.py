@@ -169,7 +169,7 @@ CASES = {
     "schedule that selects no more": Case(
         "groups_schedule",
         lambda d: (
-            schedule(lambda D, t: 0.2 + 0 * D * t, (0.0, 0.0), -2.0)(d)
+            schedule(lambda D, t: 0.2 * D**0.1 + 0 * t, (0.0, 0.0), -2.0)(d)
             | {"predicted_loss_rate": 1.0, "value_cosine": 1 - 0.1 / (1 + d.step)}
         ),
         "",
