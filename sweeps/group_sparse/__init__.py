@@ -20,6 +20,7 @@ from jaxtheory.theories.group_sparse import Config as Config
 PAPER = "arXiv 2504.08638"
 THEOREM = ("reading", f"{PAPER}, theorem")  # origin and source of a claim
 SELECTION = ("reading", f"{PAPER}, theorem: selection")
+COMPLEXITY = ("reading", f"{PAPER}, sample complexity d + D against dD")
 DERIVED, MEASURED = ("derived", "derived"), ("derived", "measured")
 
 N, D, ETA = "num_samples", "num_groups", "learning_rate"
@@ -47,9 +48,9 @@ def last(values: Any) -> Any:
     return values.isel(step=-1)
 
 
-def accuracy(data: xr.Dataset) -> xr.DataArray:
+def accuracy(data: xr.Dataset, most: int = SAMPLES) -> xr.DataArray:
     """Test accuracy on the downstream task against the number of its samples."""
-    shown = data.accuracy.sel(step=[t for t in data.step.values if TAU < t <= TAU + SAMPLES])
+    shown = data.accuracy.sel(step=[t for t in data.step.values if TAU < t <= TAU + most])
     return shown.assign_coords(step=shown.step.values - TAU).rename(step="samples")
 
 

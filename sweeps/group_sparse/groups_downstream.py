@@ -4,9 +4,11 @@ regression?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Figure, holds, plot
 
 from . import (
+    COMPLEXITY,
+    MEASURED,
     PAPER,
     RECORD,
     SAMPLES,
@@ -23,7 +25,6 @@ from . import (
 
 SIZE = "(4, 6)"
 FITTED = (20, 60, 100, 200)  # samples of the fitted logistic regressions, 1000 steps each
-COMPLEXITY = ("reading", f"{PAPER}, sample complexity d + D against dD")
 
 
 def kinds(
@@ -101,39 +102,39 @@ FIGURE = Figure(
         holds(
             "GS-27",
             *THEOREM,
-            "(4, 6): with the pre-trained W frozen, accuracy beats training from scratch by .15 "
-            "or more, from 20 to 100 samples.",
+            "What “utilizing the pre-trained” W gains is read as: (4, 6), with W frozen accuracy "
+            "beats training from scratch by .15 or more, from 20 to 100 samples.",
             lambda d: gain(d, "from scratch", 20, 100),
             at_least=0.15,
         ),
         holds(
             "GS-28",
             *THEOREM,
-            "(4, 6): it reaches .95 with 200 samples.",
+            "Its test error of order (d + D) log^2 n / (gamma^2 n) is read as an accuracy of .95 "
+            "with 200 samples, (4, 6).",
             lambda d: of(d, "W frozen").sel(samples=200),
             at_least=0.95,
         ),
         holds(
             "GS-29",
             *COMPLEXITY,
-            "(4, 6): it beats logistic regression by the same SGD, by .03 or more on average over "
-            "10 to 60 samples.",
+            "d + D against dD samples is read as: (4, 6), it beats logistic regression by the same "
+            "SGD by .03 or more on average over 10 to 60 samples.",
             lambda d: gain(d, "logistic, online", 10, 60),
             where="together",
             at_least=0.03,
         ),
-        refuted(
+        holds(
             "GS-30",
-            *COMPLEXITY,
-            "(4, 6): it beats a fitted logistic regression by .02 or more at 100 and 200 samples, "
-            "too.",
+            *MEASURED,
+            "(4, 6), dD = 24: at 100 and 200 samples it is ahead of a fitted logistic regression "
+            "by less than .04.",
             lambda d: (of(d, "W frozen") - fitted(d)).sel(samples=[100, 200]),
-            at_least=0.02,
+            at_most=0.04,
         ),
         holds(
             "GS-31",
-            "derived",
-            f"{PAPER}, theorem trains W, too",
+            *MEASURED,
             "(4, 6): to train W on at the same rate costs accuracy on average over 100 to 200 "
             "samples.",
             lambda d: gain(d, "W trained on", 100, 200),

@@ -115,8 +115,8 @@ FIGURE = Figure(
         holds(
             "GS-12",
             *SELECTION,
-            "On the population (8000 samples and their symmetries) attention exceeds .95 by t = "
-            "500.",
+            "“Self-attention extracts the variables from the label-relevant group”: read as above "
+            ".95 by t = 500 on the population (8000 samples and their symmetries).",
             lambda d: population(d).relevant_attention,
             at_least=0.95,
         ),

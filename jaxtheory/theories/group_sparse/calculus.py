@@ -139,24 +139,20 @@ def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
     )
 
 
-def averages(
-    W11: Float[Array, "d d"], A: Float[Array, "D D"], v: Float[Array, " d"], config: Config
-) -> tuple[Float[Array, ""], ...]:
-    """a, b and the three class means of A of the nearest invariant matrices."""
-    a = v @ W11 @ v
-    return (
+def project(params: Params, problem: Problem, config: Config) -> Reduced:
+    """The six numbers of the nearest invariant layer: averages over the symmetries, of A after its
+    columns are centred, as those of the form sum to 0. project(embed(reduced)) = reduced.
+    """
+    v, D = problem.truth, config.num_groups
+    a = v @ params.W11 @ v
+    A = model.positional(params, config)[3]
+    A = jnp.where(D.mask()[:, None], A - jnp.sum(A, axis=0, keepdims=True) / D.real, 0)
+    return Reduced(
+        params.v1 @ v,
         a,
-        (jnp.trace(W11) - a) / (config.group_dim.real - 1),
+        (jnp.trace(params.W11) - a) / (config.group_dim.real - 1),
         *(jnp.sum(A * i) / jnp.sum(i) for i in classes(config)),
     )
-
-
-def project(params: Params, problem: Problem, config: Config) -> Reduced:
-    """The six numbers of the nearest invariant layer: averages over the symmetries.
-    project(embed(reduced)) = reduced.
-    """
-    A = model.positional(params, config)[3]
-    return Reduced(params.v1 @ problem.truth, *averages(params.W11, A, problem.truth, config))
 
 
 def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -> Reduced:

@@ -1,5 +1,6 @@
 """Made-up results of group_sparse."""
 
+import numpy as np
 import xarray as xr
 
 from . import Case
@@ -46,9 +47,13 @@ def samples(exponent, end):
     }
 
 
-def stability(edge, chance, accuracy):
+def stability(edge, chance, accuracy, population):
     return lambda d: {
-        "relevant_attention": xr.where((d[ETA] * d[D] ** 2).round() <= edge, 0.9, chance),
+        "relevant_attention": xr.where(
+            d.algorithm == "population",
+            population,
+            xr.where((d[ETA] * d[D] ** 2).round() <= edge, 0.9, chance),
+        ),
         "accuracy": accuracy,
     }
 
@@ -86,15 +91,36 @@ def downstream(frozen, trained, scratch, logistic, fit):
     }
 
 
-def complexity(logistic, margin, in_groups):
-    """Errors by powers of the margin and, with W frozen, of D; logistic regression's grow as D."""
+def complexity(frozen, logistic, lead):
+    """Errors by powers of k = d = D, the margin and the number of samples, (k, gamma, n) with W
+    frozen and for logistic regression, whose error starts `lead` times as large.
+    """
+
+    def error(d, start, of_k, of_margin, of_n):
+        n = (d.step - 200).clip(min=1) / 10
+        return start * (d[D] / 3) ** of_k * (d.margin / 0.1) ** of_margin * n**of_n
+
+    return lambda d: {
+        "accuracy": 1
+        - xr.where(
+            d.algorithm == "logistic", error(d, 0.2 * lead, *logistic), error(d, 0.2, *frozen)
+        )
+    }
+
+
+def schedule(missing, loss, angle):
+    """What is missing as a function of D and t, the loss by powers of D and t, the direction error
+    by a power of n.
+    """
 
     def values(d):
-        error = 0.1 * (d.margin / 0.1) ** margin
+        t = (d.step + 1e-9) / 64
+        lost = 0.3 * (d[D] / 4.0) ** loss[0] * t ** loss[1]
         return {
-            "accuracy": 1
-            - error
-            * xr.where(d.algorithm == "logistic", logistic * d[D] / 4, (d[D] / 4) ** in_groups)
+            "relevant_attention_min": 1 - missing(d[D] / 4, t),
+            "test_loss": lost,
+            "predicted_loss_rate": lost,
+            "value_cosine": 1 - 0.5 * (0.1 * (d[N] / 250) ** angle) ** 2,
         }
 
     return values
@@ -108,36 +134,64 @@ def features(frozen, scratch, logistic):
 
 CASES = {
     "pre-training as measured": Case(
-        "groups_pretraining", pretraining(0.03, 0.9, 0.1, 0.8), "1 2 3 4 6 7 8 9"
+        "groups_pretraining", pretraining(0.03, 0.9, 0.1, 0.8), "1 2 3 4 5 6 7 8 9"
     ),
     "pre-training that selects fully, without a spike": Case(
-        "groups_pretraining", pretraining(0.2, 0.99, 0.0, 0.69), "2 3 4 5 8"
+        "groups_pretraining", pretraining(0.2, 0.99, 0.0, 0.69), "2 3 4 8"
     ),
     "pre-training that fails": Case(
         "groups_pretraining",
         lambda d: pretraining(0.2, 0.3, 3.0, 0.69)(d) | {"loss": 1 + 0.1 * d.step},
-        "6 7",
+        "5 6 7",
     ),
     "more samples, better selection": Case("groups_samples", samples(-1.0, 0.97), "10 11 12 13"),
     "more samples do not help": Case("groups_samples", samples(0.0, 0.9), ""),
-    "selection up to an edge": Case("groups_stability", stability(24, 0.15, 0.95), "14 16 17"),
-    "selection everywhere": Case("groups_stability", stability(99, 0.9, 0.99), "14 15 17"),
-    "no selection": Case("groups_stability", stability(9, 0.5, 0.8), ""),
+    "selection up to an edge": Case(
+        "groups_stability", stability(24, 0.15, 0.95, 0.97), "14 15 16 17"
+    ),
+    "selection everywhere": Case("groups_stability", stability(99, 0.9, 0.99, 0.97), "14 15 17"),
+    "no selection": Case("groups_stability", stability(9, 0.5, 0.8, 0.3), ""),
     "rates as derived": Case("groups_rate", rate(-2 / 3, -1 / 3, 0.1, 0.0), "18 20 21 22 23 24"),
-    "rates of the source": Case("groups_rate", rate(-1.0, -0.6, 3.0, 0.5, 15), "19 25"),
-    "selection exponential in D": Case(
-        "groups_rate", rate(-2 / 3, -1 / 3, -2.0, 0.0), "18 20 21 22 23 26"
+    "rates of the source": Case("groups_rate", rate(-1.0, -0.6, 3.0, 0.5, 15), "19"),
+    "selection faster for larger D": Case(
+        "groups_rate", rate(-2 / 3, -1 / 3, -2.0, 0.0), "18 20 21 22 23"
+    ),
+    "schedule as measured": Case(
+        "groups_schedule",
+        schedule(lambda D, t: 0.2 * t**-0.6, (-2 / 3, -1 / 3), -0.6),
+        "26 42 43 44 45",
+    ),
+    "schedule of the theorem": Case(
+        "groups_schedule",
+        schedule(lambda D, t: 0.2 * np.exp(2 - 2 * D), (-1, -1 / 3), -0.6),
+        "25 41 42 43 44 45",
+    ),
+    "schedule that selects no more": Case(
+        "groups_schedule",
+        lambda d: (
+            schedule(lambda D, t: 0.2 * D**0.1 + 0 * t, (0.0, 0.0), -2.0)(d)
+            | {"predicted_loss_rate": 1.0, "value_cosine": 1 - 0.1 / (1 + d.step)}
+        ),
+        "",
     ),
     "downstream as measured": Case(
-        "groups_downstream", downstream(0.97, 0.85, 0.7, 0.93, 0.98), "27 28 29 31"
+        "groups_downstream", downstream(0.97, 0.85, 0.7, 0.93, 0.98), "27 28 29 30 31"
     ),
-    "downstream far better": Case(
-        "groups_downstream", downstream(0.94, 0.95, 0.85, 0.93, 0.8), "30"
+    "downstream far better than what is fitted": Case(
+        "groups_downstream", downstream(0.94, 0.95, 0.85, 0.93, 0.8), ""
     ),
     "complexity as in the theorem": Case(
-        "groups_complexity", complexity(1.5, -0.5, 0), "32 33 34 35"
+        "groups_complexity", complexity((1, -1, -0.9), (2, -1, -0.9), 1.5), "32 33 34 35 38 39"
     ),
-    "complexity without gain": Case("groups_complexity", complexity(0.9, 1.5, 2), ""),
+    "complexity without gain": Case(
+        "groups_complexity", complexity((1, 0.5, -0.5), (1, 0.5, -1), 0.9), "40"
+    ),
+    "errors that never fall to .1": Case(
+        "groups_complexity",
+        complexity((0, -1, 0), (0, -1, 0), 1.5),
+        "32 33",
+        {"35": 8, "38": 8, "39": 8},
+    ),
     "features": Case("groups_features", features(0.9, 0.7, 0.8), "36 37"),
     "features that do not transfer": Case("groups_features", features(0.7, 0.7, 0.7), ""),
 }

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxtheory.core.draws import run_key
 from jaxtheory.theories.group_sparse import Config, data, model, predictions
@@ -44,3 +45,18 @@ def test_a_perfect_layer_and_a_perfect_linear_predictor():
     np.testing.assert_allclose(
         [found[n] for n in ("accuracy", "relevant_attention_worst", "value_cosine")], 1, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "every", "share"),
+    [([1, 1, 1], True, 1), ([1, 1, 1], False, 1), ([0, 1, 1], False, 2 / 3)],
+)
+def test_the_share_off_the_form_is_that_of_the_nearest_layer(column, every, share):
+    """D = 3, j* = 1, A = P^T W22 P with columns that do not sum to 0: one, or every one."""
+    A = np.array(column)[:, None] * np.array([1, every, every])
+    config = SMALL.replace(relevant_group=1)
+    made = draw(KEY, config)
+    P = np.sin(np.pi / 4 * np.outer(np.arange(1, 4), np.arange(1, 4)))
+    W22 = jnp.asarray(P @ A @ P / 4)
+    found = measure(model.init(KEY, made, config)._replace(W22=W22), made, config)
+    np.testing.assert_allclose(found["off_structure"], share, rtol=1e-12)

@@ -16,13 +16,13 @@ _SMALL: dict[str, Any] = {
     "downstream_samples": 3,
 }
 EXAMPLES = (
-    Config(**_SMALL),
+    Config(**_SMALL, relevant_group=3, partition=((4, 0), (1, 5), (3, 2)), margin=0.0),
     Config(
         group_dim=2,
         num_groups=2,
         relevant_group=1,
-        num_samples=4,
-        downstream_samples=3,
+        num_samples=1,
+        downstream_samples=1,
         features="uniform",
         attention="trained",
     ),
@@ -34,12 +34,6 @@ EXAMPLES = (
         features="rademacher",
         attention="scratch",
         pretraining_steps=3,
-    ),
-    Config(
-        **_SMALL | {"num_samples": 1, "downstream_samples": 1},
-        relevant_group=3,
-        partition=((4, 0), (1, 5), (3, 2)),
-        margin=0.0,
     ),
     Config(**_SMALL, noise_scale=0.7, margin=1.0, pretraining_steps=1).pad(
         group_dim=3, num_groups=5, num_samples=8, downstream_samples=4

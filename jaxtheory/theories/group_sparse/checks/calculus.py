@@ -1,15 +1,15 @@
 """Checks of the gradient and of the six-number reduction."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.group_sparse import calculus, model
+from jaxtheory.theories.group_sparse import calculus, predictions
 from jaxtheory.theories.group_sparse.checks import literal, material
-from jaxtheory.theories.group_sparse.model import Batch, Config, Linear
+from jaxtheory.theories.group_sparse.model import Config, Linear
 
 
 def gradient_by_token(key: Array, config: Config) -> Compared:
@@ -34,9 +34,9 @@ def gradient_linear(key: Array, config: Config) -> Compared:
 
 def velocity_completed(key: Array, config: Config) -> Compared:
     """Autodiff of the token-by-token loss on the completed sample, all blocks: v2, W12 and W21 do
-    not move.
+    not move. At D = 2 and D = 4.
     """
-    if not material.small(config):
+    if not material.whole(config) or config.num_groups.cap == 3:
         return None
     problem, reduced = material.setting(key, config)
     rate = calculus.velocity(reduced, problem.train, problem, config)
@@ -45,56 +45,49 @@ def velocity_completed(key: Array, config: Config) -> Compared:
     return material.gathered(calculus.embed(rate, problem, config)), material.gathered(want)
 
 
-def velocity_quadrature(key: Array, config: Config) -> Compared:
-    """D = d = 2: the velocity on a grid of quadrature nodes against the projected gradient of
-    single samples.
-    """
-    if not material.small(config) or config.num_groups.cap > 2 or config.group_dim.cap > 2:
+def form_of(problem: Any, config: Config) -> Array:
+    """What W is for each of the numbers of the form."""
+    star = jnp.asarray(config.relevant_group, int) - 1
+    return literal.form(problem.truth, star, config.num_groups.cap)
+
+
+def embed_entries(key: Array, config: Config) -> Compared:
+    """All blocks, each number's part of W written entry by entry."""
+    if not material.whole(config):
         return None
-    problem, reduced = material.setting(key, config.replace(num_samples=Size(material.MANY)))
-    z, w = np.polynomial.hermite_e.hermegauss(12)
-    s, h = np.polynomial.legendre.leggauss(24)
-    s, h = 3.5 * (s + 1), 3.5 * h
-    h = h * np.exp(-(s**2) / 2) * np.sqrt(2 / np.pi)
-    grid = np.stack(np.meshgrid(s, z, z, z, indexing="ij")).reshape(4, -1) * config.noise_scale
-    weight = np.einsum("a,b,c,d->abcd", h, *[w / w.sum()] * 3).ravel()
-    H = literal.basis(problem.truth)
-    star = model.relevant(config)
-    # <v*, x_{j*}> > 0 and y = 1: the other half follows from x -> x - 2 <v*, x> v*, y -> -y
-    own, other = (H[:, :1] * grid[None, i] + H[:, 1:] * grid[None, i + 2] for i in (0, 1))
-    x = own[:, None, :] * star[None, :, None] + other[:, None, :] * (1 - star)[None, :, None]
-    nodes = Batch(x, jnp.ones(len(weight)), jnp.asarray(weight))
-    params = calculus.embed(reduced, problem, config)
-    slope = jax.grad(model.loss)
-    single = lambda x, y: calculus.project(
-        slope(params, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, config), problem, config
-    )
-    each = jnp.stack(jax.vmap(single, in_axes=(2, 0))(problem.train.x, problem.train.y))
-    got = jnp.stack(calculus.velocity(reduced, nodes, problem, config))
-    return got, jnp.mean(each, axis=1), jnp.std(each, axis=1) / material.MANY**0.5 + 1e-6
-
-
-def embed_project(key: Array, config: Config) -> Compared:
-    """project inverts embed, and |W|^2 = |W'|^2 + |W - W'|^2 for any W: W' is the nearest."""
     problem, reduced = material.setting(key, config)
-    blocks = jax.tree.map(lambda x: x, model.init(key, problem, config))
-    d, D = config.group_dim.mask().astype(float), config.num_groups.mask().astype(float)
-    W11 = jax.random.normal(key, (len(d), len(d))) * d[:, None] * d[None, :]
-    near = calculus.embed(
-        calculus.project(blocks._replace(W11=W11), problem, config), problem, config
-    ).W11
-    free = jax.random.normal(jax.random.fold_in(key, 1), (len(D), len(D))) * D[:, None] * D[None, :]
-    sums = jnp.sum(free, axis=0, keepdims=True) / config.num_groups.real
-    A = (free - sums) * D[:, None]  # columns sum to 0, as those of any gradient
-    P, rho = model.encodings(config), (config.num_groups.real + 1) / 2
-    W22 = P @ A @ P.T / rho**2
-    near22 = calculus.embed(
-        calculus.project(blocks._replace(W22=W22), problem, config), problem, config
-    ).W22
-    again = calculus.project(calculus.embed(reduced, problem, config), problem, config)
-    square = lambda x: jnp.sum(x**2)
-    got = jnp.stack(again), square(near) + square(W11 - near), square(near22) + square(W22 - near22)
-    return got, (jnp.stack(reduced), square(W11), square(W22))
+    parts = form_of(problem, config)
+    W = jnp.einsum("m,mab->ab", jnp.stack(reduced[1 : 1 + len(parts)]), parts)
+    v = jnp.concatenate([reduced.c * problem.truth, jnp.zeros(config.num_groups.cap)])
+    return literal.joined(calculus.embed(reduced, problem, config)), (v, W)
+
+
+def least_squares(W: Array, parts: Array) -> tuple[Array, Array]:
+    """The numbers of the nearest W of the form, and the share of |W|^2 outside it."""
+    B, w = parts.reshape(len(parts), -1), jnp.ravel(W)
+    numbers = jnp.linalg.solve(B @ B.T, B @ w)
+    return numbers, jnp.sum((w - numbers @ B) ** 2) / (w @ w)
+
+
+def project_nearest(key: Array, config: Config) -> Compared:
+    """Least squares, for a W of no form at all: the columns of A do not sum to 0."""
+    if not material.whole(config):
+        return None
+    problem, params = material.case(key, config)
+    numbers, _ = least_squares(literal.joined(params)[1], form_of(problem, config))
+    if config.num_groups.cap == 2:
+        numbers = jnp.append(numbers, -numbers[-1])
+    got = jnp.stack(calculus.project(params, problem, config))
+    return got, jnp.append(params.v1 @ problem.truth, numbers)
+
+
+def structure_nearest(key: Array, config: Config) -> Compared:
+    """a, b and the residual of least squares."""
+    if not material.whole(config):
+        return None
+    problem, params = material.case(key, config)
+    numbers, off = least_squares(literal.joined(params)[1], form_of(problem, config))
+    return predictions.structure(params, problem, config), (numbers[0], numbers[1], off)
 
 
 CHECKS = (
@@ -108,7 +101,7 @@ CHECKS = (
     Check(
         "velocity: full gradient on the completed sample", "derived", "equal", velocity_completed
     ),
-    Check("velocity: quadrature at D = d = 2", "derived", "sample", velocity_quadrature),
-    Check("embed: inverted by the nearest layer of its form", "derived", "equal", embed_project),
-    Check("project: inverts embed", "derived", "equal", embed_project),
+    Check("embed: entry by entry", "derived", "equal", embed_entries),
+    Check("project: least squares", "derived", "equal", project_nearest),
+    Check("structure: residual of least squares", "derived", "equal", structure_nearest),
 )

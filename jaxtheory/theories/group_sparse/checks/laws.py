@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.group_sparse import calculus, laws, model
-from jaxtheory.theories.group_sparse.checks import material
-from jaxtheory.theories.group_sparse.model import Batch, Config
+from jaxtheory.theories.group_sparse import laws, model
+from jaxtheory.theories.group_sparse.checks import literal, material
+from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
 
 
 def tanh_sinh(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
@@ -29,27 +28,32 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
     return x, w * np.exp(-(x**2) / 2) * np.sqrt(2 / np.pi)
 
 
-def first_step_sampled(key: Array, config: Config) -> Compared:
-    """The mean gradient at 0 of a large sample; W does not move at all."""
-    many = config.replace(num_samples=Size(material.MANY))
-    problem, _ = material.case(key, many)
-    zero = model.init(key, problem, many)
-    single = lambda x, y: jax.grad(model.loss)(
-        zero, Batch(x[:, :, None], y[None], jnp.ones(1)), problem, many
-    )
-    each = jax.vmap(single, in_axes=(2, 0))(problem.train.x, problem.train.y)
-    mean = jax.tree.map(lambda x: jnp.mean(x, axis=0), each)
-    return (
-        mean,
-        laws.first_step(problem, config),
-        jax.tree.map(lambda x: jnp.std(x, axis=0) / material.MANY**0.5, each),
-    )
+def nodes(problem: Problem, config: Config) -> Batch:
+    """|<v*, x_{j*}>| by quadrature, both signs of it and of all that is orthogonal to it."""
+    u, w = half_normal()
+    star, v = model.relevant(config), problem.truth
+    x = problem.train.x[:, :, 0]
+    rest = x - (v[:, None] * (v @ x)[None, :]) * star[None, :]
+    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    along = jnp.ravel(signs[:, :1] * u[None, :]) * config.noise_scale
+    across = np.repeat(signs[:, 1], len(u))
+    direction = v[:, None] * star[None, :]
+    features = direction[:, :, None] * along + rest[:, :, None] * across
+    return Batch(features, jnp.sign(along), jnp.asarray(np.tile(w, 4) / 4))
+
+
+def first_step_quadrature(key: Array, config: Config) -> Compared:
+    """Autodiff of the token-by-token loss at 0 under quadrature; W does not move at all."""
+    if not material.whole(config):
+        return None
+    problem, params = material.case(key, config)
+    zero = jax.tree.map(jnp.zeros_like, params)
+    want = jax.grad(literal.loss)(zero, nodes(problem, config))
+    return material.gathered(laws.first_step(problem, config)), material.gathered(want)
 
 
 def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
-    """Another quadrature; at c = 0 log 2; and the loss of the literal layer with all scores on j*
-    is the sample's version of it.
-    """
+    """Another quadrature; at c = 0 log 2."""
     x, w = half_normal()
     c = jnp.asarray([0.0, 0.3, 2.0, 8.0])
     s = config.num_groups.real * config.noise_scale * c[:, None] * x[None, :]
@@ -69,28 +73,29 @@ def selected_loss_bound(_key: Array, config: Config) -> Compared:
 
 
 def selected_loss_layer(key: Array, config: Config) -> Compared:
-    """The layer itself with v = c v* and all attention on j*, on a large sample."""
+    """The token-by-token layer with v = c v* and all attention on j*, under quadrature."""
     if not material.whole(config):
         return None
-    many = config.replace(num_samples=Size(material.MANY))
-    problem, _ = material.case(key, many)
-    full = calculus.Reduced(*map(jnp.asarray, (0.8, 0.0, 0.0, 200.0, 200.0, -200.0)))
-    f = model.output(calculus.embed(full, problem, many), problem.train.x, many)
-    each = jnp.logaddexp(0.0, -problem.train.y * f)
+    problem, params = material.case(key, config)
+    D = config.num_groups.cap
+    P, A = literal.sines(D), 200 * model.relevant(config)[:, None] * jnp.ones((1, D))
+    full = jax.tree.map(jnp.zeros_like, params)._replace(
+        v1=0.8 * problem.truth, W22=P @ A @ P.T / ((D + 1) / 2) ** 2
+    )
     return (
-        jnp.mean(each),
         laws.selected_loss(jnp.asarray(0.8), config),
-        jnp.std(each) / material.MANY**0.5,
+        literal.loss(full, nodes(problem, config)),
     )
 
 
 def selected_run_steps(_key: Array, config: Config) -> Compared:
-    """c_{t+1} - c_t = eta E D |u| sigma(-D c |u|), and L at each c."""
+    """c_0 = 0, c_{t+1} - c_t = eta E D |u| sigma(-D c |u|), and L at each c."""
     x, w = half_normal()
     c, L = laws.selected_run(config, 6)
     s = config.num_groups.real * config.noise_scale * x[None, :]
     pull = jnp.sum(w[None, :] * s * jax.nn.sigmoid(-c[:-1, None] * s), axis=1)
-    return (jnp.diff(c), L), (
+    return (c[0], jnp.diff(c), L), (
+        jnp.zeros(()),
         config.learning_rate * pull,
         jnp.sum(w[None, :] * jnp.log1p(jnp.exp(-c[:, None] * s)), axis=1),
     )
@@ -120,17 +125,17 @@ def decay_follows(_key: Array, config: Config) -> Compared:
 
 CHECKS = (
     Check(
-        "first_step: mean gradient of a large sample",
+        "first_step: gradient at 0 under quadrature",
         "arXiv 2504.08638; constant derived",
-        "sample",
-        first_step_sampled,
+        "equal",
+        first_step_quadrature,
     ),
     Check("selected_loss: another quadrature", "derived", "equal", selected_loss_quadrature),
     Check("selected_loss: below its asymptotic law", "derived", "bound", selected_loss_bound),
     Check(
         "selected_loss: the layer with all attention on j*",
         "derived",
-        "sample",
+        "equal",
         selected_loss_layer,
     ),
     Check("selected_run: steps of another quadrature", "derived", "equal", selected_run_steps),

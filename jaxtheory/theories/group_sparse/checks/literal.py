@@ -4,10 +4,9 @@ sample with all its symmetries.
 
 import itertools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
@@ -18,32 +17,60 @@ def joined(params: Params) -> tuple[Float[Array, " h"], Float[Array, "h h"]]:
     return jnp.concatenate([params.v1, params.v2]), W
 
 
+def sines(D: int) -> np.ndarray:
+    """P with column j = (sin(i j pi / (D + 1)))_i."""
+    i = np.arange(1.0, D + 1)
+    return np.sin(i[:, None] * i[None, :] * np.pi / (D + 1))
+
+
 def tokens(x: Float[Array, "d D n"]) -> Float[Array, "n h D"]:
     """H = [X; P] of every sample."""
-    D = x.shape[1]
-    P = jnp.stack(
-        [jnp.sin(jnp.arange(1.0, D + 1) * j * jnp.pi / (D + 1)) for j in range(1, D + 1)], axis=1
-    )
-    return jnp.stack([jnp.concatenate([x[:, :, i], P]) for i in range(x.shape[2])])
+    X = jnp.transpose(x, (2, 0, 1))
+    P = sines(x.shape[1])
+    return jnp.concatenate([X, jnp.broadcast_to(P, (len(X), *P.shape))], axis=1)
 
 
 def attention(W: Float[Array, "h h"], H: Float[Array, "n h D"]) -> Float[Array, "n D D"]:
     """softmax(H^T W h_j) as column j."""
-    return jax.nn.softmax(jnp.einsum("nck,ce,nej->nkj", H, W, H), axis=1)
+    e = jnp.exp(jnp.swapaxes(H, 1, 2) @ (W @ H))
+    return e / jnp.sum(e, axis=1, keepdims=True)
+
+
+def output(params: Params, x: Float[Array, "d D n"]) -> Float[Array, " n"]:
+    """f = sum_j v^T H softmax(H^T W h_j)."""
+    v, W = joined(params)
+    H = tokens(x)
+    return jnp.sum((v @ H)[:, None, :] @ attention(W, H), axis=(1, 2))
 
 
 def loss(params: Params, batch: Batch) -> Float[Array, ""]:
-    """Mean of log(1 + exp(-y sum_j v^T H softmax(H^T W h_j)))."""
-    v, W = joined(params)
-    H = tokens(batch.x)
-    f = jnp.einsum("c,nck,nkj->n", v, H, attention(W, H))
-    return jnp.mean(jnp.log1p(jnp.exp(-batch.y * f)))
+    """Weighted mean of log(1 + exp(-y f))."""
+    return batch.weight @ jnp.log1p(jnp.exp(-batch.y * output(params, batch.x)))
 
 
 def linear_loss(beta: Array, batch: Batch) -> Array:
-    """Logistic loss of <beta, X>, a sample at a time."""
-    f = jnp.stack([jnp.vdot(beta, batch.x[:, :, i]) for i in range(batch.x.shape[2])])
-    return jnp.mean(jnp.log1p(jnp.exp(-batch.y * f)))
+    """Logistic loss of <beta, X>."""
+    f = jnp.ravel(beta) @ jnp.reshape(batch.x, (beta.size, -1))
+    return batch.weight @ jnp.log1p(jnp.exp(-batch.y * f))
+
+
+def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m h h"]:
+    """What W is for each of a, b, A_{j* j*}, A_{j* l} and A_kk alone, entry by entry; at D = 2
+    without the last. star counts from 0.
+    """
+    d = len(v)
+    P, rho = sines(D), (D + 1) / 2
+    k, j = np.indices((D, D))
+    own, other = (k == star).astype(float), (k != star).astype(float)
+    at, apart = (j == star).astype(float), (j != star).astype(float)
+    first, second, third, fourth = own * at, own * apart, other * (k == j), other * at
+    fifth = other * apart - third
+    A = [first - fourth / (D - 1), second - third]  # D = 2 has no fifth class
+    if D > 2:
+        A = [A[0], second - fifth / (D - 2), third - fifth / (D - 2)]
+    along = v[:, None] * v[None, :]
+    features = [jnp.pad(x, (0, D)) for x in (along, jnp.eye(d) - along)]
+    return jnp.stack([*features, *(jnp.pad(P @ x @ P.T / rho**2, (d, 0)) for x in A)])
 
 
 def basis(v: Float[Array, " d"]) -> Float[Array, "d d"]:

@@ -26,11 +26,6 @@ def whole(config: Config) -> bool:
     )
 
 
-def small(config: Config) -> bool:
-    """Whether a sample is completed by its symmetries here."""
-    return whole(config) and config.partition == "contiguous" and config.num_samples.cap > 1
-
-
 def case(key: Array, config: Config) -> tuple[Problem, Params]:
     """A problem, and a layer that is neither flat nor saturated, from one draw, which compiles
     fast. Zero on padding.

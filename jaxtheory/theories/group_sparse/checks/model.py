@@ -10,9 +10,12 @@ from jaxtheory.theories.group_sparse.model import Config
 
 
 def sines_orthogonal(_key: Array, config: Config) -> Compared:
-    """P^T P = rho I, rho = (D + 1) / 2, on the true D."""
+    """P^T P = rho I, rho = (D + 1) / 2, on the true D; and P entry by entry."""
     P, D = model.encodings(config), config.num_groups
-    return P.T @ P, (jnp.asarray(D.real, float) + 1) / 2 * jnp.diag(D.mask().astype(float))
+    square = (jnp.asarray(D.real, float) + 1) / 2 * jnp.diag(D.mask().astype(float))
+    if not material.whole(config):
+        return P.T @ P, square
+    return (P.T @ P, P), (square, literal.sines(D.cap))
 
 
 def attention_by_token(key: Array, config: Config) -> Compared:
@@ -21,11 +24,9 @@ def attention_by_token(key: Array, config: Config) -> Compared:
         return None
     problem, params = material.case(key, config)
     x = problem.train.x
-    v, W = literal.joined(params)
-    H = literal.tokens(x)
-    S = literal.attention(W, H)
+    S = literal.attention(literal.joined(params)[1], literal.tokens(x))
     got = jnp.moveaxis(model.attend(params, x, config), 2, 0), model.output(params, x, config)
-    return got, (S, jnp.einsum("c,nck,nkj->n", v, H, S))
+    return got, (S, literal.output(params, x))
 
 
 CHECKS = (

@@ -4,10 +4,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.group_sparse import calculus, data, model, training
+from jaxtheory.theories.group_sparse import calculus, data, training
 from jaxtheory.theories.group_sparse.checks import literal, material
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem
 
@@ -17,10 +18,25 @@ def stepped(params: Any, loss: Any, rate: Any) -> Any:
     return jax.tree.map(lambda x, g: x - rate * g, params, jax.grad(loss)(params))
 
 
-def one(problem: Problem, i: int, config: Config) -> Batch:
-    """Downstream sample i."""
+def stacked(*trees: Any) -> Any:
+    """Arrays of equal trees along a new first axis."""
+    return jax.tree.map(lambda *x: jnp.stack(x), *trees)
+
+
+def times(config: Config) -> tuple[Array, list[int]]:
+    """The last step of pre-training, the first two downstream and the one after all samples; and
+    the samples of the last three.
+    """
+    m = config.downstream_samples.cap
+    tau = jnp.asarray(config.pretraining_steps, jnp.int32)
+    return tau + jnp.asarray([-1, 0, 1, m], jnp.int32), [0, 1 % m, 0]
+
+
+def singly(problem: Problem, chosen: list[int], config: Config) -> Batch:
+    """Downstream samples, each as a batch of one, along a first axis."""
     x, y, _ = data.moved(problem.downstream, problem, config)
-    return Batch(x[:, :, i : i + 1], y[i : i + 1], jnp.ones(1))
+    x = jnp.moveaxis(x, 2, 0)[np.array(chosen), :, :, None]
+    return Batch(x, y[np.array(chosen), None], jnp.ones((len(chosen), 1)))
 
 
 def step_descends(key: Array, config: Config) -> Compared:
@@ -32,18 +48,16 @@ def step_descends(key: Array, config: Config) -> Compared:
     return got, stepped(params, lambda p: literal.loss(p, problem.train), config.learning_rate)
 
 
-def population_run(key: Array, config: Config) -> Compared:
-    """Three steps from 0 against gradient descent on the completed sample."""
-    if not material.small(config):
+def population_descends(key: Array, config: Config) -> Compared:
+    """Gradient descent on the completed sample, from a layer of the form. At D = 3."""
+    if not material.whole(config) or config.num_groups.cap != 3:
         return None
-    problem, _ = material.setting(key, config)
+    problem, reduced = material.setting(key, config)
     whole = literal.completed(problem.train, problem, config)
-    reduced: Any = calculus.start()
-    params: Any = model.init(key, problem, config)
-    for t in range(3):
-        reduced = training.population_step(key, t, reduced, problem.train, problem, config)
-        params = training.step(key, t, params, whole, problem, config)
-    return material.gathered(calculus.embed(reduced, problem, config)), material.gathered(params)
+    new = training.population_step(key, 0, reduced, problem.train, problem, config)
+    start = calculus.embed(reduced, problem, config)
+    want = stepped(start, lambda p: literal.loss(p, whole), config.learning_rate)
+    return material.gathered(calculus.embed(new, problem, config)), material.gathered(want)
 
 
 def downstream_steps(key: Array, config: Config) -> Compared:
@@ -53,49 +67,30 @@ def downstream_steps(key: Array, config: Config) -> Compared:
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
-    m, tau = config.downstream_samples.cap, jnp.asarray(config.pretraining_steps, jnp.int32)
+    t, chosen = times(config)
     keep = jax.lax.stop_gradient if config.attention == "frozen" else jnp.asarray
     trainable = lambda p: Params(p.v1, p.v2, *(keep(x) for x in p[2:]))
     emptied = params._replace(v1=0 * params.v1, v2=0 * params.v2)
     emptied = jax.tree.map(jnp.zeros_like, params) if config.attention == "scratch" else emptied
-    got, want = [], []
-    for later, i, start in ((0, 0, emptied), (1, 1 % m, params), (m, 0, params)):
-        got.append(training.downstream_step(key, tau + later, params, (), problem, config))
-        want.append(
-            stepped(
-                start,
-                lambda p, i=i: literal.loss(trainable(p), one(problem, i, config)),
-                config.downstream_rate,
-            )
-        )
-    early = config.replace(pretraining_steps=tau + 1)
-    got.append(training.downstream_step(key, tau, params, (), problem, early))
-    return (got, [*want, training.step(key, 0, params, problem.train, problem, config)])
+    got = jax.vmap(lambda t: training.downstream_step(key, t, params, (), problem, config))(t)
+    before = stepped(params, lambda p: literal.loss(p, problem.train), config.learning_rate)
+    after = jax.vmap(
+        lambda p, one: stepped(p, lambda p: literal.loss(trainable(p), one), config.downstream_rate)
+    )(stacked(emptied, params, params), singly(problem, chosen, config))
+    return got, jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), before, after)
 
 
 def logistic_steps(key: Array, config: Config) -> Compared:
-    """From tau on, on one sample and on all; nothing before."""
+    """From tau on, on one sample after the other; nothing before."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
-    m, tau, beta = (
-        config.downstream_samples.cap,
-        jnp.asarray(config.pretraining_steps, jnp.int32),
-        params.W12,
-    )
-    early = config.replace(pretraining_steps=tau + 5)
-    got, want = [], []
-    for later, i in ((0, 0), (1, 1 % m), (m, 0)):
-        got.append(training.logistic_step(key, tau + later, Linear(beta), (), problem, config).beta)
-        want.append(
-            stepped(
-                beta,
-                lambda b, i=i: literal.linear_loss(b, one(problem, i, config)),
-                config.downstream_rate,
-            )
-        )
-    got.append(training.logistic_step(key, tau, Linear(beta), (), problem, early).beta)
-    return got, [*want, beta]
+    beta, (t, chosen) = params.W12, times(config)
+    got = jax.vmap(lambda t: training.logistic_step(key, t, Linear(beta), (), problem, config))(t)
+    after = jax.vmap(
+        lambda one: stepped(beta, lambda b: literal.linear_loss(b, one), config.downstream_rate)
+    )(singly(problem, chosen, config))
+    return got.beta, jnp.concatenate([beta[None], after])
 
 
 def fit_steps(key: Array, config: Config) -> Compared:
@@ -103,16 +98,20 @@ def fit_steps(key: Array, config: Config) -> Compared:
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
-    tau, beta = jnp.asarray(config.pretraining_steps, jnp.int32), params.W12
-    early = config.replace(pretraining_steps=tau + 5)
-    got = [training.fit_step(key, tau, Linear(beta), (), problem, c).beta for c in (config, early)]
+    beta, t = params.W12, times(config)[0][:2]
+    got = jax.vmap(lambda t: training.fit_step(key, t, Linear(beta), (), problem, config))(t)
     loss = lambda b: literal.linear_loss(b, data.moved(problem.downstream, problem, config))
-    return got, [stepped(beta, loss, config.downstream_rate), beta]
+    return got.beta, jnp.stack([beta, stepped(beta, loss, config.downstream_rate)])
 
 
 CHECKS = (
     Check("step: descent on the token-by-token loss", material.PAPER, "equal", step_descends),
-    Check("population_step: descent on the completed sample", "derived", "equal", population_run),
+    Check(
+        "population_step: descent on the completed sample",
+        "derived",
+        "equal",
+        population_descends,
+    ),
     Check("downstream_step: descent on one sample", material.PAPER, "equal", downstream_steps),
     Check("logistic_step: descent on one sample", "derived", "equal", logistic_steps),
     Check("fit_step: descent on all samples", "derived", "equal", fit_steps),
