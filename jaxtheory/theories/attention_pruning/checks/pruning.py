@@ -11,18 +11,16 @@ from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
+@material.once
 def count_one_by_one(key: Array, config: Config) -> Compared:
     """At rho = k/100 of 100 entries for every k (floats fall short at .29), and at the config's
     rho.
     """
-    n = config.dimension.cap**2
-    counts = [
-        *(pruning.count(k / 100, 100) for k in range(100)),
-        pruning.count(config.pruning_ratio, n),
+    n, whole = config.dimension.cap**2, jnp.arange(100)
+    counts = jax.vmap(pruning.count, (0, None))(whole / 100, 100)
+    return [c.astype(float) for c in (counts, pruning.count(config.pruning_ratio, n))], [
+        w.astype(float) for w in (whole, literal.zeros_of(config, n))
     ]
-    return jnp.stack(counts).astype(float), jnp.append(
-        jnp.arange(100), literal.zeros_of(config, n)
-    ).astype(float)
 
 
 def binarise_by_comparison(key: Array, config: Config) -> Compared:
@@ -33,12 +31,14 @@ def binarise_by_comparison(key: Array, config: Config) -> Compared:
     return got.astype(float), literal.kept_by_comparison(scores.ravel(), config).reshape(shape)
 
 
+@material.once
 def doubled_logits(key: Array, config: Config) -> Compared:
     """The rows of `rows`."""
     z, _, _ = literal.rows(key)
     return pruning.doubled(literal.shown_softmax(z)), literal.shown_softmax(2 * z)
 
 
+@material.where_long
 def best_factor_by_search(key: Array, config: Config) -> Compared:
     """The error at the factor found is the least over the octaves and the half octaves beside the
     best, each computed by itself.
