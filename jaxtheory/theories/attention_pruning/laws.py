@@ -52,14 +52,14 @@ def residual_norm(config: Config) -> Float[Array, ""]:
     return jnp.sqrt(2.0) * attention_norm(config)
 
 
-def logit_gradient_norm(c: Float[Array, "S L L"]) -> Float[Array, ""]:
+def logit_gradient_norm(c: Float[Array, "*rows n"]) -> Float[Array, ""]:
     """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row. Source: lemma E.3,
     constant derived (and attained).
     """
     return calculus.norm(c) / 2
 
 
-def part_norm(c: Float[Array, "S L L"], config: Config) -> Float[Array, ""]:
+def part_norm(c: Float[Array, "*rows n"], config: Config) -> Float[Array, ""]:
     """||p_1||_F, ||p_2||_F <= (1 - 1/n)^(1/2) ||c||_F for p_1 = f o c, p_2 = diag(p_1 1) f: rows of
     c sum to 0. Source: lemma E.3, parts 8 and 9, constant derived (and attained).
     """

@@ -11,7 +11,7 @@ from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
-@material.where_rows
+@material.where_long
 def wanda_by_comparison(key: Array, config: Config) -> Compared:
     """Scores from norms of the stacked inputs."""
     problem, *_ = material.setting(key, config)

@@ -28,6 +28,7 @@ def logit_hessian_autodiff(key: Array, config: Config) -> Compared:
     return calculus.logit_hessian(f, f - f_star, s), jax.jvp(gradient, (z,), (s,))[1]
 
 
+@material.where_rows
 def gradient_autodiff(key: Array, config: Config) -> Compared:
     """One fused mask, and a mask on each factor."""
     problem, batch, *several = material.setting(key, config)
@@ -46,7 +47,7 @@ def hessian_autodiff(key: Array, config: Config) -> Compared:
     return got, [jax.jvp(gradient, (m,), (along(m),))[1] for m in masks]
 
 
-@material.where_rows
+@material.where_long
 def saliency_stationary(key: Array, config: Config) -> Compared:
     """Iterating M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where -grad
     L_attn(M) / lambda = M.

@@ -62,7 +62,7 @@ def logit_gradient_norm(key: Array, config: Config) -> Compared:
     """Attained at f = (1/2, 1/2), 0 elsewhere."""
     z, f_star, _ = literal.rows(key)
     f = jnp.stack([literal.shown_softmax(z), jnp.zeros_like(z).at[:, :2].set(0.5)])
-    target = jnp.stack([f_star, f[1] + z[:, :1] * jnp.asarray([1.0, -1.0, 0, 0, 0, 0])])
+    target = jnp.stack([f_star, f[1] + z[:, :1] @ jnp.asarray([[1.0, -1.0, 0, 0, 0, 0]])])
     p = calculus.logit_gradient(f, f - target)
     random, tight = (laws.logit_gradient_norm((f - target)[i, None]) for i in range(2))
     excess = material.excess(calculus.norm(p[0]), random)
@@ -128,7 +128,8 @@ def lipschitz_derivatives(key: Array, config: Config) -> Compared:
             f, c = model.residual(m, *of)
             p1 = f * c
             p2 = jnp.sum(p1, axis=-1, keepdims=True) * f
-            return laws.Lipschitz(f, p1, p2, p1 - p2, jax.grad(model.loss)(m, *of).mask)
+            slope = jax.grad(model.loss)(m, *of).mask
+            return laws.Lipschitz(f, p1, p2, p1 - p2, slope)
 
         moved = jax.jvp(functions, (m,), (v,))[1]
         bound = lambda k: k * calculus.norm(v)
@@ -173,7 +174,7 @@ def lipschitz_constants(key: Array, config: Config) -> Compared:
     rows = largest * jnp.linalg.norm(squares)
     parts = J, J * top["2f-f*"], J * (top["f"] * (top["c"] + top["f"]) + top["m"]), curvature
     gradient = config.regularization + curvature * largest**2 * jnp.mean(squares**2)
-    want = laws.Lipschitz(*(k * rows for k in parts), gradient)
+    want = laws.Lipschitz._make([*(k * rows for k in parts), gradient])
     return laws.lipschitz(batch, problem, config), want
 
 

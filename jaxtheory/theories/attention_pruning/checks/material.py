@@ -57,9 +57,9 @@ def where(applies: Callable[[Config], bool]) -> Callable[[Function], Function]:
 once = where(lambda config: config.num_sequences.cap == 3)  # the first example
 where_rows = where(lambda config: config.length.cap > 1)  # else attention is constant
 where_long = where(lambda config: config.length.cap > 3)  # several causal sequences, and blocks
-# S L <= d; elsewhere the Polyak-Lojasiewicz chain says nothing
+# 1 < S L <= d; elsewhere the Polyak-Lojasiewicz chain says nothing
 where_short = where(
-    lambda config: config.num_sequences.cap * config.length.cap <= config.dimension.cap
+    lambda config: 1 < config.num_sequences.cap * config.length.cap <= config.dimension.cap
 )
 
 

@@ -10,7 +10,7 @@ from jaxtheory.theories.attention_pruning.checks import material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
-@material.where_rows
+@material.where_long
 def step_as_written(key: Array, config: Config) -> Compared:
     """Two steps of the literal recursion with autodiff gradients, at eta = 1/L_g so that rounding
     does not grow.
