@@ -5,6 +5,7 @@ baselines, at which lambda.
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory import plot
@@ -52,7 +53,7 @@ def best(dataset: xr.Dataset) -> xr.DataArray:
 def tuned(dataset: xr.Dataset, name: str) -> xr.DataArray:
     """Final errors at the lambda whose mask has the least plain calibration error."""
     return after(dataset, name).isel(
-        regularization=of(after(dataset), "gradient").argmin("regularization")
+        regularization=of(after(dataset), "gradient").fillna(np.inf).argmin("regularization")
     )
 
 

@@ -10,11 +10,10 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.attention_pruning import Config
 
-from . import PAPER, THEORY, claims_of, derived, with_legend
+from . import PAPER, THEORY, derived, with_legend
 
 TAUS = (1.0, 3.0, 10.0)
 ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
-theorem = claims_of("reading", f"{PAPER}, theorem 4.1")
 
 
 def smooth(dataset: xr.Dataset) -> xr.DataArray:
@@ -99,25 +98,20 @@ FIGURE = Figure(
     quick={},
     draw=draw,
     claims=(
-        theorem(
+        derived(
             "AP-35",
-            "With eta <= 1 / L_g no recorded loss lies above the one before.",
+            "With eta <= 1 / L_g no recorded loss lies above the one before, in any run.",
             lambda d: d.loss.diff("step").where(smooth(d)),
             **in_each_run(1e-6),
-        ),
-        theorem(
-            "AP-36",
-            "With eta <= 1 / L_g the attention loss never exceeds L(M_0).",
-            lambda d: (d.attention_loss / d.predicted_attention_loss_descent).where(smooth(d)),
-            **in_each_run(1.0),
         ),
         holds(
             "AP-37",
             "reading",
             f"{PAPER}, appendices E-G",
-            "No bound is violated: every ratio is at most 1.",
+            "The source's inequalities, whose constants are lost and read as ours, hold in each "
+            "run: no ratio of the two sides is above 1.",
             lambda d: d.bound_ratio,
-            **in_each_run(1.0),
+            **in_each_run(1 + 1e-6),  # float32
         ),
         derived(
             "AP-38",

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, share, with_legend
@@ -60,21 +60,19 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"num_sequences": [1, 2]} | AXES, "seeds": 2},
     draw=draw,
     claims=(
-        refuted(
+        derived(
             "AP-26",
-            "derived",
-            f"{PAPER}, section 6.1, if its gains are to hold on other data",
-            "Calibrated on one sequence, the mask beats Wanda and SparseGPT on held-out sequences "
-            "in most runs.",
-            lambda d: lead(half(d), HELDOUT, *RIVALS).sel(num_sequences=1) < 0,
+            "Calibrated on one sequence, the mask is worse than the better of Wanda and SparseGPT "
+            "on held-out sequences, in most runs.",
+            lambda d: lead(half(d), HELDOUT, *RIVALS).sel(num_sequences=1) > 0,
             **share(0.5),
         ),
         holds(
             "AP-27",
             "reading",
             f"{PAPER}, section 6.1",
-            "On its calibration sequences it beats every baseline by at least .1, for 1, 4 and 16 "
-            "sequences.",
+            "“outperforms Wanda and SparseGPT with a large margin”, read as: on its calibration "
+            "sequences it beats every baseline by at least .1, for 1, 4 and 16 sequences.",
             lambda d: lead(half(d), PLAIN),
             at_most=-0.1,
         ),

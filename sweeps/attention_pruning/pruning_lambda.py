@@ -37,7 +37,7 @@ def fitted(dataset: xr.Dataset) -> xr.DataArray:
 
 def choice(dataset: xr.Dataset) -> xr.DataArray:
     """The place of the best lambda, per preset and seed."""
-    return fitted(dataset).argmin("regularization")
+    return fitted(dataset).fillna(np.inf).argmin("regularization")
 
 
 def excess(dataset: xr.Dataset) -> xr.DataArray:
@@ -96,29 +96,32 @@ FIGURE = Figure(
     claims=(
         printed(
             "AP-1",
-            "The error is least strictly inside the range of lambda, for every seed.",
+            "“reaching a minimum before gradually rising again”: each run's error is least "
+            "strictly inside the range of lambda.",
             lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
             **share(1.0),
         ),
         reading(
             "AP-2",
-            "The smallest lambda costs at least .4 in error over the best.",
+            "“the relative error initially decreases sharply”, read as: the smallest lambda costs "
+            "at least .4 in error over the best.",
             lambda d: excess(d).isel(regularization=0),
             at_least=0.4,
         ),
         reading(
             "AP-3",
-            "The largest lambda costs at least .15 in error over the best.",
+            "“gradually rising again”, read as: the largest lambda costs at least .15 in error "
+            "over the best.",
             lambda d: excess(d).isel(regularization=-1),
             at_least=0.15,  # measured .25 and .30 at P1, .7 at P2 and P3
         ),
-        reading(
+        derived(
             "AP-4",
             "At the best lambda the error is at most .4 (P2, P3).",
             lambda d: fitted(d).sel(preset=["P2", "P3"]).min("regularization"),
             at_most=0.4,
         ),
-        reading(
+        derived(
             "AP-5",
             "At the best lambda the error is at most .55 (P1).",
             lambda d: fitted(d).sel(preset="P1").min("regularization"),
@@ -126,7 +129,8 @@ FIGURE = Figure(
         ),
         printed(
             "AP-6",
-            "At the best lambda the mask beats Wanda and SparseGPT on its calibration data.",
+            "“our Algorithm 1 outperforms Wanda and SparseGPT”: at the best lambda, on its "
+            "calibration data, in 95 % of the runs.",
             lambda d: (
                 fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0)
             ),

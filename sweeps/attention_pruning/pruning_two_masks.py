@@ -4,7 +4,7 @@ weights kept?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Figure, plot
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, with_legend
@@ -63,10 +63,8 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"algorithm": list(LABELS)} | AXES | {"lambda": [1.0, 3.0, 10.0]}},
     draw=draw,
     claims=(
-        holds(
+        derived(
             "AP-32",
-            "reading",
-            f"{PAPER}, equation (1)",
             "For rho >= .5 two masks beat Wanda and SparseGPT on calibration data, by at least "
             ".05.",
             lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(

@@ -87,10 +87,10 @@ FIGURE = Figure(
         refuted(
             "LL-13",
             "reading",
-            f"{PAPER}, section 6.2: X X^T is bounded below",
-            "X X^T of 128 tokens in 128 dimensions is regular in every layer, for most windows. In "
-            "the first layer equal tokens are equal rows; in all of them a token repeated at the "
-            "start of a window is.",
+            f"{PAPER}, section 6.2",
+            "“We verify these assumptions”, read as: X X^T of 128 tokens in 128 dimensions is "
+            "regular in every layer, for most windows. In the first layer equal tokens are equal "
+            "rows; in all of them a token repeated at the start of a window is.",
             lambda data: 1 - data.singular,
             at_least=0.5,
             minimum=3,

@@ -1,47 +1,16 @@
-"""Wrong versions of attention_pruning: negated, halved or doubled, transposed, or with a term
-missing.
+"""Wrong versions of attention_pruning: a term, an index, a transposition or a factor of size wrong.
+Scalings are tried on every function without being listed.
 """
-
-import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 ROOM = "jaxtheory.theories.attention_pruning"
 
 
-def of_result(change):
-    """A builder of wrong functions that change the original's result, entry by entry
-    of its pytree.
-    """
-
-    @functools.wraps(change)
-    def wrong(original):
-        if not callable(original):
-            return change(original)
-        return lambda *args, **options: jax.tree.map(change, original(*args, **options))
-
-    return wrong
-
-
-@of_result
-def negated(x):
-    return -x
-
-
-@of_result
-def halved(x):
-    return x / 2
-
-
-@of_result
-def doubled(x):
-    return 2 * x
-
-
-@of_result
-def transposed(x):
-    return x.T
+def transposed(original):
+    return lambda *args, **options: jax.tree.map(lambda x: x.T, original(*args, **options))
 
 
 def without_regularization(original):
@@ -50,22 +19,55 @@ def without_regularization(original):
     )
 
 
+def without_projection(original):
+    """p_1 alone."""
+    return lambda f, c: f * c
+
+
 def without_residual_term(original):
     """The Hessian without the residual's own curvature (Gauss-Newton)."""
     return lambda f, c, s: original(f, 0 * c, s)
 
 
-def ascending(original):
-    def step(key, t, state, batch, problem, config):
-        new = original(key, t, state, batch, problem, config)
-        return new._replace(params=jax.tree.map(lambda a, b: 2 * a - b, state.params, new.params))
+def one_mask_fixed(original):
+    """The second mask does not move."""
 
-    return step
+    def along(params, direction, *rest):
+        if hasattr(direction, "key"):
+            direction = direction._replace(key=jnp.zeros_like(direction.key))
+        return original(params, direction, *rest)
+
+    return along
+
+
+def one_iteration(original):
+    """The growth of a random direction, in place of 30 iterations."""
+
+    def norm(params, problem, config):
+        from jaxtheory.theories.attention_pruning import calculus
+        from jaxtheory.theories.attention_pruning.model import Batch
+
+        v = jax.tree.map(lambda x: problem.uniform[2] - 0.5, params)
+        Hv = calculus.hessian_vector_product(params, v, Batch(problem.inputs), problem, config)
+        return calculus.norm(Hv) / calculus.norm(v)
+
+    return norm
+
+
+def of_dense_weights(original):
+    """The saliency of M = 1 in place of the given mask."""
+    return lambda mask, *rest: original(mask._replace(mask=jnp.ones_like(mask.mask)), *rest)
 
 
 def without_momentum(original):
     return lambda key, t, state, batch, problem, config: original(
         key, t, state, batch, problem, config.replace(momentum=0.0)
+    )
+
+
+def without_clip(original):
+    return lambda key, t, state, batch, problem, config: original(
+        key, t, state, batch, problem, config.replace(clip=False)
     )
 
 
@@ -86,16 +88,94 @@ def last_tie_first(original):
     return lambda scores, ratio, valid: original(scores[::-1, ::-1], ratio, valid)[::-1, ::-1]
 
 
+def not_normalised(original):
+    return lambda f: f * f
+
+
 def always_one(original):
     return lambda z, f_star, mask: jnp.ones((), z.dtype)
+
+
+def whole_octaves(original):
+    """Without the half octaves."""
+    return lambda z, f_star, mask: 2 ** jnp.floor(jnp.log2(original(z, f_star, mask)))
 
 
 def along_rows(original):
     return lambda weights, gram, config: original(weights.T, gram, config).T
 
 
+def without_inputs(original):
+    """All inputs of one norm."""
+    return lambda weights, gram, config: original(weights, jnp.eye(len(gram)), config)
+
+
 def without_update(original):
     return lambda weights, gram, config: jnp.where(original(weights, gram, config) == 0, 0, weights)
+
+
+def without_damping(original):
+    return lambda weights, gram, config: original(weights, gram, config, damping=1e-9)
+
+
+def of_one_sequence(original):
+    """The number of sequences forgotten."""
+    return lambda *args: original(*args[:-1], args[-1].replace(num_sequences=1))
+
+
+def of_longer(original):
+    """n + 1 in place of n."""
+    return lambda *args: original(*args[:-1], args[-1].replace(length=args[-1].length.cap + 1))
+
+
+def without_mask_term(original):
+    """lambda ||M|| forgotten."""
+    return lambda params, c, batch, problem, config: original(
+        params, c, batch, problem, config.replace(regularization=0.0)
+    )
+
+
+def of_inputs_alone(original):
+    return lambda problem: original(problem._replace(weights=0 * problem.weights))
+
+
+def of_weights_alone(original):
+    return lambda problem: original(problem._replace(inputs=0 * problem.inputs))
+
+
+def fourth_power(original):
+    """R^4 in place of R^6."""
+    return lambda radius, config: original(radius ** (2 / 3), config)
+
+
+def half_range(original):
+    """e^(-max|z|) / n: the smallest logit without the largest."""
+    return lambda z, mask, config: original(z / 2, mask, config)
+
+
+def hidden_too(original):
+    return lambda f, mask: original(f, jnp.ones_like(mask))
+
+
+def largest_gram(original):
+    """The largest eigenvalue."""
+    return lambda inputs, config: jnp.linalg.eigvalsh(
+        inputs.reshape(-1, inputs.shape[-1]).T @ inputs.reshape(-1, inputs.shape[-1])
+    )[-1]
+
+
+def next_gram(original):
+    """The second least eigenvalue."""
+
+    def floor(inputs, config):
+        Z = inputs.reshape(-1, inputs.shape[-1])
+        return jnp.sort(jnp.linalg.eigvalsh(Z @ Z.T))[min(1, len(Z) - 1)]
+
+    return floor
+
+
+def largest_weight(original):
+    return lambda problem, config: jnp.max(jnp.abs(problem.weights))
 
 
 def without_floor(original):
@@ -106,6 +186,43 @@ def without_floor(original):
         return right._replace(xi=-right.xi)
 
     return chain
+
+
+def mean_fourth(original):
+    """(sum ||X||^2)^2 in place of sum ||X||^4."""
+
+    def constants(batch, problem, config):
+        right = original(batch, problem, config)
+        squares = jnp.linalg.norm(batch.inputs, ord=2, axis=(1, 2)) ** 2
+        wrong = jnp.sum(squares) / jnp.sqrt(jnp.sum(squares**2))
+        return right._replace(attention=right.attention * wrong)
+
+    return constants
+
+
+def without_penalty(original):
+    """L_attn(M_0) in place of L(M_0)."""
+    return lambda params, batch, problem, config: original(
+        params, batch, problem, config.replace(regularization=0.0)
+    )
+
+
+def square_time(original):
+    return lambda t, *rest: original(jnp.asarray(t, float) ** 2, *rest)
+
+
+def without_slack(original):
+    return lambda t, start, mu, xi, config: original(t, start, mu, 0 * xi, config)
+
+
+def other_root(original):
+    """The other stationary point of the polynomial."""
+    x = (15 + np.sqrt(33.0)) / 24
+    return float(4 * x**2 * (1 - x) * (2 - 3 * x))
+
+
+def mirrored(original):
+    return lambda x: original(1 - x)
 
 
 def _rows(file, functions):
@@ -120,48 +237,54 @@ ROWS = [
     *_rows(
         "calculus",
         {
-            "logit_gradient": (negated, halved),
-            "logit_hessian": (negated, without_residual_term),
-            "gradient": (negated, halved, transposed, without_regularization),
-            "hessian_vector_product": (negated, transposed),
-            "saliency": (negated, halved),
-            "curvature_score": (halved, transposed),
-            "hessian_norm": (doubled,),
+            "logit_gradient": (without_projection,),
+            "logit_hessian": (without_residual_term,),
+            "gradient": (transposed, without_regularization, of_one_sequence),
+            "hessian_vector_product": (transposed, one_mask_fixed, of_one_sequence),
+            "saliency": (of_dense_weights, of_one_sequence),
+            "curvature_score": (transposed, of_one_sequence),
+            "hessian_norm": (one_iteration,),
         },
     ),
-    *_rows("training", {"step": (ascending, without_momentum)}),
+    *_rows("training", {"step": (without_momentum, without_clip)}),
     *_rows(
         "analyses.pruning",
         {
             "count": (one_more, rounded_down),
             "binarise": (largest_first, last_tie_first),
-            "doubled": (halved,),
-            "best_logit_factor": (always_one,),
+            "doubled": (not_normalised,),
+            "best_logit_factor": (always_one, whole_octaves),
         },
     ),
     *_rows(
         "analyses.baselines",
-        {"wanda": (along_rows,), "magnitude": (negated,), "sparsegpt": (without_update,)},
+        {
+            "wanda": (along_rows, without_inputs),
+            "magnitude": (largest_first,),
+            "sparsegpt": (without_update, without_damping),
+        },
     ),
     *_rows(
         "laws",
         {
-            "mask_norm": (halved,),
-            "attention_norm": (halved,),
-            "residual_norm": (negated,),
-            "logit_gradient_norm": (negated,),
-            "gradient_norm": (halved,),
-            "log_attention_floor": (negated,),
-            "lipschitz": (negated,),
-            "ROW_CURVATURE": (negated,),
-            "SHARP_ROW_CURVATURE": (halved,),
-            "two_entry_curvature": (halved,),
-            "smallest_attention": (doubled,),
-            "gram_floor": (doubled,),
-            "smallest_weight": (doubled,),
-            "chain": (without_floor,),
-            "descent": (halved,),
-            "convergence": (negated,),
+            "attention_norm": (of_one_sequence, of_longer),
+            "residual_norm": (of_one_sequence, of_longer),
+            "part_norm": (of_longer,),
+            "gradient_norm": (without_mask_term, of_one_sequence),
+            "radius": (of_inputs_alone, of_weights_alone),
+            "smoothness": (fourth_power,),
+            "log_attention_floor": (half_range, of_longer),
+            "lipschitz": (mean_fourth, of_one_sequence),
+            "SHARP_ROW_CURVATURE": (other_root,),
+            "two_entry_curvature": (mirrored,),
+            "smallest_attention": (hidden_too,),
+            "gram_floor": (largest_gram, next_gram),
+            "smallest_weight": (largest_weight,),
+            "chain": (without_floor, of_one_sequence),
+            "descent": (without_penalty,),
+            "convergence": (square_time, without_slack),
         },
     ),
 ]
+
+EXPLAINED = {}

@@ -243,16 +243,9 @@ def rescaled_errors(
 
 
 def lipschitz(X: np.ndarray, W: np.ndarray, lam: float) -> float:
-    """lambda + (1/4 + 1 + 1/sqrt 2) mean_s ||X_s||_2^4 max |W|^2, a Lipschitz constant of the
-    gradient.
-    """
+    """lambda + (5/4) mean_s ||X_s||_2^4 max |W|^2, a Lipschitz constant of the gradient."""
     largest = [np.sqrt(np.linalg.eigvalsh(x.T @ x)[-1]) for x in X]
-    return (
-        lam
-        + (1.25 + 1 / np.sqrt(2))
-        * float(np.mean([s**4 for s in largest]))
-        * float(np.abs(W).max()) ** 2
-    )
+    return lam + 1.25 * float(np.mean([s**4 for s in largest])) * float(np.abs(W).max()) ** 2
 
 
 def pl_constants(

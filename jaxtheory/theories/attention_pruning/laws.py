@@ -22,10 +22,15 @@ BOUNDS = (
     "gram_floor",
     "smallest_weight",
     "chain",
+    "attention_norm",
+    "residual_norm",
+    "part_norm",
+    "logit_gradient_norm",
+    "radius",
 )  # of `bound_ratio`
-ROW_CURVATURE = (
-    1 / 4 + 1 + 2**-0.5
-)  # of (1/2) ||softmax(z) - f*||^2: from ||diag f - f f^T|| <= 1/2, |c - m| <= 2, ||c|| <= sqrt 2
+# of (1/2) ||softmax(z) - f*||^2, whose Hessian is J^2 + sum_j f_j (c_j - m)(e_j - f)(e_j - f)^T, m
+# = <f, c>: from ||J|| = ||diag f - f f^T|| <= 1/2 and |c_j - m| <= 2. Loose by a factor 4.
+ROW_CURVATURE = 1 / 4 + 2 / 2
 _X = (15 - 33**0.5) / 24
 SHARP_ROW_CURVATURE = (
     4 * _X**2 * (1 - _X) * (2 - 3 * _X)
@@ -47,11 +52,33 @@ def residual_norm(config: Config) -> Float[Array, ""]:
     return jnp.sqrt(2.0) * attention_norm(config)
 
 
-def logit_gradient_norm(c: Float[Array, "S L L"]) -> Float[Array, ""]:
+def logit_gradient_norm(c: Float[Array, "*rows n"]) -> Float[Array, ""]:
     """||p||_F <= (1/2) ||c||_F, since p = (diag f - f f^T) c row by row. Source: lemma E.3,
     constant derived (and attained).
     """
     return calculus.norm(c) / 2
+
+
+def part_norm(c: Float[Array, "*rows n"], config: Config) -> Float[Array, ""]:
+    """||p_1||_F, ||p_2||_F <= (1 - 1/n)^(1/2) ||c||_F for p_1 = f o c, p_2 = diag(p_1 1) f: rows of
+    c sum to 0. Source: lemma E.3, parts 8 and 9, constant derived (and attained).
+    """
+    return jnp.sqrt(1 - 1 / jnp.asarray(config.length.real, c.dtype)) * calculus.norm(c)
+
+
+def radius(problem: Problem) -> Float[Array, ""]:
+    """R, the least number with ||X_s||_F <= R and ||W||_F <= R. Source: assumption E.1, where R > 1
+    too, which no bound here needs.
+    """
+    inputs = jnp.sqrt(jnp.max(jnp.sum(problem.inputs**2, axis=(1, 2))))
+    return jnp.maximum(inputs, calculus.norm(problem.weights))
+
+
+def smoothness(radius: Float[Array, ""], config: Config) -> Float[Array, ""]:
+    """L_g <= lambda + 1.25 R^6, the Lipschitz constant of grad L in R alone. Source: theorem F.8,
+    constant derived.
+    """
+    return config.regularization + ROW_CURVATURE * radius**6
 
 
 def squared_spectral_norms(inputs: Float[Array, "S L d"]) -> Float[Array, " S"]:
@@ -96,12 +123,11 @@ def lipschitz(batch: Batch, problem: Problem, config: Config) -> Lipschitz:
     """Constants K max|W| (sum_s ||X_s||_2^4)^(1/2), with K the norm of a row's derivative in its
     logits; and for the gradient
 
-    L_g = lambda + 1.957 max|W|^2 (1/S) sum_s ||X_s||_2^4.
+    L_g = lambda + 1.25 max|W|^2 (1/S) sum_s ||X_s||_2^4.
 
-    K = 1/2 for f and c; 1 for p_1 (|c|, |f| <= 1); 1 + 1/sqrt 2 for p_2; 1/4 + 1 + 1/sqrt 2 = 1.957
-    for p.
-    Source: lemmas F.3-F.7 and theorem F.8, constants derived; loose by two orders of magnitude on
-    Gaussian data.
+    K = 1/2 for f and c (attained); 1 for p_1' = (2f - f*) o f'; 1 + 1/sqrt 2 for p_2; 1.25 for p.
+    Source: lemmas F.3-F.7 and theorem F.8, constants derived; those of p_1, p_2 and p are loose by
+    factors of 2 to 4, and L_g by two orders of magnitude on Gaussian data.
     """
     fourth = squared_spectral_norms(batch.inputs) ** 2
     rows = largest_weight(problem) * jnp.sqrt(jnp.sum(fourth))
@@ -226,5 +252,10 @@ def bound_ratio(
         (gram_floor(batch.inputs, config) * size(p), size(B)),
         (smallest_weight(problem, config) * size(B), size(pull)),
         (slope * size(c), size(pull) / config.num_sequences.real),
+        (size(f), attention_norm(config)),
+        (size(c), residual_norm(config)),
+        (jnp.maximum(size(f * c), size(f * c - p)), part_norm(c, config)),
+        (size(p), logit_gradient_norm(c)),
+        (curvature, smoothness(radius(problem), config)),
     )
     return jnp.stack([low / jnp.where(high > 0, high, 1) for low, high in pairs])

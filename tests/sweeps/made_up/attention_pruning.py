@@ -13,8 +13,8 @@ RESCALED, RESCALED_HELDOUT = "relative_error_rescaled", "relative_error_rescaled
 ANALYSES = (RESCALED, RESCALED_HELDOUT, "hessian_norm", "stability_ratio", "bound_ratio")
 
 
-def case(figure, values, holds, drawn=False):
-    """A case whose analyses have no steps."""
+def case(figure, values, holds, drawn=False, n=None):
+    """A case whose analyses have no steps; n: the runs left of some claims."""
 
     def make(d):
         made = {name: d.one * value for name, value in values(d).items()}
@@ -25,7 +25,7 @@ def case(figure, values, holds, drawn=False):
             }
         )
 
-    return Case(figure, make, holds, drawn=drawn)
+    return Case(figure, make, holds, n or {}, drawn)
 
 
 def errors(d, gradient, others=0.9, **baselines):
@@ -68,6 +68,28 @@ def starts(d, uniform):
     return {PLAIN: errors(d, xr.where(d.mask_init == "uniform", uniform, 0.2))}
 
 
+def descent(d, floor, pace, turn=0.0, power=1.5):
+    """L_attn that falls to a floor in lambda within some 1 / lambda steps; `turn` makes the loss
+    rise again.
+    """
+    lam = d.regularization
+    attention_loss = floor * lam**power * (1 + 100 * np.exp(-d.step * pace(lam)))
+    return {
+        "attention_loss": attention_loss,
+        "loss": attention_loss + turn * d.step,
+        "hessian_norm": 10.0,
+        "bound_ratio": 0.01 * xr.ones_like(d.bound, float),
+    }
+
+
+def kinds(d, others, heldout):
+    """Errors of the gradient mask under the attention masks of the new figure."""
+    return {
+        PLAIN: errors(d, xr.where(d.attention == "causal", 0.2, others)),
+        HELDOUT: errors(d, heldout),
+    }
+
+
 def bounds(d, loss, attention_loss, ratio, pull):
     return {
         "loss": loss,
@@ -93,6 +115,15 @@ CASES = {
         },
         "",
     ),
+    "no step past the edge": case(
+        "pruning_lambda", lambda d: u_curve(d, 0.3, 0.4), "1 2 3 4 5 6 8 9", n={"7": 0}
+    ),
+    "all diverged": case(
+        "pruning_lambda",
+        lambda d: u_curve(d, np.nan, 4.0),
+        "",
+        n=dict.fromkeys("234579", 0),
+    ),
     "longer is harder": case(
         "pruning_length",
         lambda d: {
@@ -107,7 +138,7 @@ CASES = {
         drawn=True,
     ),
     "longer is easier for Wanda": case(
-        "pruning_length", lambda d: {PLAIN: errors(d, 0.9, wanda=1.5 - 0.15 * doublings(d))}, ""
+        "pruning_length", lambda d: {PLAIN: errors(d, 0.9, wanda=1.6 - 0.15 * doublings(d))}, ""
     ),
     "ratios as measured": case(
         "pruning_ratio",
@@ -123,11 +154,11 @@ CASES = {
             )
             for name in (PLAIN, RESCALED)
         },
-        "15 17 19 20 21",
+        "15 16 17 18 19 20 21",
         drawn=True,
     ),
-    "ratios as the source has them": case(
-        "pruning_ratio", lambda d: {PLAIN: errors(d, 0.2 + 0.1 * d.pruning_ratio, 0.3)}, "16 18"
+    "the mask rises and the baselines do not": case(
+        "pruning_ratio", lambda d: {PLAIN: errors(d, 0.2 + 0.2 * d.pruning_ratio, 0.3)}, ""
     ),
     "pays off for sharp attention, on calibration data": case(
         "pruning_logit_scale",
@@ -143,11 +174,11 @@ CASES = {
     "fits its calibration data": case(
         "pruning_calibration",
         lambda d: four(d, 0.2, 1.3 - 0.1 * np.log2(d.num_sequences), 0.2, 0.6),
-        "27 28 29 30 31",
+        "26 27 28 29 30 31",
         drawn=True,
     ),
     "generalises, but does not fit": case(
-        "pruning_calibration", lambda d: four(d, 0.7, 0.5, 0.7, 0.6), "26"
+        "pruning_calibration", lambda d: four(d, 0.7, 0.5, 0.7, 0.6), ""
     ),
     "one mask is better": case(
         "pruning_two_masks", lambda d: masks(d, 0.3, 0.5), "32 33", drawn=True
@@ -157,11 +188,34 @@ CASES = {
     ),
     "any start": case("pruning_initial_mask", lambda d: starts(d, 0.25), "34", drawn=True),
     "bad starts": case("pruning_initial_mask", lambda d: starts(d, 0.4), ""),
+    "a better start": case("pruning_initial_mask", lambda d: starts(d, 0.05), ""),
     "loose bounds": case(
         "pruning_bounds",
         lambda d: bounds(d, 1 / (1 + d.step), 0.5, 0.5, 1e-4),
-        "35 36 37 38",
+        "35 37 38",
         drawn=True,
     ),
     "violated bounds": case("pruning_bounds", lambda d: bounds(d, 1 + d.step, 2.0, 1.1, 10.0), ""),
+    "no step below 1 / L_g": case(
+        "pruning_bounds",
+        lambda d: bounds(d, 1 + d.step, 0.5, 0.5, 1e-4) | {"hessian_norm": 1e9},
+        "37 38",
+        n={"35": 0},
+    ),
+    "a floor and a run time as in the source": case(
+        "pruning_theorem", lambda d: descent(d, 1.0, lambda lam: 3 * lam), "36 39 40", drawn=True
+    ),
+    "a floor that stays, at once, and a loss that rises": case(
+        "pruning_theorem", lambda d: descent(d, 1.0, lambda lam: 1.0, 1.0, 0.5), ""
+    ),
+    "diverged": case(
+        "pruning_theorem",
+        lambda d: descent(d, np.nan, lambda lam: lam),
+        "",
+        n={"36": 0, "39": 0, "40": 0},
+    ),
+    "as good under other attention": case(
+        "pruning_attention_mask", lambda d: kinds(d, 0.3, 1.2), "41 42", drawn=True
+    ),
+    "worse under other attention": case("pruning_attention_mask", lambda d: kinds(d, 0.8, 0.5), ""),
 }

@@ -1,5 +1,6 @@
 """Checks of the pruners that the mask is compared with."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -10,6 +11,7 @@ from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
+@material.where_long
 def wanda_by_comparison(key: Array, config: Config) -> Compared:
     """Scores from norms of the stacked inputs."""
     problem, *_ = material.setting(key, config)
@@ -19,6 +21,7 @@ def wanda_by_comparison(key: Array, config: Config) -> Compared:
     return baselines.wanda(problem.query, flat.T @ flat, config), problem.query * kept
 
 
+@material.once
 def magnitude_by_comparison(key: Array, config: Config) -> Compared:
     """Over the whole matrix."""
     problem, *_ = material.setting(key, config)
@@ -27,6 +30,7 @@ def magnitude_by_comparison(key: Array, config: Config) -> Compared:
     return baselines.magnitude(W, config), W * kept
 
 
+@material.where_long
 def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
     """The optimal brain surgeon with an explicit inverse of the trailing H at every input, on the
     mask of its own scores.
@@ -36,15 +40,19 @@ def sparsegpt_by_inverses(key: Array, config: Config) -> Compared:
     d = flat.shape[-1]
     gram = flat.T @ flat
     H = gram + 0.01 * jnp.mean(jnp.diagonal(gram)) * jnp.eye(d)
-    inverses = [linalg.inv(H[j:, j:]) for j in range(d)]
-    W = problem.query
-    scores = jnp.stack([W[j] ** 2 / inverses[j][0, 0] for j in range(d)])
+    later = jnp.arange(d)[None, :] >= jnp.arange(d)[:, None]  # [j, i]: input i is not before j
+    trailing = later[:, :, None] & later[:, None, :]
+    inverses = linalg.inv(jnp.where(trailing, H[None], jnp.eye(d)[None]))
+    columns = jnp.where(later, jnp.einsum("jij->ji", inverses), 0)  # (H_{j:,j:})^-1, column 0
+    pivots, W = jnp.diagonal(columns), problem.query
+    scores = W**2 / pivots[:, None]
     kept = literal.kept_by_comparison(scores.ravel(), config).reshape(W.shape)
-    for j, inverse in enumerate(inverses):
-        removed = W[j] * (1 - kept[j])
-        W = W.at[j:].add(-inverse[:, 0][:, None] * (removed / inverse[0, 0])[None, :])
-        W = W.at[j].set(W[j] * kept[j])
-    return baselines.sparsegpt(problem.query, gram, config), W
+
+    def remove(j: Array, W: Array) -> Array:
+        return W - jnp.outer(columns[j], W[j] * (1 - kept[j]) / pivots[j])
+
+    want = jax.lax.fori_loop(0, d, remove, W)
+    return baselines.sparsegpt(problem.query, gram, config), want
 
 
 CHECKS = (

@@ -42,10 +42,67 @@ def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, Fact
     return problem, Batch(X), FusedMask(0.5 + masks[0]), FactorMasks(0.5 + masks[1], 0.5 + masks[2])
 
 
-def where_short(check: Callable[[Array, Config], Compared]) -> Callable[[Array, Config], Compared]:
-    """The check where S L <= d; elsewhere the Polyak-Lojasiewicz chain says nothing."""
-    short = lambda config: config.num_sequences.cap * config.length.cap <= config.dimension.cap
-    return lambda key, config: check(key, config) if short(config) else None
+Function = Callable[[Array, Config], Compared]
+
+
+def where(applies: Callable[[Config], bool]) -> Callable[[Function], Function]:
+    """The check on the examples that it says something about."""
+
+    def limit(check: Function) -> Function:
+        return lambda key, config: check(key, config) if applies(config) else None
+
+    return limit
+
+
+once = where(lambda config: config.num_sequences.cap == 3)  # the first example
+where_rows = where(lambda config: config.length.cap > 1)  # else attention is constant
+where_long = where(lambda config: config.length.cap > 3)  # several causal sequences, and blocks
+# 1 < S L <= d; elsewhere the Polyak-Lojasiewicz chain says nothing
+where_short = where(
+    lambda config: 1 < config.num_sequences.cap * config.length.cap <= config.dimension.cap
+)
+
+
+def excess(measured: Array, bound: Array) -> Array:
+    """By which share numbers exceed their bound, 0 where they do not."""
+    return jnp.maximum(measured - bound, 0) / jnp.abs(bound)
+
+
+def built(
+    inputs: Array, weights: Array, config: Config
+) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
+    """A problem of given inputs (S, L, d) and weights under full attention, its batch, the masks of
+    zeros and of ones, and its config.
+    """
+    S, L, d = inputs.shape
+    config = config.replace(dimension=d, length=L, num_sequences=S, attention="full")
+    problem = Problem(
+        inputs,
+        jnp.zeros((data.HELDOUT, L, d)),
+        weights,
+        jnp.eye(d),
+        weights,
+        data.attention_mask(config),
+        jnp.zeros((3, d, d)),
+    )
+    zero = FusedMask(jnp.zeros_like(weights))
+    return problem, Batch(inputs), zero, FusedMask(jnp.ones_like(weights)), config
+
+
+def opposite(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
+    """Twice the tokens e_1 and -e_1, and the one weight W_11 = sqrt 2: at M = 0 each matrix norm is
+    the product of its factors' norms.
+    """
+    X = jnp.broadcast_to(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (2, 2, 2))
+    return built(X, jnp.zeros((2, 2)).at[0, 0].set(2**0.5), config)
+
+
+def orthogonal(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
+    """Two sequences of two tokens, all orthogonal and of square 3, and |W_ij| = .7: at M = 0 every
+    link of the Polyak-Lojasiewicz chain is an equality.
+    """
+    sign = jnp.asarray([1.0, -1.0, -1.0, 1.0])
+    return built(3**0.5 * jnp.eye(4).reshape(2, 2, 4), 0.7 * jnp.outer(sign, sign), config)
 
 
 def smooth(batch: Batch, problem: Problem, config: Config) -> Config:

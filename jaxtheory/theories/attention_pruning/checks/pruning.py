@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
@@ -11,20 +12,19 @@ from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config
 
 
+@material.once
 def count_one_by_one(key: Array, config: Config) -> Compared:
     """At rho = k/100 of 100 entries for every k (floats fall short at .29), and at the config's
     rho.
     """
-    n = config.dimension.cap**2
-    counts = [
-        *(pruning.count(k / 100, 100) for k in range(100)),
-        pruning.count(config.pruning_ratio, n),
+    n, whole = config.dimension.cap**2, np.arange(100)
+    counts = jax.vmap(pruning.count, (0, None))(jnp.asarray(whole / 100), 100)
+    return [c.astype(float) for c in (counts, pruning.count(config.pruning_ratio, n))], [
+        jnp.asarray(w, float) for w in (whole, literal.zeros_of(config, n))
     ]
-    return jnp.stack(counts).astype(float), jnp.append(
-        jnp.arange(100), literal.zeros_of(config, n)
-    ).astype(float)
 
 
+@material.where_rows
 def binarise_by_comparison(key: Array, config: Config) -> Compared:
     """On integer scores, which have many ties."""
     shape = (config.dimension.cap, config.dimension.cap)
@@ -33,15 +33,17 @@ def binarise_by_comparison(key: Array, config: Config) -> Compared:
     return got.astype(float), literal.kept_by_comparison(scores.ravel(), config).reshape(shape)
 
 
+@material.once
 def doubled_logits(key: Array, config: Config) -> Compared:
     """The rows of `rows`."""
     z, _, _ = literal.rows(key)
     return pruning.doubled(literal.shown_softmax(z)), literal.shown_softmax(2 * z)
 
 
+@material.where_long
 def best_factor_by_search(key: Array, config: Config) -> Compared:
     """The error at the factor found is the least over the octaves and the half octaves beside the
-    best, each computed by itself.
+    best, each computed by itself; and logits 2^1.5 times too large need the factor 2^-1.5.
     """
     problem, _, fused, _ = material.setting(key, config)
     inputs, f_star, mask = pruning.calibration(problem, config)
@@ -51,7 +53,12 @@ def best_factor_by_search(key: Array, config: Config) -> Compared:
     octaves = jnp.arange(-7.0, 2.0)
     best = octaves[jnp.argmin(jax.lax.map(error, octaves))]
     least = jnp.min(jax.lax.map(error, jnp.clip(best + jnp.asarray([-0.5, 0.0, 0.5]), -7.0, 1.0)))
-    return pruning.error(alpha * W, inputs, f_star, mask), least
+    large = 2**1.5 * model.logits(problem.weights, inputs)
+    undone = pruning.best_logit_factor(large, f_star, mask)
+    return (pruning.error(alpha * W, inputs, f_star, mask), undone), (
+        least,
+        jnp.asarray(2**-1.5),
+    )
 
 
 CHECKS = (

@@ -1,0 +1,62 @@
+"""Does the method carry over to attention that is not causal: full, or within blocks?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, plot
+from jaxtheory.theories.attention_pruning import P3
+
+from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, with_legend
+from ._errors import HELDOUT, NAMES, PLAIN, RIVALS, finish, half, lead, lines, of, tuned
+
+OTHERS = ["full", "block"]
+reading = claims_of("reading", f"{PAPER}, section 3")
+
+
+def share_of_best(dataset: xr.Dataset) -> xr.DataArray:
+    """The gradient mask's error over the better of Wanda's and SparseGPT's, at rho = 1/2."""
+    errors = tuned(half(dataset), PLAIN)
+    return of(errors, "gradient") / of(errors, *RIVALS)
+
+
+def draw(dataset: xr.Dataset) -> plot.Drawing:
+    """Errors against rho at the best lambda, calibration and held out, a column per attention."""
+    masks = [str(name) for name in dataset.attention.values]
+    figure, axes = plot.panels(
+        len(masks), 2, title=f"Error under other attention masks ({dataset.sizes['seed']} seeds)"
+    )
+    for name, column in zip(masks, axes.T, strict=True):
+        chosen = dataset.sel(attention=name)
+        for ax, metric, data in zip(
+            column, (PLAIN, HELDOUT), ("calibration", "held out"), strict=True
+        ):
+            lines(ax, tuned(chosen, metric), "pruning_ratio", NAMES)
+            finish(ax, "rho", f"{name} attention, {data}", y="relative error", top=1.5)
+    return with_legend(figure, axes[0, 0])
+
+
+FIGURE = Figure(
+    name="pruning_attention_mask",
+    source=f"{PAPER}, section 3: any attention mask",
+    theory=THEORY,
+    config=P3.replace(length=64, step_scale=0.01),
+    sweep=after_steps(600, {"attention": ["causal", *OTHERS]} | AXES),
+    quick=QUICK | {"vary": {"attention": ["causal"]} | AXES},
+    draw=draw,
+    claims=(
+        reading(
+            "AP-41",
+            "“our analysis can be applied to any general attention mask”, read as: the error is at "
+            "most .6 of the better of Wanda and SparseGPT with full attention and in blocks of 4 "
+            "tokens too (rho = 1/2, calibration data).",
+            lambda d: share_of_best(d).sel(attention=OTHERS),
+            at_most=0.6,
+        ),
+        derived(
+            "AP-42",
+            "Nor does it generalise there: on held-out sequences magnitude pruning of W is better, "
+            "by at least .1.",
+            lambda d: lead(half(d), HELDOUT, "magnitude").sel(attention=OTHERS),
+            at_least=0.1,
+        ),
+    ),
+)
