@@ -42,14 +42,23 @@ def start_diagonal(key: Array, config: Config) -> Compared:
 
 
 def forward_literal(key: Array, config: Config) -> Compared:
-    """F, the values and the attention of the last layer."""
+    """F, the values, the attention and the neurons of the last layer; the input, the queries and
+    the keys of the first.
+    """
     params, batch, made = material.setting(key, config)
     seen = model.forward(params, batch.tokens, made, config)
     v, attention = jax.vmap(lambda X: literal.attention(params, X, config))(batch.tokens)
-    return (seen.F, seen.values, seen.attention[-1]), (
+    last = (seen.F, seen.values, seen.attention[-1], seen.hidden)
+    first = (seen.inputs[0], seen.queries[0], seen.keys[0])
+    heads = lambda W: jax.vmap(lambda X: jax.vmap(lambda one: X @ one.T)(W[0]))(batch.tokens)
+    return (*last, *first), (
         literal.outputs(params, batch, made, config),
         v.mT,
         attention,
+        jax.vmap(lambda values: values.T @ params.output.T)(v),
+        batch.tokens,
+        heads(params.query),
+        heads(params.key),
     )
 
 

@@ -64,10 +64,23 @@ def _counts(m: int) -> np.ndarray:
     return np.array([math.floor(Fraction(j * m, 200) + Fraction(1, 2)) for j in range(201)])
 
 
+def ties_by_index(key: Array, config: Config) -> Compared:
+    """Three levels, equal up to rounding, and the other way round; the last two not shown."""
+    if not material.plain(config) or config.num_layers > 1:
+        return None
+    level = jax.random.randint(key, (40,), 0, 3).astype(float)
+    near = (1 + level) * (1 + 1e-15 * jax.random.uniform(key, (40,)))
+    want = jnp.argsort(literal.places(jnp.stack([level, -level])[:, :38]), axis=-1)
+    rest = jnp.broadcast_to(jnp.asarray([38, 39]), (2, 2))
+    found = pruning.order(jnp.stack([near, -near]), jnp.arange(40) < 38)
+    return found.astype(float), jnp.concatenate([want, rest], axis=1).astype(float)
+
+
 CHECKS = (
     Check("contributions: neuron by neuron", "derived", "equal", contributions_literal),
     Check(
         "curves: one evaluation per rate", f"{material.PAPER}, corollary 1", "equal", curves_literal
     ),
+    Check("order: ties by index", "ours", "equal", ties_by_index),
     Check("removed: rounds halves up", "ours", "equal", removed_rounds),
 )

@@ -27,17 +27,17 @@ def singular_gram(key: Array, config: Config) -> Compared:
 
 def gap_found(key: Array, config: Config) -> Compared:
     """Made-up spectra with one large drop after the r-th value, r = 1..4; a zero matrix has rank 0;
-    with 3 rows s_3 is the last.
+    with 3 rows s_3 is the last; beyond .03 s_1 drops do not count.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None
     u = 1 + 0.1 * jnp.sort(jax.random.uniform(key, (5,)))[::-1]
     s = jnp.stack(
         [jnp.where(jnp.arange(5) < r, u, 1e-3 * u) for r in range(1, 5)]
-        + [jnp.zeros(5), jnp.asarray([4.0, 2.0, 1.5, 0, 0])]
+        + [jnp.zeros(5), jnp.asarray([4.0, 2.0, 1.5, 0, 0]), jnp.asarray([1, 0.5, 0.1, 1e-3, 0])]
     )
-    limit = jnp.asarray([5, 5, 5, 5, 5, 3], jnp.int32)
-    return ranks.gap_rank(s, limit).astype(float), jnp.asarray([1.0, 2.0, 3.0, 4.0, 0.0, 1.0])
+    limit = jnp.asarray([5, 5, 5, 5, 5, 3, 5], jnp.int32)
+    return ranks.gap_rank(s, limit).astype(float), jnp.asarray([1.0, 2, 3, 4, 0, 1, 2])
 
 
 def truncation_literal(key: Array, config: Config) -> Compared:

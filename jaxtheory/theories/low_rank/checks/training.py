@@ -31,12 +31,13 @@ def lora_start(key: Array, config: Config) -> Compared:
     several = jax.vmap(lambda k: training.init_lora(k, made, config).down)(
         jax.random.split(key, material.BATCHES)
     )
-    found = Params(*(x.reshape(material.BATCHES, -1)[:, :9] ** 2 * x.shape[-1] for x in several))
+    found = [x.reshape(material.BATCHES, -1) ** 2 * x.shape[-1] for x in several]
+    found.append(jnp.concatenate(found, axis=1).reshape(-1, 1))  # all of them together
     zero = jax.tree.map(jnp.zeros_like, model.initial(made, config))
     return (
         (training.merged(state, made, config), jax.tree.map(lambda x: jnp.mean(x, axis=0), found)),
         (model.initial(made, config), jax.tree.map(lambda x: jnp.ones(x.shape[1]), found)),
-        (zero, jax.tree.map(lambda x: jnp.std(x, axis=0) / material.BATCHES**0.5, found)),
+        (zero, jax.tree.map(lambda x: jnp.std(x, axis=0) / len(x) ** 0.5, found)),
     )
 
 
