@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Figure, plot, statistics
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, last, only, ours, panels, ratio, runs
@@ -15,7 +15,7 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss, error and the gap of W_K over the batch and the noise; M = 20."""
-    figure, axes = panels(data, 3, "Batches of B samples, noise of norm τ (S1, M = 20)", width=3.6)
+    figure, axes = panels(data, 3, "Batches of B, noise of norm τ (S1, M = 20)", width=3.6)
     for ax, values, label, digits in (
         (axes[0], last(data.loss), "test hinge loss", 3),
         (axes[1], last(data.error), "test error", 3),
@@ -37,15 +37,16 @@ FIGURE = Figure(
     claims=(
         ours(
             "LR-92",
-            "Batches of M/10 samples are enough.",
-            lambda data: last(data.error).sel(noise=[0.05, 0.2]),
+            "Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = "
+            "M/10 to 1.6 M and tau = 1/M to 18/M the test loss is at most .02 after 120 steps.",
+            lambda data: last(data.loss),
             at_most=0.02,
         ),
         ours(
             "LR-93",
-            "Noise.",
-            lambda data: gap(data).sel(batch_size=32),
-            at_least=10,
+            "Noise closes the gap of W_K, s_2 / s_3, for every B: exponent of tau -2.1 to -1.1.",
+            lambda data: statistics.slope(gap(data).mean("seed", skipna=False), "noise"),
+            between=(-2.1, -1.1),
         ),
     ),
 )

@@ -46,7 +46,7 @@ def entries(name):
     }
 
 
-def case(name, values, holds):
+def case(name, values, holds, drawn=False):
     """Values as the figure's dataset holds them: NaN at steps that it does not record and beyond a
     run's own.
 
@@ -76,7 +76,7 @@ def case(name, values, holds):
             data[word] = whole
         return data
 
-    return Case(name, make, holds)
+    return Case(name, make, holds, drawn=drawn)
 
 
 def by(d, dim, values, other=0.0):
@@ -237,15 +237,34 @@ def small_set(d, sign, quiet, noisy, dead):
 
 
 def failures(d, coherent, both, two, second, gap):
-    """Losses at cosine .9 and sigma = .1 and .4, the cost of rank 2, s_2 / s_1 and s_2 / s_3 where
-    the claims look.
+    """Losses at cosine .9, of relevant and irrelevant patterns at sigma = .1 and of relevant ones
+    at .4, the cost of rank 2, s_2 / s_1 and s_2 / s_3 where the claims look.
     """
     top, mild, loud = d.coherence == 0.9, d.noise == 0.1, d.noise == 0.4
+    apart = d.overlap == 0.9
     ratio = xr.where(top & mild, second, 0.3)
-    s = spectrum(d, 1.0, ratio, ratio / xr.where(loud & (d.coherence == 0), gap, 30.0))
+    s = spectrum(d, 1.0, ratio, ratio / xr.where(loud & (d.pair == "none"), gap, 30.0))
     return {
-        "loss": xr.where(top & mild, coherent, xr.where(top & loud, both, 0.2)),
+        "loss": xr.where(apart & mild, coherent, xr.where(top & loud, both, 0.2)),
         "truncated_loss": 0.2 + by(d, "kept_rank", {1: 0.5, 2: two}),
+        "singular_values": xr.where((d.matrix == "WK") & (d.step > 0), s, 1.0),
+    }
+
+
+def batches(d, loss, power):
+    """A loss, and s_2 / s_3 of W_K as a power of the noise."""
+    third = xr.where(d.step > 0, 0.001 * d.noise**-power, 1.0)
+    return {
+        "loss": xr.where(d.step > 0, loss, 1.0),
+        "singular_values": xr.where(d.matrix == "WK", spectrum(d, 1.0, 0.5, third), 1.0),
+    }
+
+
+def wrong_labels(d, cost, third):
+    """The cost of rank 2, and s_3 / s_1 of W_K with wrong labels."""
+    s = spectrum(d, 1.0, 0.5, third * d.label_noise)
+    return {
+        "truncated_loss": 0.2 + by(d, "kept_rank", {1: 0.5, 2: cost}),
         "singular_values": xr.where((d.matrix == "WK") & (d.step > 0), s, 1.0),
     }
 
@@ -401,13 +420,19 @@ CASES = {
         "rank_projections", lambda d: theorem(d, 1.0, 1.0, -1.0, 1.0, 0.3), ""
     ),
     "a diagonal that grows as sqrt(log T)": case("rank_growth", lambda d: diagonal(d, 0.5), "44"),
-    "a diagonal of gradient flow": case("rank_growth", lambda d: diagonal(d, 0.0), "88"),
+    "a diagonal of gradient flow": case("rank_growth", lambda d: diagonal(d, 0.0), "88", True),
     "blocks that do not depend on M": case(
-        "rank_patterns", lambda d: powers(d, 0.0, 0.0, -1.0), "34 39 54"
+        "rank_patterns", lambda d: powers(d, 0.0, 0.0, -1.0), "34 39 54", True
     ),
     "blocks that fall with M": case("rank_patterns", lambda d: powers(d, -1.0, -1.0, -2.0), ""),
+    "noise that closes the gap alone": case(
+        "rank_batch_noise", lambda d: batches(d, 0.01, -1.5), "92 93", True
+    ),
+    "noise that breaks learning alone": case(
+        "rank_batch_noise", lambda d: batches(d, 0.02 + d.noise / 10, 0.0), ""
+    ),
     "norms as 1 / sqrt(m)": case(
-        "neurons_width", lambda d: widths(d, -0.5, -0.5, -0.5), "42 43 90"
+        "neurons_width", lambda d: widths(d, -0.5, -0.5, -0.5), "42 43 90", True
     ),
     "norms that the start decides": case(
         "neurons_width", lambda d: widths(d, 0.0, -1.0, 0.0), "89"
@@ -463,7 +488,7 @@ CASES = {
         "attention_queries", lambda d: gains(d, by(d, "num_queries", {1: 0.02}, 0.5)), "71 72"
     ),
     "one position is enough": case("attention_queries", lambda d: gains(d, 0.4), ""),
-    "times as 1 / eta": case("times_rate", lambda d: falling(d, 10 / d.learning_rate), "74"),
+    "times as 1 / eta": case("times_rate", lambda d: falling(d, 10 / d.learning_rate), "74", True),
     "times as printed": case("times_rate", lambda d: falling(d, 25 / d.learning_rate**0.6), "73"),
     "times that ignore eta": case("times_rate", lambda d: falling(d, 50.0), ""),
     "times as 1 / alpha*": case(
@@ -472,7 +497,9 @@ CASES = {
     "times that ignore alpha*": case("times_share", lambda d: falling(d, 20.0, alpha(d)), ""),
     "LoRA of rank 1 learns": case("lora_ranks", lambda d: lora(d, 0.005, 0.5), "77 78"),
     "LoRA of rank 1 fails": case("lora_ranks", lambda d: lora(d, 0.5, 0.05), ""),
-    "drifts as eta in the values": case("balance_drift", lambda d: drifts(d, VO=1.0, QK=2.0), "79"),
+    "drifts as eta in the values": case(
+        "balance_drift", lambda d: drifts(d, VO=1.0, QK=2.0), "79", True
+    ),
     "drifts as eta in the scores": case("balance_drift", lambda d: drifts(d, VO=0.0, QK=1.0), "80"),
     "every head of rank 2": case(
         "rank_heads_layers",

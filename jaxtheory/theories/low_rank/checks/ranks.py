@@ -13,7 +13,9 @@ from jaxtheory.theories.low_rank.model import Config, Params
 
 
 def singular_gram(key: Array, config: Config) -> Compared:
-    """Squares against the eigenvalues of the Gram matrix of each head, with one a per position."""
+    """Squares against the eigenvalues of the Gram matrix of each head, and no sign; with one a per
+    position.
+    """
     if config.output == "shared":
         return None
     params, _, _ = material.setting(key, config)
@@ -22,7 +24,8 @@ def singular_gram(key: Array, config: Config) -> Compared:
         gram = W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W
         values = linalg.eigvalsh(gram)[::-1]
         want.append(jnp.zeros(ranks.full_rank(config)).at[: len(values)].set(values))
-    return ranks.singular_values(params, config) ** 2, jnp.stack(want)
+    s = ranks.singular_values(params, config)
+    return (s**2, s), (jnp.stack(want), jnp.abs(s))
 
 
 def gap_found(key: Array, config: Config) -> Compared:
