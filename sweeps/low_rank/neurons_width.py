@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.low_rank import G
 
-from . import PAPER, only, ours, panels, pick, reading, runs, worst
+from . import PAPER, only, ours, panels, pick, reading, runs, ticks, worst
 from ._training import exponent
 
 WIDTHS = [50, 100, 200, 400]
@@ -18,37 +18,37 @@ CELLS: dict[str, list] = {
 }
 
 
-def third(data: xr.Dataset, start: str, large: bool) -> xr.DataArray:
-    """The mean norm of the smallest third of the neurons, or of the largest, over m."""
+def sizes(data: xr.Dataset, start: str, large: bool) -> xr.DataArray:
+    """The mean norm of the smallest fifth of the neurons, or of the largest third, over m."""
     cells = [cell for cell in data.cell.values if str(cell).startswith(start)]
     some, found = data.neuron_norms.sel(cell=cells), []
     for m in some.num_neurons.values:
         norms = np.sort(some.isel(cell=len(found)).values, axis=-1)[:, :m]  # NaN beyond m
-        found.append((norms[:, -(m // 3) :] if large else norms[:, : m // 3]).mean(axis=-1))
+        found.append((norms[:, -(m // 3) :] if large else norms[:, : m // 5]).mean(axis=-1))
     coords = {"m": some.num_neurons.values.astype(float), "seed": some.seed.values}
     return xr.DataArray(np.stack(found), coords, ["m", "seed"])
 
 
 def power(data: xr.Dataset, start: str, large: bool = False) -> xr.DataArray:
     """The exponent of m in such a norm."""
-    norms = third(data, start, large)
+    norms = sizes(data, start, large)
     return exponent(norms, norms.m)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Mean norms of the smallest and the largest third of the neurons over m, with 1 / sqrt(m)."""
+    """Mean norms of the smallest fifth and the largest third over m, with 1 / sqrt(m)."""
     figure, axes = panels(data, 2, "Norms of neurons over their number (G)", width=4.2)
     starts = [s for s in STARTS if any(str(cell).startswith(s) for cell in data.cell.values)]
     for ax, large in zip(axes, (False, True), strict=True):
         for colour, start in enumerate(starts):
-            norms = third(data, start, large)
+            norms = sizes(data, start, large)
             m = norms.m.values
             plot.series(ax, norms, "m", start, colour=colour)
             law = float(norms.mean("seed")[0]) * (m[0] / m) ** 0.5
             plot.theory(ax, m, law, "" if colour else r"$\propto 1/\sqrt{m}$", colour=colour)
-        label = f"mean |o_i|, {'largest' if large else 'smallest'} third"
+        label = f"mean |o_i|, {'largest third' if large else 'smallest fifth'}"
         plot.finish(ax, "neurons m", label, xscale="log", yscale="log", legend=not large)
-        ax.set_xticks(WIDTHS, [str(m) for m in WIDTHS])
+        ticks(ax, [int(v) for v in m])
     return figure
 
 
@@ -65,7 +65,7 @@ FIGURE = Figure(
             "LR-42",
             *reading("(13)"),
             "(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: exponent of m in "
-            "the mean norm of the smallest third at least -.6, for both starts.",
+            "the mean norm of the smallest fifth at least -.6, for both starts.",
             lambda data: worst(*(power(data, start) for start in STARTS)),
             at_least=-0.6,
         ),

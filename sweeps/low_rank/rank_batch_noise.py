@@ -14,12 +14,11 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss, error and the gap of W_K over the batch and the noise; M = 20."""
-    figure, axes = panels(data, 3, "Batches of B, noise of norm τ (S1, M = 20)", width=3.6)
+    """Loss and the gap of W_K over the batch and the noise; M = 20."""
+    figure, axes = panels(data, 2, "Batches of B, noise of norm τ (S1, M = 20)", width=3.6)
     for ax, values, label, digits in (
         (axes[0], last(data.loss), "test hinge loss", 3),
-        (axes[1], last(data.error), "test error", 3),
-        (axes[2], xr.ufuncs.log10(gap(data)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
+        (axes[1], xr.ufuncs.log10(gap(data)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
     ):
         plot.heat(ax, values.mean("seed"), "batch_size", "noise", label=label, digits=digits)
         plot.finish(ax, "batch B", "norm of the noise τ", legend=False)

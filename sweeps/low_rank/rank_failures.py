@@ -110,5 +110,16 @@ FIGURE = Figure(
             source=FAILURES,
             at_most=0.1,
         ),
+        ours(
+            "LR-94",
+            "A cosine of relevant and irrelevant patterns closes it, too: at .9 and sigma = .1 "
+            "s_2 / s_3 is at most .15 of that at 0.",
+            lambda data: (
+                (gap := ratio(of(data, "WK"), 2, 3).sel(noise=0.1)).sel(pair="irrelevant .9")
+                / gap.sel(pair="none")
+            ),
+            source=FAILURES,
+            at_most=0.15,
+        ),
     ),
 )

@@ -1,12 +1,11 @@
 """Which entries of mu_i^T Delta W mu_j depend on the number M of patterns, and how?"""
 
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, worst
+from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, ticks, worst
 from ._training import exponent
 from .neurons_dictionary import DICTIONARIES
 from .rank_projections import parts
@@ -15,7 +14,11 @@ NAMES, COUNTS = ("P1", "G"), DICTIONARIES["num_patterns"]
 TWO = pick(SETTINGS, 2, 4)
 CELLS: dict[str, list] = {
     "cell": [f"{name}, M = {M}" for name in NAMES for M in COUNTS],
-    **{word: [v for v in values for _ in COUNTS] for word, values in TWO.items()},
+    **{
+        word: [v for v in values for _ in COUNTS]
+        for word, values in TWO.items()
+        if word != "setting"
+    },
     **{word: 2 * values for word, values in DICTIONARIES.items()},
 }
 BLOCKS = {
@@ -54,7 +57,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             law = abs(float(values.mean("seed")[0])) * M[0] / M
             plot.theory(ax, M, law, "" if colour else "∝ 1/M", colour=colour)
         plot.finish(ax, "patterns M", label, xscale="log", yscale="log", legend=ax is axes[0])
-        ax.set_xticks(np.array(COUNTS), [str(M) for M in COUNTS])
+        ticks(ax, COUNTS)
     return figure
 
 

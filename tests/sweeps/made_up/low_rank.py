@@ -236,16 +236,16 @@ def small_set(d, sign, quiet, noisy, dead):
     }
 
 
-def failures(d, coherent, both, two, second, gap):
-    """Losses at cosine .9, of relevant and irrelevant patterns at sigma = .1 and of relevant ones
-    at .4, the cost of rank 2, s_2 / s_1 and s_2 / s_3 where the claims look.
+def failures(d, apart, both, two, second, gap):
+    """Losses with irrelevant patterns at cosine .9 to relevant ones and sigma = .1, and with two
+    relevant ones at .9 and .4; the cost of rank 2, s_2 / s_1 and s_2 / s_3 where the claims look.
     """
-    top, mild, loud = d.coherence == 0.9, d.noise == 0.1, d.noise == 0.4
-    apart = d.overlap == 0.9
+    top, lean, mild, loud = d.coherence == 0.9, d.overlap == 0.9, d.noise == 0.1, d.noise == 0.4
     ratio = xr.where(top & mild, second, 0.3)
-    s = spectrum(d, 1.0, ratio, ratio / xr.where(loud & (d.pair == "none"), gap, 30.0))
+    closed = (loud & (d.pair == "none")) | (mild & lean)
+    s = spectrum(d, 1.0, ratio, ratio / xr.where(closed, gap, 30.0))
     return {
-        "loss": xr.where(apart & mild, coherent, xr.where(top & loud, both, 0.2)),
+        "loss": xr.where(lean & mild, apart, xr.where(top & loud, both, 0.2)),
         "truncated_loss": 0.2 + by(d, "kept_rank", {1: 0.5, 2: two}),
         "singular_values": xr.where((d.matrix == "WK") & (d.step > 0), s, 1.0),
     }
@@ -473,7 +473,7 @@ CASES = {
         "neurons_dictionary", lambda d: {"pruned_loss": orders(d, small=0.07, large=0.05)}, ""
     ),
     "coherence and noise together break learning": case(
-        "rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 86 87"
+        "rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 86 87 94"
     ),
     "coherence alone breaks learning": case(
         "rank_failures", lambda d: failures(d, 0.8, 0.1, 0.3, 0.5, 100.0), "62"
