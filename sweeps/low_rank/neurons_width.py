@@ -21,7 +21,8 @@ CELLS: dict[str, list] = {
 def sizes(data: xr.Dataset, start: str, large: bool) -> xr.DataArray:
     """The mean norm of the smallest fifth of the neurons, or of the largest third, over m."""
     cells = [cell for cell in data.cell.values if str(cell).startswith(start)]
-    some, found = data.neuron_norms.sel(cell=cells), []
+    some = data.neuron_norms.sel(cell=cells)
+    found: list[np.ndarray] = []
     for m in some.num_neurons.values:
         norms = np.sort(some.isel(cell=len(found)).values, axis=-1)[:, :m]  # NaN beyond m
         found.append((norms[:, -(m // 3) :] if large else norms[:, : m // 5]).mean(axis=-1))
