@@ -78,8 +78,8 @@ FIGURE = Figure(
         ),
         ours(
             "LR-56",
-            "After training it is not the share of small neurons: in some cell that differs by .1 "
-            "or more.",
+            "After training it is not the share of small neurons: in some cell that differs "
+            "by .1 or more.",
             lambda data: off_law(data, "angle"),
             **somewhere(at_least=0.1),
         ),

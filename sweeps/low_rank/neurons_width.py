@@ -65,8 +65,8 @@ FIGURE = Figure(
         holds(
             "LR-42",
             *reading("(13)"),
-            "(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: exponent of m in "
-            "the mean norm of the smallest fifth at least -.6, for both starts.",
+            "(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: exponent of "
+            "m in the mean norm of the smallest fifth at least -.6, for both starts.",
             lambda data: worst(*(power(data, start) for start in STARTS)),
             at_least=-0.6,
         ),

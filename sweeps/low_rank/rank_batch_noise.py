@@ -42,7 +42,7 @@ FIGURE = Figure(
             at_most=0.02,
         ),
         ours(
-            "LR-93",
+            "LR-91",
             "Noise closes the gap of W_K, s_2 / s_3, for every B: exponent of tau -2.1 to -1.1.",
             lambda data: statistics.slope(gap(data).mean("seed", skipna=False), "noise"),
             between=(-2.1, -1.1),

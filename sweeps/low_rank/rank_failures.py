@@ -111,7 +111,7 @@ FIGURE = Figure(
             at_most=0.1,
         ),
         ours(
-            "LR-94",
+            "LR-76",
             "A cosine of relevant and irrelevant patterns closes it, too: at .9 and sigma = .1 "
             "s_2 / s_3 is at most .15 of that at 0.",
             lambda data: (

@@ -116,8 +116,8 @@ FIGURE = Figure(
         refuted(
             "LR-51",
             *reading("remark 1"),
-            "The rank is “the number of label-relevant patterns”, read as: also with more of them "
-            "than classes, in W_V or W_O of some task, s_R at least .15 of s_1.",
+            "The rank is “the number of label-relevant patterns”, read as: also with more of "
+            "them than classes, in W_V or W_O of some task, s_R at least .15 of s_1.",
             lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(case=MORE),
             **somewhere(at_least=0.15),
         ),

@@ -145,8 +145,8 @@ FIGURE = Figure(
         holds(
             "LR-40",
             *reading("(11), (12)"),
-            "Neurons “are close to either” relevant pattern, read as: those of norm above .2 have "
-            "a mean cosine of at least .8 with that of their class, in G.",
+            "Neurons “are close to either” relevant pattern, read as: those of norm above .2 "
+            "have a mean cosine of at least .8 with that of their class, in G.",
             lambda data: own_cosine(data, "G"),
             at_least=0.8,
         ),
