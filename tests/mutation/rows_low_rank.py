@@ -103,6 +103,7 @@ def source_with(*changes):
         exec(text, space)
         return space[original.__name__]
 
+    build.__name__ = changes[0][0]
     return build
 
 
@@ -251,6 +252,8 @@ ROWS = [
 ]
 SYMMETRIC, ZERO = "a normal entry or a fair sign has a symmetric law", "B starts at zero"
 EXPLAINED = {
+    "gradient: D if layer + 1 < config.num_layers else 0": "shows from three layers on, which "
+    "tests/reference compares",
     "init_lora: x -1": SYMMETRIC,
     **{f"start: array {i} x -1": SYMMETRIC for i in (0, 1)},
     **{f"init_lora: array {i} x -1": SYMMETRIC for i in (4, 5, 6, 7)},

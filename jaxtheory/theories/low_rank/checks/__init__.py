@@ -64,7 +64,7 @@ EXAMPLES = (
         num_confusion=2,
         occurrence="together",
         noise_law="unit",
-        num_layers=3,
+        num_layers=2,
         num_heads=2,
         lora_rank=1,
     ),
