@@ -154,7 +154,7 @@ def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
             color=plot.COLOURS[colour],
             label=str(setting),
         )
-    ax.set_xticks(at + 0.4, names, **font)
+    ax.set_xticks(at + 0.4 - width / 2, names, **font)
 
 
 def ticks(ax: Any, at: Any, labels: Any = None) -> None:

@@ -116,8 +116,8 @@ FIGURE = Figure(
         refuted(
             "LR-51",
             *reading("remark 1"),
-            "With more relevant patterns than classes W_V or W_O has the rank of the patterns in "
-            "some task: s_R is at least .15 of s_1.",
+            "The rank is “the number of label-relevant patterns”, read as: also with more of "
+            "them than classes, in W_V or W_O of some task, s_R at least .15 of s_1.",
             lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(case=MORE),
             **somewhere(at_least=0.15),
         ),
@@ -131,18 +131,10 @@ FIGURE = Figure(
         refuted(
             "LR-53",
             *reading("remark 1"),
-            "With more relevant patterns than classes rank R - 1 costs .02 or more in some task.",
+            "The rank that is needed is “the number of label-relevant patterns”, read as: with "
+            "more of them than classes rank R - 1 costs .02 or more in some task.",
             lambda data: rank_cost(data, data.num_relevant_patterns - 1).sel(case=MORE),
             **somewhere(at_least=0.02),
-        ),
-        refuted(
-            "LR-54",
-            "derived",
-            f"{PAPER}, remark 1",
-            "Patterns that always occur together count on their own: R = 4 together gives W_Q and "
-            "W_K rank 4, s_3 at least .15 of s_1.",
-            lambda data: beyond(KEYS, 1)(data).sel(case="R=4 together"),
-            at_least=0.15,
         ),
     ),
 )

@@ -20,10 +20,10 @@ FIGURE = Figure(
         holds(
             "LR-75",
             *reading("theorem 1"),
-            "The number of steps goes as 1 / alpha* or a little faster, exponent -1.35 to -.9, "
-            "over .14 to .43.",
+            "T = Theta(eta^(-3/5) / alpha*), read as the steps until the test loss is below .1: "
+            "their exponent in alpha* is -1.25 to -.75, over .14 to .43.",
             lambda data: exponent(fitted(data), alpha(data)),
-            between=(-1.35, -0.9),
+            between=(-1.25, -0.75),
         ),
     ),
 )

@@ -37,7 +37,9 @@ def small_curve(params, made):
     """One order: a forward pass, a sort, a cumulative sum."""
     hidden = forward(params, made.test.tokens, made, S1).hidden
     f = pruning.contributions(hidden, made, S1)
-    return pruning.losses_of(f, pruning.order(pruning.norms(params.output), S1), made.test, S1)
+    return pruning.losses_of(
+        f, pruning.order(pruning.norms(params.output), S1.num_neurons.mask()), made.test, S1
+    )
 
 
 @jax.jit

@@ -1,6 +1,7 @@
-"""Wrong versions of low_rank: negated, halved, transposed, a term missing, the wrong class, order
-or scale.
-"""
+"""Wrong versions of low_rank: transposed, a term missing, the wrong class, order or index."""
+
+import inspect
+import textwrap
 
 import jax
 import jax.numpy as jnp
@@ -8,15 +9,6 @@ import jax.numpy as jnp
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 ROOM = "jaxtheory.theories.low_rank"
-
-
-def scaled(factor):
-    """Every real array of the result times a factor."""
-    times = lambda x: factor * x if jnp.issubdtype(x.dtype, jnp.floating) else x
-    return lambda original: lambda *args, **options: jax.tree.map(times, original(*args, **options))
-
-
-negated, halved, doubled = scaled(-1), scaled(0.5), scaled(2)
 
 
 def changed(**change):
@@ -46,15 +38,6 @@ def with_config(**change):
 def result(f):
     """The result, changed."""
     return lambda original: lambda *args, **options: f(original(*args, **options))
-
-
-def overshoot(original):
-    """Twice the step."""
-
-    def wrong(key, t, state, *rest):
-        return jax.tree.map(lambda old, new: 2 * new - old, state, original(key, t, state, *rest))
-
-    return wrong
 
 
 next_class = given(Batch, lambda batch: batch._replace(label=(batch.label + 1) % 2))
@@ -105,11 +88,28 @@ def with_repetition(original):
     return wrong
 
 
-def last_column_first(original):
-    return result(lambda W: W[..., ::-1])(original)
-
-
 flipped = result(lambda x: x[::-1])
+
+
+def source_with(*changes):
+    """The function with some of its text changed."""
+
+    def build(original):
+        text = textwrap.dedent(inspect.getsource(original))
+        for old, new in changes:
+            assert text.count(old) >= 1, old
+            text = text.replace(old, new)
+        space = dict(vars(inspect.getmodule(original)))
+        exec(text, space)
+        return space[original.__name__]
+
+    build.__name__ = changes[0][0]
+    return build
+
+
+def edit(old, new):
+    return source_with((old, new))
+
 
 _TABLE = {
     "data": {
@@ -117,23 +117,34 @@ _TABLE = {
             last_field(lambda pattern: pattern.at[0].set(0)),
             middle_field(lambda label: 1 - label),
             with_config(num_confusion=0, counts="exact"),
+            edit("2 * votes >= both", "2 * votes > both + 1"),
         ),
         "tokens_of": (
-            scaled(1.1),
             given(
                 jax.Array,
                 lambda x: 0.8 * x if jnp.issubdtype(x.dtype, jnp.floating) and x.ndim == 2 else x,
             ),
+            edit("_unit(z) if", "z if"),
         ),
         "datasets": (with_config(labels="random"),),
-        "patterns": (with_config(coherence=0.3), halved),
-        "rotation": (scaled(1.01), one_more),
-        "sample": (first_samples, with_repetition, changed(weight=lambda w: 2 * w)),
-        "start": (first_field(jnp.abs), middle_field(lambda x: 1.5 * x)),
-        "class_means": (halved, turned, with_config(num_irrelevant_each=0)),
+        "patterns": (with_config(coherence=0.3), edit("jnp.sqrt(1 - c**2)", "(1 - c)")),
+        "rotation": (one_more, edit("range(2)", "range(0)")),
+        "sample": (first_samples, with_repetition),
+        "start": (first_field(jnp.abs),),
+        "class_means": (
+            turned,
+            with_config(num_irrelevant_each=0),
+            edit("C.real - 1", "C.real"),
+            edit("own / count", "own"),
+        ),
     },
     "model": {
-        "initial": (halved, changed(value=lambda x: 2 * x), changed(key=lambda x: -x), other_start),
+        "initial": (
+            other_start,
+            edit("delta / H", "delta"),
+            edit("config.value_ratio * ", ""),
+            edit("[:, None] * q.n", "[:, None] * 0"),
+        ),
         "forward": (
             shared_signs,
             swapped_queries,
@@ -141,75 +152,96 @@ _TABLE = {
             all_queries,
             more_queries,
             with_config(output="shared"),
+            edit('jnp.einsum("bhlq,bhjq->bhlj", q, k)', 'jnp.einsum("bhlq,bhjq->bhjl", q, k)'),
+            edit("X = X + (", "X = ("),
         ),
-        "loss": (negated, halved, next_class, shared_signs),
+        "loss": (next_class, shared_signs, edit("config).F", "config).F - 0.1")),
     },
     "calculus": {
         "gradient": (
-            negated,
-            halved,
             next_class,
-            changed(query=lambda x: -x),
             changed(key=lambda x: x[..., ::-1]),
             changed(value=lambda x: x[..., ::-1, :]),
             changed(output=lambda x: x[::-1]),
             shared_signs,
             uniform_attention,
             all_queries,
+            edit("D if layer + 1 < config.num_layers else 0", "0"),
+            swapped_queries,
+            edit("e, k)", "p, k)"),
         ),
-        "balance_drift": (doubled, flipped, other_start),
+        "balance_drift": (flipped, other_start, edit("(a - a0) - (b - b0)", "a - b")),
     },
     "training": {
-        "step": (overshoot, with_config(learning_rate=0.123), next_class),
-        "lora_step": (overshoot, with_config(learning_rate=0.123)),
+        "step": (with_config(learning_rate=0.123), next_class),
+        "lora_step": (with_config(learning_rate=0.123), next_class),
         "init_lora": (
-            changed(down=lambda p: jax.tree.map(lambda x: 2 * x, p)),
             changed(up=lambda p: jax.tree.map(lambda x: x + jnp.ones_like(x), p)),
+            edit("n.real", "r.real"),
         ),
     },
     "analyses.attention": {
-        "attention_mass": (halved, first_field(lambda x: 2 * x), last_field(lambda x: 2 * x)),
-        "head_loss": (flipped, doubled),
+        "attention_mass": (
+            edit('"bhlj,bj->bhl"', '"bhlj,bl->bhj"'),
+            edit("jnp.maximum(count, 1)", "L.real"),
+        ),
+        "head_loss": (
+            flipped,
+            edit("rank < n", "rank >= n"),
+            edit("params.value**2", "params.value"),
+        ),
     },
     "analyses.pruning": {
-        "contributions": (negated, halved, shared_signs, all_queries),
+        "contributions": (shared_signs, all_queries),
         "curves": (
             flipped,
             other_start,
             next_test_class,
             result(lambda x: x[:, ::-1]),
             result(lambda x: jnp.roll(x, 40, axis=0)),
+            result(lambda x: jnp.roll(x, 1, axis=0)),
         ),
-        "removed": (one_more,),
+        "order": (
+            lambda original: lambda s, shown: jnp.argsort(jnp.where(shown, s, jnp.inf), axis=-1),
+            edit("+ first, axis=-1), axis=-1)", "- first, axis=-1), axis=-1)"),
+        ),
+        "removed": (one_more, edit("+ STEPS) //", "+ STEPS - 1) //")),
     },
     "analyses.ranks": {
-        "singular_values": (doubled, last_column_first),
-        "gap_rank": (one_more,),
+        "singular_values": (flipped, result(lambda s: s[:, ::-1])),
+        "gap_rank": (one_more, edit("+ 1 < limit", "+ 1 <= limit"), edit("0.03 *", "0.6 *")),
         "truncation": (
             entry("truncated_loss", lambda x: x[::-1]),
-            entry("truncated_attention", halved.__call__(lambda x: x)),
+            entry("truncated_error", lambda x: 1 - x),
             entry("alone_truncated_loss", lambda x: jnp.roll(x, 1)),
             entry("pruned_truncated_loss", lambda x: x[::-1]),
             other_start,
         ),
     },
     "analyses.neurons": {
-        "projections": (negated, turned, result(lambda x: x.mT)),
-        "activity": (negated, turned),
-        "small_set": (halved, first_field(lambda x: 1 - x)),
+        "projections": (turned, result(lambda x: x.mT), edit("delta.value[-1]", "delta.value[0]")),
+        "activity": (turned, edit("jnp.sum(params.value[-1], axis=0)", "params.value[-1][0]")),
+        "small_set": (first_field(lambda x: 1 - x), edit("place[best]", "best")),
     },
     "laws": {
-        "relevant_share": (halved, with_config(num_confusion=0)),
-        "dead_fraction": (halved, result(lambda x: 0.5 - x), with_config(num_irrelevant_each=0)),
-        "small_fraction": (halved, result(lambda x: 1 - x), with_config(num_irrelevant_each=0)),
+        "relevant_share": (
+            with_config(num_confusion=0),
+            edit("jnp.maximum(b, rest)", "b"),
+            edit("b <= n", "b < n"),
+        ),
+        "dead_fraction": (result(lambda x: 0.5 - x), with_config(num_irrelevant_each=0)),
+        "small_fraction": (
+            result(lambda x: 1 - x),
+            with_config(num_irrelevant_each=0),
+            edit("config.dimension.real", "config.value_dim.real + 1"),
+        ),
         "ranks": (one_more, flipped, with_config(occurrence="together")),
         "first_step": (
-            negated,
-            halved,
-            changed(query=lambda x: -x),
             changed(key=lambda x: x.mT if x.shape[-1] == x.shape[-2] else -x),
+            edit(" - mean[:, :, None] * mean[:, None, :]", ""),
+            edit("X, X) / L", "X, X)"),
         ),
-        "noiseless_null": (halved, with_config(coherence=0.9)),
+        "noiseless_null": (with_config(coherence=0.9), edit("j < 2", "j < 1")),
     },
 }
 ROWS = [
@@ -218,3 +250,12 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
+SYMMETRIC, ZERO = "a normal entry or a fair sign has a symmetric law", "B starts at zero"
+EXPLAINED = {
+    "gradient: D if layer + 1 < config.num_layers else 0": "shows from three layers on, which "
+    "tests/reference compares",
+    "init_lora: x -1": SYMMETRIC,
+    **{f"start: array {i} x -1": SYMMETRIC for i in (0, 1)},
+    **{f"init_lora: array {i} x -1": SYMMETRIC for i in (4, 5, 6, 7)},
+    **{f"init_lora: array {i} x {f}": ZERO for i in (0, 1, 2, 3) for f in ("-1", "0.9", "2")},
+}

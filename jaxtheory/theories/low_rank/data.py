@@ -85,7 +85,9 @@ def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
 
 
 def patterns(config: Config) -> Float[Array, "M d"]:
-    """U: e_1..e_M or the given ones, with mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2."""
+    """U: e_1..e_M or the given ones, with mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2, and then each
+    irrelevant mu_j <- ov mu_(j mod R) + sqrt(1 - ov^2) mu_j.
+    """
     M, d = config.num_patterns, config.dimension
     if config.given is None:
         U = draws.masked(jnp.eye(M.cap, d.cap), M, d)
@@ -93,11 +95,15 @@ def patterns(config: Config) -> Float[Array, "M d"]:
         rows = jnp.asarray(config.given, float)
         U = jnp.zeros((M.cap, d.cap)).at[: rows.shape[0], : rows.shape[1]].set(rows)
     c = jnp.asarray(config.coherence, float)
-    return U.at[1].set(c * U[0] + jnp.sqrt(1 - c**2) * U[1])
+    U = U.at[1].set(c * U[0] + jnp.sqrt(1 - c**2) * U[1])
+    j, R = indices(M.cap), config.num_relevant_patterns.n
+    ov = jnp.asarray(config.overlap, float)
+    leaning = ov * U[j % R] + jnp.sqrt(1 - ov**2) * U
+    return jnp.where(((j >= R) & (j < M.n))[:, None], leaning, U)
 
 
 def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch, Batch]:
-    """Training and test set; one draw, a key per sample."""
+    """Training and test set; one draw, a key per sample. Labels are flipped in training only."""
     sizes = (config.num_samples, config.num_test)
     keys = jnp.concatenate(
         [jax.random.split(k, n.cap) for k, n in zip(jax.random.split(key), sizes, strict=True)]
@@ -109,7 +115,10 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
         jnp.where(kept.reshape(-1, *(1,) * (x.ndim - 1)), x, 0) for x in (tokens, label, pattern)
     )
     part = lambda at, n: Batch(tokens[at], label[at], pattern[at], n.weights())
-    return part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
+    train, test = part(slice(sizes[0].cap), sizes[0]), part(slice(sizes[0].cap, None), sizes[1])
+    flipped = draws.bernoulli(jax.random.fold_in(key, 2), config.label_noise, sizes[0])
+    label = jnp.where(flipped, (train.label + 1) % config.num_classes.n, train.label)
+    return train._replace(label=label), test
 
 
 def one_sample(

@@ -120,12 +120,19 @@ def first_step(params: Params, batch: Batch, problem: Problem, config: Config) -
 
 
 def noiseless_null(problem: Problem, config: Config) -> Float[Array, " d"]:
-    """v with mu_j^T v = 1 for every pattern, (mu_1 + mu_2) / (1 + cos) + sum of the others: without
-    noise Delta W_K v = 0.
+    """v with mu_j^T v = 1 for every pattern, (mu_1 + mu_2) / (1 + cos) + the other relevant ones +
+    sum of (mu_j - ov mu_(j mod R)) / (1 + ov) over the irrelevant: without noise Delta W_K v = 0.
 
     Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys pay for what
     relevant ones gain. Source: derived.
     """
-    j = indices(config.num_patterns.cap)[:, None]
+    j, U, R = (
+        indices(config.num_patterns.cap)[:, None],
+        problem.patterns,
+        config.num_relevant_patterns,
+    )
+    ov = jnp.asarray(config.overlap, float)
     share = jnp.where(j < 2, 1 / (1 + jnp.asarray(config.coherence, float)), 1)
-    return jnp.sum(jnp.where(j < config.num_patterns.n, share * problem.patterns, 0), axis=0)
+    irrelevant = (U - ov * U[j[:, 0] % R.n]) / (1 + ov)
+    each = jnp.where(j < R.n, share * U, irrelevant)
+    return jnp.sum(jnp.where(j < config.num_patterns.n, each, 0), axis=0)

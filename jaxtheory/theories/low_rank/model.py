@@ -66,6 +66,12 @@ class Config(fields.Config):
         "[0, inf)",
     )
     coherence: float = traced(0.0, "cos", "cosine of mu_1 and mu_2", "[0, 1)")
+    overlap: float = traced(
+        0.0, "ov", "cosine of each irrelevant pattern j with the relevant one j mod R", "[0, 1)"
+    )
+    label_noise: float = traced(
+        0.0, "flip", "probability that a training label is the next class", "[0, 1)"
+    )
     learning_rate: float = traced(1.0, "eta", "step size of all four matrices", "(0, inf)")
     init_diagonal: float = traced(
         0.1,

@@ -2,10 +2,11 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.positions import indices
 from jaxtheory.theories.low_rank import data, model
+from jaxtheory.theories.low_rank.analyses import pruning
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 VALUE_RATES = tuple(j / 10 for j in range(11))
@@ -42,14 +43,14 @@ def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, A
     )
 
 
-def ranking(size: Float[Array, " n"]) -> Int[Array, " n"]:
-    """The place of each entry from the smallest on, ties in order."""
-    return jnp.argsort(jnp.argsort(size)).astype(jnp.int32)
+def ranking(size: Float[Array, " n"], shown: Bool[Array, " n"]) -> Int[Array, " n"]:
+    """The place of each entry from the smallest on, ties in order, those not shown last."""
+    return jnp.argsort(pruning.order(size, shown)).astype(jnp.int32)
 
 
 def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " heads"]:
     """Test loss without the 0, 1, .., H heads of smallest |W_V^h|, removed in all layers."""
-    rank = ranking(jnp.sum(params.value**2, axis=(0, 2, 3)))
+    rank = ranking(jnp.sum(params.value**2, axis=(0, 2, 3)), jnp.ones(config.num_heads, bool))
 
     def without(n: Array) -> Array:
         kept = jnp.where((rank < n)[None, :, None, None], 0, params.value)
@@ -64,7 +65,7 @@ def value_loss(params: Params, problem: Problem, config: Config) -> Float[Array,
     """
     m_a = config.value_dim
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))
-    rank = ranking(jnp.where(m_a.mask(), size, jnp.inf))
+    rank = ranking(size, m_a.mask())
     v = model.forward(params, problem.test.tokens, problem, config).values
 
     def without(n: Array) -> Array:

@@ -3,13 +3,13 @@
     F_k = sum_i f_ik,   f_ik = (1/|S|) sum_{l in S} a_(l),ik relu(h_il),   so F without the first q
                         neurons of an order is a tail sum
 
-A rate rho removes round(rho m) neurons (halves up), ties in the order of neurons. Source: corollary
-1; the identity is derived.
+A rate rho removes round(rho m) neurons (halves up); scores that are equal up to rounding are ties,
+in the order of neurons. Source: corollary 1; the identity is derived.
 """
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.positions import indices
 from jaxtheory.theories.low_rank import model
@@ -17,6 +17,7 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 STEPS = 200  # rates 0, 1/200, .., 1
 RATES = tuple(j / STEPS for j in range(STEPS + 1))
+TIE = 64  # units of rounding of the largest score: nearer ones are equal
 ORDERS = ("small", "large", "random", "change", "saliency")
 
 
@@ -53,9 +54,19 @@ def saliency(params: Params, problem: Problem, config: Config) -> Float[Array, "
     return jnp.einsum("n,nmk->m", train.weight, jnp.abs(f))
 
 
-def order(score: Float[Array, "*orders m"], config: Config) -> Int[Array, "*orders m"]:
-    """Neurons by score, ties in the order of neurons, padded ones last."""
-    return jnp.argsort(jnp.where(config.num_neurons.mask(), score, jnp.inf), axis=-1)
+def order(score: Float[Array, "*orders m"], shown: Bool[Array, " m"]) -> Int[Array, "*orders m"]:
+    """Places by score, ties in their own order, those not shown last.
+
+    Neurons active on the same tokens move by one vector, so that their |o_i - o_i(0)| differ in the
+    last bits only, which depend on how sums are padded: of the sorted scores each that is within
+    TIE units of rounding of the one before is its equal.
+    """
+    first = jnp.argsort(jnp.where(shown, score, jnp.inf), axis=-1)
+    s = jnp.take_along_axis(jnp.where(shown, score, jnp.inf), first, axis=-1)
+    size = jnp.max(jnp.where(shown, jnp.abs(score), 0), axis=-1, keepdims=True)
+    new = s[..., 1:] > s[..., :-1] + TIE * jnp.finfo(score.dtype).eps * size
+    group = jnp.cumsum(jnp.pad(new, [(0, 0)] * (new.ndim - 1) + [(1, 0)]), axis=-1)
+    return jnp.take_along_axis(first, jnp.argsort(group * shown.size + first, axis=-1), axis=-1)
 
 
 def removed(config: Config) -> Int[Array, " rate"]:
@@ -79,5 +90,6 @@ def curves(params: Params, problem: Problem, config: Config) -> Float[Array, "ra
     f = contributions(
         model.forward(params, problem.test.tokens, problem, config).hidden, problem, config
     )
-    orders = order(scores(params, problem, config, saliency(params, problem, config)), config)
+    score = scores(params, problem, config, saliency(params, problem, config))
+    orders = order(score, config.num_neurons.mask())
     return jax.vmap(lambda chosen: losses_of(f, chosen, problem.test, config), out_axes=1)(orders)

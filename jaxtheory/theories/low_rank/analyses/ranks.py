@@ -106,7 +106,7 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     f = pruning.contributions(
         model.forward(cut, problem.test.tokens, problem, config).hidden, problem, config
     )
-    small = pruning.order(pruning.norms(cut.output), config)
+    small = pruning.order(pruning.norms(cut.output), config.num_neurons.mask())
     return {
         "truncated_loss": loss[:n],
         "truncated_error": error[:n],

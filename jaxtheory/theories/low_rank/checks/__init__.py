@@ -33,7 +33,7 @@ _SMALL = Config(
     output_scale=0.7,
 )
 EXAMPLES = (
-    _SMALL,
+    _SMALL.replace(label_noise=0.2),
     _SMALL.replace(
         num_patterns=4,
         query_dim=5,
@@ -53,6 +53,7 @@ EXAMPLES = (
         num_irrelevant_each=2,
         task="multiclass",
         num_heads=2,
+        overlap=0.4,
         counts="random",
         labels="random",
         output="per_token",

@@ -12,7 +12,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def mass_literal(key: Array, config: Config) -> Compared:
-    """Over all queries and over the relevant ones."""
+    """Over all queries and over the relevant ones, on the examples with several heads."""
+    if config.num_heads == 1:
+        return None
     params, _, made = material.setting(key, config)
     _, weights = jax.vmap(lambda X: literal.attention(params, X, config))(made.test.tokens)
     seen = model.forward(params, made.test.tokens, made, config)
@@ -22,23 +24,29 @@ def mass_literal(key: Array, config: Config) -> Compared:
 
 
 def heads_and_values_removed(key: Array, config: Config) -> Compared:
-    """The loss token by token without them."""
+    """The loss token by token without them, on the examples with several heads."""
+    if config.num_heads == 1:
+        return None
     params, _, made = material.setting(key, config)
-    of = lambda p: literal.loss(p, made.test, made, config)
-    heads = jnp.argsort(jnp.sum(params.value**2, axis=(0, 2, 3)))
-    cuts = (params.value.at[:, heads[:n]].set(0) for n in range(1, config.num_heads + 1))
-    losses = [of(params), *(of(params._replace(value=value)) for value in cuts)]
-    m_a = config.value_dim.cap
+    heads = literal.places(jnp.sum(params.value**2, axis=(0, 2, 3)))
+    m_a, H = config.value_dim.cap, config.num_heads
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))
-    columns = jnp.argsort(size)
-    cut = [
-        of(params._replace(output=params.output.at[:, columns[: (2 * j * m_a + 10) // 20]].set(0)))
-        for j in range(11)
-    ]
+    columns = literal.places(size)
+    gone = jnp.asarray(
+        [(n, 0) for n in range(H + 1)] + [(0, (2 * j * m_a + 10) // 20) for j in range(11)]
+    )
+
+    def without(n: Array) -> Array:
+        value = jnp.where(heads[None, :, None, None] < n[0], 0, params.value)
+        output = jnp.where(columns[None, :] < n[1], 0, params.output)
+        cut = params._replace(value=value, output=output)
+        return literal.loss(cut, made.test, made, config)
+
+    losses = jax.lax.map(without, gone)
     return (
         attention.head_loss(params, made, config),
         attention.value_loss(params, made, config),
-    ), (jnp.stack(losses), jnp.stack(cut))
+    ), (losses[: H + 1], losses[H + 1 :])
 
 
 CHECKS = (

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from jaxtheory.core import draws
 from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.low_rank import data
@@ -15,15 +16,16 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant
     pattern; random: the label's are most.
 
-    One pattern of the label's class is shown, or all of them.
+    One pattern of the label's class is shown, or all of them. Without noise tokens are patterns.
     """
-    train = data.problem(key, config).train
+    U, clean = data.patterns(config), config.replace(noise=0.0 * config.noise)
+    _, test = data.datasets(key, U, clean)  # no label is flipped
     M, R, C = config.num_patterns.cap, config.num_relevant_patterns.cap, config.num_classes.cap
-    found = jnp.sum(jax.nn.one_hot(train.pattern, M), axis=1)  # (N, M)
-    pick = lambda table: jnp.take_along_axis(table, train.label[:, None], axis=1)[:, 0]
+    found = jnp.sum(jax.nn.one_hot(test.pattern, M), axis=1)  # (N, M)
+    pick = lambda table: jnp.take_along_axis(table, test.label[:, None], axis=1)[:, 0]
     each = jnp.stack([jnp.sum(found[:, c:R:C], axis=1) for c in range(C)], axis=1)
     shown = jnp.stack([jnp.sum(found[:, c:R:C] > 0, axis=1) for c in range(C)], axis=1)
-    members = jnp.asarray([len(range(c, R, C)) for c in range(C)])[train.label]
+    members = jnp.asarray([len(range(c, R, C)) for c in range(C)])[test.label]
     own, rest = pick(each), found[:, R:]
     voting = jnp.full(len(own), float(config.num_relevant.cap + config.num_confusion.cap))
     exact = config.counts == "exact"
@@ -36,7 +38,8 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
         if config.occurrence == "together"
         else jnp.ones_like(members)
     )
-    return (own, jnp.sum(each, axis=1), rest, pick(shown).astype(float)), (
+    return (test.tokens, own, jnp.sum(each, axis=1), rest, pick(shown).astype(float)), (
+        U[test.pattern],
         want_own,
         voting,
         want_rest,
@@ -45,23 +48,31 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
 
 
 def labels_in_turn(key: Array, config: Config) -> Compared:
-    """Numbers of samples per class differ by one at most."""
-    if config.labels != "balanced" or config.counts != "exact":
+    """Of n samples class c has those with index c, c + C, ..; each weighs 1/n, and tokens are their
+    patterns without noise; on the last example.
+    """
+    if config.task == "binary" or config.counts == "random":
         return None
-    several = [
-        jnp.bincount(part.label, length=config.num_classes.cap)
-        for part in data.problem(key, config)[:2]
-    ]
-    gap = jnp.stack([jnp.max(n) - jnp.min(n) for n in several]).astype(float)
-    return gap, jnp.ones(2)
+    C = config.num_classes.cap
+    U, clean = data.patterns(config), config.replace(noise=0.0 * config.noise)
+    several = data.datasets(key, U, clean)
+    counted = [jnp.bincount(part.label, length=C).astype(float) for part in several]
+    sizes = (config.num_samples.cap, config.num_test.cap)
+    want = [jnp.asarray([float(len(range(c, n, C))) for c in range(C)]) for n in sizes]
+    return (counted, [part.weight for part in several], [part.tokens for part in several]), (
+        want,
+        [jnp.full(n, 1 / n) for n in sizes],
+        [U[part.pattern] for part in several],
+    )
 
 
 def noise_has_its_law(key: Array, config: Config) -> Compared:
     """Norms: 1, or that of the noise; Gaussian noise: mean 0, second moments sigma^2 1."""
-    made = data.problem(key, config)
-    noise = (made.train.tokens - made.patterns[made.train.pattern]).reshape(
-        -1, config.dimension.cap
-    )
+    if config.task == "multiclass":
+        return None
+    U = data.patterns(config)
+    train, _ = data.datasets(key, U, config)
+    noise = (train.tokens - U[train.pattern]).reshape(-1, config.dimension.cap)
     if config.noise_law == "gaussian":
         products = noise[:, :, None] * noise[:, None, :]
         got = jnp.mean(noise, axis=0), jnp.mean(products, axis=0)
@@ -69,16 +80,35 @@ def noise_has_its_law(key: Array, config: Config) -> Compared:
         want = jnp.zeros_like(got[0]), config.noise**2 * jnp.eye(config.dimension.cap)
         return got, want, (jnp.std(noise, axis=0) / root, jnp.std(products, axis=0) / root)
     if config.noise_law == "unit":
-        size = jnp.sum(made.train.tokens**2, axis=2)
+        size = jnp.sum(train.tokens**2, axis=2)
         return size, jnp.ones_like(size), jnp.zeros_like(size)
     size = jnp.sqrt(jnp.sum(noise**2, axis=1))
     return size, jnp.full_like(size, config.noise), jnp.zeros_like(size)
 
 
 def patterns_gram(_key: Array, config: Config) -> Compared:
-    """1 on the diagonal, cos between the first two."""
-    U = data.patterns(config)
-    return U @ U.T, jnp.eye(len(U)).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
+    """1 on the diagonal, cos between the first two; products of the patterns that irrelevant ones
+    lean to, times ov for each irrelevant one. The first is e_1.
+    """
+    U, R = data.patterns(config), config.num_relevant_patterns.cap
+    own = jnp.eye(R).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
+    j = jnp.arange(len(U))
+    size, one = jnp.where(j < R, 1, config.overlap), jnp.eye(len(U))
+    want = size[:, None] * size[None, :] * own[j % R][:, j % R]
+    return (U @ U.T, U[0]), (jnp.where(one == 1, one, want), jnp.eye(config.dimension.cap)[0])
+
+
+def labels_flipped(key: Array, config: Config) -> Compared:
+    """Of many training labels, which are in turn but for the flipped ones; on the first example."""
+    if not material.plain(config) or config.num_layers > 1:
+        return None
+    N = material.MANY
+    train, _ = data.datasets(key, data.patterns(config), config.replace(num_samples=Size(N)))
+    found, p = (
+        jnp.mean((train.label.astype(int) != jnp.arange(N) % 2).astype(float)),
+        config.label_noise,
+    )
+    return found, p, jnp.sqrt(p * (1 - p) / N)
 
 
 def rotation_orthonormal(key: Array, config: Config) -> Compared:
@@ -88,12 +118,16 @@ def rotation_orthonormal(key: Array, config: Config) -> Compared:
     if config.num_heads == 1:
         return None
     Q = data.rotation(key, config)
-    return (Q @ Q.T, Q.T @ Q), (jnp.eye(len(Q)),) * 2
+    first = draws.normal(key, config.dimension, config.dimension)[0]
+    unit = first / jnp.sqrt(jnp.sum(first**2))
+    return (Q @ Q.T, Q.T @ Q, Q[0]), (jnp.eye(len(Q)), jnp.eye(len(Q)), unit)
 
 
 def batches_distinct(key: Array, config: Config) -> Compared:
     """Every training sample is in a batch with probability B / N, and at most once."""
-    made = data.problem(key, config)
+    if not material.plain(config) or config.num_layers > 1:
+        return None
+    _, _, made = material.setting(key, config)
     N, B = config.num_samples.cap, config.batch_size.cap
     made = made._replace(
         train=made.train._replace(label=jnp.arange(N, dtype=jnp.int32))
@@ -118,16 +152,21 @@ def batches_distinct(key: Array, config: Config) -> Compared:
 
 def signs_fair(key: Array, config: Config) -> Compared:
     """Signs have square 1 and mean 0 over many draws, those of two neurons, positions or outputs
-    product 0.
+    product 0; normals have their moments, the order that of uniform numbers; rows of the basis are
+    orthonormal, for one head it is 1. With one a per position.
     """
-    signs, normal, _, _ = jax.vmap(lambda k: data.start(k, config))(
+    if config.output == "shared":
+        return None
+    signs, normal, basis, order = jax.vmap(lambda k: data.start(k, config))(
         jax.random.split(key, material.BATCHES)
     )
     several = signs.reshape(material.BATCHES, -1)[:, :6]
     zero, root = jnp.zeros(several.shape[1]), material.BATCHES**0.5
     products = several * jnp.roll(several, 1, axis=1)
     entries = normal.reshape(material.BATCHES, -1)[:, :6]
-    n = entries.shape[1]
+    n, d = entries.shape[1], config.dimension.cap
+    got = basis if config.num_heads == 1 else basis @ basis.mT
+    whole = jnp.broadcast_to(jnp.eye(d)[None], got.shape)
     return (
         (
             several**2,
@@ -135,31 +174,35 @@ def signs_fair(key: Array, config: Config) -> Compared:
             jnp.mean(products, axis=0),
             jnp.mean(entries, axis=0),
             jnp.mean(entries**2, axis=0),
+            got,
+            jnp.mean(order, axis=0),
         ),
-        (jnp.ones_like(several), zero, zero, zero, 1 + zero),
+        (jnp.ones_like(several), zero, zero, zero, 1 + zero, whole, 0.5 + zero),
         (
             jnp.zeros_like(several),
             zero + 1 / root,
             zero + 1 / root,
             jnp.full(n, 1 / root),
             jnp.std(entries**2, axis=0) / root,
+            jnp.zeros_like(whole),
+            jnp.std(order, axis=0) / root,
         ),
     )
 
 
 def means_of_classes(key: Array, config: Config) -> Compared:
-    """m_c against the mean token of many samples without noise."""
-    if config.counts != "exact" or config.noise_law != "gaussian":
+    """m_c against the mean token of many samples without noise; the first example adds nothing."""
+    if config.counts != "exact" or (material.plain(config) and config.num_layers == 1):
         return None
     many = config.replace(num_samples=Size(600), noise=0.0 * config.noise, labels="balanced")
-    train = data.problem(key, many).train
+    train, _ = data.datasets(key, data.patterns(many), many)
     mean = jnp.mean(train.tokens, axis=1)
     C = config.num_classes.cap
     hot = jax.nn.one_hot(train.label, C)
     each = jnp.sum(hot, axis=0)[:, None]
     found = hot.T @ mean / each
     spread = jnp.sqrt(jnp.maximum(hot.T @ mean**2 / each - found**2, 0) / each)
-    return data.class_means(data.problem(key, many), many), found, spread + 1e-13
+    return data.class_means(material.shown(config), config), found, spread + 1e-13
 
 
 CHECKS = (
@@ -169,7 +212,8 @@ CHECKS = (
         "equal",
         samples_as_counted,
     ),
-    Check("datasets: balanced labels", f"{material.PAPER}, III-A", "bound", labels_in_turn),
+    Check("datasets: flipped labels", "ours", "sample", labels_flipped),
+    Check("datasets: balanced labels", f"{material.PAPER}, III-A", "equal", labels_in_turn),
     Check(
         "tokens_of: law of the noise",
         f"{material.PAPER}, equation (6) and IV",

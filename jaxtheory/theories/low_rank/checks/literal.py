@@ -53,22 +53,15 @@ def outputs(params: Params, batch: Batch, problem: Problem, config: Config) -> F
 
 
 def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, ""]:
-    """max(0, 1 - y F), or max(0, 1 + F_k - F_y) for the worst k, averaged over the samples."""
+    """max(0, 1 - y F), or max(0, 1 + F_k - F_y) for the worst k (k = y gives 0), averaged over the
+    samples.
+    """
     if config.task == "binary":
         y = jnp.where(batch.label == 0, 1.0, -1.0)
         return jnp.mean(jnp.maximum(0, 1 - y * F[:, 0]))
-    total = jnp.zeros(())
-    for n in range(len(F)):
-        total = total + sum(
-            jax.nn.one_hot(batch.label[n], F.shape[1])[y]
-            * jnp.max(
-                jnp.stack(
-                    [jnp.zeros(()), *(1 + F[n, k] - F[n, y] for k in range(F.shape[1]) if k != y)]
-                )
-            )
-            for y in range(F.shape[1])
-        )
-    return total / len(F)
+    y = jax.nn.one_hot(batch.label, F.shape[1])
+    own = jnp.sum(y * F, axis=1, keepdims=True)
+    return jnp.mean(jnp.max(1 - y + F - own, axis=1))
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
@@ -78,7 +71,7 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
 
 def without(params: Params, kept: Array) -> Params:
     """The neurons that are kept, the others zero."""
-    return params._replace(output=params.output * kept[:, None])
+    return params._replace(output=jnp.where(kept[:, None], params.output, 0))
 
 
 def places(keys: Array) -> Array:
@@ -96,8 +89,8 @@ def error(params: Params, made: Problem, config: Config) -> Array:
     F, label = outputs(params, made.test, made, config), made.test.label
     if config.task == "binary":
         return jnp.mean((F[:, 0] * jnp.where(label == 0, 1, -1).astype(float) <= 0).astype(float))
-    above = jnp.stack([jnp.sum(F[n] >= F[n, label[n]]) for n in range(len(F))])  # itself included
-    return jnp.mean((above > 1).astype(float))
+    own = jnp.sum(jax.nn.one_hot(label, F.shape[1]) * F, axis=1, keepdims=True)
+    return jnp.mean((jnp.sum(own <= F, axis=1) > 1).astype(float))  # itself included
 
 
 def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array, Array]:
@@ -105,14 +98,12 @@ def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array,
     own = (batch.pattern < config.num_relevant_patterns.cap) & (
         batch.pattern % config.num_classes.cap == batch.label[:, None]
     )
-    every, mine = [], []
-    for n in range(len(batch.label)):
-        per_query = (
-            sum(weights[n, h] @ own[n].astype(float) for h in range(config.num_heads))
-            / config.num_heads
-        )
-        every.append(jnp.mean(per_query))
-        mine.append(
-            jnp.sum(jnp.where(own[n], per_query, 0)) / jnp.maximum(jnp.sum(own[n].astype(float)), 1)
-        )
-    return jnp.mean(jnp.stack(every)), jnp.mean(jnp.stack(mine))
+
+    def one(weights: Array, own: Array) -> tuple[Array, Array]:
+        """Of a sample: over all queries, over the relevant ones."""
+        share = own.astype(float)
+        per_query = jnp.mean(weights @ share, axis=0)
+        return jnp.mean(per_query), per_query @ share / jnp.maximum(jnp.sum(share), 1)
+
+    every, mine = jax.vmap(one)(weights, own)
+    return jnp.mean(every), jnp.mean(mine)

@@ -13,6 +13,17 @@ MANY = 4000
 BATCHES = 300
 
 
+def plain(config: Config) -> bool:
+    """The first example, for checks to which heads, classes and readings of A add nothing."""
+    return config.num_heads == 1 and config.output == "shared" and config.task == "binary"
+
+
+def shown(config: Config) -> Problem:
+    """A problem of which laws see the patterns alone."""
+    nothing = Batch(*(jnp.zeros(()),) * 4)
+    return Problem(nothing, nothing, data.patterns(config), *(jnp.zeros(()),) * 4)
+
+
 def setting(key: Array, config: Config) -> tuple[Params, Batch, Problem]:
     """Parameters away from their start, a batch and a problem, made up from one uniform draw, which
     compiles fast. Sizes unpadded.

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.low_rank import data, model
+from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.checks import literal, material
 from jaxtheory.theories.low_rank.model import Config
 
@@ -14,7 +14,7 @@ def start_diagonal(key: Array, config: Config) -> Compared:
     """One head: delta I. Several: W_Q^h rows delta times orthonormal ones, sum_h W_V^h = rv delta
     I. W_O = xi times the normals.
     """
-    made = data.problem(key, config)
+    _, _, made = material.setting(key, config)
     W, delta = model.initial(made, config), config.init_diagonal
     n, d, m_b, m_a = (
         config.num_layers,
@@ -42,19 +42,30 @@ def start_diagonal(key: Array, config: Config) -> Compared:
 
 
 def forward_literal(key: Array, config: Config) -> Compared:
-    """F, the values and the attention of the last layer."""
+    """F, the values, the attention and the neurons of the last layer; the input, the queries and
+    the keys of the first.
+    """
     params, batch, made = material.setting(key, config)
     seen = model.forward(params, batch.tokens, made, config)
     v, attention = jax.vmap(lambda X: literal.attention(params, X, config))(batch.tokens)
-    return (seen.F, seen.values, seen.attention[-1]), (
+    last = (seen.F, seen.values, seen.attention[-1], seen.hidden)
+    first = (seen.inputs[0], seen.queries[0], seen.keys[0])
+    heads = lambda W: jax.vmap(lambda X: jax.vmap(lambda one: X @ one.T)(W[0]))(batch.tokens)
+    return (*last, *first), (
         literal.outputs(params, batch, made, config),
         v.mT,
         attention,
+        jax.vmap(lambda values: values.T @ params.output.T)(v),
+        batch.tokens,
+        heads(params.query),
+        heads(params.key),
     )
 
 
 def loss_literal(key: Array, config: Config) -> Compared:
-    """The mean hinge loss of a batch."""
+    """The mean hinge loss of a batch, with one a per position."""
+    if config.output == "shared":
+        return None
     params, batch, made = material.setting(key, config)
     return model.loss(params, batch, made, config), literal.loss(params, batch, made, config)
 

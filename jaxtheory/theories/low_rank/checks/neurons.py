@@ -15,25 +15,28 @@ def projections_literal(key: Array, config: Config) -> Compared:
     """mu_i^T Delta W mu_j entry by entry; for heads the left mu_i passes their rows of
     the basis.
     """
+    if (material.plain(config) and config.num_layers == 1) or config.value_dim.cap == 2:
+        return None
     params, _, made = material.setting(key, config)
     delta = model.change(params, made, config)
     U, d, m_b, m_a = made.patterns, config.dimension.cap, config.query_dim.cap, config.value_dim.cap
     basis = made.basis[:m_b] if m_b <= d else jnp.concatenate([made.basis, jnp.zeros((m_b - d, d))])
     left = [U @ basis.T, U @ basis.T, U @ jnp.eye(m_a, d).T]
     right = [delta.query[-1].reshape(m_b, d), delta.key[-1].reshape(m_b, d), sum(delta.value[-1])]
-    entries = [
-        [[jnp.dot(a, W @ mu) for mu in U] for a in rows]
-        for rows, W in zip(left, right, strict=True)
-    ]
-    return neurons.projections(params, made, config), jnp.asarray(entries)
+    entry = lambda W: jax.vmap(lambda a: jax.vmap(lambda mu: jnp.dot(a, W @ mu))(U))
+    entries = [entry(W)(rows) for rows, W in zip(left, right, strict=True)]
+    return neurons.projections(params, made, config), jnp.stack(entries)
 
 
 def neurons_described(key: Array, config: Config) -> Compared:
-    """o_i^T mu_j, o_i^T W_V m_c and the class of a neuron, one by one."""
+    """o_i^T mu_j, o_i^T W_V m_c and the class of a neuron, one by one, with one a per position."""
+    if config.output == "shared":
+        return None
     params, _, made = material.setting(key, config)
     U, d, m_a = made.patterns, config.dimension.cap, config.value_dim.cap
-    left = jnp.stack([jnp.eye(m_a, d) @ mu for mu in U])
-    want = jnp.stack([jnp.stack([jnp.dot(o, mu) for mu in left]) for o in params.output])
+    carried = lambda mu: jnp.eye(m_a, d) @ mu
+    one = lambda o: jax.vmap(lambda mu: jnp.dot(o, carried(mu)))(U)
+    want = jax.vmap(one)(params.output)
     means = data.class_means(made, config)
     active = jnp.stack([params.output @ sum(W @ m for W in params.value[-1]) for m in means])
     total = jnp.sum(made.signs, axis=2)
@@ -52,6 +55,8 @@ def small_sets(key: Array, config: Config) -> Compared:
     """Made-up norms: m rows, those below a gap are found; and the share below .33 of the 95 %
     quantile.
     """
+    if not material.plain(config) or config.num_layers > 1:
+        return None
     m = config.num_neurons.cap
     k = m // 3
     noise = 1 + 0.01 * jax.random.uniform(key, (m,))

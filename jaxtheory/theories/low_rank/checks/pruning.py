@@ -1,5 +1,8 @@
 """Checks of the neurons removed."""
 
+import math
+from fractions import Fraction
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +16,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def contributions_literal(key: Array, config: Config) -> Compared:
-    """On a batch, and mean |f_i| on the training set."""
+    """On a batch, and mean |f_i| on the training set; the last two examples add nothing."""
+    if config.num_layers > 1 or config.value_dim.cap == 2:
+        return None
     params, batch, made = material.setting(key, config)
     hidden = model.forward(params, batch.tokens, made, config).hidden
     f = pruning.contributions(hidden, made, config)
@@ -27,8 +32,10 @@ def contributions_literal(key: Array, config: Config) -> Compared:
 
 def curves_literal(key: Array, config: Config) -> Compared:
     """Every rate and order against the loss token by token with that many rows of W_O
-    set to zero.
+    set to zero; the last two examples add nothing.
     """
+    if config.num_layers > 1 or config.value_dim.cap == 2:
+        return None
     params, _, made = material.setting(key, config)
     m = config.num_neurons.cap
     train = jax.vmap(lambda X: literal.neurons(params, X, made, config))(made.train.tokens)
@@ -37,22 +44,36 @@ def curves_literal(key: Array, config: Config) -> Compared:
     keys = jnp.stack(
         [size, -size, made.shuffle, moved, jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0)]
     )
-    count = np.array([(2 * j * m + 200) // 400 for j in range(201)])
-    kept = (literal.places(keys)[None] >= jnp.arange(m + 1)[:, None, None]).astype(
-        float
-    )  # (count, order, m)
+    kept = literal.places(keys)[None] >= jnp.arange(m + 1)[:, None, None]  # (count, order, m)
     of = jax.vmap(
         jax.vmap(lambda k: literal.loss(literal.without(params, k), made.test, made, config))
     )(kept)
-    return pruning.curves(params, made, config), of[count]
+    return pruning.curves(params, made, config), of[_counts(m)]
 
 
 def removed_rounds(_key: Array, config: Config) -> Compared:
-    """Without fractions."""
-    m = config.num_neurons.cap
-    return pruning.removed(config).astype(float), jnp.asarray(
-        [float((2 * j * m + 200) // 400) for j in range(201)]
-    )
+    """In rational numbers."""
+    if not material.plain(config) or config.num_layers > 1:
+        return None
+    counts = _counts(config.num_neurons.cap)
+    return pruning.removed(config).astype(float), jnp.asarray(counts, float)
+
+
+def _counts(m: int) -> np.ndarray:
+    """round(j m / 200), halves up."""
+    return np.array([math.floor(Fraction(j * m, 200) + Fraction(1, 2)) for j in range(201)])
+
+
+def ties_by_index(key: Array, config: Config) -> Compared:
+    """Three levels, equal up to rounding, and the other way round; the last two not shown."""
+    if not material.plain(config) or config.num_layers > 1:
+        return None
+    level = jax.random.randint(key, (40,), 0, 3).astype(float)
+    near = (1 + level) * (1 + 1e-15 * jax.random.uniform(key, (40,)))
+    want = jnp.argsort(literal.places(jnp.stack([level, -level])[:, :38]), axis=-1)
+    rest = jnp.broadcast_to(jnp.asarray([38, 39]), (2, 2))
+    found = pruning.order(jnp.stack([near, -near]), jnp.arange(40) < 38)
+    return found.astype(float), jnp.concatenate([want, rest], axis=1).astype(float)
 
 
 CHECKS = (
@@ -60,5 +81,6 @@ CHECKS = (
     Check(
         "curves: one evaluation per rate", f"{material.PAPER}, corollary 1", "equal", curves_literal
     ),
+    Check("order: ties by index", "ours", "equal", ties_by_index),
     Check("removed: rounds halves up", "ours", "equal", removed_rounds),
 )

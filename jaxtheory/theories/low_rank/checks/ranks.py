@@ -1,10 +1,7 @@
 """Checks of singular values and truncation."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core import linalg
@@ -16,79 +13,81 @@ from jaxtheory.theories.low_rank.model import Config, Params
 
 
 def singular_gram(key: Array, config: Config) -> Compared:
-    """Squares against the eigenvalues of the Gram matrix of each head."""
+    """Squares against the eigenvalues of the Gram matrix of each head, and no sign; with one a per
+    position.
+    """
+    if config.output == "shared":
+        return None
     params, _, _ = material.setting(key, config)
     want = []
     for W in ranks.matrices(params):
         gram = W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W
         values = linalg.eigvalsh(gram)[::-1]
         want.append(jnp.zeros(ranks.full_rank(config)).at[: len(values)].set(values))
-    return ranks.singular_values(params, config) ** 2, jnp.stack(want)
+    s = ranks.singular_values(params, config)
+    return (s**2, s), (jnp.stack(want), jnp.abs(s))
 
 
-def gap_found(key: Array, _config: Config) -> Compared:
+def gap_found(key: Array, config: Config) -> Compared:
     """Made-up spectra with one large drop after the r-th value, r = 1..4; a zero matrix has rank 0;
-    with 3 rows s_3 is the last.
+    with 3 rows s_3 is the last; beyond .03 s_1 drops do not count.
     """
+    if not material.plain(config) or config.num_layers > 1:
+        return None
     u = 1 + 0.1 * jnp.sort(jax.random.uniform(key, (5,)))[::-1]
     s = jnp.stack(
         [jnp.where(jnp.arange(5) < r, u, 1e-3 * u) for r in range(1, 5)]
-        + [jnp.zeros(5), jnp.asarray([4.0, 2.0, 1.5, 0, 0])]
+        + [jnp.zeros(5), jnp.asarray([4.0, 2.0, 1.5, 0, 0]), jnp.asarray([1, 0.5, 0.1, 1e-3, 0])]
     )
-    limit = jnp.asarray([5, 5, 5, 5, 5, 3], jnp.int32)
-    return ranks.gap_rank(s, limit).astype(float), jnp.asarray([1.0, 2.0, 3.0, 4.0, 0.0, 1.0])
+    limit = jnp.asarray([5, 5, 5, 5, 5, 3, 5], jnp.int32)
+    return ranks.gap_rank(s, limit).astype(float), jnp.asarray([1.0, 2, 3, 4, 0, 1, 2])
 
 
 def truncation_literal(key: Array, config: Config) -> Compared:
-    """One decomposition per rank and matrix, losses token by token."""
+    """One decomposition per rank and matrix, losses token by token, on the examples with several
+    heads.
+    """
+    if config.num_heads == 1:
+        return None
     params, _, made = material.setting(key, config)
     start = model.initial(made, config)
     delta = jax.tree.map(jnp.subtract, params, start)
-    n = ranks.full_rank(config)
+    n, m = ranks.full_rank(config), config.num_neurons.cap
 
-    def cut(each: tuple) -> Params:
-        return Params(*(_truncated(W, D, r) for W, D, r in zip(start, delta, each, strict=True)))
+    def cut(each: Array) -> Params:
+        several = zip(start, delta, each, strict=True)
+        return Params(*(W + _truncated(D, r) for W, D, r in several))
 
-    def mass(p: Params) -> Array:
+    def looked_at(each: Array) -> tuple[Array, ...]:
+        p = cut(each)
         _, attention = jax.vmap(lambda X: literal.attention(p, X, config))(made.test.tokens)
-        return jnp.stack(literal.attention_mass(attention, made.test, config))
+        mass = literal.attention_mass(attention, made.test, config)
+        return literal.loss(p, made.test, made, config), literal.error(p, made, config), *mass
 
-    several = jax.tree.map(lambda *x: jnp.stack(x), *[cut((r,) * 4) for r in range(1, n + 1)])
-    alone = jax.tree.map(
-        lambda *x: jnp.stack(x),
-        *[cut(tuple(1 if i == j else n for j in range(4))) for i in range(4)],
+    together = [[r] * 4 for r in range(1, n + 1)]
+    alone = [[1 if i == j else n for j in range(4)] for i in range(4)]
+    loss, *others = jax.lax.map(looked_at, jnp.asarray(together + alone))
+    half = cut(jnp.broadcast_to(jnp.asarray(config.truncation_rank), (4,)))
+    place = literal.places(jnp.linalg.norm(half.output, axis=1))
+    count = jnp.asarray([0, (2 * 100 * m + 200) // 400, m])
+    pruned = jax.lax.map(
+        lambda q: literal.loss(literal.without(half, place >= q), made.test, made, config), count
     )
-    of = jax.vmap(lambda p: literal.loss(p, made.test, made, config))
     found = ranks.truncation(params, made, config)
-    half = cut((config.truncation_rank,) * 4)
-    m = config.num_neurons.cap
-    size = jnp.linalg.norm(half.output, axis=1)
-    kept = (literal.places(size)[None] >= jnp.arange(m + 1)[:, None]).astype(float)
-    pruned = jax.vmap(lambda k: literal.loss(literal.without(half, k), made.test, made, config))(
-        kept
-    )
-    masses = jax.vmap(mass)(several)
-    names = (
-        "truncated_loss",
-        "truncated_error",
-        "truncated_attention",
-        "truncated_query_attention",
-        "alone_truncated_loss",
-    )
-    return (*(found[name] for name in names), found["pruned_truncated_loss"][:: 200 // 2]), (
-        of(several),
-        jax.vmap(lambda p: literal.error(p, made, config))(several),
-        masses[:, 0],
-        masses[:, 1],
-        of(alone),
-        pruned[np.array([0, (2 * 100 * m + 200) // 400, m])],
-    )
+    names = ("truncated_error", "truncated_attention", "truncated_query_attention")
+    return (
+        found["truncated_loss"],
+        *(found[name] for name in names),
+        found["alone_truncated_loss"],
+        found["pruned_truncated_loss"][::100],
+    ), (loss[:n], *(x[:n] for x in others), loss[n:], pruned)
 
 
-def _truncated(W: Array, delta: Array, rank: Any) -> Array:
+def _truncated(delta: Array, rank: Array) -> Array:
+    """Each of several matrices cut to a rank."""
     if delta.ndim == 2:
-        return W + linalg.truncate(delta, rank)
-    return W + jnp.stack([jnp.stack([linalg.truncate(h, rank) for h in layer]) for layer in delta])
+        return linalg.truncate(delta, rank)
+    return jax.vmap(lambda D: _truncated(D, rank))(delta)
 
 
 CHECKS = (

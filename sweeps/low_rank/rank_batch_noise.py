@@ -1,0 +1,51 @@
+"""Does low rank need batches of M samples, and noise below 1/M?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, plot, statistics
+from jaxtheory.theories.low_rank import S1
+
+from . import PAPER, last, only, ours, panels, ratio, runs
+
+
+def gap(data: xr.Dataset) -> xr.DataArray:
+    """s_2 / s_3 of the change of W_K at the end."""
+    return ratio(last(data.singular_values).sel(matrix="WK"), 2, 3)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Loss and the gap of W_K over the batch and the noise; M = 20."""
+    figure, axes = panels(data, 2, "Batches of B, noise of norm τ (S1, M = 20)", width=3.6)
+    for ax, values, label, digits in (
+        (axes[0], last(data.loss), "test hinge loss", 3),
+        (axes[1], xr.ufuncs.log10(gap(data)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
+    ):
+        plot.heat(ax, values.mean("seed"), "batch_size", "noise", label=label, digits=digits)
+        plot.finish(ax, "batch B", "norm of the noise τ", legend=False)
+    return figure
+
+
+FIGURE = Figure(
+    name="rank_batch_noise",
+    source=f"{PAPER}, theorem 1, B of at least Omega(M), and (6)",
+    theory=only(),
+    config=S1.replace(noise_law="bounded"),
+    sweep=runs(120, vary={"batch_size": [2, 8, 32], "noise": [0.05, 0.2, 0.45, 0.9]}),
+    quick={"vary": {"batch_size": [8], "noise": [0.05, 0.2]}, "seeds": 2},
+    draw=draw,
+    claims=(
+        ours(
+            "LR-92",
+            "Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = "
+            "M/10 to 1.6 M and tau = 1/M to 18/M the test loss is at most .02 after 120 steps.",
+            lambda data: last(data.loss),
+            at_most=0.02,
+        ),
+        ours(
+            "LR-91",
+            "Noise closes the gap of W_K, s_2 / s_3, for every B: exponent of tau -2.1 to -1.1.",
+            lambda data: statistics.slope(gap(data).mean("seed", skipna=False), "noise"),
+            between=(-2.1, -1.1),
+        ),
+    ),
+)

@@ -1,0 +1,98 @@
+"""Which entries of mu_i^T Delta W mu_j depend on the number M of patterns, and how?"""
+
+import xarray as xr
+
+from jaxtheory import Figure, holds, plot
+from jaxtheory.theories.low_rank import S1
+
+from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, ticks, worst
+from ._training import exponent
+from .neurons_dictionary import DICTIONARIES
+from .rank_projections import parts
+
+NAMES, COUNTS = ("P1", "G"), DICTIONARIES["num_patterns"]
+TWO = pick(SETTINGS, 2, 4)
+CELLS: dict[str, list] = {
+    "cell": [f"{name}, M = {M}" for name in NAMES for M in COUNTS],
+    **{
+        word: [v for v in values for _ in COUNTS]
+        for word, values in TWO.items()
+        if word != "setting"
+    },
+    **{word: 2 * values for word, values in DICTIONARIES.items()},
+}
+BLOCKS = {
+    ("WQ", "relevant_diagonal"): "relevant diagonal of $W_Q$",
+    ("WQ", "irrelevant_columns"): "(8): irrelevant columns of $W_Q$",
+    ("WV", "relevant_diagonal"): "(9): relevant diagonal of $W_V$",
+    ("WV", "irrelevant_diagonal"): "(10): irrelevant diagonal of $W_V$",
+}
+
+
+def block(data: xr.Dataset, setting: str, matrix: str, name: str) -> xr.DataArray:
+    """A mean block over M in a setting."""
+    found = parts(data.projections.sel(projection=matrix))[name]
+    cells = [cell for cell in data.cell.values if str(cell).startswith(setting)]
+    some = found.sel(cell=cells)
+    return some.assign_coords(cell=some.num_patterns.values).rename(cell="M")
+
+
+def power(setting: str, matrix: str, name: str) -> Measure:
+    """The exponent of M in a block that is positive."""
+    return lambda data: exponent(
+        (values := block(data, setting, matrix, name)).where(values.mean("seed") > 0),
+        values.M,
+    )
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Four blocks against M, with 1 / M."""
+    figure, axes = panels(data, len(BLOCKS), "Theorem 1 over the number of patterns", width=3.4)
+    names = [n for n in NAMES if any(str(cell).startswith(n) for cell in data.cell.values)]
+    for ax, ((matrix, name), label) in zip(axes, BLOCKS.items(), strict=True):
+        for colour, setting in enumerate(names):
+            values = block(data, setting, matrix, name)
+            M = values.M.values
+            plot.series(ax, values, "M", setting, colour=colour)
+            law = abs(float(values.mean("seed")[0])) * M[0] / M
+            plot.theory(ax, M, law, "" if colour else "∝ 1/M", colour=colour)
+        plot.finish(ax, "patterns M", label, xscale="log", yscale="log", legend=ax is axes[0])
+        ticks(ax, COUNTS)
+    return figure
+
+
+FIGURE = Figure(
+    name="rank_patterns",
+    source=f"{PAPER}, theorem 1 over M",
+    theory=only("projections"),
+    config=S1,
+    sweep=runs(160, zip=CELLS, record={"loss": [0, 150, 160]}, buckets="exact"),
+    quick={"zip": pick(CELLS, 0, 1), "seeds": 2, "record": {"loss": [0, 160]}},
+    draw=draw,
+    claims=(
+        holds(
+            "LR-34",
+            *reading("(8)"),
+            "(8), irrelevant columns of W_Q of Omega(1) in relevant rows, read as: they do not "
+            "fall with M, exponent of M at least -.25, in P1.",
+            power("P1", "WQ", "irrelevant_columns"),
+            at_least=-0.25,
+        ),
+        holds(
+            "LR-39",
+            *reading("(10)"),
+            "(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: exponent of M "
+            "at least -1.25, in G.",
+            power("G", "WV", "irrelevant_diagonal"),
+            at_least=-1.25,
+        ),
+        holds(
+            "LR-54",
+            *reading("(9)"),
+            "(9), a relevant diagonal of W_V of Omega(1), read as: exponent of M at least -.25, "
+            "in P1 and G.",
+            lambda data: worst(*(power(name, "WV", "relevant_diagonal")(data) for name in NAMES)),
+            at_least=-0.25,
+        ),
+    ),
+)
