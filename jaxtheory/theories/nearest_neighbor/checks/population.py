@@ -140,7 +140,7 @@ def valley_balance(_key: Array, config: Config) -> Compared:
     for i, (dim, context) in enumerate(CASES):
         f, F = literal.law(dim, 1 - r[i], jnp)
         found.append(context * f * F ** (context - 1) * (dim + r[i] ** 2) * xi1[i] / 2 / r[i])
-    cubes = xi1**3 * (d[:, None] + r**2) / (3 * eta * times)
+    cubes = xi1**3 * (d[:, None].astype(float) + r**2) / (3 * eta * times)
     return (cubes / tie, jnp.stack(found) / tie), (jnp.ones(r.shape), jnp.ones(r.shape))
 
 
