@@ -66,7 +66,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 ends_at = float(whole[name].mean())
                 ax.plot(product(whole), [ends_at], "*", color=plot.COLOURS[colour], label=label)
         plot.finish(ax, r"$\eta D^2$", label)
-        ax.set_xticks(np.unique(product(data)))
+        ax.set_xticks(np.unique(product(data)[data.algorithm == "gd"]))
     return figure
 
 
