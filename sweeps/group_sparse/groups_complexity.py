@@ -3,7 +3,7 @@ samples?
 
 d = D = k, so that d + D = 2k and dD = k^2. W is that of 200 steps at eta = 12 / D^2 on 500 samples;
 it selects less for larger k (attention of .96 at k = 3, .81 at k = 8), which costs the most at many
-samples. With 8 seeds the exponents of GS-35 and GS-39 vary by .2 and .4 (bootstrap, key 100): they
+samples. With 8 seeds the exponents of GS-35 and GS-39 vary by .2 and .4 between keys (100, 101): they
 are reported, not judged. Long, because seven claims compare runs along three axes.
 """
 
