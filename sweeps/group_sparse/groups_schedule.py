@@ -46,7 +46,7 @@ def bending(data: xr.Dataset) -> xr.DataArray:
     """How much more the logarithm of what is missing falls from D = 8 to 12 than from 4 to 6: twice
     as much for exp(-c D), as much for a power of D.
     """
-    log = np.log(missing(data))
+    log = xr.apply_ufunc(np.log, missing(data))
     return (log.sel(run=8) - log.sel(run=12)) / (log.sel(run=4) - log.sel(run=6))
 
 
