@@ -62,11 +62,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, values, "cell", f"D = {groups}", colour=colour)
             whole = ends(data, data[D] == groups, "population")
             if whole.sizes["cell"]:
-                label = f"population, η = {ONE:g}" if colour == 0 else None
+                named = f"population, η = {ONE:g}" if colour == 0 else None
                 ends_at = float(whole[name].mean())
-                ax.plot(product(whole), [ends_at], "*", color=plot.COLOURS[colour], label=label)
+                ax.plot(product(whole), [ends_at], "*", color=plot.COLOURS[colour], label=named)
         plot.finish(ax, r"$\eta D^2$", label)
-        ax.set_xticks(np.unique(product(data)))
+        ax.set_xticks(np.unique(product(data)[data.algorithm == "gd"]))
     return figure
 
 

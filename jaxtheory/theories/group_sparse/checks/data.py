@@ -45,7 +45,7 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
 
 
 def moments_of_features(key: Array, config: Config) -> Compared:
-    """Second moments sigma_x^2 and fourth ones 3, 9/5 or 1 times sigma_x^4, in the groups other than
+    """Second moments sigma_x^2 and fourth ones 3, 9/5 or 1 times sigma_x^4, outside group
     j*; labels are fair.
     """
     if not material.whole(config):
