@@ -30,7 +30,7 @@ def runs(seeds: int, steps: int, every: int) -> dict[str, Any]:
     return {"seeds": seeds, "steps": steps, "record": record, "dtype": "float32"}
 
 
-STAGES = runs(12, 1000, every=50)
+STAGES = runs(16, 1000, every=50)
 
 # Quick figures share shapes and steps and have two runs a problem, hence one compilation.
 SMALL = Config(

@@ -4,6 +4,8 @@ With simulated noise, so that B is free. A step's noise per entry is about .07 /
 lambda = 1e-3 at B = 1024, a fourteenth of it at B = 2^20.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -68,7 +70,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     return figure
 
 
-RUNS = {
+RUNS: dict[str, Any] = {
     "run": [SGD, WEAK, STRONG, WEAK + BEFORE, STRONG + BEFORE],
     "algorithm": ["noise"] * 3 + ["noise_entry"] * 2,
     "l1": [0.0, 1e-5, 1e-3, 1e-5, 1e-3],

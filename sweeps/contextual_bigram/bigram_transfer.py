@@ -110,10 +110,11 @@ FIGURE = Figure(
                 "CB-46",
                 "section 1",
                 "“bypass the first sample intensive stage”, read as: 4096 samples of the one step "
-                "recover as many columns at T = 4000 as at 500, on average up to .15.",
+                "recover at most .3 fewer of the columns at T = 4000 than at 500 (rho = 1).",
             ),
-            lambda d: measured(d, RECOVERY).sel(samples=4096).diff(T).isel({T: 0}, drop=True),
-            at_least=-0.15,
+            # the law's means at key 100: .776 and .652
+            lambda d: measured(d, RECOVERY).sel({"samples": 4096, RHO: 1.0}).diff(T).isel({T: 0}),
+            at_least=-0.3,
         ),
         holds(
             *derived(

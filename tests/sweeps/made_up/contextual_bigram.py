@@ -101,7 +101,7 @@ CASES = {
     ),
     "proximal, as measured": case("bigram_proximal", proximal, PROXIMAL),
     "runs of the wrong sign and hard tasks are left out": case(
-        "bigram_proximal", proximal_with_others, PROXIMAL, {"1": 10}
+        "bigram_proximal", proximal_with_others, PROXIMAL, {"1": 14}
     ),
     "proximal, as hoped for by the source and worse": case(
         "bigram_proximal",
