@@ -73,13 +73,12 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     )
     right.set_xticks(
         range(dataset.sizes["bound"]),
-        [str(b).replace("_", "\n") for b in dataset.bound.values],
-        fontsize=7,
+        [str(b).replace("_", " ") for b in dataset.bound.values],
+        fontsize=6,
+        rotation=90,
     )
     plot.theory(right, 0, 1.0, "")
-    plot.finish(
-        right, "bound", "tightness of the bound", "after training, a mark per run", yscale="log"
-    )
+    plot.finish(right, "", "tightness of the bound", "after training, a mark per run", yscale="log")
     return with_legend(figure, left)
 
 

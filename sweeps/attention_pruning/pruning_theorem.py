@@ -102,7 +102,7 @@ FIGURE = Figure(
             "“the algorithm’s run time gets larger as” 1/lambda (lost), read as: an exponent of "
             "-.4 to -1.6 of the steps until L_attn is twice its floor.",
             lambda d: exponent(settled(d)),
-            between=(-1.6, -0.4),  # measured -1.12, -1.24
+            between=(-1.6, -0.4),  # measured -1.20, -1.24
         ),
         derived(
             "AP-40",
