@@ -73,6 +73,19 @@ def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m
     return jnp.stack([*features, *(jnp.pad(P @ x @ P.T / rho**2, (d, 0)) for x in A)])
 
 
+def form_of(problem: Problem, config: Config) -> Array:
+    """What W is for each of the numbers of the form."""
+    star = jnp.asarray(config.relevant_group, int) - 1
+    return form(problem.truth, star, config.num_groups.cap)
+
+
+def least_squares(W: Array, parts: Array) -> tuple[Array, Array]:
+    """The numbers of the nearest W of the form, and the share of |W|^2 outside it."""
+    B, w = parts.reshape(len(parts), -1), jnp.ravel(W)
+    numbers = jnp.linalg.solve(B @ B.T, B @ w)
+    return numbers, jnp.sum((w - numbers @ B) ** 2) / (w @ w)
+
+
 def basis(v: Float[Array, " d"]) -> Float[Array, "d d"]:
     """An orthogonal symmetric matrix whose first column is v (up to rounding, not v = e_1)."""
     w = v - jnp.eye(len(v))[0]
