@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxtheory.core import linalg
 from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
 
@@ -82,7 +83,7 @@ def form_of(problem: Problem, config: Config) -> Array:
 def least_squares(W: Array, parts: Array) -> tuple[Array, Array]:
     """The numbers of the nearest W of the form, and the share of |W|^2 outside it."""
     B, w = parts.reshape(len(parts), -1), jnp.ravel(W)
-    numbers = jnp.linalg.solve(B @ B.T, B @ w)
+    numbers = linalg.inv(B @ B.T) @ (B @ w)
     return numbers, jnp.sum((w - numbers @ B) ** 2) / (w @ w)
 
 
