@@ -4,10 +4,24 @@ configs that all checks run on.
 
 from typing import Any
 
-from jaxtheory.theories.group_sparse.checks import calculus, data, laws, model, training
+from jaxtheory.theories.group_sparse.checks import (
+    calculus,
+    data,
+    laws,
+    model,
+    predictions,
+    training,
+)
 from jaxtheory.theories.group_sparse.model import Config
 
-CHECKS = (*model.CHECKS, *data.CHECKS, *calculus.CHECKS, *laws.CHECKS, *training.CHECKS)
+CHECKS = (
+    *model.CHECKS,
+    *data.CHECKS,
+    *calculus.CHECKS,
+    *laws.CHECKS,
+    *training.CHECKS,
+    *predictions.CHECKS,
+)
 
 _SMALL: dict[str, Any] = {
     "group_dim": 2,

@@ -1,13 +1,11 @@
 """Checks of the gradient and of the six-number reduction."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.group_sparse import calculus, predictions
+from jaxtheory.theories.group_sparse import calculus
 from jaxtheory.theories.group_sparse.checks import literal, material
 from jaxtheory.theories.group_sparse.model import Config, Linear
 
@@ -45,28 +43,15 @@ def velocity_completed(key: Array, config: Config) -> Compared:
     return material.gathered(calculus.embed(rate, problem, config)), material.gathered(want)
 
 
-def form_of(problem: Any, config: Config) -> Array:
-    """What W is for each of the numbers of the form."""
-    star = jnp.asarray(config.relevant_group, int) - 1
-    return literal.form(problem.truth, star, config.num_groups.cap)
-
-
 def embed_entries(key: Array, config: Config) -> Compared:
     """All blocks, each number's part of W written entry by entry."""
     if not material.whole(config):
         return None
     problem, reduced = material.setting(key, config)
-    parts = form_of(problem, config)
+    parts = literal.form_of(problem, config)
     W = jnp.einsum("m,mab->ab", jnp.stack(reduced[1 : 1 + len(parts)]), parts)
     v = jnp.concatenate([reduced.c * problem.truth, jnp.zeros(config.num_groups.cap)])
     return literal.joined(calculus.embed(reduced, problem, config)), (v, W)
-
-
-def least_squares(W: Array, parts: Array) -> tuple[Array, Array]:
-    """The numbers of the nearest W of the form, and the share of |W|^2 outside it."""
-    B, w = parts.reshape(len(parts), -1), jnp.ravel(W)
-    numbers = jnp.linalg.solve(B @ B.T, B @ w)
-    return numbers, jnp.sum((w - numbers @ B) ** 2) / (w @ w)
 
 
 def project_nearest(key: Array, config: Config) -> Compared:
@@ -74,20 +59,11 @@ def project_nearest(key: Array, config: Config) -> Compared:
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
-    numbers, _ = least_squares(literal.joined(params)[1], form_of(problem, config))
+    numbers, _ = literal.least_squares(literal.joined(params)[1], literal.form_of(problem, config))
     if config.num_groups.cap == 2:
         numbers = jnp.append(numbers, -numbers[-1])
     got = jnp.stack(calculus.project(params, problem, config))
     return got, jnp.append(params.v1 @ problem.truth, numbers)
-
-
-def structure_nearest(key: Array, config: Config) -> Compared:
-    """a, b and the residual of least squares."""
-    if not material.whole(config):
-        return None
-    problem, params = material.case(key, config)
-    numbers, off = least_squares(literal.joined(params)[1], form_of(problem, config))
-    return predictions.structure(params, problem, config), (numbers[0], numbers[1], off)
 
 
 CHECKS = (
@@ -103,5 +79,4 @@ CHECKS = (
     ),
     Check("embed: entry by entry", "derived", "equal", embed_entries),
     Check("project: least squares", "derived", "equal", project_nearest),
-    Check("structure: residual of least squares", "derived", "equal", structure_nearest),
 )

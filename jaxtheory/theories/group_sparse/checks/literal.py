@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxtheory.core import linalg
 from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
 
@@ -71,6 +72,19 @@ def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m
     along = v[:, None] * v[None, :]
     features = [jnp.pad(x, (0, D)) for x in (along, jnp.eye(d) - along)]
     return jnp.stack([*features, *(jnp.pad(P @ x @ P.T / rho**2, (d, 0)) for x in A)])
+
+
+def form_of(problem: Problem, config: Config) -> Array:
+    """What W is for each of the numbers of the form."""
+    star = jnp.asarray(config.relevant_group, int) - 1
+    return form(problem.truth, star, config.num_groups.cap)
+
+
+def least_squares(W: Array, parts: Array) -> tuple[Array, Array]:
+    """The numbers of the nearest W of the form, and the share of |W|^2 outside it."""
+    B, w = parts.reshape(len(parts), -1), jnp.ravel(W)
+    numbers = linalg.inv(B @ B.T) @ (B @ w)
+    return numbers, jnp.sum((w - numbers @ B) ** 2) / (w @ w)
 
 
 def basis(v: Float[Array, " d"]) -> Float[Array, "d d"]:
