@@ -153,7 +153,7 @@ CASES = {
         "neighbor_shift",
         lambda d: {
             "bound_ratio": 1.0,
-            "shift_error": 0.0005 * (2 - d.step / 2000),
+            "shift_error": 0.0002 * (2 - d.step / 2000),
             "shift_bound": deltas(d, 2.0, 2.0, 2.0, 0.01, 0.01, 0.01),
         },
         "19 21 22 24 25",
