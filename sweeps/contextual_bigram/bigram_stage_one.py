@@ -5,6 +5,7 @@ With simulated noise and large batches, as lemma D.1 asks for; it ends where alp
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -49,7 +50,7 @@ def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     return found.where(right_sign(data))
 
 
-def change(values: xr.DataArray) -> xr.DataArray:
+def change(values: Any) -> xr.DataArray:
     """From the shortest contexts to the longest, over that of log T."""
     lengths = values[T].values
     gap = values.isel({T: -1}, drop=True) - values.isel({T: 0}, drop=True)

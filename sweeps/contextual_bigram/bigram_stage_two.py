@@ -38,7 +38,7 @@ def growth(run: str) -> Measure:
     """The exponent of |Delta_A| in T at the end, from the shortest to the longest, per task."""
 
     def measure(data: xr.Dataset) -> xr.DataArray:
-        size = np.log(end("attention_residual", run)(data))
+        size: xr.DataArray = np.log(end("attention_residual", run)(data))  # type: ignore[assignment]
         change = size.isel({T: -1}, drop=True) - size.isel({T: 0}, drop=True)
         return change / np.log(data[T].values[-1] / data[T].values[0])
 

@@ -150,13 +150,16 @@ def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Co
     a, v = population.alignment(params, problem, config)
     K_P, K_Q = population.signals(problem, config)
     square, gap = lambda M: literal.dot(mu, M, M), problem.transition - mu[:, None]
-    across = literal.dot(mu, off.value, gap), literal.dot(mu, off.attention, problem.context)
+    of_value, of_attention = (
+        literal.dot(mu, off.value, gap),
+        literal.dot(mu, off.attention, problem.context),
+    )
     K_V = v**2 * K_P + square(off.value) - jnp.sum((off.value @ mu) ** 2)
     A_square = a**2 * K_Q + 1 / config.length.cap + square(off.attention)
     want = square(params.value) - jnp.sum((params.value @ mu) ** 2), square(params.attention)
     lines = Params((1 - a) / config.length.cap + a * problem.context, mu[:, None] + v * gap)
     whole = jax.tree.map(jnp.add, off, lines)
-    across = jnp.stack([*across, jnp.sum(off.attention)])
+    across = jnp.stack([of_value, of_attention, jnp.sum(off.attention)])
     return (across, K_V, A_square, whole), (jnp.zeros(3), *want, params)
 
 
