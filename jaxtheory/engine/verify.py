@@ -12,6 +12,7 @@ import numpy as np
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Check, Theory, conform
+from jaxtheory.engine.execute import workers
 from jaxtheory.engine.request import numerics
 
 STANDARD_ERRORS = 5.0
@@ -70,7 +71,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     checks = [check for check in theory.checks if only is None or check.name in only]
     with (
         numerics("float64") as dtype,
-        ThreadPoolExecutor(jax.local_device_count()) as pool,
+        ThreadPoolExecutor(workers()) as pool,
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
         jobs = [
