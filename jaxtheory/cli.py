@@ -297,35 +297,25 @@ class Verify:
         if self.seeds < 1:
             raise jaxtheory.InputError(f"seeds = {self.seeds}: must be an integer in [1, inf)")
         names = [self.theory] if self.theory else list(jaxtheory.theories.names())
-        from jaxtheory.engine.verify import worst
+        from jaxtheory.engine.verify import verify_each, worst
 
         passed = True
-        for theory in [load_theory(name) for name in names]:
-            found = jaxtheory.verify(theory, seeds=self.seeds)
+        for name, found in verify_each(load_theory, names, self.seeds):
             rows = found.checks if self.full else worst(found.checks)
-            columns = (
-                "check",
-                "source",
-                "kind",
-                "example",
-                "error",
-                "tolerance",
-                "passed",
-                "remark",
-            )
+            columns = "check source kind example error tolerance passed remark".split()
             table(
-                f"{theory.name}: checks",
+                f"{name}: checks",
                 columns,
                 [tuple(getattr(row, column) for column in columns) for row in rows],
             )
             if found.assumptions:
                 table(
-                    f"{theory.name}: assumptions",
+                    f"{name}: assumptions",
                     ("example", "assumption", "holds", "margin"),
                     found.assumptions,
                 )
             print(
-                f"{theory.name}: {sum(row.passed for row in found.checks)} "
+                f"{name}: {sum(row.passed for row in found.checks)} "
                 f"of {len(found.checks)} checks passed\n"
             )
             passed &= found.passed

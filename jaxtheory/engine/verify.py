@@ -1,8 +1,11 @@
 """A theory's checks, run over its examples with random values of the traced fields, in float64."""
 
+import multiprocessing
+import os
+import signal
 import zlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -13,7 +16,7 @@ from jaxtheory.core.config import Config, Interval, Size, canonical, fields, val
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine.execute import workers
-from jaxtheory.engine.request import numerics
+from jaxtheory.engine.request import backend, numerics
 
 STANDARD_ERRORS = 5.0
 
@@ -90,6 +93,40 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
             for row in assess(theory, i, canonical(e, dtype))
         ]
     return Table(rows, assumptions)
+
+
+def verify_each(
+    load: Callable[[str], Theory], names: Sequence[str], seeds: int
+) -> Iterator[tuple[str, Table]]:
+    """(name, what `verify` finds) of theories that `load` (a function of a module) finds by name,
+    in their order.
+
+    On CPU in a process for each core, as tracing holds Python's lock; those with most checks begin.
+    """
+    count = min(len(names), workers()) if backend() == "cpu" else 1
+    if count < 2:
+        yield from ((name, verify(load(name), seeds=seeds)) for name in names)
+        return
+    longest = sorted(names, key=lambda name: -len(load(name).checks))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, context, initializer=_on_one_core) as pool:
+        try:
+            jobs = {name: pool.submit(_verify_named, load, name, seeds) for name in longest}
+            yield from ((name, jobs[name].result()) for name in names)
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _on_one_core() -> None:
+    """A process of `verify_each` has one thread, and ends without a word on Ctrl-C."""
+    os.environ["JAXTHEORY_DEVICES"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _verify_named(load: Callable[[str], Theory], name: str, seeds: int) -> Table:
+    return verify(load(name), seeds=seeds)
 
 
 def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> Config:
