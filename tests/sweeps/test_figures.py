@@ -26,7 +26,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 4,
     "contextual_bigram": 5,
     "group_sparse": 8,
-    "low_rank": 13,
+    "low_rank": 16,
     "nearest_neighbor": 8,
     "random_walk": 4,
 }

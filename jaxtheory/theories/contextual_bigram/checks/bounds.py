@@ -29,7 +29,9 @@ def near_line(key: Array, problem: Problem) -> Array:
     inside = jnp.where(Q > 0, anywhere, 0)
     count = jnp.sum(Q > 0, axis=0, keepdims=True).astype(float)
     inside = inside - jnp.where(Q > 0, jnp.sum(inside, axis=0, keepdims=True) / count, 0)
-    noise = 0.05 * jnp.stack([anywhere - jnp.mean(anywhere, axis=0), inside, 0 * inside])
+    noise = 0.05 * jnp.stack(
+        [anywhere - jnp.mean(anywhere, axis=0, keepdims=True), inside, 0 * inside]
+    )
     share = alpha[:, None, None]
     return share * Q[None] + (1 - share) / len(Q) + noise
 

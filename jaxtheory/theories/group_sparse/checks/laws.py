@@ -34,11 +34,13 @@ def nodes(problem: Problem, config: Config) -> Batch:
     star, v = model.relevant(config), problem.truth
     x = problem.train.x[:, :, 0]
     rest = x - (v[:, None] * (v @ x)[None, :]) * star[None, :]
-    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    signs = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
     along = jnp.ravel(signs[:, :1] * u[None, :]) * config.noise_scale
     across = np.repeat(signs[:, 1], len(u))
     direction = v[:, None] * star[None, :]
-    features = direction[:, :, None] * along + rest[:, :, None] * across
+    features = (
+        direction[:, :, None] * along[None, None, :] + rest[:, :, None] * across[None, None, :]
+    )
     return Batch(features, jnp.sign(along), jnp.asarray(np.tile(w, 4) / 4))
 
 

@@ -64,7 +64,7 @@ def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m
     k, j = np.indices((D, D))
     own, other = (k == star).astype(float), (k != star).astype(float)
     at, apart = (j == star).astype(float), (j != star).astype(float)
-    first, second, third, fourth = own * at, own * apart, other * (k == j), other * at
+    first, second, third, fourth = own * at, own * apart, other * (k == j).astype(float), other * at
     fifth = other * apart - third
     A = [first - fourth / (D - 1), second - third]  # D = 2 has no fifth class
     if D > 2:
