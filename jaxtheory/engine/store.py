@@ -42,6 +42,7 @@ KEYS = (
     "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, "
     "t): 0 batch, 1 step"
 )
+PART = "[0-9]*.part"  # a finished one: those that are being written begin with .tmp
 CHUNK_BYTES = 16 << 20  # of one chunk of an array in data.zarr
 IN_MEMORY = 1 << 30  # bytes up to which a finished dataset is read into memory
 
@@ -151,7 +152,7 @@ class Store:
     def _kept(self) -> dict[int, list[tuple[int, int]]]:
         """Per bucket the ranges of slots whose parts read back whole; damaged files are removed."""
         found: dict[int, list[tuple[int, int]]] = {}
-        for file in sorted(self.parts.glob("*.part")):
+        for file in sorted(self.parts.glob(PART)):
             bucket, first, last = map(int, file.stem.split("-"))
             if checked(file) is None:
                 file.unlink(missing_ok=True)
@@ -179,7 +180,7 @@ class Store:
 
     def read_parts(self) -> Iterator[Part]:
         """Every part, one after the other."""
-        for file in sorted(self.parts.glob("*.part")):
+        for file in sorted(self.parts.glob(PART)):
             data = checked(file)
             if data is None:
                 raise InputError(f"{file}: damaged while it was read; run the same command again")
@@ -194,7 +195,7 @@ class Store:
         target, sums = self.path / "data.zarr", self.path / "data.sum"
         if not (target.is_dir() and sums.is_file()):
             return None
-        if any(part.stat().st_mtime > sums.stat().st_mtime for part in self.parts.glob("*.part")):
+        if any(part.stat().st_mtime > sums.stat().st_mtime for part in self.parts.glob(PART)):
             return None
         lines = dict(
             line.split("  ", 1)[::-1] for line in sums.read_text().splitlines() if "  " in line
@@ -202,7 +203,9 @@ class Store:
         return opened(target) if lines and lines == checksums(target) else None
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
-        """Write data.zarr beside the target, rename it, and open it."""
+        """Write data.zarr beside the target, rename it, and open it. Of several processes the first
+        one's stays: replaced while another reads it, chunks that are gone would read as NaN.
+        """
         target = self.path / "data.zarr"
         try:
             with beside(target) as temporary:
@@ -210,20 +213,24 @@ class Store:
                 lines = "".join(
                     f"{digest}  {name}\n" for name, digest in sorted(checksums(temporary).items())
                 )
-                (self.path / "data.sum").unlink(missing_ok=True)
-                if target.exists():
-                    os.rename(target, temporary.with_suffix(".old"))
-                    shutil.rmtree(temporary.with_suffix(".old"), ignore_errors=True)
-                os.rename(temporary, target)
-                with beside(self.path / "data.sum") as text:
-                    text.write_text(lines)
-                    os.replace(text, self.path / "data.sum")
+                with locked(self.path / ".lock"):
+                    done = self.dataset()
+                    if done is not None:
+                        return done
+                    (self.path / "data.sum").unlink(missing_ok=True)
+                    if target.exists():
+                        os.rename(target, temporary.with_suffix(".old"))
+                        shutil.rmtree(temporary.with_suffix(".old"), ignore_errors=True)
+                    os.rename(temporary, target)
+                    with beside(self.path / "data.sum") as text:
+                        text.write_text(lines)
+                        os.replace(text, self.path / "data.sum")
+                    return opened(target)
         except OSError as error:
             done = self.dataset()  # of another process, that was faster
             if done is not None:
                 return done
             raise self._refusal(error) from None
-        return opened(target)
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Any]:
@@ -266,6 +273,17 @@ def differences(old: Any, new: Any, where: str = "") -> list[str]:
     return (
         [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
     )
+
+
+@contextlib.contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """One process at a time, where the system and the file system know locks."""
+    with file.open("w") as handle:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)  # given back as the file is closed
+        yield
 
 
 @contextlib.contextmanager

@@ -154,6 +154,16 @@ def test_the_manifest_is_written_once(tmp_path):
     )
 
 
+def test_parts_that_others_are_writing_are_not_read(tmp_path):
+    whole = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
+    (tmp_path / "run" / "parts" / ".tmp-elsewhere-1-00-0000-00000000-00000001.part").write_bytes(
+        b""
+    )
+    files(tmp_path / "run")[-1].unlink()
+    shutil.rmtree(tmp_path / "run" / "data.zarr")
+    assert whole.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
+
+
 TWO = """
 import sys, jaxtheory
 theory = jaxtheory.theories.load({example!r}).THEORY
