@@ -10,6 +10,7 @@ that differ in a metric share training.
 """
 
 import functools
+import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -110,11 +111,28 @@ def finite(tree: Any) -> jax.Array:
     )
 
 
+def compiler_options(level: int) -> dict[str, Any] | None:
+    """On CPU, where compilation is most of what a sweep takes: an optimisation level of LLVM (0 to
+    3), the plain emitters, one unit of code; what XLA_FLAGS names is left as it says.
+    """
+    if jax.default_backend() != "cpu":
+        return None
+    options = {
+        "xla_backend_optimization_level": level,
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_cpu_parallel_codegen_split_count": 1,
+    }
+    chosen = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in options.items() if name not in chosen}
+
+
 class Compiled:
-    """A jitted function that only one thread compiles; the others wait for it."""
+    """A jitted function that only one thread compiles; the others wait for it. Level 2 takes half
+    of the compilation time of 3, and runs as fast (docs/performance.md).
+    """
 
     def __init__(self, function: Callable):
-        self.function = jax.jit(function)
+        self.function = jax.jit(function, compiler_options=compiler_options(level=2))
         self.lock = threading.Lock()
         self.ready = False
 

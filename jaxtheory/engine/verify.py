@@ -16,6 +16,7 @@ from jaxtheory.core.config import Config, Interval, Size, canonical, fields, val
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine.execute import workers
+from jaxtheory.engine.program import compiler_options
 from jaxtheory.engine.request import backend, numerics
 
 STANDARD_ERRORS = 5.0
@@ -170,22 +171,9 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         traced = several.trace(keys, varied)
         if traced.out_info is None:
             return None
-        parts = traced.lower().compile(compiler_options())(keys, varied)
+        parts = traced.lower().compile(compiler_options(level=0))(keys, varied)
     found = judge(check, *jax.device_get(parts))
     return CheckRow(index, check.name, check.source, check.kind, *found)
-
-
-def compiler_options() -> dict[str, Any] | None:
-    """A check runs for milliseconds: on CPU it is compiled without optimisation, by the plain
-    emitters and as one unit, in a sixth of the time.
-    """
-    if jax.default_backend() != "cpu":
-        return None
-    return {
-        "xla_backend_optimization_level": 0,
-        "xla_cpu_use_fusion_emitters": False,
-        "xla_cpu_parallel_codegen_split_count": 1,
-    }
 
 
 def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:
@@ -238,7 +226,7 @@ def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
         )
     found = jax.jit(
         lambda key, config: theory.assumptions(theory.problem(key, config), config),
-        compiler_options=compiler_options(),
+        compiler_options=compiler_options(level=0),
     )(run_key(0, 0), config)
     return [
         AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin)))

@@ -66,9 +66,10 @@ FIGURE = Figure(
         ),
         ours(
             "LR-66",
-            "Fewer value dimensions than classes do not break learning: at m_a = 1 the loss "
-            "is at most .05 for every R.",
+            "Fewer value dimensions than classes do not break learning: at m_a = 1 the median loss "
+            "is at most .05 for every R (single runs at R = 6 may fail).",
             lambda data: last(data.loss).sel(shape="m_a=1"),
+            statistic="median",
             at_most=0.05,
         ),
         ours(

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, ticks, worst
@@ -78,11 +78,11 @@ FIGURE = Figure(
             power("P1", "WQ", "irrelevant_columns"),
             at_least=-0.25,
         ),
-        holds(
+        refuted(
             "LR-39",
             *reading("(10)"),
             "(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: exponent of M "
-            "at least -1.25, in G.",
+            "at least -1.25, in G. It falls nearly as 1/M^2.",
             power("G", "WV", "irrelevant_diagonal"),
             at_least=-1.25,
         ),

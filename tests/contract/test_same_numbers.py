@@ -42,8 +42,8 @@ def test_padded_draws_are_bit_for_bit_the_unpadded_ones(name, i):
         return problem, theory.sample(jaxtheory.run_key(5, 2), problem, config)
 
     # bits are those of optimised programs, as a user's: without optimisation some depend on the
-    # width of an array
-    draws = jax.jit(draws, compiler_options={"xla_backend_optimization_level": 3})
+    # width of an array; level 2 has the bits of 3 in a quarter of the time
+    draws = jax.jit(draws, compiler_options={"xla_backend_optimization_level": 2})
     plain, padded = draws(config), draws(padding(config))
     for (path, a), b in zip(jax.tree.leaves_with_path(padded), jax.tree.leaves(plain), strict=True):
         if getattr(path[-1], "name", None) in DERIVED.get(name, ()):

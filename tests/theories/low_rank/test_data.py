@@ -35,7 +35,7 @@ def test_gaussian_tokens_do_not_depend_on_the_arrays_size():
         return made.train, made.test, data.sample(KEY, made, config)
 
     # bits are those of optimised programs: without optimisation some depend on an array's width
-    draws = jax.jit(draws, compiler_options={"xla_backend_optimization_level": 3})
+    draws = jax.jit(draws, compiler_options={"xla_backend_optimization_level": 2})
     for small, large in zip(*map(jax.tree.leaves, (draws(SMALL), draws(larger))), strict=True):
         np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)
         assert np.count_nonzero(large) == np.count_nonzero(small)
