@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, plot
 from jaxtheory.theories.low_rank import S1
 
-from . import TRUNCATED, last, lines, ours, panels, pick, runs
+from . import TRUNCATED, last, lines, ours, panels, pick, runs, slanted
 
 RANKS = [1, 2, 3, 5, 20]
 RUNS: dict[str, list] = {
@@ -24,7 +24,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
     right.bar(at - 0.2, last(data.loss).mean("seed"), 0.4, label="trained")
     right.bar(at + 0.2, cut.mean("seed"), 0.4, label="changes cut to rank 1")
-    right.set_xticks(at, data.run.values, rotation=45)
+    right.set_xticks(at, data.run.values)
+    slanted(right)
     plot.finish(right, "", "test hinge loss")
     return figure
 

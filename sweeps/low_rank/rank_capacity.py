@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import FAILURES, last, only, ours, panels, pick, runs, somewhere
+from . import FAILURES, last, only, ours, panels, pick, runs, slanted, somewhere
 
 SHAPES: dict[str, list] = {
     "shape": ["20, 20", "m_b=1", "m_b=2", "m_b=4", "m_a=1", "m_a=2", "m_a=4"],
@@ -37,7 +37,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         values, span = last(measured).mean("seed"), (0, most)
         plot.heat(ax, values, "shape", "num_relevant_patterns", label=label, digits=3, span=span)
         plot.finish(ax, "", "relevant patterns R", legend=False)
-        ax.tick_params(axis="x", rotation=45)
+        slanted(ax)
     return figure
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import FAILURES, TRUNCATED, last, ours, panels, pick, rank_cost, ratio, runs, worst
+from . import FAILURES, TRUNCATED, last, ours, panels, pick, rank_cost, ratio, runs, slanted, worst
 
 COSINES = [0.3, 0.6, 0.9]
 PAIRS: dict[str, list] = {
@@ -50,7 +50,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     ):
         plot.heat(ax, values.mean("seed"), "pair", "noise", label=label, digits=digits)
         plot.finish(ax, "cosine of", "noise σ", legend=False)
-        ax.tick_params(axis="x", rotation=45)
+        slanted(ax)
     return figure
 
 

@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, Measure, only, ours, panels, pick, reading, runs, somewhere
+from . import PAPER, Measure, only, ours, panels, pick, reading, runs, somewhere, ticks
 
 # T is a function of eta: so many steps as gradient flow takes for a fixed time, eta T = 120 and 360
 TIMES = [120, 240, 480]
@@ -48,7 +48,22 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, some, "T", matrix, colour=colour)
             law = float(some.mean("seed")[0]) * np.sqrt(np.log(T) / np.log(T[0]))
             plot.theory(ax, T, law, "" if colour else r"$\propto \sqrt{\log T}$", colour=colour)
-        plot.finish(ax, "steps T = const / η", r"$\mu^\top \Delta W \mu$, relevant", name)
+        plot.finish(
+            ax,
+            "steps T = const / η",
+            r"$\mu^\top \Delta W \mu$, relevant",
+            name,
+            legend=False,
+            xscale="log",
+        )
+        ticks(ax, T)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 

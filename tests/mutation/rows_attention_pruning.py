@@ -71,6 +71,32 @@ def without_clip(original):
     )
 
 
+def of_given_step(original):
+    """eta = c / lambda in place of 1 / L_g."""
+    return lambda key, problem, config: original(key, problem, config)._replace(
+        rate=config.step_scale / config.regularization
+    )
+
+
+def without_weights(original):
+    """L_g of W = 1."""
+
+    def init(key, problem, config):
+        from jaxtheory.theories.attention_pruning import laws
+        from jaxtheory.theories.attention_pruning.model import Batch
+
+        ones = problem._replace(weights=jnp.ones_like(problem.weights))
+        L_g = laws.lipschitz(Batch(problem.inputs), ones, config).gradient
+        return original(key, problem, config)._replace(rate=1 / L_g)
+
+    return init
+
+
+def without_pull(original):
+    """lambda M forgotten in the step."""
+    return lambda *args: original(*args[:-1], args[-1].replace(regularization=0.0))
+
+
 def one_more(original):
     return lambda ratio, n: original(ratio, n) + 1
 
@@ -246,7 +272,14 @@ ROWS = [
             "hessian_norm": (one_iteration,),
         },
     ),
-    *_rows("training", {"step": (without_momentum, without_clip)}),
+    *_rows(
+        "training",
+        {
+            "step": (without_momentum, without_clip),
+            "init_smooth": (of_given_step, without_weights),
+            "smooth_step": (without_pull,),
+        },
+    ),
     *_rows(
         "analyses.pruning",
         {

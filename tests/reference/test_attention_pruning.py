@@ -157,6 +157,16 @@ def test_gradient_descent(config):
 
 
 @pytest.mark.parametrize("config", RUNS)
+def test_smooth_descent(config):
+    X, W, _, _, mask = arrays(config)
+    path, lam = train("smooth", config), config.regularization
+    grad = lambda M: ap.gradient(M, X, W, mask, lam)
+    wanted = ap.descend(np.asarray(path[0].mask), grad, 1 / ap.lipschitz(X, W, lam), 0.0, 12, False)
+    for params, want in zip(path, wanted, strict=True):
+        agree(params.mask, want)
+
+
+@pytest.mark.parametrize("config", RUNS)
 def test_two_mask_descent(config):
     X, _, WQ, WK, mask = arrays(config)
     path = train("two_mask", config)

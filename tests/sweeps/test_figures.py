@@ -23,7 +23,7 @@ WITHOUT_SEEDS = (
 )  # on infinitely many walks or prompts
 WITHOUT_CLAIMS = ("rank_text",)
 COMPILATIONS = {  # of the quick figures together, at most
-    "attention_pruning": 4,
+    "attention_pruning": 6,
     "contextual_bigram": 5,
     "group_sparse": 8,
     "low_rank": 16,

@@ -1,7 +1,8 @@
 """Algorithm 1 of the source: gradient descent with momentum on the pruning mask, one fused mask or
-one mask per factor.
+one mask per factor; and `smooth`, the descent of theorem 4.1.
 
     V <- beta V + grad L(M),   M <- M - (c / lambda) V,   then M <- clip(M, 0, 1) where config.clip.
+    smooth:   M <- M - grad L(M) / L_g,   L_g of the problem; c, beta and clip are not used
 
 Full batch. The momentum form (no dampening, no Nesterov) and the projection are reconstructions;
 the source's numbers are lost.
@@ -14,7 +15,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.theory import Algorithm
-from jaxtheory.theories.attention_pruning import calculus, model
+from jaxtheory.theories.attention_pruning import calculus, laws, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, Params, Problem
 
 
@@ -71,7 +72,42 @@ def step(
     return State(params, velocity, state.target)
 
 
+class Smooth(NamedTuple):
+    """The mask, the step size 1 / L_g and the target attention f*, which training does not
+    change.
+    """
+
+    params: Params
+    rate: Float[Array, ""]
+    target: Float[Array, "S L L"]
+
+
+def init_smooth(key: Array, problem: Problem, config: Config) -> Smooth:
+    """Start from one fused mask M_0."""
+    batch = Batch(problem.inputs)
+    rate = 1 / laws.lipschitz(batch, problem, config).gradient
+    return Smooth(model.init(key, problem, config), rate, model.target(batch, problem, config))
+
+
+def smooth_step(
+    key: Array,
+    t: Int[Array, ""] | int,
+    state: Smooth,
+    batch: Batch,
+    problem: Problem,
+    config: Config,
+) -> Smooth:
+    """One step of gradient descent with eta = 1 / L_g. Source: theorems 4.1 and 5.2, whose step
+    sizes are lost.
+    """
+    gradient = calculus.gradient(state.params, batch, problem, config, state.target)
+    return state._replace(
+        params=jax.tree.map(lambda m, g: m - state.rate * g, state.params, gradient)
+    )
+
+
 ALGORITHMS = {
     "gradient_descent": Algorithm(init, step, lambda state, problem, config: state.params),
     "two_mask": Algorithm(init_two_masks, step, lambda state, problem, config: state.params),
+    "smooth": Algorithm(init_smooth, smooth_step, lambda state, problem, config: state.params),
 }

@@ -82,6 +82,19 @@ def descent(d, floor, pace, turn=0.0, power=1.5):
     }
 
 
+def schedules(d, slower, smaller, floor=0.01, turn=0.0):
+    """Losses that fall exponentially: at 1 / L_g so many times as slowly, to a floor of its own,
+    and rising again by `turn`; a step so many times as small.
+    """
+    smooth = d.algorithm == "smooth"
+    fall = np.exp(-0.05 * d.step / xr.where(smooth, slower, 1.0))
+    return {
+        "loss": fall + xr.where(smooth, floor + turn * d.step, 0.01),
+        "hessian_norm": smaller / 3,
+        "bound_ratio": xr.ones_like(d.bound, float),
+    }
+
+
 def kinds(d, others, heldout):
     """Errors of the gradient mask under the attention masks of the new figure."""
     return {
@@ -213,6 +226,12 @@ CASES = {
         lambda d: descent(d, np.nan, lambda lam: lam),
         "",
         n={"36": 0, "39": 0, "40": 0},
+    ),
+    "as much slower as its step is smaller": case(
+        "pruning_schedule", lambda d: schedules(d, 50.0, 50.0), "43 44 45 46", drawn=True
+    ),
+    "hardly slower, to a larger loss that rises": case(
+        "pruning_schedule", lambda d: schedules(d, 5.0, 50.0, 0.015, 3e-9), ""
     ),
     "as good under other attention": case(
         "pruning_attention_mask", lambda d: kinds(d, 0.3, 1.2), "41 42", drawn=True

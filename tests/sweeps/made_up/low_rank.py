@@ -260,6 +260,18 @@ def batches(d, loss, power):
     }
 
 
+def wrong_labels(d, loss, broken, two, share, cost):
+    """Losses up to three wrong labels in ten and at four; the cost of rank 2, the share of small
+    changes, and what the smallest neurons cost.
+    """
+    return {
+        "loss": xr.where(d.label_noise == 0.4, broken, loss),
+        "truncated_loss": 0.1 + by(d, "kept_rank", {1: 0.3, 2: two}),
+        "small_changes": share,
+        "pruned_loss": orders(d, small=cost * (d.rate > 0.2)),
+    }
+
+
 def narrow(d, error, loss, rest):
     """The error of one query dimension, the loss of one value dimension, and singular values beyond
     the number of relevant patterns.
@@ -429,6 +441,15 @@ CASES = {
     ),
     "noise that breaks learning alone": case(
         "rank_batch_noise", lambda d: batches(d, 0.02 + d.noise / 10, 0.0), ""
+    ),
+    "wrong labels that do no harm up to .3": case(
+        "rank_label_noise",
+        lambda d: wrong_labels(d, 0.03, 0.6, 0.0, 0.4, 0.06),
+        "93 94 95 96 97",
+        True,
+    ),
+    "wrong labels that do the same harm at any share": case(
+        "rank_label_noise", lambda d: wrong_labels(d, 0.15, 0.15, 0.05, 0.6, 0.01), ""
     ),
     "norms as 1 / sqrt(m)": case(
         "neurons_width", lambda d: widths(d, -0.5, -0.5, -0.5), "42 43 90", True

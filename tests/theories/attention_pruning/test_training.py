@@ -1,4 +1,4 @@
-"""Both algorithms in small runs."""
+"""The algorithms in small runs."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from jaxtheory.theories.attention_pruning import THEORY, Config, laws
 from jaxtheory.theories.attention_pruning.model import Batch
 
 
-@pytest.mark.parametrize("algorithm", THEORY.algorithms)
+@pytest.mark.parametrize("algorithm", ["gradient_descent", "two_mask"])
 def test_clip_keeps_the_mask_in_the_unit_interval(algorithm):
     config = Config(dimension=12, length=8, step_scale=0.05, clip=True, mask_init="uniform")
     for mask in train(drawn(config), config, 30, algorithm):
@@ -31,3 +31,14 @@ def test_two_masks_start_apart_and_lower_their_loss():
     loss = jax.jit(lambda m: THEORY.loss(m, Batch(problem.inputs), problem, config))
     assert loss(end) < loss(start)
     assert jnp.isnan(laws.bound_ratio(end, jnp.ones(()), problem, config)).all()
+
+
+def test_smooth_descent_never_rises_and_ignores_the_given_step():
+    config = Config(dimension=12, length=8, logit_scale=1.0, mask_init="uniform", clip=True)
+    problem = drawn(config)
+    loss = jax.jit(lambda m: THEORY.loss(m, Batch(problem.inputs), problem, config))
+    masks = [train(problem, config, steps, "smooth") for steps in (0, 1, 2, 50)]
+    losses = [loss(mask) for mask in masks]
+    assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
+    other = config.replace(step_scale=0.5, momentum=0.5)
+    assert jnp.array_equal(train(problem, other, 2, "smooth").mask, masks[2].mask)

@@ -1,4 +1,4 @@
-"""A step against Algorithm 1 as written."""
+"""Steps against Algorithm 1 and theorem 4.1 as written."""
 
 import jax
 import jax.numpy as jnp
@@ -39,8 +39,40 @@ def step_as_written(key: Array, config: Config) -> Compared:
     return got, want
 
 
+def smooth_start(key: Array, config: Config) -> tuple[model.Problem, model.Batch, training.Smooth]:
+    """A random problem and where its smooth descent starts, eta = 1 / (lambda + 1.25 max|W|^2 mean
+    ||X||_2^4).
+    """
+    problem, batch, _, _ = material.setting(key, config)
+    fourth = jnp.linalg.norm(batch.inputs, ord=2, axis=(1, 2)) ** 4
+    L_g = config.regularization + 1.25 * jnp.max(problem.weights**2) * jnp.mean(fourth)
+    start = model.init(key, problem, config)
+    return problem, batch, training.Smooth(start, 1 / L_g, model.target(batch, problem, config))
+
+
+@material.where_long
+def smooth_start_as_written(key: Array, config: Config) -> Compared:
+    """The mask, 1 / L_g and f*."""
+    problem, _, want = smooth_start(key, config)
+    return training.init_smooth(key, problem, config), want
+
+
+@material.where_long
+def smooth_as_written(key: Array, config: Config) -> Compared:
+    """Two steps with autodiff gradients."""
+    problem, batch, start = smooth_start(key, config)
+    mask = start.params
+    for _ in range(2):
+        slope = jax.grad(model.loss)(mask, batch, problem, config)
+        mask = jax.tree.map(lambda m, g: m - start.rate * g, mask, slope)
+    step = lambda t, state: training.smooth_step(key, t, state, batch, problem, config)
+    return jax.lax.fori_loop(0, 2, step, start), start._replace(params=mask)
+
+
 CHECKS = (
     Check(
         "step: Algorithm 1 as written, one mask and two", "Algorithm 1", "equal", step_as_written
     ),
+    Check("init_smooth: eta = 1 / L_g", "theorem 4.1", "equal", smooth_start_as_written),
+    Check("smooth_step: plain descent", "theorem 4.1", "equal", smooth_as_written),
 )
