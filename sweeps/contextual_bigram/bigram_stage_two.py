@@ -6,7 +6,6 @@ lambda = 1e-3 at B = 1024, a fourteenth of it at B = 2^20.
 
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot
@@ -23,6 +22,7 @@ from . import (
     T,
     derived,
     end,
+    exponent,
     printed,
     reading,
     runs,
@@ -35,14 +35,8 @@ SMALL, LARGE = 1024, 2**20
 
 
 def growth(run: str) -> Measure:
-    """The exponent of |Delta_A| in T at the end, from the shortest to the longest, per task."""
-
-    def measure(data: xr.Dataset) -> xr.DataArray:
-        size: xr.DataArray = np.log(end("attention_residual", run)(data))  # type: ignore[assignment]
-        change = size.isel({T: -1}, drop=True) - size.isel({T: 0}, drop=True)
-        return change / np.log(data[T].values[-1] / data[T].values[0])
-
-    return measure
+    """The exponent of |Delta_A| in T at the end, per task."""
+    return lambda data: exponent(end("attention_residual", run)(data), T)
 
 
 def at(size: int, measure: Measure) -> Measure:
