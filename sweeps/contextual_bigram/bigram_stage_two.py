@@ -27,7 +27,7 @@ from . import (
     reading,
     runs,
 )
-from ._curves import CURVES, ticks
+from ._curves import CURVES, power, ticks
 
 WEAK, STRONG = "λ = 1e-5", "λ = 1e-3"
 BEFORE = ", before the prox"
@@ -54,7 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             values = end("attention_residual", run)(data).sel({B: size})
             plot.series(ax, values, T, str(run), colour=colour)
         label = CURVES["attention_residual"]
-        plot.finish(ax, "length T", label, f"B = {size}", xscale="log", yscale="log")
+        plot.finish(ax, "length T", label, f"B = {power(size)}", xscale="log", yscale="log")
         ticks(ax, data[T].values)
     for colour, run in enumerate(r for r in data.run.values if BEFORE in r):
         low = end("below_lambda", run)(data).isel({T: -1})

@@ -1,7 +1,7 @@
 """How many steps does stage two take, and what do they depend on?
 
 With simulated noise, from alpha_V = .1 on: asinh(.1 T K_Q) / eta1 steps of stage one, by its closed
-form. A step's noise per entry is above lambda at B = 1024, and far below it at B = 2^24.
+form. A step's noise per entry is above lambda at B = 1024, and a sixth of it at B = 2^24.
 """
 
 from itertools import product
@@ -25,7 +25,7 @@ from . import (
     right_sign,
     runs,
 )
-from ._curves import CURVES, ticks
+from ._curves import CURVES, power, ticks
 
 ETA2, TAU = "late_learning_rate", "switch_step"
 RATES, LENGTHS, ETA1 = [0.025, 0.05], [64, 512], 0.05
@@ -50,11 +50,6 @@ def at(size: int, left: float) -> Measure:
 def floor(data: xr.Dataset) -> xr.DataArray:
     """The least excess loss of a run, at the smallest batch size."""
     return data.relative_excess_loss.min("step").where(right_sign(data)).sel({B: FEW})
-
-
-def power(size: int) -> str:
-    """A batch size as a power of two."""
-    return f"$2^{{{np.log2(size):.0f}}}$"
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
