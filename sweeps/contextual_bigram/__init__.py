@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory import holds
@@ -96,6 +97,12 @@ def end(name: str, run: str, kept: Measure = right) -> Measure:
 def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
     """The ratio of two kinds of runs at the end, task by task."""
     return lambda data: end(name, over, kept)(data) / end(name, under, kept)(data)
+
+
+def exponent(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """The exponent with which values grow along a dimension, from its first to its last."""
+    ends = np.log(values.isel({dim: [0, -1]})).diff(dim).isel({dim: 0}, drop=True)  # type: ignore[attr-defined]
+    return ends / np.log(values[dim].values[-1] / values[dim].values[0])
 
 
 def rebound(run: str, kept: Measure = right) -> Measure:

@@ -27,7 +27,7 @@ from . import (
     right_sign,
     runs,
 )
-from ._curves import ALPHAS, CURVES, ticks
+from ._curves import ALPHAS, CURVES, power, ticks
 
 LEVEL, RATES = 0.1, [0.05, 0.025]
 FEW, MANY = 2**12, 2**20
@@ -74,9 +74,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (label, values) in zip(axes[0], ends(data).items(), strict=True):
         for colour, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
             one = values.sel({ETA: eta, B: size})
-            plot.series(ax, one, T, f"η = {eta:g}, B = {size}", colour=colour)
+            plot.series(ax, one, T, f"η = {eta:g}, B = {power(size)}", colour=colour)
         scale = "linear" if "steps" in label else "log"
-        plot.finish(ax, "length T", label, xscale="log", yscale=scale)
+        plot.finish(ax, "length T", label, xscale="log", yscale=scale, legend="|" in label[:1])
         ticks(ax, data[T].values)
     return figure
 

@@ -6,7 +6,6 @@ lambda = 1e-3 at B = 1024, a fourteenth of it at B = 2^20.
 
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, holds, plot
@@ -23,11 +22,12 @@ from . import (
     T,
     derived,
     end,
+    exponent,
     printed,
     reading,
     runs,
 )
-from ._curves import CURVES, ticks
+from ._curves import CURVES, power, ticks
 
 WEAK, STRONG = "λ = 1e-5", "λ = 1e-3"
 BEFORE = ", before the prox"
@@ -35,14 +35,8 @@ SMALL, LARGE = 1024, 2**20
 
 
 def growth(run: str) -> Measure:
-    """The exponent of |Delta_A| in T at the end, from the shortest to the longest, per task."""
-
-    def measure(data: xr.Dataset) -> xr.DataArray:
-        size: xr.DataArray = np.log(end("attention_residual", run)(data))  # type: ignore[assignment]
-        change = size.isel({T: -1}, drop=True) - size.isel({T: 0}, drop=True)
-        return change / np.log(data[T].values[-1] / data[T].values[0])
-
-    return measure
+    """The exponent of |Delta_A| in T at the end, per task."""
+    return lambda data: exponent(end("attention_residual", run)(data), T)
 
 
 def at(size: int, measure: Measure) -> Measure:
@@ -60,7 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             values = end("attention_residual", run)(data).sel({B: size})
             plot.series(ax, values, T, str(run), colour=colour)
         label = CURVES["attention_residual"]
-        plot.finish(ax, "length T", label, f"B = {size}", xscale="log", yscale="log")
+        plot.finish(ax, "length T", label, f"B = {power(size)}", xscale="log", yscale="log")
         ticks(ax, data[T].values)
     for colour, run in enumerate(r for r in data.run.values if BEFORE in r):
         low = end("below_lambda", run)(data).isel({T: -1})

@@ -120,7 +120,9 @@ def runs(check: Check, theory: Theory, change: Callable[[Any], Any], factors: An
                 return jax.vmap(check.fn)(keys, varied)
 
         over = jax.vmap(several, in_axes=(0, None, None))
-        parts = jax.jit(over, compiler_options=program.compiler_options(level=0))(factors, keys, varied)
+        parts = jax.jit(over, compiler_options=program.compiler_options(level=0))(
+            factors, keys, varied
+        )
         if parts is not None:
             yield jax.device_get(parts)
 

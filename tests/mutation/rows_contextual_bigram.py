@@ -5,7 +5,7 @@ formula.
 import jax
 import jax.numpy as jnp
 
-from jaxtheory.theories.contextual_bigram import training
+from jaxtheory.theories.contextual_bigram import data, training
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params
 
@@ -171,6 +171,11 @@ def reversed_window(original):
     )
 
 
+def independent(original):
+    """Fresh samples, nothing generated."""
+    return data.sample
+
+
 def one_more(original):
     return lambda *args: original(*args) + jnp.ones((), original(*args).dtype)
 
@@ -265,6 +270,7 @@ _TABLE = {
         "thresholds": (never_dithered, one_more),
         "count_reached": (one_more,),
         "generate": (reversed_window, of_transposed_transition),
+        "sequences": (independent, of_transposed_transition, of_reversed_context),
     },
     "model": {"loss": (first_token,)},
     "calculus": {

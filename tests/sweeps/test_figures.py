@@ -24,7 +24,7 @@ WITHOUT_SEEDS = (
 WITHOUT_CLAIMS = ("rank_text",)
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 6,
-    "contextual_bigram": 5,
+    "contextual_bigram": 6,
     "group_sparse": 8,
     "low_rank": 16,
     "nearest_neighbor": 8,

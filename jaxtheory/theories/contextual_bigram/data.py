@@ -178,13 +178,45 @@ def sample(key: Array, problem: Problem, config: Config) -> Batch:
         count_reached(halves, thresholds(problem.stationary, rest[:, 0], config), config), B, T
     )
     query = pick(rest[:, 1], jnp.broadcast_to(problem.stationary[None, :], (B.cap, N.cap)), N)
+    label = labels(rest[:, 2:], tokens, query, problem, config)
+    return Batch(tokens, draws.masked(query, B), draws.masked(label, B))
+
+
+def labels(
+    u: Float[Array, "B 2"],
+    tokens: Integer[Array, "B T"],
+    query: Int[Array, " B"],
+    problem: Problem,
+    config: Config,
+) -> Int[Array, " B"]:
+    """The next token of each context from two uniform numbers: s from q^(k), y from P[:, x_s]."""
     places, weights = support(problem, config)
-    slot = pick(rest[:, 2], weights[query], config.sparsity)
+    slot = pick(u[:, 0], weights[query], config.sparsity)
     attended = jnp.take_along_axis(tokens, places[query, slot][:, None], axis=1)[:, 0].astype(
         jnp.int32
     )
-    label = pick(rest[:, 3], problem.transition.T[attended], N)
-    return Batch(tokens, draws.masked(query, B), draws.masked(label, B))
+    return pick(u[:, 1], problem.transition.T[attended], config.num_states)
+
+
+def sequences(key: Array, problem: Problem, config: Config) -> Batch:
+    """B samples whose contexts were generated: from a fresh sample on, T + 1 times, the first token
+    is dropped, the last and the label move up and a new label is drawn, as in `generate`, until no
+    token is left of those drawn from mu.
+
+    Source: section 2.1, remark on sequences, left there to future work.
+    """
+    T, B = config.length, config.batch_size
+    first, later = jax.random.split(key)
+    u = draws.stable(jax.random.uniform, later, T.cap + 1, B, 2)
+    place = jnp.arange(T.cap)[None, :]
+
+    def following(i: Array, batch: Batch) -> Batch:
+        x, query, label = batch
+        moved = jnp.where(place == T.n - 1, query[:, None].astype(x.dtype), jnp.roll(x, -1, axis=1))
+        new = labels(u[i], moved, label, problem, config)
+        return Batch(draws.masked(moved, B, T), label, draws.masked(new, B))
+
+    return jax.lax.fori_loop(0, T.n + 1, following, sample(first, problem, config))
 
 
 def thresholds(

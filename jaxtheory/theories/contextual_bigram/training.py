@@ -5,6 +5,7 @@ by eta / K_P, V by eta / K_Q.
                 steps with a prox on A (algorithm 1)
     sgd         the same steps without threshold and prox; proximal with lambda = 0 is this
     sgd_plain   raw gradients at the same rates
+    sequences   proximal on contexts that the task generated, in place of independent tokens
     softmax     A = softmax(logits) per column, logits at rate kappa eta T / K_P
     population  expected gradients; stays on the lines of alpha_A and alpha_V
     dynamics    the same run in these two numbers
@@ -27,7 +28,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.attention import softmax
 from jaxtheory.core.theory import Algorithm, nothing
-from jaxtheory.theories.contextual_bigram import calculus, model
+from jaxtheory.theories.contextual_bigram import calculus, data, model
 from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, population, transfer
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem
 
@@ -318,6 +319,7 @@ ALGORITHMS = {
     "proximal": Algorithm(model.init, step),
     "sgd": Algorithm(model.init, sgd_step),
     "sgd_plain": Algorithm(model.init, sgd_plain_step),
+    "sequences": Algorithm(model.init, step, sample=data.sequences),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),
     "population": Algorithm(model.init, population_step, sample=nothing),
     "dynamics": Algorithm(

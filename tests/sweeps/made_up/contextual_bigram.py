@@ -92,6 +92,11 @@ def stage_one(d, fast=1.0):
     }
 
 
+def decay(d, rate):
+    """An excess loss that falls by exp(-rate eta2) a step from the switch on."""
+    return np.exp(-rate * d.late_learning_rate * (d.step - d.switch_step))
+
+
 CASES = {
     "proximal, all diverged": case(
         "bigram_proximal",
@@ -386,5 +391,76 @@ CASES = {
         lambda d: {"relative_excess_loss": np.nan, "excess_loss": np.nan},
         "66",
         {"67": 0},
+    ),
+    "noise grows with the tokens, the prox halves it": case(
+        "bigram_tokens",
+        lambda d: {
+            "excess_loss": runs(d, 0.4, 1.0),
+            "attention_residual": 0.1 * d.num_states**0.35,
+            "support_recovery": xr.where(d.num_states > 50, runs(d, 0.9, 1.0), 1.0),
+        },
+        "68 69 70",
+    ),
+    "tokens without effect": case(
+        "bigram_tokens",
+        lambda d: {"excess_loss": 0.1, "attention_residual": 0.1, "support_recovery": 1.0},
+        "",
+    ),
+    "the prox gains with few tokens alone, noise grows too fast": case(
+        "bigram_tokens",
+        lambda d: {
+            "excess_loss": xr.where(d.num_states > 50, 1.0, runs(d, 0.4, 1.0)),
+            "attention_residual": 0.01 * d.num_states,
+            "support_recovery": runs(d, 1.0, 0.9),
+        },
+        "",
+    ),
+    "sequences as good as independent tokens": case(
+        "bigram_sequences",
+        lambda d: {
+            "excess_loss": 0.1,
+            "support_recovery": 1.0,
+            "attention_residual": runs(d, 0.1, 0.2, 0.1, 0.2),
+        },
+        "71 72 73",
+    ),
+    "sequences teach nothing": case(
+        "bigram_sequences",
+        lambda d: {
+            "excess_loss": runs(d, 0.1, 0.1, 0.1, 0.5),
+            "support_recovery": runs(d, 1.0, 1.0, 0.5, 1.0),
+            "attention_residual": runs(d, 0.1, 0.2, 0.2, 0.2),
+        },
+        "",
+    ),
+    "sequences teach better": case(
+        "bigram_sequences",
+        lambda d: {
+            "excess_loss": runs(d, 0.1, 0.1, 0.03, 0.1),
+            "support_recovery": 1.0,
+            "attention_residual": runs(d, 0.1, 0.2, 0.1, 0.3),
+        },
+        "72 73",
+    ),
+    "stage two, linear rate and a floor": case(
+        "bigram_steps",
+        lambda d: {"relative_excess_loss": decay(d, 4.0) + xr.where(large(d), 0.0, d.length / 1e4)},
+        "74 75 76 77",
+    ),
+    "stage two, steps grow with T and not with the rate": case(
+        "bigram_steps",
+        lambda d: {"relative_excess_loss": np.exp(-8.0 * (d.step - d.switch_step) / d.length**0.8)},
+        "77",
+    ),
+    "stage two, at half the rate": case(
+        "bigram_steps",
+        lambda d: {"relative_excess_loss": decay(d, 2.0)},
+        "74 75 77",
+    ),
+    "stage two, never over": case(
+        "bigram_steps",
+        lambda d: {"relative_excess_loss": 0.5},
+        "",
+        dict.fromkeys(("74", "75", "76"), 0),
     ),
 }

@@ -482,15 +482,17 @@ CASES = {
     "those active on their own mean stay small": case(
         "neurons_small_set", lambda d: small_set(d, -1.0, 0.4, 0.4, 0.1), ""
     ),
-    "losses below 1/M": case(
+    "losses without small neurons fall as 1/M": case(
         "neurons_dictionary",
         lambda d: {
             "pruned_loss": orders(d, small=d.rate / (0.6 * d.num_patterns), large=2 * d.rate)
         },
         "60 61",
     ),
-    "losses that ignore M": case(
-        "neurons_dictionary", lambda d: {"pruned_loss": orders(d, small=0.07, large=0.05)}, ""
+    "only losses without large neurons fall with M": case(
+        "neurons_dictionary",
+        lambda d: {"pruned_loss": orders(d, small=0.07, large=2 * d.rate / d.num_patterns)},
+        "",
     ),
     "coherence and noise together break learning": case(
         "rank_failures", lambda d: failures(d, 0.05, 0.8, 0.0, 0.01, 2.0), "63 64 76 86 87"

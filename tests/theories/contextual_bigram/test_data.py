@@ -105,6 +105,28 @@ def test_generation_goes_on_from_what_it_made():
     assert data.generate(KEY, task, start, 4, config).tolist() == [2, 0, 0, 1]
 
 
+def test_nothing_of_a_fresh_sample_is_left_in_a_generated_one():
+    """A deterministic P and the last token of the context: labels go round two cycles in turn."""
+    cycle = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    config = Config(given=cycle, length=9, sparsity=1, batch_size=20)
+    task = draw(KEY, config)._replace(context=jnp.eye(9)[:, jnp.array([8, 8, 8])])
+    tokens, query, label = (np.asarray(x) for x in data.sequences(KEY, task, config))
+    made = np.concatenate([tokens.astype(int), query[:, None], label[:, None]], axis=1)
+    np.testing.assert_array_equal(made[:, 2:], (made[:, :-2] + 1) % 3)
+
+
+def test_generated_contexts_do_not_depend_on_padding():
+    exact = Config(length=9, batch_size=5)
+    padded = Config(length=Size(12, 9), batch_size=Size(8, 5))
+    task = draw(KEY, exact)
+    larger = task._replace(context=jnp.pad(task.context, ((0, 3), (0, 0))))
+    for small, large in zip(
+        data.sequences(KEY, task, exact), data.sequences(KEY, larger, padded), strict=True
+    ):
+        np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)
+        assert np.count_nonzero(large) == np.count_nonzero(small)
+
+
 def test_a_size_may_be_padded_and_traced():
     config = Config(length=Size(12, 9), batch_size=Size(8, 5))
     task = draw(KEY, config)

@@ -59,6 +59,7 @@ _ONE_BY_ONE = {
     "sample": _plain,
     "dirichlet": _FIRST,
     "generate": _FIRST,
+    "sequences": _FIRST,
     "gradient": _SIZES,
     "soft_threshold": _all(_few, _even),
     "step": _all(_few, _even),

@@ -10,6 +10,7 @@ from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 BATCHES = 400
+GENERATED = 4000  # batches of generated contexts, whose tokens depend on each other only weakly
 
 
 def stationary_fixed(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -133,6 +134,29 @@ def generated_law(key: Array, problem: Problem, params: Params, config: Config) 
     return found, law, jnp.sqrt(law * (1 - law) / len(outputs))
 
 
+def sequences_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """Many batches: the law of first token, query and label, by T + 1 steps of the law of all
+    windows, N^(T+1) numbers.
+    """
+    N, T = config.num_states.cap, config.length.cap
+    batches = jax.vmap(lambda k: data.sequences(k, problem, config))(
+        jax.random.split(key, GENERATED)
+    )
+    x, query, label = (jnp.concatenate(leaf).astype(jnp.int32) for leaf in batches)
+    windows = jnp.indices((N,) * (T + 1)).reshape(T + 1, -1).T
+    heads = jax.nn.one_hot(windows[:, :T], N)
+    next_token = jnp.einsum(
+        "yx,wtx,tw->wy", problem.transition, heads, problem.context[:, windows[:, T]]
+    )
+    law = jnp.prod(problem.stationary[windows], axis=1)
+    for _ in range(T + 1):  # the first token is summed over, the new one comes last
+        law = jnp.sum((law[:, None] * next_token).reshape(N, -1), axis=0)
+    joint = jnp.sum((law[:, None] * next_token).reshape(N, -1, N, N), axis=1)
+    hot = lambda x: jax.nn.one_hot(x, N)
+    found = jnp.einsum("bi,bk,bl->ikl", hot(x[:, 0]), hot(query), hot(label)) / len(label)
+    return found, joint, jnp.sqrt(joint * (1 - joint) / len(label))
+
+
 CHECKS = (
     Check("stationary: P mu = mu", "derived (GTH elimination)", "equal", stationary_fixed),
     Check(
@@ -152,4 +176,5 @@ CHECKS = (
     Check("thresholds: mean over the dither", "derived", "bound", thresholds_dither),
     Check("count_reached: all thresholds compared", "derived", "equal", tokens_count),
     Check("generate: law of the next two tokens", "section 2.1", "sample", generated_law),
+    Check("sequences: law of first token, query and label", "section 2.1", "sample", sequences_law),
 )
