@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, Integer, UInt
 
 from jaxtheory.core import draws
 from jaxtheory.core.config import Size
+from jaxtheory.core.positions import indices
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Problem
 
@@ -208,7 +209,7 @@ def sequences(key: Array, problem: Problem, config: Config) -> Batch:
     T, B = config.length, config.batch_size
     first, later = jax.random.split(key)
     u = draws.stable(jax.random.uniform, later, T.cap + 1, B, 2)
-    place = jnp.arange(T.cap)[None, :]
+    place = indices(T.cap)[None, :]
 
     def following(i: Array, batch: Batch) -> Batch:
         x, query, label = batch
