@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from jaxtheory.engine.claims import holds as holds
     from jaxtheory.engine.claims import refuted as refuted
     from jaxtheory.engine.claims import undecided as undecided
+    from jaxtheory.engine.gradients import Comparison as Comparison
+    from jaxtheory.engine.gradients import compare_gradients as compare_gradients
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
@@ -59,6 +61,7 @@ _PUBLIC = {
     **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "engine.claims"),
     **dict.fromkeys(("Verdict", "verdict"), "engine.verdicts"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
+    **dict.fromkeys(("Comparison", "compare_gradients"), "engine.gradients"),
     "InputError": "core.errors",
     "run_key": "core.draws",
     "plan": "engine.plan",

@@ -1,0 +1,309 @@
+"""A gradient that somebody has derived, beside autodiff and finite differences."""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxtheory.core.config import Config, Size, canonical, fields
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine.diagnosis import Length, explain
+from jaxtheory.engine.program import compiler_options
+from jaxtheory.engine.request import numerics
+
+SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
+STEP = 1e-4  # of the finite differences, over max(1, |x|)
+EXAMINED = 40  # entries of a point, those that differ most first
+
+
+class Difference(NamedTuple):
+    """One entry at one point. absolute = |yours - autodiff|; relative: over the largest entry of
+    the leaf there; kink: the slopes to the left and right differ, and autodiff is one choice.
+    """
+
+    leaf: str
+    place: tuple[int, ...]
+    point: str
+    yours: float
+    autodiff: float
+    finite_difference: float
+    absolute: float
+    relative: float
+    kink: bool
+
+    @property
+    def entry(self) -> str:
+        """Where it is, in words."""
+        return f"entry {self.place} of {self.leaf}" if self.place else self.leaf
+
+
+class Comparison(NamedTuple):
+    """What `compare_gradients` found: one line, and the largest disagreements, the worst first."""
+
+    agrees: bool
+    verdict: str
+    differences: list[Difference]
+
+    def __str__(self) -> str:
+        head = ("leaf", "index", "point", "yours", "autodiff", "difference", "absolute", "relative")
+        rows: list[tuple[str, ...]] = [head]
+        for d in self.differences:
+            values = (d.yours, d.autodiff, d.finite_difference)
+            index = ", ".join(map(str, d.place))
+            cells = [d.leaf, f"({index})", d.point, *(f"{x:.6g}" for x in values)]
+            cells += [f"{d.absolute:.1e}", f"{d.relative:.1e}" + (" kink" if d.kink else "")]
+            rows.append(tuple(cells))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([self.verdict, *lines])
+
+
+class Point(NamedTuple):
+    """Parameters with the two gradients there, as trees of NumPy arrays."""
+
+    name: str
+    params: Any
+    yours: Any
+    autodiff: Any
+
+
+def compare_gradients(
+    loss: Callable,
+    gradient: Callable,
+    params: Any,
+    *args: Any,
+    key: int = 0,
+    tolerance: float = 1e-8,
+    rows: int = 8,
+) -> Comparison:
+    """gradient(params, *args) beside the derivative of loss(params, *args) in params, in float64.
+
+    At `params`, and at random points params + s N(0, 1), s = .1, 1, 10 (drawn from the number
+    `key`), each entry of each leaf is compared with autodiff; those that differ most, and some
+    others, with central finite differences (Richardson). A leaf agrees where |yours - autodiff| is
+    at most `tolerance` of its largest entry. Where the loss has a kink, any slope between those to
+    the left and right is right. The verdict names the entry that differs most and, where one
+    mistake explains all (a factor, the sign, 1/n, a transposition, a shifted index, a missing
+    multiple of the parameter, ..), that mistake.
+
+    params: a pytree of floats; args: anything that the two functions take. Raises InputError where
+    the gradient has another structure or other shapes than params, for integers in params, and for
+    a loss that is no finite number at params.
+    """
+    with numerics("float64"):
+        params, args = in_float64(params), tuple(in_float64(x) for x in args)
+        require_real(params)
+        require_gradient(loss, gradient, params, args)
+        mine = quickly(lambda p: gradient(p, *args))
+        autodiff = quickly(jax.grad(lambda p: loss(p, *args)))
+        value = quickly(lambda p: loss(p, *args))
+        if not np.isfinite(float(value(params))):
+            raise InputError(f"loss = {float(value(params))} at params; choose others")
+        points = []
+        for name, p in around(params, key):
+            yours, right = jax.device_get((mine(p), autodiff(p)))
+            if all(np.all(np.isfinite(x)) for x in jax.tree.leaves(right)):
+                points.append(Point(name, jax.device_get(p), yours, right))
+        if not points:
+            raise InputError("autodiff of the loss is not finite at params; choose others")
+        found = list(differences(value, points, tolerance))
+    names = inspect.signature(loss).parameters
+    return conclude(points, found, tolerance, rows, lengths_of([params, *args], list(names)))
+
+
+def quickly(function: Callable) -> Callable:
+    """The function, compiled for a few calls."""
+    return jax.jit(function, compiler_options=compiler_options(level=0))
+
+
+def in_float64(tree: Any) -> Any:
+    """Numbers and floating arrays in float64; a Config with canonical leaves; the rest as it is."""
+
+    def cast(x: Any) -> Any:
+        if isinstance(x, Config):
+            return canonical(x, np.float64)
+        floats = isinstance(x, float) or np.issubdtype(getattr(x, "dtype", np.int32), np.floating)
+        return jnp.asarray(x, np.float64) if floats else x
+
+    return jax.tree.map(cast, tree, is_leaf=lambda x: isinstance(x, Config))
+
+
+def named(tree: Any) -> list[tuple[str, Any]]:
+    """(name, leaf) of a pytree; the name of a lone array is "params"."""
+    return [
+        (jax.tree_util.keystr(path, simple=True, separator=".") or "params", leaf)
+        for path, leaf in jax.tree.leaves_with_path(tree)
+    ]
+
+
+def require_real(params: Any) -> None:
+    """Raise InputError for parameters that are not real numbers in floating point."""
+    for name, leaf in named(params):
+        dtype = getattr(leaf, "dtype", np.asarray(leaf).dtype)
+        if not np.issubdtype(dtype, np.floating):
+            raise InputError(f"{name} holds {dtype}; a gradient needs floating-point parameters")
+
+
+def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tuple) -> None:
+    """Raise InputError unless the loss is a scalar and the gradient has the structure and shapes of
+    params.
+    """
+    out = jax.eval_shape(lambda p: loss(p, *args), params)
+    if getattr(out, "shape", None) != ():
+        raise InputError(f"the loss has shape {getattr(out, 'shape', out)}, expected one number ()")
+    out = jax.eval_shape(lambda p: gradient(p, *args), params)
+    want, got = jax.tree.structure(params), jax.tree.structure(out)
+    if str(want) != str(got):
+        raise InputError(f"the gradient is {got}, expected the structure of params, {want}")
+    for (name, p), g in zip(named(params), jax.tree.leaves(out), strict=True):
+        if np.shape(p) != g.shape:
+            hint = ": transposed?" if np.shape(p) == g.shape[::-1] else ""
+            raise InputError(
+                f"the gradient of {name} has shape {g.shape}, {name} itself {np.shape(p)}{hint}"
+            )
+
+
+def around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
+    """(name, parameters) of the points at which gradients are compared."""
+    yield "as given", params
+    for i, scale in enumerate(SCALES):
+        random = np.random.default_rng([key, i])
+        move = lambda x, r=random, s=scale: x + s * r.standard_normal(np.shape(x))
+        yield f"random, {scale:g}", jax.tree.map(move, params)
+
+
+def differences(value: Callable, points: Sequence[Point], tolerance: float) -> Iterator[Difference]:
+    """Of each point and leaf the entries that differ most, and two by chance, with finite
+    differences.
+    """
+    top = max(np.max(np.abs(x), initial=0) for p in points for x in jax.tree.leaves(p.autodiff))
+    random = np.random.default_rng(0)
+    for point in points:
+        pairs = zip(named(point.autodiff), jax.tree.leaves(point.yours), strict=True)
+        for place, ((name, right), yours) in enumerate(pairs):
+            if not np.size(right):
+                continue
+            gap = np.abs(np.nan_to_num(yours, nan=np.inf) - right)
+            scale = max(np.max(np.abs(right)), 1e-6 * top) or 1.0
+            wrong = int(np.sum(gap > tolerance * scale))
+            first = np.argsort(-gap, axis=None, kind="stable")[: max(1, min(wrong, EXAMINED))]
+            for flat in dict.fromkeys([*first, *random.integers(np.size(right), size=2)]):
+                index = tuple(int(i) for i in np.unravel_index(flat, np.shape(right)))
+                y, a, absolute = (float(x[index]) for x in (yours, right, gap))
+                slope, low, high = finite_difference(value, point.params, place, index)
+                slack = tolerance * scale + 1e-3 * (high - low)
+                kink = high > low and low - slack <= min(y, a) and max(y, a) <= high + slack
+                yield Difference(
+                    name, index, point.name, y, a, slope, absolute, absolute / scale, kink
+                )
+
+
+def finite_difference(
+    value: Callable, params: Any, place: int, index: tuple[int, ...]
+) -> tuple[float, float, float]:
+    """(slope of an entry, and the slopes to its two sides, the lower first, where they differ).
+
+    With D(h) = (f(h) - f(-h)) / 2h the slope is (4 D(h/2) - D(h)) / 3. The slopes to the sides
+    differ where their gap does not fall with h.
+    """
+    leaves, tree = jax.tree.flatten(params)
+    h = STEP * max(1.0, abs(float(leaves[place][index])))
+
+    def at(move: float) -> float:
+        moved = np.array(leaves[place])
+        moved[index] += move
+        return float(
+            value(jax.tree.unflatten(tree, [*leaves[:place], moved, *leaves[place + 1 :]]))
+        )
+
+    center, up, down, half_up, half_down = (at(s * h) for s in (0, 1, -1, 0.5, -0.5))
+    slope = (8 * (half_up - half_down) - (up - down)) / (6 * h)
+    bend, half_bend = (up - 2 * center + down) / h, 2 * (half_up - 2 * center + half_down) / h
+    noise = 1e-8 * max(abs(center), abs(slope))
+    if abs(half_bend) > max(0.75 * abs(bend), noise):
+        sides = 2 * (half_up - center) / h, 2 * (center - half_down) / h
+        return slope, min(sides), max(sides)
+    return slope, slope, slope
+
+
+def lengths_of(arguments: Sequence[Any], names: Sequence[str]) -> list[Length]:
+    """The axes of all arrays, and the sizes of a Config, with names."""
+    found: dict[int, str] = {}
+    for argument, name in zip(arguments, [*names, *["an argument"] * len(arguments)], strict=False):
+        if isinstance(argument, Config):
+            for word, field in fields(type(argument)).items():
+                size = getattr(argument, word)
+                if field.kind == "size" and isinstance(size, Size):
+                    found[int(size.n)] = word
+            continue
+        for path, leaf in jax.tree.leaves_with_path(argument):
+            inner = jax.tree_util.keystr(path, simple=True, separator=".")
+            for axis, n in enumerate(np.shape(leaf)):
+                found.setdefault(n, f"axis {axis} of {name}{inner and '.'}{inner}")
+    return [Length(n, name) for n, name in found.items()]
+
+
+def conclude(
+    points: Sequence[Point],
+    found: Sequence[Difference],
+    tolerance: float,
+    rows: int,
+    lengths: Sequence[Length],
+) -> Comparison:
+    """The verdict from all points and the entries that were examined."""
+    ordered = sorted(found, key=lambda d: (not d.kink, d.relative), reverse=True)
+    wrong = [d for d in ordered if d.relative > tolerance and not d.kink]
+    kinks = {(d.leaf, d.place, d.point) for d in found if d.kink}
+    at_kinks = f"; {len(kinks)} entries at kinks of the loss" if kinks else ""
+    if not wrong:
+        other = odd_derivative(found)
+        closest = max((d.relative for d in found if not d.kink), default=0.0)
+        words = f"agrees with autodiff at {len(points)} points, to {closest:.1e}{at_kinks}"
+        return Comparison(not other, other or words, ordered[:rows])
+    leaves = list(dict.fromkeys(d.leaf for d in wrong))
+    reasons = {leaf: reason(leaf, points, kinks, lengths) for leaf in leaves}
+    agreeing = [name for name, _ in named(points[0].params) if name not in leaves]
+    worst = wrong[0]
+    parts = []
+    for why in dict.fromkeys(reasons.values()):
+        where = " and ".join(leaf for leaf in leaves if reasons[leaf] == why)
+        parts.append(f"{why or 'no one simple mistake explains it'}, in all of {where}")
+    rest = f"; right in {', '.join(agreeing)}" if agreeing else ""
+    verdict = f"{worst.entry}: yours {worst.yours:.6g}, autodiff {worst.autodiff:.6g}: "
+    return Comparison(False, verdict + "; ".join(parts) + rest + at_kinks, ordered[:rows])
+
+
+def reason(
+    leaf: str, points: Sequence[Point], kinks: set[tuple], lengths: Sequence[Length]
+) -> str | None:
+    """What explains a wrong leaf; kinks are left out."""
+    place = [name for name, _ in named(points[0].params)].index(leaf)
+    yours, right, value = (
+        np.stack([np.array(jax.tree.leaves(tree)[place], float) for tree in trees])
+        for trees in zip(*((p.yours, p.autodiff, p.params) for p in points), strict=True)
+    )
+    for k, point in enumerate(points):
+        for _, index, _ in (d for d in kinks if d[0] == leaf and d[2] == point.name):
+            yours[(k, *index)] = np.nan
+    return explain(yours, right, value, lengths)
+
+
+def odd_derivative(found: Sequence[Difference]) -> str | None:
+    """A line if autodiff itself is not what finite differences say, away from kinks."""
+    odd = [
+        d
+        for d in found
+        if not d.kink
+        and d.absolute <= 1e-3 * abs(d.autodiff - d.finite_difference)
+        and abs(d.autodiff - d.finite_difference) > 1e-3 * max(abs(d.autodiff), d.absolute, 1e-6)
+    ]
+    if len({d.point for d in odd}) < 2:
+        return None
+    d = odd[0]
+    return (
+        f"{d.entry}: autodiff {d.autodiff:.6g}, finite difference {d.finite_difference:.6g}: does "
+        "the loss stop a gradient, round, or define a derivative of its own?"
+    )
