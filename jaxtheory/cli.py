@@ -1,6 +1,5 @@
-"""The command line: `jaxtheory list | show | run | sweep | plan | verify | prune |
-doctor`. The only place
-that prints.
+"""The command line: `jaxtheory list | show | run | sweep | plan | verify | prune | new | doctor`.
+The only place that prints.
 
 Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
 (the store can be resumed). JAX and all that rests on it load when a command needs them, so that
@@ -8,12 +7,11 @@ Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written
 """
 
 import dataclasses
+import keyword
 import os
-import platform
 import shlex
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +20,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.arguments import Words, load_theory
+from jaxtheory.core import installed
 from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -46,12 +45,15 @@ def _figures(name: str) -> "list[Figure]":
         return figures
     known = jaxtheory.figures.entries()
     found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
+    others = installed.offered(installed.FIGURES)
+    if name in others:
+        found = [name]
     if not found:
         from jaxtheory.core.errors import suggest
 
         raise jaxtheory.InputError(
             f"unknown figure or theory {name!r}; "
-            f"{suggest(name, [*known, *jaxtheory.theories.names(), 'all'])}"
+            f"{suggest(name, [*known, *others, *jaxtheory.theories.names(), 'all'])}"
         )
     return [jaxtheory.figures.get(figure) for figure in found]
 
@@ -82,12 +84,20 @@ class List:
     """The theories and the figures."""
 
     def __call__(self) -> int:
-        table(
-            "theories",
-            ("name", "question"),
-            [(name, jaxtheory.theories.question(name)) for name in jaxtheory.theories.names()],
-        )
-        table("figures", ("name", "theory", "question"), jaxtheory.figures.entries().values())
+        ours = [
+            (name, "jaxtheory", jaxtheory.theories.question(name))
+            for name in jaxtheory.theories.names()
+        ]
+        others = {
+            group: [
+                (name, installed.package(entry), installed.question(entry))
+                for name, entry in installed.offered(group).items()
+            ]
+            for group in (installed.THEORIES, installed.FIGURES)
+        }
+        table("theories", ("name", "from", "question"), ours + others[installed.THEORIES])
+        figures = [*jaxtheory.figures.entries().values(), *others[installed.FIGURES]]
+        table("figures", ("name", "theory or package", "question"), figures)
         return 0
 
 
@@ -388,45 +398,39 @@ class Doctor:
     """
 
     def __call__(self) -> int:
-        import jax
+        from jaxtheory.engine.installation import facts
 
-        from jaxtheory.engine.execute import workers
-
-        packages = ("jax", "jaxlib", "flax", "optax", "numpy", "xarray", "zarr", "matplotlib")
-        devices = jax.devices()
-        cache = getattr(jax.config, "jax_compilation_cache_dir", None)
-        table(
-            "doctor",
-            ("", ""),
-            [
-                (
-                    "python",
-                    f"{platform.python_version()} on {platform.system()} {platform.machine()}, "
-                    f"{os.cpu_count()} cores",
-                ),
-                ("jaxtheory", jaxtheory.__version__),
-                *((name, version(name)) for name in packages),
-                ("devices", f"{len(devices)} x {devices[0].platform} ({devices[0].device_kind})"),
-                ("side by side", f"{workers()} chunks of a sweep (JAXTHEORY_DEVICES changes it)"),
-                ("dtype", f"{jax.numpy.zeros(()).dtype} (--dtype changes it for one command)"),
-                ("compilation cache", cache or "off"),
-                ("results", f"{RESULTS.absolute()}, {_writable(RESULTS)}"),
-                ("theories", ", ".join(jaxtheory.theories.names())),
-                ("figures", len(jaxtheory.figures.entries())),
-            ],
-        )
+        known = [
+            ("theories", ", ".join(jaxtheory.theories.names())),
+            ("figures", len(jaxtheory.figures.entries())),
+        ]
+        table("doctor", ("", ""), facts(RESULTS) + known)
         return 0
 
 
-def _writable(place: Path) -> str:
-    existing = next(
-        parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists()
-    )
-    return (
-        "writable"
-        if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
-        else f"not writable: {existing}"
-    )
+@dataclasses.dataclass(frozen=True)
+class New:
+    """Write NAME.py, a whole theory in one file that runs, verifies and draws, to be replaced part
+    by part (docs/add-your-theory.md).
+    """
+
+    name: Positional[Annotated[str, arg(metavar="NAME")]]
+    """A Python name; the file is written where you are, and must not exist."""
+
+    def __call__(self) -> int:
+        file = Path(f"{self.name}.py")
+        if not self.name.isidentifier() or keyword.iskeyword(self.name):
+            raise jaxtheory.InputError(
+                f"NAME = {self.name!r}: must be a Python name, like my_theory"
+            )
+        if self.name in jaxtheory.theories.names() or file.exists():
+            raise jaxtheory.InputError(
+                f"{self.name}: there is such a theory or file; choose another"
+            )
+        text = Path(__file__).with_name("template.py").read_text()
+        file.write_text(text.replace('name="template"', f'name="{self.name}"'))
+        print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
+        return 0
 
 
 # --------------------------------------------------------------------------------------------- main
@@ -439,6 +443,7 @@ Command = (
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]
     | Annotated[Prune, subcommand("prune")]
+    | Annotated[New, subcommand("new")]
     | Annotated[Doctor, subcommand("doctor")]
 )
 

@@ -414,6 +414,65 @@ def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert list(here.iterdir()) == []
 
 
+def test_new_writes_a_theory_that_verifies_and_runs(
+    here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["new", "my_theory"]) == 0
+    assert "jaxtheory verify my_theory.py" in capsys.readouterr().out
+    assert main(["verify", "my_theory.py", "--seeds", "2"]) == 0
+    assert "2 of 2 checks passed" in capsys.readouterr().out
+    assert main(["run", "my_theory.py", "--quick", "--store", "out"]) == 0
+    assert (here / "out" / "my_theory-quick.png").is_file()
+    for name, words in (
+        ("my_theory", "choose another"),
+        ("low_rank", "choose another"),
+        ("no-name", "a Python name"),
+    ):
+        assert main(["new", name]) == 2
+        assert words in capsys.readouterr().err
+
+
+ENTRY_POINTS = """[jaxtheory.theories]
+mean = strangers.mean:THEORY
+sad = strangers.absent:THEORY
+
+[jaxtheory.figures]
+mean_figure = strangers.mean:FIGURE
+"""
+
+
+@pytest.fixture
+def strangers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package with a theory and its figure, and a theory whose module is missing."""
+    package, about = here / "strangers", here / "strangers-1.0.dist-info"
+    package.mkdir()
+    about.mkdir()
+    template = Path(jaxtheory.__file__).with_name("template.py").read_text()
+    (package / "__init__.py").write_text("")
+    (package / "mean.py").write_text(template.replace('"template"', '"mean"'))
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(here)
+
+
+@pytest.mark.usefixtures("strangers")
+def test_theories_and_figures_of_other_packages(
+    here: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["list"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    found = {row[0]: " ".join(row[1:]) for row in rows if row}
+    assert found["mean"] == "strangers How fast does SGD find the mean of a Gaussian?"
+    assert found["sad"].startswith("strangers broken: sad of strangers: ModuleNotFoundError: No")
+    assert found["mean_figure"].startswith("strangers How fast")
+    assert main(["run", "mean_figure", "--quick", "--store", "out"]) == 0
+    assert main(["sweep", "mean", "--steps", "2", "--store", "swept"]) == 0
+    capsys.readouterr()
+    assert main(["sweep", "sad", "--steps", "2"]) == 2
+    assert "ModuleNotFoundError" in capsys.readouterr().err
+
+
 def test_an_interruption_says_how_to_resume(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

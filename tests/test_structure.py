@@ -88,13 +88,13 @@ def import_fault(module: str, name: str) -> str | None:
     ):
         return "only plot and report import matplotlib"
     ours = inside(name, "jaxtheory")
-    if inside(module, "sweeps"):
+    if inside(module, "sweeps", "jaxtheory.template"):
         public = (
             name.count(".") <= 1
             or inside(name, "jaxtheory.theories", "jaxtheory.llama")
             or inside(name, "jaxtheory.plot")
         )
-        return None if not ours or public else "sweeps use the public API only"
+        return None if not ours or public else "sweeps and the template use the public API only"
     if inside(module, "jaxtheory.core"):
         if ours:
             return None if inside(name, "jaxtheory.core") else "core imports nothing of ours"

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from jaxtheory.core import installed
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.files import question
 
@@ -47,10 +48,15 @@ def entries() -> dict[str, Entry]:
 
 
 def get(name: str) -> "Figure":
-    """A figure by name; loads its file. Raises InputError with the closest name."""
-    known = entries()
+    """A figure by name, of this package or another that offers one; loads its file. Raises
+    InputError with the closest name, or where another package's cannot be loaded.
+    """
+    known, others = entries(), installed.offered(installed.FIGURES)
     if name not in known:
-        raise InputError(f"unknown figure {name!r}; {suggest(name, known)}")
+        if name not in others:
+            raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *others])}")
+        figure: Figure = installed.load(others[name])
+        return figure
     if PACKAGE not in sys.modules:
         place = folder()
         spec = importlib.util.spec_from_file_location(
@@ -61,5 +67,5 @@ def get(name: str) -> "Figure":
         package = importlib.util.module_from_spec(spec)
         sys.modules[PACKAGE] = package
         spec.loader.exec_module(package)
-    figure: Figure = importlib.import_module(f"{PACKAGE}.{known[name].theory}.{name}").FIGURE
+    figure = importlib.import_module(f"{PACKAGE}.{known[name].theory}.{name}").FIGURE
     return figure

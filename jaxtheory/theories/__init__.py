@@ -1,5 +1,5 @@
 """The registry of theories: `names()` and `get(name)`; `load(path)` for a theory in a file of one's
-own.
+own; those that other packages offer are found by `get`, too.
 """
 
 import importlib
@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from jaxtheory.core import files
+from jaxtheory.core import files, installed
 from jaxtheory.core.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -41,11 +41,18 @@ def load(path: str | Path) -> ModuleType:
 
 
 def get(name: str) -> "Theory":
-    """The theory of a name. Raises InputError with the closest name."""
-    if name not in _ROOMS:
+    """The theory of a name, of this package or another that offers one (`core.installed`). Raises
+    InputError with the closest name, or where another package's cannot be loaded.
+    """
+    if name in _ROOMS:
+        theory: Theory = importlib.import_module(f"jaxtheory.theories.{name}").THEORY
+        return theory
+    others = installed.offered(installed.THEORIES)
+    if name not in others:
         raise InputError(
-            f"unknown theory {name!r}; {suggest(name, _ROOMS)}, or give the path of a FILE.py "
-            "that defines THEORY"
+            f"unknown theory {name!r}; {suggest(name, [*_ROOMS, *others])}, or give the path of a "
+            "FILE.py that defines THEORY"
         )
-    theory: Theory = importlib.import_module(f"jaxtheory.theories.{name}").THEORY
+    theory = installed.load(others[name])
+    importlib.import_module("jaxtheory.core.theory").conform(theory)
     return theory
