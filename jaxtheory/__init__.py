@@ -81,6 +81,7 @@ _MODULES = {
     "draws": "core.draws",
     "attention": "core.attention",
     "linalg": "core.linalg",
+    "sizes": "core.sizes",
 }
 __all__ = [*_PUBLIC, *_MODULES]
 

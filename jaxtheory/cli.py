@@ -68,6 +68,15 @@ def _store(
     return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
+def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
+    """Say why sizes do not share programs, where they could."""
+    from jaxtheory.engine.layout import remark
+    from jaxtheory.engine.request import read
+
+    if said := remark(read(theory, config, **asked)):
+        print(f"sizes     {said}")
+
+
 # ----------------------------------------------------------------------------------------- commands
 
 
@@ -145,6 +154,7 @@ class Show:
 
 def _show_theory(theory: "Theory") -> None:
     from jaxtheory.core.config import Interval, fields
+    from jaxtheory.core.theory import outputs
 
     print(f"{theory.name}: {_about(theory)}")
     rows = []
@@ -155,31 +165,13 @@ def _show_theory(theory: "Theory") -> None:
         )
     table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
     print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
-    for title, names in _outputs(theory).items():
+    for title, names in outputs(theory).items():
         print(f"{title}: {', '.join(names) or 'none'}")
     table(
         "checks",
         ("check", "source", "kind", "tolerance"),
         [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks],
     )
-
-
-def _outputs(theory: "Theory") -> dict[str, list[str]]:
-    """The names of metrics and analyses with their dimensions, read from shapes alone."""
-    import jax
-
-    def outputs(key: jax.Array) -> tuple[dict, dict]:
-        problem = theory.problem(key, config)
-        params = theory.init(key, problem, config)
-        return theory.metrics(params, problem, config), theory.analyses(params, problem, config)
-
-    config = theory.Config()
-    shapes = jax.eval_shape(outputs, jax.random.key(0))
-    dims = {name: f"({', '.join(dim)})" for name, dim in theory.dims.items()}
-    return {
-        title: [name + dims.get(name, "") for name in shape]
-        for title, shape in zip(("metrics", "analyses"), shapes, strict=True)
-    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,6 +238,7 @@ class Sweep(Words):
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
         store = self.store or _store(RESULTS, theory.name, theory, config, asked)
+        _remark(theory, config, asked)
         with sweep_progress(theory.name) as progress:
             data = jaxtheory.sweep(theory, config, **asked, store=store, progress=progress)
         print(f"store     {store}")
@@ -272,9 +265,9 @@ class Plan(Words):
 
     def __call__(self) -> int:
         asked = self.asked()
-        plan = jaxtheory.plan(
-            asked.pop("theory"), asked.pop("config"), **asked, compile=self.compile
-        )
+        theory, config = asked.pop("theory"), asked.pop("config")
+        plan = jaxtheory.plan(theory, config, **asked, compile=self.compile)
+        _remark(theory, config, asked)
         rows = plan.rows()
         if rows:
             table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])

@@ -28,6 +28,7 @@ from jaxtheory import (
     linalg,
     plot,
     size,
+    sizes,
     traced,
 )
 
@@ -77,13 +78,13 @@ def init(key, problem, config):
 
 def loss(params, batch, problem, config):
     """L(w) = 1/(2B) sum_b |w - x_b|^2."""
-    gaps = draws.masked(params.weights[None, :] - batch.inputs, config.batch_size)
-    return jnp.sum(gaps**2) / (2 * config.batch_size.real)
+    gaps = params.weights[None, :] - batch.inputs
+    return sizes.mean(jnp.sum(gaps**2, axis=1), config.batch_size) / 2
 
 
 def gradient(params, batch, problem, config):
     """dL/dw = w - 1/B sum_b x_b."""
-    return Params(params.weights - jnp.sum(batch.inputs, 0) / config.batch_size.real)
+    return Params(params.weights - sizes.mean(batch.inputs, config.batch_size))
 
 
 def step(key, t, state, batch, problem, config):

@@ -352,7 +352,7 @@ def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixtur
 
 def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["verify", REGRESSION]) == 0
-    assert "4 of 4 checks passed" in capsys.readouterr().out
+    assert "20 of 20 checks passed" in capsys.readouterr().out
     wrong = here / "wrong.py"
     wrong.write_text(
         Path(REGRESSION)
@@ -360,7 +360,7 @@ def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> N
         .replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real")
     )
     assert main(["verify", str(wrong)]) == 1
-    assert "2 of 4 checks passed" in capsys.readouterr().out
+    assert "18 of 20 checks passed" in capsys.readouterr().out
 
 
 def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None:
@@ -420,7 +420,7 @@ def test_new_writes_a_theory_that_verifies_and_runs(
     assert main(["new", "my_theory"]) == 0
     assert "jaxtheory verify my_theory.py" in capsys.readouterr().out
     assert main(["verify", "my_theory.py", "--seeds", "2"]) == 0
-    assert "2 of 2 checks passed" in capsys.readouterr().out
+    assert "18 of 18 checks passed" in capsys.readouterr().out
     assert main(["run", "my_theory.py", "--quick", "--store", "out"]) == 0
     assert (here / "out" / "my_theory-quick.png").is_file()
     for name, words in (

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+
 from jaxtheory.core.config import Config, InputError, fields
 
 Compared = (
@@ -191,3 +193,20 @@ def conform(theory: Any) -> None:
     found = [fault for fault in faults if fault]
     if found:
         raise InputError("\n".join(found))
+
+
+def outputs(theory: Theory) -> dict[str, list[str]]:
+    """The names of metrics and analyses with their dimensions, read from shapes alone."""
+
+    def both(key: jax.Array) -> tuple[dict, dict]:
+        problem = theory.problem(key, config)
+        params = theory.init(key, problem, config)
+        return theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+
+    config = theory.Config()
+    shapes = jax.eval_shape(both, jax.random.key(0))
+    dims = {name: f"({', '.join(dim)})" for name, dim in theory.dims.items()}
+    return {
+        title: [name + dims.get(name, "") for name in shape]
+        for title, shape in zip(("metrics", "analyses"), shapes, strict=True)
+    }

@@ -16,7 +16,8 @@ import xarray as xr
 
 from jaxtheory.core.config import Config, InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.identity import digest_code, fingerprint, plain
+from jaxtheory.engine.digest import digest_code
+from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verdicts import Verdict, verdict
 

@@ -11,8 +11,7 @@ import numpy as np
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.diagnosis import Length, explain
-from jaxtheory.engine.program import compiler_options
-from jaxtheory.engine.request import numerics
+from jaxtheory.engine.request import compiler_options, numerics
 
 SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
 STEP = 1e-4  # of the finite differences, over max(1, |x|)

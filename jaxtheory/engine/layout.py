@@ -20,6 +20,7 @@ from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.axes import Points
 from jaxtheory.engine.cost import reads, step_work
+from jaxtheory.engine.padding import trusted
 from jaxtheory.engine.request import Request
 
 
@@ -152,7 +153,8 @@ class Lanes(NamedTuple):
 def padded_fields(theory: Theory, points: Points, mode: str) -> set[str]:
     """The size fields that get one padded capacity; the others get exact ones.
 
-    auto: exact where padding would more than double the work of a step, field by field.
+    auto: exact where padding would more than double the work of a step, field by field, and for a
+    theory from outside that `verify` has not yet found free of padding.
     """
     lengths = {
         n: [int(Size.wrap(v).n) for v in points.values(n)]
@@ -162,6 +164,8 @@ def padded_fields(theory: Theory, points: Points, mode: str) -> set[str]:
     varying = {n: several for n, several in lengths.items() if len(set(several)) > 1}
     if mode != "auto":
         return set(varying) if mode == "pad" else set()
+    if varying and not trusted(theory):
+        return set()
     padded, first = set(), points.point(0)
     for name, several in varying.items():
         seconds = {
@@ -173,6 +177,20 @@ def padded_fields(theory: Theory, points: Points, mode: str) -> set[str]:
         if len(several) * seconds[max(several)] <= 2 * sum(seconds[n] for n in several):
             padded.add(name)
     return padded
+
+
+def remark(request: Request) -> str:
+    """Why sizes that vary do not share programs, where that could be otherwise."""
+    table = fields(request.theory.Config)
+    sizes = {n for axis in request.axes for n in axis.values if n in table}
+    if request.buckets != "auto" or trusted(request.theory):
+        return ""
+    if not any(table[n].kind == "size" for n in sizes):
+        return ""
+    return (
+        "exact sizes, one program each: padding is used once `jaxtheory verify` has found that "
+        "it changes nothing"
+    )
 
 
 def in_order(codes: np.ndarray) -> np.ndarray:

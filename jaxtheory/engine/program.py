@@ -10,7 +10,6 @@ that differ in a metric share training.
 """
 
 import functools
-import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from jaxtheory.core import draws
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.layout import Layout
+from jaxtheory.engine.request import compiler_options
 
 NEVER = -1  # diverged_at of a run that stayed finite
 # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530
@@ -109,21 +109,6 @@ def finite(tree: Any) -> jax.Array:
     return functools.reduce(
         jnp.logical_and, [jnp.all(jnp.isfinite(leaf)) for leaf in leaves], jnp.ones((), bool)
     )
-
-
-def compiler_options(level: int) -> dict[str, Any] | None:
-    """On CPU, where compilation is most of what a sweep takes: an optimisation level of LLVM (0 to
-    3), the plain emitters, one unit of code; what XLA_FLAGS names is left as it says.
-    """
-    if jax.default_backend() != "cpu":
-        return None
-    options = {
-        "xla_backend_optimization_level": level,
-        "xla_cpu_use_fusion_emitters": False,
-        "xla_cpu_parallel_codegen_split_count": 1,
-    }
-    chosen = os.environ.get("XLA_FLAGS", "")
-    return {name: value for name, value in options.items() if name not in chosen}
 
 
 class Compiled:

@@ -3,6 +3,7 @@ numbers.
 """
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -111,6 +112,21 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
         jax.debug_infs(False),
     ):
         yield np.dtype(name)
+
+
+def compiler_options(level: int) -> dict[str, Any] | None:
+    """On CPU, where compilation is most of what a sweep takes: an optimisation level of LLVM (0 to
+    3), the plain emitters, one unit of code; what XLA_FLAGS names is left as it says.
+    """
+    if jax.default_backend() != "cpu":
+        return None
+    options = {
+        "xla_backend_optimization_level": level,
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_cpu_parallel_codegen_split_count": 1,
+    }
+    chosen = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in options.items() if name not in chosen}
 
 
 def flag(name: str) -> Any:

@@ -15,9 +15,9 @@ import numpy as np
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Check, Theory, conform
+from jaxtheory.engine import padding
 from jaxtheory.engine.execute import workers
-from jaxtheory.engine.program import compiler_options
-from jaxtheory.engine.request import backend, numerics
+from jaxtheory.engine.request import backend, compiler_options, numerics
 
 STANDARD_ERRORS = 5.0
 
@@ -32,10 +32,15 @@ class CheckRow(NamedTuple):
     error: float
     tolerance: float
     passed: bool
+    where: str = ""
 
     @property
     def remark(self) -> str:
-        """How close a bound is to what it bounds: got / want at its largest, loose below a half."""
+        """Where a failed check differs most. How close a bound is to what it bounds: got / want at
+        its largest, loose below a half.
+        """
+        if self.where and not self.passed:
+            return self.where
         if self.kind != "bound" or not np.isfinite(self.error):
             return ""
         ratio = 1 + self.error
@@ -85,7 +90,10 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
         for check, results in zip(checks, jobs, strict=True):
             found = [row for job in results if (row := job.result()) is not None]
             rows += found or [
-                CheckRow(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False)
+                CheckRow(
+                    *(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False),
+                    "applies to no example",
+                )
             ]
         examples_to_assess = theory.examples if only is None else ()
         assumptions = [
@@ -93,7 +101,32 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
             for i, e in enumerate(examples_to_assess)
             for row in assess(theory, i, canonical(e, dtype))
         ]
+    if only is None and not padding.ships(theory):
+        rows += padding_rows(theory)
     return Table(rows, assumptions)
+
+
+def padding_rows(theory: Theory) -> list[CheckRow]:
+    """Whether the numbers of a theory from outside depend on the padding of arrays, slot by slot;
+    one that passes may be padded by `buckets="auto"`.
+    """
+    padded = [
+        (i, example)
+        for i, example in enumerate(theory.examples)
+        if any(field.kind == "size" for field in fields(type(example)).values())
+    ]
+    rows = [
+        CheckRow(
+            *(i, f"padding: {row.slot}", "capacities raised", "equal"),
+            *(row.error * padding.TOLERANCE, padding.TOLERANCE, row.error <= 1),
+            f"{row.entry}: got {row.got:.6g}, want {row.want:.6g}",
+        )
+        for i, example in padded
+        for row in padding.compare(theory, example)
+    ]
+    if rows and all(row.passed for row in rows):
+        padding.trust(theory)
+    return rows
 
 
 def verify_each(
@@ -172,8 +205,29 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         if traced.out_info is None:
             return None
         parts = traced.lower().compile(compiler_options(level=0))(keys, varied)
-    found = judge(check, *jax.device_get(parts))
-    return CheckRow(index, check.name, check.source, check.kind, *found)
+    parts = jax.device_get(parts)
+    found = judge(check, *parts)
+    return CheckRow(
+        *(index, check.name, check.source, check.kind),
+        *found,
+        "" if found[-1] else differs_most(*parts[:2]),
+    )
+
+
+def differs_most(got: Any, want: Any) -> str:
+    """The array and index at which two trees differ most: got, want and their ratio."""
+    worst, words = -1.0, ""
+    for (path, g), w in zip(jax.tree.leaves_with_path(got), jax.tree.leaves(want), strict=True):
+        g, w = np.asarray(g, float), np.asarray(w, float)
+        gap = np.nan_to_num(np.abs(g - w) / max(np.max(np.abs(w), initial=0), 1e-300), nan=np.inf)
+        if gap.size and np.max(gap) > worst:
+            at = np.unravel_index(np.argmax(gap), gap.shape)
+            worst = float(gap[at])
+            name = jax.tree_util.keystr(path, simple=True, separator=".") or "value"
+            index = f"[{', '.join(map(str, at[1:]))}]" if len(at) > 1 else ""
+            ratio = f", ratio {g[at] / w[at]:.6g}" if w[at] else ""
+            words = f"{name}{index}: got {g[at]:.6g}, want {w[at]:.6g}{ratio}"
+    return words
 
 
 def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:

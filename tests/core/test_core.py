@@ -11,6 +11,7 @@ from jaxtheory import (
     evaluation,
     linalg,
     size,
+    sizes,
     static,
     traced,
     validate,
@@ -170,3 +171,14 @@ def test_linear_algebra():
         linalg.direction_error(jnp.zeros((5, 4)), a) == pytest.approx(1)
         and not linalg.unit(jnp.zeros(3)).any()
     )
+
+
+def test_sums_means_and_identities_ignore_padding():
+    plain, wide = (Size(3), Size(2)), (Size(5, 3), Size(4, 2))
+    values = jnp.arange(6.0).reshape(3, 2)
+    padded = jnp.full((5, 4), 7.0).at[:3, :2].set(values)  # garbage beyond the sizes
+    assert sizes.total(values, *plain) == sizes.total(padded, *wide) == 15
+    assert sizes.mean(values, *plain) == sizes.mean(padded, *wide) == 2.5
+    np.testing.assert_array_equal(sizes.mean(padded, wide[0])[:2], [2.0, 3.0])
+    np.testing.assert_array_equal(sizes.eye(wide[1]), np.diag([1.0, 1, 0, 0]))
+    np.testing.assert_array_equal(jax.jit(lambda n: sizes.eye(Size(4, n)))(2), sizes.eye(wide[1]))

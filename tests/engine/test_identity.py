@@ -11,7 +11,8 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, sweep
-from jaxtheory.engine.identity import digest_code, fingerprint, identity
+from jaxtheory.engine.digest import digest_code
+from jaxtheory.engine.identity import fingerprint, identity
 from jaxtheory.engine.request import read
 from jaxtheory.theories import names
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import jax
 
+from jaxtheory.engine import padding
 from jaxtheory.theories import load
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"
 MODULE = load(EXAMPLE)
 THEORY = MODULE.THEORY
+padding.trust(THEORY)  # as after `jaxtheory verify`
 Config = THEORY.Config
 
 

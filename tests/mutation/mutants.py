@@ -18,7 +18,7 @@ import numpy as np
 
 import jaxtheory
 from jaxtheory.core.theory import Check, Theory
-from jaxtheory.engine import program, verify
+from jaxtheory.engine import request, verify
 from jaxtheory.engine.request import numerics
 
 FACTORS = (-1.0, 0.5, 0.9, 0.97, 1.1, 2.0)
@@ -120,7 +120,7 @@ def runs(check: Check, theory: Theory, change: Callable[[Any], Any], factors: An
                 return jax.vmap(check.fn)(keys, varied)
 
         over = jax.vmap(several, in_axes=(0, None, None))
-        parts = jax.jit(over, compiler_options=program.compiler_options(level=0))(
+        parts = jax.jit(over, compiler_options=request.compiler_options(level=0))(
             factors, keys, varied
         )
         if parts is not None:

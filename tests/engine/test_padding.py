@@ -1,0 +1,101 @@
+"""`verify` sees theories of one's own whose numbers depend on padding; `auto` pads no other."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.worked_example import MODULE, THEORY, Config
+
+import jaxtheory
+from jaxtheory.engine import padding
+from jaxtheory.theories import get
+
+EXAMPLE = Config(dimension=3, batch_size=2)
+
+
+def mean_over_the_capacity(params, batch, problem, config):
+    return jnp.mean((batch.inputs @ params.weights - batch.labels) ** 2) / 2
+
+
+def capacity_in_a_formula(params, batch, problem, config):
+    residual = batch.inputs @ params.weights - batch.labels
+    return MODULE.Params(residual @ batch.inputs / config.batch_size.cap)
+
+
+def unmasked_eye(params, problem, config):
+    outer = problem.truth[:, None] * problem.truth[None, :]
+    return {"trace": jnp.trace(outer + jnp.eye(config.dimension.cap))}
+
+
+def own_draws(key, problem, config):
+    inputs = jax.random.normal(key, (config.batch_size.cap, config.dimension.cap))
+    return MODULE.Batch(inputs, inputs @ problem.truth)
+
+
+WRONG = {  # slot -> function, where it shows first, the sizes it depends on
+    "loss": (mean_over_the_capacity, "loss", "batch_size"),
+    "gradient": (capacity_in_a_formula, "gradient", "batch_size"),
+    "metrics": (unmasked_eye, "metrics", "dimension"),
+    "sample": (own_draws, "sample", "dimension"),
+}
+
+
+@pytest.mark.parametrize("slot", WRONG)
+def test_verify_names_the_slot_and_the_size(slot):
+    function, shown, sizes = WRONG[slot]
+    wrong = THEORY._replace(**{slot: function}, checks=(), examples=(EXAMPLE,))
+    table = jaxtheory.verify(wrong)
+    failed = {row.check: row for row in table.checks if not row.passed}
+    row = failed[f"padding: {shown}"]
+    assert next(iter(failed)) == f"padding: {shown}" and not table.passed
+    assert f"depends on the padding of {sizes}: got" in row.remark
+    assert not padding.trusted(wrong)
+
+
+def scaled(c):
+    """The worked example with metrics that no process has seen."""
+
+    def metrics(params, problem, config):
+        return {"loss": c * THEORY.metrics(params, problem, config)["loss"]}
+
+    return THEORY._replace(metrics=metrics, dims={}, predict=lambda problem, config, steps: {})
+
+
+def test_auto_pads_what_has_passed():
+    asked = {"vary": {"dimension": [3, 4]}, "steps": 2}
+    fresh = scaled(np.random.default_rng().uniform())
+    assert jaxtheory.plan(fresh, Config(), **asked).compilations == 2
+    assert jaxtheory.plan(fresh, Config(), **asked, buckets="pad").compilations == 1
+    assert jaxtheory.verify(fresh).passed
+    assert jaxtheory.plan(fresh, Config(), **asked).compilations == 1
+    assert jaxtheory.plan(scaled(2.0), Config(), **asked).compilations == 2
+    if (note := padding.notes()) is not None:
+        (note / padding.digest_of(fresh)).unlink()
+    padding._passed.discard(padding.digest_of(fresh))
+    assert not padding.trusted(fresh) and padding.trusted(get("low_rank"))
+
+
+def test_a_failing_check_names_array_index_and_ratio():
+    check = jaxtheory.Check(
+        "weights: doubled",
+        "test",
+        "equal",
+        lambda key, config: (
+            {"w": jnp.array([1.0, 2.0, 6.0])},
+            {"w": jnp.array([1.0, 2.0, 3.0])},
+        ),
+    )
+    table = jaxtheory.verify(THEORY._replace(checks=(check,), examples=(EXAMPLE,)))
+    (row,) = [row for row in table.checks if row.check == check.name]
+    assert row.remark == "w[2]: got 6, want 3, ratio 2"
+
+
+@pytest.mark.parametrize(("name", "i"), [("random_walk", 0), ("nearest_neighbor", 0)])
+def test_the_rooms_do_not_depend_on_padding(name, i):
+    for row in padding.compare(get(name), get(name).examples[i]):
+        assert row.error <= 1, row
+
+
+def test_nan_against_a_number_is_a_difference():
+    (row,) = padding.differences({"loss": np.nan}, {"loss": np.float64(1.0)})
+    assert row.error == np.finfo(float).max or np.isinf(row.error)
