@@ -167,3 +167,17 @@ def finish(
     if legend and ax.get_legend_handles_labels()[0]:
         with matplotlib.rc_context(STYLE):
             ax.legend()
+
+
+def ticks(axis: Any, values: Any, labels: Any = None) -> None:
+    """Marks of an axis (ax.xaxis, ax.yaxis) at these values alone, with these labels."""
+    shown = [f"{v:g}" for v in values] if labels is None else [str(v) for v in labels]
+    axis.set_ticks(list(values), shown)
+    axis.set_ticks([], minor=True)
+
+
+def legend_below(figure: Figure, ax: Axes) -> None:
+    """One legend for all panels, that of `ax`, below them."""
+    columns = max(1, int(figure.get_figwidth() / 1.75))
+    with matplotlib.rc_context(STYLE):
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)

@@ -35,13 +35,7 @@ derived = claims_of("derived", "derived")
 
 def with_legend(figure: plot.Drawing, ax: Any) -> plot.Drawing:
     """The figure, with one legend for all panels below them."""
-    figure.legend(
-        *ax.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=int(figure.get_figwidth() / 1.75),
-        frameon=False,
-        fontsize=8,
-    )
+    plot.legend_below(figure, ax)
     return figure
 
 

@@ -97,12 +97,6 @@ def draw_one(ax: Any) -> None:
     ax.axhline(1.0, color="#999999", linewidth=0.8)
 
 
-def ticks(ax: Any, values: Any) -> None:
-    """Ticks of a logarithmic axis at the values measured alone."""
-    ax.set_xticks(list(values), [str(v) for v in values])
-    ax.set_xticks([], minor=True)
-
-
 def power(size: int) -> str:
     """A batch size as a power of two."""
     return f"$2^{{{np.log2(size):.0f}}}$"

@@ -27,7 +27,7 @@ from . import (
     right_sign,
     runs,
 )
-from ._curves import ALPHAS, CURVES, power, ticks
+from ._curves import ALPHAS, CURVES, power
 
 LEVEL, RATES = 0.1, [0.05, 0.025]
 FEW, MANY = 2**12, 2**20
@@ -77,7 +77,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, one, T, f"η = {eta:g}, B = {power(size)}", colour=colour)
         scale = "linear" if "steps" in label else "log"
         plot.finish(ax, "length T", label, xscale="log", yscale=scale, legend="|" in label[:1])
-        ticks(ax, data[T].values)
+        plot.ticks(ax.xaxis, data[T].values)
     return figure
 
 

@@ -26,7 +26,7 @@ from . import (
     reading,
     runs,
 )
-from ._curves import CURVES, power, ticks
+from ._curves import CURVES, power
 
 WEAK, STRONG = "λ = 1e-5", "λ = 1e-3"
 BEFORE = ", before the prox"
@@ -54,7 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, values, T, str(run), colour=colour)
         label = CURVES["attention_residual"]
         plot.finish(ax, "length T", label, f"B = {power(size)}", xscale="log", yscale="log")
-        ticks(ax, data[T].values)
+        plot.ticks(ax.xaxis, data[T].values)
     for colour, run in enumerate(r for r in data.run.values if BEFORE in r):
         low = end("below_lambda", run)(data).isel({T: -1})
         plot.series(axes[0, 2], low, B, str(run).removesuffix(BEFORE), colour=colour + 1)

@@ -25,7 +25,7 @@ from . import (
     right_sign,
     runs,
 )
-from ._curves import CURVES, power, ticks
+from ._curves import CURVES, power
 
 ETA2, TAU = "late_learning_rate", "switch_step"
 RATES, LENGTHS, ETA1 = [0.025, 0.05], [64, 512], 0.05
@@ -80,7 +80,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         axes[0, 1], "length T", "steps of stage two", f"B = {power(sizes[-1])}", xscale="log"
     )
     axes[0, 1].set_ylim(0, None)
-    ticks(axes[0, 1], data[T].values)
+    plot.ticks(axes[0, 1].xaxis, data[T].values)
     return figure
 
 

@@ -25,7 +25,7 @@ from . import (
     right_sign,
     runs,
 )
-from ._curves import CURVES, ticks
+from ._curves import CURVES
 
 N, TOKENS = "num_states", [5, 20, 80]
 SHOWN = {
@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, values, N, str(run), colour=colour)
         scale = "linear" if name == "support_recovery" else "log"
         plot.finish(ax, "tokens N", label, xscale="log", yscale=scale)
-        ticks(ax, data[N].values)
+        plot.ticks(ax.xaxis, data[N].values)
     axes[0, 2].set_ylim(0, 1.05)
     return figure
 

@@ -9,7 +9,6 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T, derived, reading
-from ._curves import ticks
 
 INDEPENDENT = "derived, for independent entries of one variance"
 RHO = "correlation"
@@ -80,7 +79,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         axes[0, 1], x, spread, "the same for every T", xscale="log", yscale="log", legend=False
     )
     for ax in axes[0]:
-        ticks(ax, data.samples.values)
+        plot.ticks(ax.xaxis, data.samples.values)
     return figure
 
 

@@ -59,9 +59,3 @@ def curves(ax: Any, runs: dict[str, xr.DataArray], title: str) -> None:
     for colour, (name, values) in enumerate(runs.items()):
         plot.series(ax, values, "samples", name, colour=colour)
     plot.finish(ax, "downstream samples", "downstream test accuracy", title)
-
-
-def ticks(axis: Any, values: Iterable[float]) -> None:
-    """Marks at these values alone."""
-    axis.set_ticks(values, [f"{value:g}" for value in values])
-    axis.set_ticks([], minor=True)

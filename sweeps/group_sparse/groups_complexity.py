@@ -24,7 +24,6 @@ from . import (
     D,
     accuracy,
     table,
-    ticks,
 )
 
 MOST = 800  # downstream samples
@@ -104,7 +103,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         labels = "downstream samples n", "downstream test error", f"γ = {gamma:g}"
         plot.finish(ax, *labels, xscale="log", legend=gamma == data.margin[0])
         ax.set_ylim(-0.01, 0.5)
-        ticks(ax.xaxis, [10, 30, 100, 300, 800])
+        plot.ticks(ax.xaxis, [10, 30, 100, 300, 800])
     k = data.group_dim.values
     for colour, gamma in enumerate(data.margin.values if whole else ()):
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
@@ -116,7 +115,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.theory(last, k, start * (k / k[0]) ** 2, r"$k^2 = dD$", colour=4)
     names = "k = d = D", f"samples to an error of {REACHED:g}"
     plot.finish(last, *names, xscale="log", yscale="log")
-    ticks(last.xaxis, k)
+    plot.ticks(last.xaxis, k)
     return figure
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics
 
-from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table, ticks
+from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table
 
 RUNS = {
     "gd, D = 4": ("gd", 4, 4, 4000, 500),
@@ -133,8 +133,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(losses, "groups D", f"test loss at t = {T}", **LOG)
     plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", **LOG)
     for ax in against_d:
-        ticks(ax.xaxis, law.run.values)
-    ticks(losses.yaxis, [0.02, 0.03, 0.04])
+        plot.ticks(ax.xaxis, law.run.values)
+    plot.ticks(losses.yaxis, [0.02, 0.03, 0.04])
     return figure
 
 

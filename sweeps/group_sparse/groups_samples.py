@@ -15,7 +15,6 @@ from . import (
     N,
     last,
     table,
-    ticks,
 )
 
 POPULATION = "population"
@@ -73,7 +72,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (form, r"share of $|W|^2$ off the form", "log"),
     ):
         plot.finish(ax, "samples n", label, xscale="log", yscale=scale)
-        ticks(ax.xaxis, n)
+        plot.ticks(ax.xaxis, n)
     return figure
 
 

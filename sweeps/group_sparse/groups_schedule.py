@@ -13,7 +13,7 @@ import xarray as xr
 
 from jaxtheory import Figure, holds, plot, refuted, statistics
 
-from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table, ticks
+from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table
 
 GROUPS = (4, 6, 8, 12)
 SAMPLES = (250, 1000, 4000)
@@ -88,7 +88,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (loss, "test loss at t = D³"),
     ):
         plot.finish(ax, "groups D", label, **LOG)
-        ticks(ax.xaxis, groups)
+        plot.ticks(ax.xaxis, groups)
     if not whole:
         return figure
     small, angle = others
@@ -103,7 +103,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         angle.plot(times, shown, color=plot.COLOURS[colour], label=f"n = {n}, D = 4")
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
-    ticks(small.xaxis, EPSILON)
+    plot.ticks(small.xaxis, EPSILON)
     return figure
 
 

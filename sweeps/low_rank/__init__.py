@@ -161,9 +161,3 @@ def slanted(ax: Any) -> None:
     """Tick labels that end at their place, each under its column."""
     for text in ax.get_xticklabels():
         text.set(rotation=45, ha="right", rotation_mode="anchor")
-
-
-def ticks(ax: Any, at: Any, labels: Any = None) -> None:
-    """Ticks on a logarithmic axis at these places only."""
-    ax.set_xticks(at, [str(v) for v in (at if labels is None else labels)])
-    ax.set_xticks([], minor=True)

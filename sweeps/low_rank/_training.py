@@ -7,7 +7,7 @@ import xarray as xr
 
 from jaxtheory import plot, statistics
 
-from . import last, law, lines, panels, ticks
+from . import last, law, lines, panels
 
 ENDS = {name: [0, 160] for name in ("loss", "relevant_attention", "relevant_query_attention")}
 
@@ -67,5 +67,5 @@ def draw_time(
         curve = float(times.mean("seed")[middle]) * (values / values[middle]) ** power
         plot.theory(right, values, curve, f"exponent {power:g}{note}", colour=colour)
     plot.finish(right, label, "steps", xscale="log", yscale="log")
-    ticks(right, values, [f"{v:.2g}" for v in values])
+    plot.ticks(right.xaxis, values, [f"{v:.2g}" for v in values])
     return figure

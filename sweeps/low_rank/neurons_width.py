@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.low_rank import G
 
-from . import PAPER, only, ours, panels, pick, reading, runs, ticks, worst
+from . import PAPER, only, ours, panels, pick, reading, runs, worst
 from ._training import exponent
 
 WIDTHS = [50, 100, 200, 400]
@@ -49,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.theory(ax, m, law, "" if colour else r"$\propto 1/\sqrt{m}$", colour=colour)
         label = f"mean |o_i|, {'largest third' if large else 'smallest fifth'}"
         plot.finish(ax, "neurons m", label, xscale="log", yscale="log", legend=not large)
-        ticks(ax, [int(v) for v in m])
+        plot.ticks(ax.xaxis, [int(v) for v in m])
     return figure
 
 

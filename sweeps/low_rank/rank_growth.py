@@ -6,7 +6,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, Measure, only, ours, panels, pick, reading, runs, somewhere, ticks
+from . import PAPER, Measure, only, ours, panels, pick, reading, runs, somewhere
 
 # T is a function of eta: so many steps as gradient flow takes for a fixed time, eta T = 120 and 360
 TIMES = [120, 240, 480]
@@ -56,14 +56,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             legend=False,
             xscale="log",
         )
-        ticks(ax, T)
-    figure.legend(
-        *axes[0].get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-    )
+        plot.ticks(ax.xaxis, T)
+    plot.legend_below(figure, axes[0])
     return figure
 
 

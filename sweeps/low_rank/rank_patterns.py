@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtheory import Figure, holds, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, ticks, worst
+from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, worst
 from ._training import exponent
 from .neurons_dictionary import DICTIONARIES
 from .rank_projections import parts
@@ -57,7 +57,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             law = abs(float(values.mean("seed")[0])) * M[0] / M
             plot.theory(ax, M, law, "" if colour else "∝ 1/M", colour=colour)
         plot.finish(ax, "patterns M", label, xscale="log", yscale="log", legend=ax is axes[0])
-        ticks(ax, COUNTS)
+        plot.ticks(ax.xaxis, COUNTS)
     return figure
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtheory import Figure, plot
 from jaxtheory.theories.low_rank import TEXT, text_theory
 
-from . import last, lines, panels, runs, ticks
+from . import last, lines, panels, runs
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -26,7 +26,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     lines(spectrum, s / s.sel(index=1), "index", "matrix", markers=False)
     plot.finish(spectrum, "index", "singular value of the change / largest", yscale="log")
     plot.finish(rank, "all changes cut to rank r", "test loss and error", xscale="log")
-    ticks(rank, [1, 2, 5, 10, 32])
+    plot.ticks(rank.xaxis, [1, 2, 5, 10, 32])
     lines(share, data.pruned_loss, "rate", "order", markers=False)
     plot.theory(share, [0.0, 1.0], [0.0, 1.0], "loss = share")
     plot.finish(share, "share of neurons pruned", "test hinge loss")

@@ -19,7 +19,6 @@ from . import (
     panels,
     rank_cost,
     reading,
-    ticks,
     worst,
 )
 
@@ -58,7 +57,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         if name != "truncated_loss":
             plot.theory(ax, ranks, uniform, "uniform")
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
-        ticks(ax, ranks)
+        plot.ticks(ax.xaxis, ranks)
     bars(axes[3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
     plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss")
     return figure

@@ -36,14 +36,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, colour=i)
         plot.series(axes[0, 1], runs.query_attention, "xi1", label, colour=i)
         law = np.full(len(scales), (1 - r / 2) ** n[0])
-        plot.theory(axes[0, 1], scales, law, "" if i else "P(t* < 1 − r)", colour=i)
-    plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", **LOG)
-    plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", f"N = {n[0]}", xscale="log")
+        plot.theory(axes[0, 1], scales, law, "", colour=i)
+    title = f"N = {n[0]}; dashed: P(t* < 1 − r)"
+    plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", legend=False, **LOG)
+    plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log")
     errors = ray(data, 2.0, scales).shift_error
     for i, xi1 in enumerate(scales):
         plot.series(axes[0, 2], errors.sel(xi1=xi1), N, f"ξ1 = {xi1:g}", colour=i)
     error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
     plot.finish(axes[0, 2], "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
+    axes[0, 1].set_ylim(-0.03, 1.03)  # room for the legend
+    axes[0, 2].set_ylim(errors.min() ** 1.35, 1)
+    for ax, values in zip(axes[0], (scales, scales, n), strict=True):
+        plot.ticks(ax.xaxis, values)
     return figure
 
 

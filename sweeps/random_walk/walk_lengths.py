@@ -90,8 +90,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         xscale="log",
     )
     wide.set_ylim(-0.03, 1.05)
-    below = {"loc": "outside lower left", "ncols": 4, "fontsize": 8, "frameon": False}
-    figure.legend(*panels[0].get_legend_handles_labels(), **below)
+    plot.legend_below(figure, panels[0])
     return figure
 
 
