@@ -6,6 +6,7 @@ key are an error.
 
 import argparse
 import json
+import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -22,14 +23,15 @@ Origin: *printed* is a sentence of the source, quoted in “ ”; *reading* is o
 numbers are lost or that states an order; *derived* is ours. Only a printed sentence is "refuted"
 without more. "Open" claims are reported and never fail. n is the number of seeds that have a value
 under the first key. A claim on a mean is judged by the mean over seeds, the worst along the other
-dimensions (docs/decisions/0007-verdicts-on-means.md).
+dimensions (docs/decisions/0007-verdicts-on-means.md). The claims on Llamas stand in
+docs/real-models.md.
 """
 
 
 def entries() -> list[tuple[str, jaxtheory.Claim]]:
-    """(figure, claim) of all figures, in their order."""
-    names = jaxtheory.figures.entries()
-    return [(name, claim) for name in names for claim in jaxtheory.figures.get(name).claims]
+    """(figure, claim) of all figures of the six theories, in their order."""
+    figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
+    return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
 
 
 def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
@@ -52,6 +54,12 @@ def shown(number: float | str | None) -> str:
     return "" if number is None else number if isinstance(number, str) else f"{number:.4g}"
 
 
+def of(figure: str, claim: jaxtheory.Claim) -> list[str]:
+    """What a row says of a claim before anything is measured."""
+    statement = claim.statement.replace("|", "\\|")
+    return [claim.id, figure, claim.origin, statement, claim.expected]
+
+
 def page(keys: list[int], store: Path) -> str:
     """The whole page."""
     rows = entries()
@@ -65,7 +73,7 @@ def page(keys: list[int], store: Path) -> str:
     ]
     head = HEAD.format(
         keys=", ".join(map(str, keys)),
-        cores=2,
+        cores=os.cpu_count(),
         python=platform.python_version(),
         jax=version("jax"),
     )
@@ -80,8 +88,7 @@ def page(keys: list[int], store: Path) -> str:
     ]
     for figure, claim in rows:
         first = found[0][claim.id]
-        cells = [claim.id, figure, claim.origin, claim.statement.replace("|", "\\|")]
-        cells += [claim.expected, shown(first["threshold"]), shown(first["n"])]
+        cells = [*of(figure, claim), shown(first["threshold"]), shown(first["n"])]
         for at in found:
             differs = " (differs)" if at[claim.id]["outcome"] == "differs" else ""
             cells += [shown(at[claim.id]["measured"]), at[claim.id]["finding"] + differs]

@@ -46,3 +46,11 @@ def test_a_figure_that_was_not_run_is_an_error(store):
     (store / "walk_rate-key1.json").unlink()
     with pytest.raises(FileNotFoundError):
         page.page([0, 1], store)
+
+
+def test_the_page_shows_the_claims_of_the_code():
+    rows = [line for line in page.PAGE.read_text().splitlines() if line.startswith("| ")]
+    shown = {"| " + " | ".join(page.of(*entry)) + " | " for entry in page.entries()}
+    for start in shown:
+        assert sum(row.startswith(start) for row in rows) == 1, start
+    assert sum("-" in row.split(" | ")[0] for row in rows) == len(shown)
