@@ -125,6 +125,8 @@ def import_fault(module: str, name: str) -> str | None:
                 f"{', '.join(LAYERS[: LAYERS.index(here)]) or 'no other file of its room'}"
             )
         return None
+    if module == "jaxtheory.testing":
+        return "testing sees no room" if inside(name, "jaxtheory.theories") else None
     if module == "jaxtheory.terminal":
         return "terminal imports nothing of ours"
     return (

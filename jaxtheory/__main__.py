@@ -1,0 +1,5 @@
+"""`python -m jaxtheory`: the command line."""
+
+from jaxtheory.cli import entry
+
+entry()

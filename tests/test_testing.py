@@ -1,0 +1,94 @@
+"""`jaxtheory.testing`: the contract as pytest parameters, here of the template of `new`."""
+
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxtheory
+from jaxtheory import template, testing
+
+PACKAGE = Path(__file__).with_name("package")
+
+
+def half_gradient(params, batch, problem, config):
+    right = params.weights - jnp.sum(batch.inputs, 0) / config.batch_size.real
+    return template.Params(right / 2)
+
+
+@testing.parametrize_with_checks(
+    template.THEORY, mutations={"half the gradient": (template, "gradient", half_gradient)}
+)
+def test_the_template(check):
+    check()
+
+
+def of(theory, word):
+    """The cases of a theory whose names begin so."""
+    return [case for case in testing.cases(theory) if case.name.startswith(word)]
+
+
+def mean_over_the_capacity(params, batch, problem, config):
+    return jnp.mean(jnp.square(params.weights[None, :] - batch.inputs)) * config.dimension.cap / 2
+
+
+WRONG = {  # case -> changes of the template that it catches
+    "gradient is autodiff's": {"gradient": half_gradient},
+    "gradient in float32": {"gradient": half_gradient},
+    "padding": {"loss": mean_over_the_capacity},
+    "dimensions match": {"dims": {"error": ("coordinate",)}},
+    "names are not xarray's": {"dims": {"error": ("rank",)}},
+    "conforms": {"examples": ()},
+    "a lane is the run alone": {
+        "metrics": lambda params, problem, config: {"n": jnp.asarray(config.dimension.cap, float)}
+    },
+}
+
+
+@pytest.mark.parametrize("word", WRONG)
+def test_what_is_wrong_is_caught(word):
+    broken = template.THEORY._replace(**WRONG[word])
+    first = of(broken, word)[0]
+    with pytest.raises((AssertionError, jaxtheory.InputError)):
+        first()
+
+
+def test_a_mutation_that_no_check_notices_is_reported():
+    mutations = {"nothing": (template, "gradient", template.gradient)}
+    (case,) = [
+        c for c in testing.cases(template.THEORY, mutations=mutations) if "notices" in c.name
+    ]
+    with pytest.raises(AssertionError, match="no check notices this gradient"):
+        case()
+
+
+def test_assert_gradient_shows_the_table():
+    loss = lambda w: jnp.sum(w**2) / 2
+    testing.assert_gradient(loss, lambda w: w, np.ones(3))
+    with pytest.raises(AssertionError, match="factor 2, in all of params"):
+        testing.assert_gradient(loss, lambda w: 2 * w, np.ones(3))
+
+
+def test_a_package_in_a_fresh_environment(tmp_path):
+    """Installed there, its theory is listed, and its tests, which are the contract, pass."""
+    here = tmp_path / "env"
+    run = lambda *words: subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run(sys.executable, "-m", "venv", str(here)).returncode == 0
+    python = str(here / "bin" / "python")
+    (own,) = (here / "lib").glob("python*/site-packages")
+    # what jaxtheory needs is not installed a second time
+    shared = [*site.getsitepackages(), str(Path(jaxtheory.__file__).parents[1])]
+    (own / "shared.pth").write_text("\n".join(shared) + "\n")
+    done = run(python, "-m", "pip", "install", "--quiet", "--no-deps", str(PACKAGE))
+    assert done.returncode == 0, done.stderr[-2000:]
+    listed = run(python, "-m", "jaxtheory", "list")
+    assert "strangers-quadratic" in listed.stdout, listed
+    assert "gradient descent fall into a bowl?" in " ".join(listed.stdout.split())
+    own_tests = shutil.copy(PACKAGE / "test_quadratic.py", tmp_path)  # away from our conftest
+    tested = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(own_tests))
+    assert tested.returncode == 0 and " passed" in tested.stdout, tested.stdout[-3000:]
