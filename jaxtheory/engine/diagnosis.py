@@ -112,8 +112,9 @@ def missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | No
         return "it lacks a term that does not depend on the parameters"
     for axis in range(1, gap.ndim):
         same = np.broadcast_to(np.take(gap, [0], axis), gap.shape)
-        sums = np.abs(np.sum(right, axis)) <= CLOSE * np.squeeze(scale_of(right), axis)
-        if gap.shape[axis] > 2 and np.all(sums):
+        zero = CLOSE * np.squeeze(scale_of(right), axis)
+        kept, lost = (np.all(np.abs(np.nansum(x, axis)) <= zero) for x in (right, yours))
+        if gap.shape[axis] > 2 and kept and not lost:
             return (
                 f"it does not sum to zero along axis {axis - 1}, as it should: is the rank-one "
                 "part of a softmax's Jacobian missing?"

@@ -124,7 +124,7 @@ def in_float64(tree: Any) -> Any:
     def cast(x: Any) -> Any:
         if isinstance(x, Config):
             return canonical(x, np.float64)
-        floats = isinstance(x, float) or np.issubdtype(getattr(x, "dtype", np.int32), np.floating)
+        floats = isinstance(x, float) or jnp.issubdtype(getattr(x, "dtype", np.int32), np.floating)
         return jnp.asarray(x, np.float64) if floats else x
 
     return jax.tree.map(cast, tree, is_leaf=lambda x: isinstance(x, Config))
@@ -284,6 +284,8 @@ def reason(
         np.stack([np.array(jax.tree.leaves(tree)[place], float) for tree in trees])
         for trees in zip(*((p.yours, p.autodiff, p.params) for p in points), strict=True)
     )
+    if not np.all(np.isfinite(yours)):
+        return "it is not finite somewhere"
     for k, point in enumerate(points):
         for _, index, _ in (d for d in kinks if d[0] == leaf and d[2] == point.name):
             yours[(k, *index)] = np.nan

@@ -113,7 +113,7 @@ def finite(tree: Any) -> jax.Array:
 
 class Compiled:
     """A jitted function that only one thread compiles; the others wait for it. Level 2 takes half
-    of the compilation time of 3, and runs as fast (docs/performance.md).
+    of the compilation time of 3, and runs as fast (docs/decisions/0015).
     """
 
     def __init__(self, function: Callable):

@@ -113,6 +113,13 @@ def test_the_rooms_gradients_agree_and_wrong_ones_do_not(name, i):
         assert not found.agrees and words in found.verdict, (mistake, found.verdict)
 
 
+def test_nan_in_a_gradient_is_named():
+    loss = lambda w, key: jnp.sum(w**2) / 2 + 0 * jax.random.uniform(key)
+    wrong = lambda w, key: jnp.sqrt(w) ** 2  # NaN for negative weights
+    found = jaxtheory.compare_gradients(loss, wrong, np.ones(4), jax.random.key(0))
+    assert not found.agrees and "it is not finite somewhere" in found.verdict
+
+
 def test_kinks_are_reported_and_are_no_fault():
     X = np.random.default_rng(1).normal(size=(6, 3))
     found = jaxtheory.compare_gradients(
