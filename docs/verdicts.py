@@ -5,6 +5,7 @@ key are an error.
 """
 
 import argparse
+import functools
 import json
 import os
 import platform
@@ -28,6 +29,7 @@ docs/real-models.md.
 """
 
 
+@functools.cache
 def entries() -> list[tuple[str, jaxtheory.Claim]]:
     """(figure, claim) of all figures of the six theories, in their order."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())

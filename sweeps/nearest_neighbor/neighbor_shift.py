@@ -8,7 +8,6 @@ from jaxtheory import Figure, holds, plot
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import (
-    EACH,
     LOG,
     PAPER,
     QUICK,
@@ -71,7 +70,7 @@ FIGURE = Figure(
             "over t and delta.",
             lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: .99 to 1
             between=(0.9, 1 + 1e-5),
-            **EACH,
+            statistic="each",
         ),
         derived(
             "NN-21",
