@@ -46,7 +46,7 @@ def _figures(name: str) -> "list[Figure]":
     known = jaxtheory.figures.entries()
     found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
     others = installed.offered(installed.FIGURES)
-    if name in others:
+    if not found and name in others:
         found = [name]
     if not found:
         from jaxtheory.core.errors import suggest

@@ -101,8 +101,8 @@ def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
 
 def exponent(values: xr.DataArray, dim: str) -> xr.DataArray:
     """The exponent with which values grow along a dimension, from its first to its last."""
-    ends = np.log(values.isel({dim: [0, -1]})).diff(dim).isel({dim: 0}, drop=True)  # type: ignore[attr-defined]
-    return ends / np.log(values[dim].values[-1] / values[dim].values[0])
+    growth = xr.ufuncs.log(values.isel({dim: -1}, drop=True) / values.isel({dim: 0}, drop=True))
+    return growth / np.log(values[dim].values[-1] / values[dim].values[0])
 
 
 def rebound(run: str, kept: Measure = right) -> Measure:

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
@@ -72,7 +73,18 @@ def test_auto_pads_what_has_passed():
     if (note := padding.notes()) is not None:
         (note / padding.digest_of(fresh)).unlink()
     padding._passed.discard(padding.digest_of(fresh))
-    assert not padding.trusted(fresh) and padding.trusted(get("low_rank"))
+    assert not padding.trusted(fresh)
+
+
+def test_a_room_with_a_function_from_outside_is_not_trusted():
+    room = get("low_rank")
+    assert padding.ships(room)
+    assert not padding.ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
+    own = {"own": jaxtheory.descent(room, lambda config: optax.sgd(config.learning_rate))}
+    assert not padding.ships(room._replace(algorithms=room.algorithms | own))
+    for name in jaxtheory.figures.entries():
+        theory = jaxtheory.figures.get(name).theory
+        assert theory is None or padding.ships(theory), name
 
 
 def test_a_failing_check_names_array_index_and_ratio():
