@@ -4,7 +4,9 @@ functions of the command line's texts.
 
 import dataclasses
 import decimal
+import inspect
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
@@ -151,6 +153,20 @@ def load_theory(name: str) -> "Theory":
     return theory
 
 
+def read_npz(file: Path) -> dict[str, Any]:
+    """The arrays of a .npz file by name, numbers without axes as Python values. Raises InputError
+    where it cannot be read; pickled objects are not.
+    """
+    import numpy as np
+
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, AttributeError) as error:
+        raise jaxtheory.InputError(f"{file}: no .npz file of arrays ({error})") from None
+    return {name: array if array.ndim else array.item() for name, array in arrays.items()}
+
+
 @dataclasses.dataclass(frozen=True)
 class Words:
     """What to sweep. Values: a list 1,2,3; a:b:n (linear) or log:a:b:n (both ends included)."""
@@ -177,6 +193,8 @@ class Words:
     """When to look: every N steps (10), at a list of steps (0,10,50; one alone: 50,), or
     METRIC=STEPS, repeatable.
     """
+    data: Annotated[Path | None, arg(metavar="FILE.npz")] = None
+    """Arrays of your own, named as the arguments of the theory's `given`."""
     dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
     """JAX's setting by default."""
     buckets: Literal["auto", "pad", "exact"] = "auto"
@@ -196,9 +214,16 @@ class Words:
         steps = [step for axes in (vary, *zipped) for step in axes.get("steps", ())]
         if self.steps is None and not steps:
             raise jaxtheory.InputError("steps: give --steps N, or make it an axis")
+        settings = {word: value for word, (value,) in fixed.items()}
+        problem, config = None, None
+        if self.data is None:
+            config = theory.Config(**settings)
+        else:
+            problem, config = self._given(theory, settings)
         return {
             "theory": theory,
-            "config": theory.Config(**{word: value for word, (value,) in fixed.items()}),
+            "config": config,
+            "problem": problem,
             "vary": vary or None,
             "zip": zipped or None,
             "seeds": self._seeds(),
@@ -209,6 +234,28 @@ class Words:
             "dtype": self.dtype,
             "buckets": self.buckets,
         }
+
+    def _given(self, theory: "Theory", settings: dict[str, Any]) -> tuple[Any, Any]:
+        """The problem and the config of the arrays in the file."""
+        from jaxtheory.engine.request import numerics
+
+        if theory.given is None:
+            raise jaxtheory.InputError(f"--data: {theory.name} takes no arrays, it has no `given`")
+        arrays = read_npz(Path(str(self.data)))
+        needed = [
+            name
+            for name, argument in inspect.signature(theory.given).parameters.items()
+            if argument.default is argument.empty and argument.kind is not argument.VAR_KEYWORD
+        ]
+        if missing := [name for name in needed if name not in arrays]:
+            raise jaxtheory.InputError(
+                f"{self.data} holds {', '.join(arrays)}: {theory.name} needs {', '.join(missing)}"
+            )
+        if twice := [name for name in settings if name in arrays]:
+            raise jaxtheory.InputError(f"{twice[0]} stands in {self.data} and in --set")
+        with numerics(self.dtype):
+            problem, _, config = theory.given(**arrays, **settings)
+        return problem, config
 
     def _seeds(self) -> int | list[int]:
         seeds = _parse_integers("seeds", self.seeds)

@@ -21,6 +21,7 @@ SEE_EVERYTHING = {"jaxtheory", "jaxtheory.cli", "jaxtheory.theories"}
 LAYERS = (
     "model",
     "data",
+    "given",
     "calculus",
     "laws",
     "training",

@@ -82,6 +82,7 @@ class Theory(NamedTuple):
     assumptions: Callable = lambda problem, config: {}
     checks: tuple[Check, ...] = ()
     examples: tuple[Any, ...] = ()
+    given: Callable | None = None
 
 
 _THEORY_SLOTS = {

@@ -26,7 +26,12 @@ TOLERANCE = 1e-10  # of the larger of |want| and 1e-3
 
 FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
 LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
-OWN = ("jaxtheory.core.theory", "jaxtheory.theories.", "jaxtheory._sweeps.")  # homes of functions
+OWN = (
+    "jaxtheory.core.theory",
+    "jaxtheory.theories.",
+    "jaxtheory._sweeps.",
+    "jaxtheory.engine.given.",
+)  # homes of functions
 _passed: set[str] = set()  # digests, of this process
 
 

@@ -23,6 +23,7 @@ from jaxtheory.engine.axes import (
     read_axes,
     refuse_tracers,
 )
+from jaxtheory.engine.given import with_problem
 
 
 class Asked(TypedDict, total=False):
@@ -37,6 +38,8 @@ class Asked(TypedDict, total=False):
     training.
     start: a Run, or a pytree of parameters with the leading axis seed. stop(metrics) -> bool is
     tested per run at recorded steps.
+    problem: your own data for every run, as `theory.given(...)` makes them of arrays; then fields
+    that the data depend on stay as they are.
     dtype: "float32" or "float64" (None: JAX's setting). buckets: "auto", "pad" or "exact", how
     points of different sizes share programs.
     """
@@ -50,6 +53,7 @@ class Asked(TypedDict, total=False):
     record: Any
     start: Any
     stop: Callable[[dict], bool] | None
+    problem: Any
     dtype: Any
     buckets: str
 
@@ -195,6 +199,10 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     schedule = read_schedule(asked.get("record"), points.values("steps"))
     dtype = dtype_name(asked.get("dtype"))
     drawn = bool(flag("jax_threefry_partitionable"))
+    if asked.get("problem") is not None:
+        refuse_tracers(theory.name, asked["problem"])
+        with numerics(dtype):
+            theory = with_problem(theory, points, asked["problem"])
     made = Request(
         theory,
         config,

@@ -26,6 +26,7 @@ def simulate(
     record: Any = None,
     start: Any = None,
     stop: Callable[[dict], bool] | None = None,
+    problem: Any = None,
     dtype: Any = None,
 ) -> Run:
     """Train one run: `steps` steps of an algorithm (None: the theory's first) from the run key
@@ -34,7 +35,8 @@ def simulate(
     record: every n steps, a list of steps, or {metric: steps}; None: at most 100 records with first
     and last; step 0 is before training.
     start: a Run or a pytree of parameters to begin from. stop(metrics) -> bool is tested at
-    recorded steps. dtype: float32 or float64. The numbers are those of the same lane in any sweep.
+    recorded steps. problem: your own data, as `theory.given(...)` makes them of arrays. dtype:
+    float32 or float64. The numbers are those of the same lane in any sweep.
     Raises InputError for invalid input.
     """
     if isinstance(key, int) or not hasattr(key, "dtype"):
@@ -50,6 +52,7 @@ def simulate(
         record=record,
         start=start,
         stop=stop,
+        problem=problem,
         dtype=dtype,
     )
     with numerics(request.dtype, request.partitionable) as float_dtype:
@@ -59,13 +62,13 @@ def simulate(
         def first(tree: Any, depth: int) -> Any:
             return jax.tree.map(lambda x: np.asarray(x)[(0,) * depth], tree)
 
-        state, problem, config = (
+        state, run_problem, config = (
             first(out.state, 3),
             first(out.problem, 2),
             canonical(config, float_dtype),
         )
         shown = theory.algorithms[request.algorithm].params(
-            *jax.tree.map(jnp.asarray, (state, problem)), config
+            *jax.tree.map(jnp.asarray, (state, run_problem)), config
         )
     diverged = int(out.diverged_at[0, 0, 0])
     return Run(
@@ -75,6 +78,6 @@ def simulate(
         first(out.analyses, 4),
         jax.tree.map(np.asarray, shown),
         state,
-        problem,
+        run_problem,
         None if diverged == NEVER else diverged,
     )

@@ -7,6 +7,7 @@ from jaxtheory.theories.attention_pruning import (
     calculus,
     checks,
     data,
+    given,
     model,
     predictions,
     training,
@@ -40,4 +41,5 @@ THEORY = Theory(
     assumptions=predictions.assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )

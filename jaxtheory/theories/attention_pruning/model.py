@@ -25,6 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core import config as fields
+from jaxtheory.core import shapes
 from jaxtheory.core.attention import softmax
 from jaxtheory.core.config import Size, concretely, size, static, traced
 
@@ -85,7 +86,7 @@ class Problem(NamedTuple):
     """
 
     inputs: Float[Array, "S L d"]
-    heldout: Float[Array, "H L d"]
+    heldout: Float[Array, "heldout L d"]
     query: Float[Array, "d d"]
     key: Float[Array, "d d"]
     weights: Float[Array, "d d"]
@@ -113,6 +114,11 @@ class FactorMasks(NamedTuple):
 
 
 Params = FusedMask | FactorMasks
+
+
+def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
+    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    shapes.fit(config, params=params, batch=batch, problem=problem)
 
 
 def init(key: Array, problem: Problem, config: Config) -> FusedMask:
@@ -178,6 +184,7 @@ def forward(
     params: Params, batch: Batch, problem: Problem, config: Config
 ) -> Float[Array, "S L L"]:
     """f, the attention of the masked weights."""
+    fit(params, batch, problem, config)
     return attention(masked_weights(params, problem), batch.inputs, support(problem, config))
 
 

@@ -7,6 +7,7 @@ from jaxtheory.theories.contextual_bigram import (
     calculus,
     checks,
     data,
+    given,
     model,
     predictions,
     training,
@@ -32,4 +33,5 @@ THEORY = Theory(
     assumptions=predictions.assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )

@@ -32,7 +32,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer
 
 from jaxtheory.core import config as fields
-from jaxtheory.core import draws
+from jaxtheory.core import draws, shapes
 from jaxtheory.core.config import Size, concretely, evaluation, size, static, traced
 
 # up to this many tokens sums over a context run through the tokens' values; beyond, they scatter
@@ -117,7 +117,7 @@ class Config(fields.Config):
                 "leaves one direction; set rho=1"
             )
         if self.given is not None:
-            found += _given_violations(self.given, N)
+            found += given_violations(self.given, N)
         elif concretely(lambda floor, N: floor * N >= 1, self.stationary_floor, N):
             found.append(
                 f"stationary_floor (mu0) = {self.stationary_floor}: must be in [0, 1/N) = [0, "
@@ -126,7 +126,7 @@ class Config(fields.Config):
         return found
 
 
-def _given_violations(given: Any, N: Any) -> list[str]:
+def given_violations(given: Any, N: Any) -> list[str]:
     """What is wrong with a given P: one line, or none."""
     label = "given (P)"
     try:
@@ -189,6 +189,11 @@ class Params(NamedTuple):
     value: Float[Array, "N N"]
 
 
+def fit(params: Params, batch: Any, problem: Any, config: Config) -> None:
+    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    shapes.fit(config, params=params, batch=batch, problem=problem)
+
+
 def valid(config: Config) -> Bool[Array, "T N"]:
     """The entries of A within the sizes."""
     return config.length.mask()[:, None] & config.num_states.mask()[None, :]
@@ -242,6 +247,7 @@ def residuals(
     params: Params, batch: Batch, config: Config
 ) -> tuple[Float[Array, "B N"], Float[Array, "B N"]]:
     """p and r = V p - e_y per sample."""
+    fit(params, batch, None, config)
     p = occupancy(params.attention, batch, config)
     return p, p @ params.value.T - jax.nn.one_hot(batch.label, config.num_states.cap, dtype=p.dtype)
 

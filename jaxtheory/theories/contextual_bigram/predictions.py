@@ -70,6 +70,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     off_support_std         standard deviation of entries off the support
     below_lambda            share of the entries of A below -lambda
     """
+    model.fit(params, None, problem, config)
     A, V = params
     Q, P, mu = problem.context, problem.transition, problem.stationary
     alpha = population.alignment(params, problem, config)

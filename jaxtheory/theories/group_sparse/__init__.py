@@ -3,7 +3,15 @@ matters, and what is that worth?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.group_sparse import calculus, checks, data, model, predictions, training
+from jaxtheory.theories.group_sparse import (
+    calculus,
+    checks,
+    data,
+    given,
+    model,
+    predictions,
+    training,
+)
 from jaxtheory.theories.group_sparse.model import Config as Config
 
 LARGE = Config()
@@ -23,4 +31,5 @@ THEORY = Theory(
     assumptions=predictions.assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )

@@ -39,6 +39,7 @@ def gradient(
     params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config
 ) -> Params | Tuned | Linear:
     """The gradient of `model.loss`: of the mean over samples. Source: derived."""
+    model.fit(params, batch, config)
     if isinstance(params, Params):
         return layer_gradient(params, batch, config)
     if isinstance(params, Tuned):

@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core import attention, positions
+from jaxtheory.core import attention, positions, shapes
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, concretely, size, static, traced
 
@@ -95,9 +95,9 @@ def _covers(partition: Any, d: int, D: int) -> bool:
 class Batch(NamedTuple):
     """Samples with the weights of their mean."""
 
-    x: Float[Array, "d D n"]
-    y: Float[Array, " n"]  # +-1, zero on padded samples
-    weight: Float[Array, " n"]  # 1/n, zero on padded samples
+    x: Float[Array, "d D samples"]
+    y: Float[Array, " samples"]  # +-1, zero on padded samples
+    weight: Float[Array, " samples"]  # 1/n, zero on padded samples
 
 
 class Problem(NamedTuple):
@@ -132,6 +132,11 @@ class Linear(NamedTuple):
     """The linear predictor on vec(X): f = sum_ij beta_ij X_ij."""
 
     beta: Float[Array, "d D"]
+
+
+def fit(params: Params | Tuned | Linear, batch: Batch, config: Config) -> None:
+    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    shapes.fit(config, params=params, batch=batch)
 
 
 def relevant(config: Config) -> Float[Array, " D"]:
@@ -214,4 +219,5 @@ def loss(
     params: Params | Tuned | Linear, batch: Batch, _problem: Problem, config: Config
 ) -> Float[Array, ""]:
     """L = mean over samples of log(1 + exp(-y f))."""
+    fit(params, batch, config)
     return jnp.sum(batch.weight * jax.nn.softplus(-batch.y * output(params, batch.x, config)))

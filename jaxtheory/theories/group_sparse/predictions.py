@@ -79,6 +79,7 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
     |beta|^2 in group j*, W = 0.
     """
     train, test, truth = task(params, problem, config)
+    model.fit(params, test, config)
     own = params.layer if isinstance(params, Tuned) else params
     f = model.output(own, test.x, config)
     v1, rest = value(own, config)

@@ -5,7 +5,7 @@ neurons can go?
 from typing import Any
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.low_rank import calculus, checks, data, model, predictions, training
+from jaxtheory.theories.low_rank import calculus, checks, data, given, model, predictions, training
 from jaxtheory.theories.low_rank.model import Config as Config
 
 S1 = Config()
@@ -41,6 +41,7 @@ THEORY = Theory(
     assumptions=predictions.assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )
 
 

@@ -48,6 +48,7 @@ def neuron_gradient(
 
 def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """The gradient of `model.loss` in W_Q, W_K, W_V, W_O (top of this file)."""
+    model.fit(params, batch, problem, config)
     seen = model.forward(params, batch.tokens, problem, config)
     G = neuron_gradient(slope(seen.F, batch, config), seen.hidden, problem, config)
     dO = jnp.einsum("blm,bla->ma", G, seen.values)

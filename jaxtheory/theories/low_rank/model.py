@@ -32,7 +32,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import attention
+from jaxtheory.core import attention, shapes
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import InputError, Size, evaluation, size, static, traced
 from jaxtheory.core.positions import indices
@@ -235,25 +235,26 @@ class Params(NamedTuple):
 
     query: Float[Array, "nl H q d"]
     key: Float[Array, "nl H q d"]
-    value: Float[Array, "nl H ma d"]
-    output: Float[Array, "m ma"]
+    value: Float[Array, "nl H m_a d"]
+    output: Float[Array, "m m_a"]
 
 
 class Problem(NamedTuple):
     """Training and test set, patterns U, signs of A, standard normal W_O(0) / xi, directions of
     W_Q(0) and W_K(0), a random order.
 
-    `initial` makes W(0) of it. basis is the identity for one head, so that W_Q(0) = W_K(0) = delta
-    I, else a random rotation.
+    `initial` makes W(0) of it, or takes a given `start`. basis is the identity for one head, so
+    that W_Q(0) = W_K(0) = delta I, else a random rotation.
     """
 
     train: Batch
     test: Batch
     patterns: Float[Array, "M d"]
     signs: Float[Array, "K m T"]  # T = L per token, 1 shared
-    normal: Float[Array, "m ma"]
+    normal: Float[Array, "m m_a"]
     basis: Float[Array, "d d"]
     shuffle: Float[Array, " m"]
+    start: Params | None = None
 
 
 class Forward(NamedTuple):
@@ -327,6 +328,19 @@ def matrix_names(config: Config) -> list[str]:
     return [f"W{name}{place}" for name in "QKV" for place in each] + ["WO"]
 
 
+def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
+    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    sizes = {
+        "L": length(config),
+        "q": head_dim(config),
+        "H": config.num_heads,
+        "nl": config.num_layers,
+        "K": config.num_classes if config.task == "multiclass" else 1,
+        "T": length(config) if config.output == "per_token" else 1,
+    }
+    shapes.fit(config, sizes, params=params, batch=batch, problem=problem)
+
+
 # Parameters
 
 
@@ -337,6 +351,8 @@ def initial(problem: Problem, config: Config) -> Params:
     Source: section II; IV prints delta^2 for delta. Heads: rows of a random rotation, so that no
     head sees the relevant patterns alone.
     """
+    if problem.start is not None:
+        return problem.start
     H, q, m_a, d = config.num_heads, head_dim(config), config.value_dim, config.dimension
     row = indices(H)[:, None] * q.n + indices(q.cap)[None, :]  # (H, q)
     inside = q.mask()[None, :] & (row < d.n)
@@ -451,4 +467,5 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
     """Mean hinge loss of the batch; derivatives at the kinks h = 0 and margin = 1 are zero. Source:
     equations (2), (3).
     """
+    fit(params, batch, problem, config)
     return hinge(forward(params, batch.tokens, problem, config).F, batch, config)

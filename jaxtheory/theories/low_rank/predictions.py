@@ -67,6 +67,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     delta = model.change(params, problem, config)
     s = ranks.singular_values(delta, config)
     share, ratio = neurons.small_set(pruning.norms(params.output), config)
+    dead = jnp.sum(neurons.dead(params, problem, config)) / config.num_neurons.real
     return {
         "loss": loss,
         "error": error,
@@ -75,8 +76,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
         "singular_values": s,
         "gap_rank": ranks.gap_rank(s, ranks.rank_limit(config)).astype(s.dtype),
         "balance_drift": calculus.balance_drift(params, problem, config),
-        "dead_neurons": jnp.sum(neurons.dead(params, problem, config)).astype(s.dtype)
-        / config.num_neurons.real,
+        "dead_neurons": jnp.where(jnp.isnan(problem.patterns[0, 0]), jnp.nan, dead),
         "small_fraction": share,
         "small_ratio": ratio,
         "small_changes": neurons.small_changes(pruning.norms(delta.output), config),

@@ -3,7 +3,15 @@ the nearest example?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.nearest_neighbor import calculus, checks, data, model, predictions, training
+from jaxtheory.theories.nearest_neighbor import (
+    calculus,
+    checks,
+    data,
+    given,
+    model,
+    predictions,
+    training,
+)
 from jaxtheory.theories.nearest_neighbor.model import Config as Config
 
 # With 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost.
@@ -23,4 +31,5 @@ THEORY = Theory(
     assumptions=predictions.assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )

@@ -27,12 +27,12 @@ Source: arXiv 2411.10830 and the talk "Transformers Learn One-Nearest Neighbor I
 sets under shift are at second hand (its appendix B).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import attention
+from jaxtheory.core import attention, shapes
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, evaluation, size, static, traced
 from jaxtheory.core.positions import indices
@@ -69,12 +69,12 @@ class Config(fields.Config):
 class Prompts(NamedTuple):
     """Prompts with the weights of their mean."""
 
-    x: Any  # Float (B, N, d), None where only inner products are drawn
-    q: Any  # Float (B, d), or None
-    t: Float[Array, "B N"]
-    nearest: Int[Array, " B"]  # i*
-    y: Any  # Float (B, N), None where labels are averaged
-    weight: Float[Array, " B"]  # 1/B, zero on padded rows
+    x: Float[Array, "prompts N d"] | None  # None where only inner products are drawn
+    q: Float[Array, "prompts d"] | None
+    t: Float[Array, "prompts N"]
+    nearest: Int[Array, " prompts"]  # i*
+    y: Float[Array, "prompts N"] | None  # None where labels are averaged
+    weight: Float[Array, " prompts"]  # 1/B, zero on padded rows
 
 
 class Problem(NamedTuple):
@@ -101,6 +101,11 @@ class Full(NamedTuple):
 
 
 Params = Reduced | Full
+
+
+def fit(params: Params, batch: Prompts, config: Config) -> None:
+    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    shapes.fit(config, params=params, batch=batch)
 
 
 def inner(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:
@@ -142,6 +147,7 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
 
 def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B tokens"]:
     """s = softmax of the logits, the query last."""
+    fit(params, prompts, config)
     return attention.softmax(
         logits(params, prompts), jnp.append(config.context.mask(), True)[None, :]
     )

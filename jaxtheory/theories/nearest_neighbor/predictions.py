@@ -69,7 +69,7 @@ def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array
     """The largest value / limit, at most 1e12; 0 where the value is 0."""
     return jnp.max(
         jnp.where(
-            values > 0,
+            values != 0,
             jnp.minimum(values / jnp.where(limits > 0, limits, values / RATIO_CAP), RATIO_CAP),
             0,
         )

@@ -3,7 +3,15 @@ and what does the value matrix learn?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.random_walk import calculus, checks, data, model, predictions, training
+from jaxtheory.theories.random_walk import (
+    calculus,
+    checks,
+    data,
+    given,
+    model,
+    predictions,
+    training,
+)
 from jaxtheory.theories.random_walk.model import Config
 
 CIRCLE6 = Config()
@@ -31,4 +39,5 @@ THEORY = Theory(
     assumptions=predictions.assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )

@@ -32,7 +32,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import attention, draws, positions
+from jaxtheory.core import attention, draws, positions, shapes
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, concretely, size, static, traced
 from jaxtheory.core.positions import indices
@@ -123,9 +123,9 @@ class Config(fields.Config):
 class Batch(NamedTuple):
     """Sequences with the weights of their mean."""
 
-    s: Int[Array, "B N"]  # states, zero at the query position and beyond
-    y: Int[Array, " B"]
-    weight: Float[Array, " B"]  # 1/B, zero on padded rows
+    s: Int[Array, "batch N"]  # states, zero at the query position and beyond
+    y: Int[Array, " batch"]
+    weight: Float[Array, " batch"]  # 1/B, zero on padded rows
 
 
 class Problem(NamedTuple):
@@ -142,7 +142,7 @@ class Reduced(NamedTuple):
     literal one.
     """
 
-    V: Float[Array, "K K"]  # (m, K) for value = mlp
+    V: Float[Array, "values K"]  # K, or m for value = mlp
     u: Float[Array, " K"]
     w: Float[Array, " N"]
     A: Float[Array, "K m"] | None = None
@@ -151,12 +151,18 @@ class Reduced(NamedTuple):
 class Literal(NamedTuple):
     """The layer as the source writes it."""
 
-    V: Float[Array, "K K"]  # (m, K) for value = mlp
-    W: Float[Array, "D D"]  # D = K + M
+    V: Float[Array, "values K"]
+    W: Float[Array, "K+M K+M"]
     A: Float[Array, "K m"] | None = None
 
 
 Params = Reduced | Literal
+
+
+def fit(params: Params, batch: Batch, config: Config) -> None:
+    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    rows = config.hidden_width if config.value == "mlp" else config.num_states
+    shapes.fit(config, {"values": rows}, params=params, batch=batch)
 
 
 # Positions
@@ -241,6 +247,7 @@ def attend(
     The order matters at p in {0, 1}, N = rK + 1: equal attentions then sum to exactly equal H_k,
     and the symmetric run stays symmetric.
     """
+    fit(params, batch, config)
     N = config.length
     u, w = scores(params, config)
     token = (indices(N.cap) < N.n - 1)[None, :]

@@ -33,6 +33,7 @@ def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, A
     """On the test set: loss, error (share of margins <= 0), attention on relevant tokens of all and
     of the relevant queries.
     """
+    model.fit(params, problem.test, problem, config)
     seen = model.forward(params, problem.test.tokens, problem, config)
     wrong = model.margin(seen.F, problem.test.label, config) <= 0
     error = jnp.sum(jnp.where(wrong, problem.test.weight, 0))

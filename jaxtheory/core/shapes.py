@@ -1,0 +1,108 @@
+"""Arrays that fit a config and each other: the shape annotations of records, held against what is
+there.
+
+A record is a NamedTuple whose fields are annotated, such as `inputs: Float[Array, "S L d"]`. In an
+annotation the symbol of a size field stands for its capacity; any other name for one length
+throughout the record. Shapes are static, so that this costs nothing in compiled programs.
+"""
+
+import functools
+import typing
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxtheory.core.config import Config, Size, fields
+from jaxtheory.core.errors import InputError
+
+KINDS = {"float32": "floats", "int32": "integers", "bool": "booleans"}
+
+
+class Length(NamedTuple):
+    """A length, and where it comes from: the word of a config's field, or in words."""
+
+    n: int
+    word: str = ""
+    origin: str = "by the config"
+
+
+def lengths_of(config: Config) -> dict[str, Length]:
+    """The capacities of a config's sizes by symbol."""
+    return {
+        field.symbol: Length(getattr(config, word).cap, word)
+        for word, field in fields(type(config)).items()
+        if field.kind == "size"
+    }
+
+
+def fit(config: Config, sizes: Mapping[str, Size | int] | None = None, **records: Any) -> None:
+    """Raise InputError where an array of a record has a shape or a kind of numbers that its
+    annotation, the config or the other arrays of the record do not allow. `sizes`: further lengths
+    by name. Fields that are None, and records without annotations, pass.
+    """
+    known = lengths_of(config)
+    known |= {name: Length(Size.wrap(n).cap) for name, n in (sizes or {}).items()}
+    for name, record in records.items():
+        _fit(name, record, known)
+
+
+def _fit(name: str, record: Any, known: Mapping[str, Length]) -> None:
+    lengths = dict(known)
+    for field, kind in annotations(type(record)).items():
+        value = getattr(record, field)
+        if hasattr(value, "_fields"):
+            _fit(f"{name}.{field}", value, known)
+        elif kind is not None and value is not None:
+            match(f"{name}.{field}", value, kind, lengths)
+
+
+@functools.cache
+def annotations(record: type) -> dict[str, Any]:
+    """The array type of each field of a record; None for fields of other types."""
+    hints = typing.get_type_hints(record) if hasattr(record, "_fields") else {}
+    return {
+        name: next((h for h in (hint, *typing.get_args(hint)) if hasattr(h, "dim_str")), None)
+        for name, hint in hints.items()
+    }
+
+
+def match(name: str, array: Any, kind: Any, lengths: dict[str, Length]) -> None:
+    """Raise InputError where an array is not of a jaxtyping kind, given lengths by symbol; symbols
+    that are new are noted.
+    """
+    if not hasattr(array, "dtype"):
+        raise InputError(f"{name} is a {type(array).__name__}, expected an array ({kind.dim_str})")
+    if str(array.dtype) not in kind.dtypes:
+        expected = next(word for dtype, word in KINDS.items() if dtype in kind.dtypes)
+        raise InputError(f"{name} holds {array.dtype}, expected {expected}")
+    symbols, shape = kind.dim_str.split(), np.shape(array)
+    want = [_value(symbol, lengths) for symbol in symbols]
+    wrong = [i for i, n in enumerate(want) if len(shape) == len(want) and n not in (None, shape[i])]
+    if len(shape) == len(want) and not wrong:
+        for symbol, n in zip(symbols, shape, strict=True):
+            lengths.setdefault(symbol, Length(n, origin=f"in {name}"))
+        return
+    expected = ", ".join(
+        symbol if n is None else str(n) for symbol, n in zip(symbols, want, strict=True)
+    )
+    known = [lengths.get(symbols[i], Length(0)) for i in wrong]
+    ways = [
+        f"set {size.word}={shape[i]}" for i, size in zip(wrong, known, strict=True) if size.word
+    ]
+    hints = dict.fromkeys(
+        ways or [f"{symbols[i]} = {want[i]} {s.origin}" for i, s in zip(wrong, known, strict=True)]
+    )
+    raise InputError(
+        f"{name} has shape {shape}, expected ({kind.dim_str.replace(' ', ', ')}) = ({expected})"
+        + (f": {', '.join(hints)}" if hints else "")
+        + (", or change the array" if ways else "")
+    )
+
+
+def _value(symbol: str, lengths: Mapping[str, Length]) -> int | None:
+    """The length of a symbol, a number or a sum of these; None where it is not known."""
+    parts = symbol.split("+")
+    if not all(part.isdigit() or part in lengths for part in parts):
+        return None
+    return sum(int(part) if part.isdigit() else lengths[part].n for part in parts)

@@ -1,0 +1,122 @@
+"""A sweep on a given problem: the theory with that problem in place of drawn ones."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.theory import Theory
+from jaxtheory.engine.axes import Points
+from jaxtheory.engine.cost import reads
+
+
+class Given:
+    """A slot `problem` that is one problem, whatever the key and the config."""
+
+    def __init__(self, problem: Any):
+        self.problem = problem
+
+    def __call__(self, key: Any, config: Any) -> Any:
+        return jax.tree.map(jnp.asarray, self.problem)
+
+
+def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
+    """The theory on a problem of the first point's config, such as `theory.given(...)` or
+    `theory.problem(key, config)` make: every run, whatever its seed, is on it.
+
+    Raises InputError where its arrays do not fit the config, and where an axis varies a field that
+    the data depend on.
+    """
+    float_dtype = jnp.result_type(float)
+    config = canonical(points.point(0).config, float_dtype)
+    want = shapes(theory, config)
+    if type(problem) is not type(jax.eval_shape(theory.problem, jax.random.key(0), config)):
+        raise InputError(
+            f"problem is a {type(problem).__name__}, expected one of {theory.name}.given(...) "
+            f"or {theory.name}.problem(key, config)"
+        )
+    found = dict(paths(problem))
+    if missing := want.keys() - found.keys():
+        raise InputError(f"problem.{min(missing)} is missing: {theory.name} has it here")
+    for path, like in want.items():
+        check_fit(theory, config, path, np.shape(found[path]), like.shape)
+    shaping = [word for word in words_of(points) if shapes_data(theory, points, word)]
+    if shaping:
+        word = shaping[0]
+        raise InputError(
+            f"{word} ({fields(theory.Config)[word].symbol}): the data depend on it, and "
+            "problem= fixes them; vary other fields, or leave problem out"
+        )
+    kinds = {path: like.dtype for path, like in want.items()}
+
+    def cast(path: Any, leaf: Any) -> np.ndarray:
+        array = np.asarray(leaf)
+        kind = float_dtype if array.dtype.kind == "f" else array.dtype
+        return array.astype(kinds.get(name_of(path), kind))
+
+    return theory._replace(problem=Given(jax.tree_util.tree_map_with_path(cast, problem)))
+
+
+def name_of(path: Any) -> str:
+    """The name of a leaf, such as train.tokens."""
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def paths(tree: Any) -> Iterator[tuple[str, Any]]:
+    """The leaves of a tree with their names."""
+    return ((name_of(path), leaf) for path, leaf in jax.tree.leaves_with_path(tree))
+
+
+def shapes(theory: Theory, config: Config) -> dict[str, Any]:
+    """Shape and dtype of each array of a theory's problem."""
+    return dict(paths(jax.eval_shape(theory.problem, jax.random.key(0), config)))
+
+
+def check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tuple) -> None:
+    """Raise InputError where a shape is not the config's. A length that no size field changes, such
+    as the number of test samples, is free.
+    """
+    if len(got) == len(want) and got == want:
+        return
+    ways = []
+    for word, field in fields(type(config)).items():
+        if field.kind == "size":
+            size = getattr(config, word)
+            larger = config.replace(**{word: Size(size.cap + 1)})
+            try:
+                other = shapes(theory, larger)[path].shape
+            except (TypeError, ValueError):  # a size that this one must divide, or be below
+                continue
+            changed = [i for i, n in enumerate(want) if len(other) == len(want) and other[i] != n]
+            ways += [
+                f"set {word}={size.cap + got[i] - want[i]}"
+                for i in changed
+                if len(got) == len(want) and got[i] != want[i]
+            ]
+    if ways or len(got) != len(want):
+        hint = f": {', or '.join(dict.fromkeys(ways))}, or change the array" if ways else ""
+        raise InputError(f"problem.{path} has shape {got}, the config's is {want}{hint}")
+
+
+def words_of(points: Points) -> list[str]:
+    """The fields that stand on axes."""
+    words = [word for axis in points.axes for word in axis.values]
+    return [word for word in words if word not in ("algorithm", "steps")]
+
+
+def shapes_data(theory: Theory, points: Points, word: str) -> bool:
+    """Whether a theory's problem depends on a field that varies: a number that is read, a size or a
+    choice that changes what is computed.
+    """
+    config = points.point(0).config
+    key = jax.random.key(0, impl="threefry2x32")
+    if fields(theory.Config)[word].kind in ("traced", "evaluation"):
+        template = canonical(config, jnp.result_type(float))
+        return bool(reads(theory.problem, template, leaf_names(template), key) & {word})
+    traced = functools.partial(jax.make_jaxpr(theory.problem), key)
+    return len({str(traced(config.replace(**{word: v}))) for v in points.values(word)}) > 1

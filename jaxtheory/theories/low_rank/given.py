@@ -1,0 +1,126 @@
+"""A researcher's own samples and start matrices."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxtheory.core import config as fields
+from jaxtheory.core import draws
+from jaxtheory.core.config import Size
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.given import FLOATS, INTEGERS, read_arrays, settle, unknown
+from jaxtheory.theories.low_rank import data, model
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
+
+OTHERS = {
+    "pattern": (INTEGERS, "n L"),
+    "patterns": (FLOATS, "M d"),
+    "signs": (FLOATS, "K m T"),
+    "test_tokens": (FLOATS, "tests L d"),
+    "test_labels": (INTEGERS, "tests"),
+    "test_pattern": (INTEGERS, "tests L"),
+}
+
+
+def given(
+    tokens: Any,
+    labels: Any,
+    query: Any = None,
+    key: Any = None,
+    value: Any = None,
+    output: Any = None,
+    **more: Any,
+) -> tuple[Problem, Batch, Config]:
+    """Your own tokens (n, L, d), labels (n,), integers from 0 (binary: 0 for y = +1, 1 for y = -1),
+    and start matrices W_Q, W_K (m_b, d), W_V (m_a, d), W_O (m, m_a), all four or none, as (problem,
+    batch, config); weights are 1/n.
+
+    With several layers and heads W_Q, W_K, W_V have the leading axes (n_l, H). Among `more`:
+
+    patterns (M, d)    U; pattern (n, L): which of them each token is; none is relevant without
+    signs (K, m, T)    of A; drawn by `seed` without, as is what of the start is not given
+    test_tokens, test_labels, test_pattern   NaN is measured without
+    fields of the config, by word or symbol
+
+    Raises InputError for arrays that do not fit each other or the settings.
+    """
+    heads = "nl H " if np.ndim(query) == 4 else ""
+    seed, others = more.pop("seed", 0), {name: more.pop(name, None) for name in OTHERS}
+    arrays, n = read_arrays(
+        {
+            "tokens": (tokens, FLOATS, "n L d"),
+            "labels": (labels, INTEGERS, "n"),
+            "query": (query, FLOATS, f"{heads}q d"),
+            "key": (key, FLOATS, f"{heads}q d"),
+            "value": (value, FLOATS, f"{heads}m_a d"),
+            "output": (output, FLOATS, "m m_a"),
+            **{name: (array, *OTHERS[name]) for name, array in others.items()},
+        }
+    )
+    matrices = [arrays[name] for name in Params._fields]
+    if any(W is None for W in matrices) != all(W is None for W in matrices):
+        raise InputError("query, key, value and output: give all four start matrices, or none")
+    if (arrays["test_tokens"] is None) != (arrays["test_labels"] is None):
+        raise InputError("test_tokens and test_labels: give both, or neither")
+    config = own_config(arrays, n, more)
+    train = samples(arrays, "", config)
+    test = unknown(train) if arrays["test_tokens"] is None else samples(arrays, "test_", config)
+    drawn, *start = data.start(draws.run_key(seed, 0), config)
+    A = drawn if arrays["signs"] is None else arrays["signs"]
+    nowhere = jnp.full((config.num_patterns.cap, n["d"]), jnp.nan)
+    U = nowhere if arrays["patterns"] is None else arrays["patterns"]
+    lead = lambda W: W if heads else W[None, None]
+    own = None if matrices[0] is None else Params(*map(lead, matrices[:3]), matrices[3])
+    problem = Problem(train, test, U, A, *start, own)
+    model.fit(model.initial(problem, config), train, problem, config)
+    return problem, train, config
+
+
+def samples(arrays: dict[str, Any], kind: str, config: Config) -> Batch:
+    """Given samples with weights 1/n; tokens of unknown pattern are of none."""
+    tokens, labels, pattern = (arrays[kind + name] for name in ("tokens", "labels", "pattern"))
+    if pattern is None:
+        pattern = jnp.full(tokens.shape[:2], config.num_patterns.cap, jnp.int32)
+    return Batch(tokens, labels, pattern, Size(len(labels)).weights())
+
+
+def own_config(arrays: dict[str, Any], n: dict[str, int], settings: dict[str, Any]) -> Config:
+    """The config of given samples: all L tokens count as `num_relevant` where the settings name no
+    counts, and the other sizes that nothing says are as small as may be.
+    """
+    labels = [arrays[name] for name in ("labels", "test_labels") if arrays[name] is not None]
+    low, top = (int(f(jnp.stack([f(y) for y in labels]))) for f in (jnp.min, jnp.max))
+    heads, layers = n.get("H", 1), n.get("nl", 1)
+    read = {"dimension": n["d"], "num_samples": n["n"]}
+    words = {"m_a": "value_dim", "m": "num_neurons", "M": "num_patterns", "tests": "num_test"}
+    read |= {word: n[symbol] for symbol, word in words.items() if symbol in n}
+    read |= {"query_dim": n["q"] * heads} if "q" in n else {}
+    table = fields.fields(Config)
+    small = {word: min(table[word].default, n["d"]) for word in ("query_dim", "value_dim")}
+    classes = max(2, top + 1)
+    found = {
+        **small,
+        "num_classes": classes,
+        "task": "binary" if classes == 2 else "multiclass",
+        "num_relevant_patterns": classes,
+        "num_patterns": max(3, classes),
+        "num_relevant": n["L"],
+        "num_confusion": 0,
+        "num_irrelevant_each": 0,
+        "num_heads": heads,
+        "num_layers": layers,
+        "num_test": n["n"],
+        "batch_size": min(table["batch_size"].default, n["n"]),
+        "truncation_rank": min(2, *(n.get(s, n["d"]) for s in ("q", "m_a", "m", "d"))),
+    }
+    config = settle(Config, settings, read, **found)
+    L, C = model.length(config).cap, config.num_classes.cap
+    if n["L"] != L:
+        raise InputError(
+            f"num_relevant (nrel): L = nrel + nconf + per (M - R) is {L}, tokens have "
+            f"{n['L']}; leave the counts out, or change them"
+        )
+    if low < 0 or top >= C:
+        raise InputError(f"num_classes (C) = {C}: labels are {low} to {top}, expected 0 to {C - 1}")
+    return config

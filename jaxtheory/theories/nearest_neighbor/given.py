@@ -1,0 +1,69 @@
+"""A researcher's own prompts."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.given import FLOATS, read_arrays, settle, unknown
+from jaxtheory.theories.nearest_neighbor import data, model
+from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
+
+UNIT = 1e-4  # by how much the length of a point may differ from 1
+
+
+def given(
+    examples: Any,
+    queries: Any,
+    labels: Any = None,
+    test_examples: Any = None,
+    test_queries: Any = None,
+    test_labels: Any = None,
+    **settings: Any,
+) -> tuple[Problem, Prompts, Config]:
+    """Your own prompts as (problem, batch, config): examples x (B, N, d) and queries q (B, d) of
+    length 1, labels y (B, N), averaged where there are none; weights are 1/B.
+
+    What is measured on test prompts is NaN without such. Raises InputError for arrays that do not
+    fit each other or the settings, and for points off the sphere.
+    """
+    arrays, n = read_arrays(
+        {
+            "examples": (examples, FLOATS, "B N d"),
+            "queries": (queries, FLOATS, "B d"),
+            "labels": (labels, FLOATS, "B N"),
+            "test_examples": (test_examples, FLOATS, "M N d"),
+            "test_queries": (test_queries, FLOATS, "M d"),
+            "test_labels": (test_labels, FLOATS, "M N"),
+        }
+    )
+    x, q, y, *tests = arrays.values()
+    if any(part is None for part in tests) != all(part is None for part in tests):
+        raise InputError("test_examples, test_queries and test_labels: give all three, or none")
+    for name, points in arrays.items():
+        if points is not None and not name.endswith("labels"):
+            gap = float(jnp.max(jnp.abs(jnp.sqrt(model.inner(points, points)) - 1)))
+            if gap > UNIT:
+                raise InputError(
+                    f"{name}: lengths differ from 1 by up to {gap:.2g}; divide by them"
+                )
+    signs = y is not None and bool(jnp.all(jnp.abs(y) == 1))
+    law = "averaged" if y is None else "rademacher" if signs else "gaussian"
+    read = {
+        "num_prompts": n["B"],
+        "context": n["N"],
+        "dimension": n["d"],
+        "num_test": n.get("M", n["B"]),
+    }
+    config = settle(Config, settings, read, labels=law)
+    if (config.labels == "averaged") != (y is None):
+        raise InputError(
+            f"labels (labels) = {config.labels!r}: labels are {'not ' * (y is None)}given; leave "
+            "the field out"
+        )
+    train = data.make_prompts(x, q, y, n["B"], config)
+    if tests[0] is None:
+        shown = unknown(train._replace(y=jnp.full_like(train.t, jnp.nan)))
+    else:
+        shown = data.make_prompts(*tests, n["M"], config)
+    return Problem(train, shown, data.at_example(shown)), train, config
