@@ -237,7 +237,7 @@ class Words:
 
     def _given(self, theory: "Theory", settings: dict[str, Any]) -> tuple[Any, Any]:
         """The problem and the config of the arrays in the file."""
-        from jaxtheory.engine.request import numerics
+        import jax
 
         if theory.given is None:
             raise jaxtheory.InputError(f"--data: {theory.name} takes no arrays, it has no `given`")
@@ -253,7 +253,8 @@ class Words:
             )
         if twice := [name for name in settings if name in arrays]:
             raise jaxtheory.InputError(f"{twice[0]} stands in {self.data} and in --set")
-        with numerics(self.dtype):
+        default = str(jax.numpy.result_type(float))
+        with jax.enable_x64((self.dtype or default) == "float64"):
             problem, _, config = theory.given(**arrays, **settings)
         return problem, config
 

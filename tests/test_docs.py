@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("own-gradient", "own-optimiser")
+PAGES = ("own-gradient", "own-optimiser", "pure-functions")
 
 
 @pytest.mark.parametrize("page", PAGES)

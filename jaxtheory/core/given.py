@@ -25,7 +25,7 @@ def read_arrays(
     expected and the other way round, and where two arrays do not agree in a length.
     """
     lengths: dict[str, Length] = {}
-    found = {}
+    found: dict[str, Any] = {}
     for name, (value, kind, dims) in table.items():
         if value is None:
             found[name] = None

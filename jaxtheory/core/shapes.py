@@ -49,7 +49,8 @@ def fit(config: Config, sizes: Mapping[str, Size | int] | None = None, **records
 
 def _fit(name: str, record: Any, known: Mapping[str, Length]) -> None:
     lengths = dict(known)
-    for field, kind in annotations(type(record)).items():
+    kinds: Any = type(record)
+    for field, kind in annotations(kinds).items():
         value = getattr(record, field)
         if hasattr(value, "_fields"):
             _fit(f"{name}.{field}", value, known)
@@ -58,9 +59,9 @@ def _fit(name: str, record: Any, known: Mapping[str, Length]) -> None:
 
 
 @functools.cache
-def annotations(record: type) -> dict[str, Any]:
+def annotations(record: Any) -> dict[str, Any]:
     """The array type of each field of a record; None for fields of other types."""
-    hints = typing.get_type_hints(record) if hasattr(record, "_fields") else {}
+    hints = typing.get_type_hints(record, include_extras=True) if hasattr(record, "_fields") else {}
     return {
         name: next((h for h in (hint, *typing.get_args(hint)) if hasattr(h, "dim_str")), None)
         for name, hint in hints.items()

@@ -159,6 +159,10 @@ def conform(theory: Any) -> None:
             for word in ("algorithm", "steps", "seed")
             if word in table
         ]
+    if theory.given is not None and not callable(theory.given):
+        faults.append(
+            f"{name}.given is {type(theory.given).__name__}, expected a function of arrays"
+        )
     if not theory.algorithms:
         faults.append(f"{name}.algorithms is empty; the first entry is the default")
     for label, algorithm in theory.algorithms.items():

@@ -32,6 +32,13 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
     Raises InputError where its arrays do not fit the config, and where an axis varies a field that
     the data depend on.
     """
+    shaping = [word for word in words_of(points) if shapes_data(theory, points, word)]
+    if shaping:
+        word = shaping[0]
+        raise InputError(
+            f"{word} ({fields(theory.Config)[word].symbol}): the data depend on it, and "
+            "problem= fixes them; vary other fields, or leave problem out"
+        )
     float_dtype = jnp.result_type(float)
     config = canonical(points.point(0).config, float_dtype)
     want = shapes(theory, config)
@@ -45,13 +52,6 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
         raise InputError(f"problem.{min(missing)} is missing: {theory.name} has it here")
     for path, like in want.items():
         check_fit(theory, config, path, np.shape(found[path]), like.shape)
-    shaping = [word for word in words_of(points) if shapes_data(theory, points, word)]
-    if shaping:
-        word = shaping[0]
-        raise InputError(
-            f"{word} ({fields(theory.Config)[word].symbol}): the data depend on it, and "
-            "problem= fixes them; vary other fields, or leave problem out"
-        )
     kinds = {path: like.dtype for path, like in want.items()}
 
     def cast(path: Any, leaf: Any) -> np.ndarray:

@@ -74,6 +74,7 @@ def gradient(
 
     Source: theorem 5.3 = D.5; two masks: derived from equation (1).
     """
+    model.fit(params, batch, problem, config)
     f_star = model.target(batch, problem, config) if f_star is None else f_star
     f = model.forward(params, batch, problem, config)
     B = weight_gradient(f, f - f_star, batch, config)

@@ -66,13 +66,14 @@ def given(
     config = own_config(arrays, n, more)
     train = samples(arrays, "", config)
     test = unknown(train) if arrays["test_tokens"] is None else samples(arrays, "test_", config)
-    drawn, *start = data.start(draws.run_key(seed, 0), config)
+    drawn, normal, basis, shuffle = data.start(draws.run_key(seed, 0), config)
     A = drawn if arrays["signs"] is None else arrays["signs"]
     nowhere = jnp.full((config.num_patterns.cap, n["d"]), jnp.nan)
     U = nowhere if arrays["patterns"] is None else arrays["patterns"]
     lead = lambda W: W if heads else W[None, None]
-    own = None if matrices[0] is None else Params(*map(lead, matrices[:3]), matrices[3])
-    problem = Problem(train, test, U, A, *start, own)
+    W_Q, W_K, W_V, W_O = matrices
+    own = None if W_Q is None else Params(lead(W_Q), lead(W_K), lead(W_V), W_O)
+    problem = Problem(train, test, U, A, normal, basis, shuffle, own)
     model.fit(model.initial(problem, config), train, problem, config)
     return problem, train, config
 

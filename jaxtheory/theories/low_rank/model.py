@@ -330,7 +330,7 @@ def matrix_names(config: Config) -> list[str]:
 
 def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
-    sizes = {
+    sizes: dict[str, Size | int] = {
         "L": length(config),
         "q": head_dim(config),
         "H": config.num_heads,

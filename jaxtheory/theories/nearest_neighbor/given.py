@@ -38,6 +38,7 @@ def given(
         }
     )
     x, q, y, *tests = arrays.values()
+    test_x, test_q, test_y = tests
     if any(part is None for part in tests) != all(part is None for part in tests):
         raise InputError("test_examples, test_queries and test_labels: give all three, or none")
     for name, points in arrays.items():
@@ -62,8 +63,8 @@ def given(
             "the field out"
         )
     train = data.make_prompts(x, q, y, n["B"], config)
-    if tests[0] is None:
+    if test_x is None:
         shown = unknown(train._replace(y=jnp.full_like(train.t, jnp.nan)))
     else:
-        shown = data.make_prompts(*tests, n["M"], config)
+        shown = data.make_prompts(test_x, test_q, test_y, n["M"], config)
     return Problem(train, shown, data.at_example(shown)), train, config

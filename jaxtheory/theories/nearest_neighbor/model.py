@@ -27,7 +27,7 @@ Source: arXiv 2411.10830 and the talk "Transformers Learn One-Nearest Neighbor I
 sets under shift are at second hand (its appendix B).
 """
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -69,11 +69,11 @@ class Config(fields.Config):
 class Prompts(NamedTuple):
     """Prompts with the weights of their mean."""
 
-    x: Float[Array, "prompts N d"] | None  # None where only inner products are drawn
-    q: Float[Array, "prompts d"] | None
+    x: Annotated[Any, Float[Array, "prompts N d"]]  # None where only inner products are drawn
+    q: Annotated[Any, Float[Array, "prompts d"]]
     t: Float[Array, "prompts N"]
     nearest: Int[Array, " prompts"]  # i*
-    y: Float[Array, "prompts N"] | None  # None where labels are averaged
+    y: Annotated[Any, Float[Array, "prompts N"]]  # None where labels are averaged
     weight: Float[Array, " prompts"]  # 1/B, zero on padded rows
 
 

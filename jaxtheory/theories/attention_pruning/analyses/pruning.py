@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core.attention import softmax
-from jaxtheory.theories.attention_pruning import data, model
+from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
 OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
@@ -178,7 +178,8 @@ def calibration(problem: Problem, config: Config) -> tuple[Array, Array, Array]:
 
 def heldout(problem: Problem) -> tuple[Array, Array, Array]:
     """The same of the held-out sequences."""
-    mask = jnp.broadcast_to(problem.attention_mask, (data.HELDOUT, *problem.attention_mask.shape))
+    shape = len(problem.heldout), *problem.attention_mask.shape
+    mask = jnp.broadcast_to(problem.attention_mask, shape)
     return problem.heldout, model.attention(problem.weights, problem.heldout, mask), mask
 
 
