@@ -141,7 +141,7 @@ def named(tree: Any) -> list[tuple[str, Any]]:
 def require_real(params: Any) -> None:
     """Raise InputError for parameters that are not real numbers in floating point."""
     for name, leaf in named(params):
-        dtype = getattr(leaf, "dtype", np.asarray(leaf).dtype)
+        dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
         if not np.issubdtype(dtype, np.floating):
             raise InputError(f"{name} holds {dtype}; a gradient needs floating-point parameters")
 

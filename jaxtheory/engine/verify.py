@@ -15,7 +15,7 @@ import numpy as np
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Check, Theory, conform
-from jaxtheory.engine import padding
+from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.execute import workers
 from jaxtheory.engine.request import backend, compiler_options, numerics
 
@@ -69,7 +69,8 @@ class Table(NamedTuple):
 
 def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
     """Run every check (or those named in `only`) on every example and `seeds` random variations of
-    its traced fields, in float64.
+    its traced fields, in float64. Of a theory from outside also the slot `gradient` against
+    autodiff, what its functions read beyond the config, and whether they depend on padding.
 
     equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample:
     |got - want| standard errors, at most 5. A number that is not finite fails. A check that applies
@@ -78,6 +79,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     conform(theory)
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
+    outside = only is None and not padding.ships(theory)
     with (
         numerics("float64") as dtype,
         ThreadPoolExecutor(workers()) as pool,
@@ -87,6 +89,10 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
             [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks
         ]
+        slopes = [
+            pool.submit(gradient_row, theory, i, example)
+            for i, example in enumerate(examples if outside else ())
+        ]
         for check, results in zip(checks, jobs, strict=True):
             found = [row for job in results if (row := job.result()) is not None]
             rows += found or [
@@ -95,15 +101,41 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
                     "applies to no example",
                 )
             ]
+        rows += [job.result() for job in slopes]
         examples_to_assess = theory.examples if only is None else ()
         assumptions = [
             row
             for i, e in enumerate(examples_to_assess)
             for row in assess(theory, i, canonical(e, dtype))
         ]
-    if only is None and not padding.ships(theory):
-        rows += padding_rows(theory)
+    if outside:
+        rows += [*purity_rows(theory), *padding_rows(theory)]
     return Table(rows, assumptions)
+
+
+def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
+    """The slot `gradient` of a theory against autodiff of its loss, on an example."""
+    found = autodiff.compare(theory, varied)
+    return CheckRow(
+        *(index, "gradient", "autodiff of loss", "equal"),
+        *(found.error, autodiff.TOLERANCE, found.agrees, found.diagnosis),
+    )
+
+
+def purity_rows(theory: Theory) -> list[CheckRow]:
+    """What the functions of a theory from outside read beyond the config, a row each, or one row
+    that there is no such thing.
+    """
+    row = CheckRow(-1, purity.TITLE, "code, and two traces", "equal", 0.0, 0.0, True)
+    return [
+        row._replace(
+            check=f"{purity.TITLE}: {read.name}",
+            error=np.inf,
+            passed=False,
+            where=f"{', '.join(read.slots)}: {read.why}; {purity.HINT}",
+        )
+        for read in purity.compare(theory)
+    ] or [row]
 
 
 def padding_rows(theory: Theory) -> list[CheckRow]:
