@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written
 """
 
 import dataclasses
+import importlib.util
 import keyword
 import os
 import shlex
@@ -21,6 +22,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 import jaxtheory
 from jaxtheory.arguments import Words, load_theory
 from jaxtheory.core import installed
+from jaxtheory.core.errors import tried
 from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -37,12 +39,20 @@ def _figures(name: str) -> "list[Figure]":
     """
     if name.endswith(".py"):
         module = jaxtheory.theories.load(name)
-        figures = list(
-            getattr(module, "FIGURES", getattr(module, "FIGURE", None) and (module.FIGURE,)) or ()
-        )
+        one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
+        figures = getattr(module, "FIGURES", one)
+        if not isinstance(figures, tuple | list):
+            raise jaxtheory.InputError(
+                f"{name}: FIGURES is a {type(figures).__name__}, expected a tuple of figures"
+            )
         if not figures:
             raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
-        return figures
+        for figure in figures:
+            if not isinstance(figure, jaxtheory.Figure):
+                raise jaxtheory.InputError(
+                    f"{name}: a {type(figure).__name__}, expected a jaxtheory.Figure"
+                )
+        return list(figures)
     known = jaxtheory.figures.entries()
     found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
     others = installed.offered(installed.FIGURES)
@@ -129,7 +139,8 @@ class Show:
     """Theory, FILE.py, figure or all."""
 
     def __call__(self) -> int:
-        if self.name in jaxtheory.theories.names() or self.name.endswith(".py"):
+        theories = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        if self.name in theories or self.name.endswith(".py"):
             theory = load_theory(self.name)
             _show_theory(theory)
             figures = [
@@ -165,7 +176,7 @@ def _show_theory(theory: "Theory") -> None:
         )
     table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
     print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
-    for title, names in outputs(theory).items():
+    for title, names in tried(theory.name, outputs, theory).items():
         print(f"{title}: {', '.join(names) or 'none'}")
     table(
         "checks",
@@ -416,12 +427,20 @@ class New:
             raise jaxtheory.InputError(
                 f"NAME = {self.name!r}: must be a Python name, like my_theory"
             )
-        if self.name in jaxtheory.theories.names() or file.exists():
+        taken = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        if self.name in taken or file.exists():
             raise jaxtheory.InputError(
                 f"{self.name}: there is such a theory or file; choose another"
             )
+        if importlib.util.find_spec(self.name):
+            raise jaxtheory.InputError(
+                f"{self.name}: there is such a module, which {file} would hide; choose another"
+            )
         text = Path(__file__).with_name("template.py").read_text()
-        file.write_text(text.replace('name="template"', f'name="{self.name}"'))
+        try:
+            file.write_text(text.replace('name="template"', f'name="{self.name}"'))
+        except OSError as error:
+            raise jaxtheory.InputError(f"{file}: {error.strerror}; choose another folder") from None
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0
 

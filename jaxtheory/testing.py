@@ -27,6 +27,7 @@ import xarray as xr
 
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.draws import run_key
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory, conform
 from jaxtheory.engine import autodiff, padding
 from jaxtheory.engine.gradients import compare_gradients
@@ -61,9 +62,12 @@ def assert_gradient(
 
 
 def parametrize_with_checks(theory: Theory, **options: Any) -> Any:
-    """A pytest decorator: `check`, the test's argument, is each of `cases(theory, **options)`."""
+    """A pytest decorator: `check`, the test's argument, is each of `cases(theory, **options)`.
+    Raises InputError for what is no Theory, and for mutations that are not as `cases` takes them.
+    """
     import pytest
 
+    conform(theory)
     found = list(cases(theory, **options))
     return pytest.mark.parametrize("check", found, ids=[case.name for case in found])
 
@@ -82,6 +86,7 @@ def cases(
     """
     yield Case("conforms", functools.partial(conforms, theory))
     yield Case("names are not xarray's", functools.partial(names_are_free, theory))
+    require_mutations(mutations or {})
     for check in theory.checks:
         yield Case(f"check {check.name}", functools.partial(check_holds, theory, check.name))
     tools = Material(theory)
@@ -105,6 +110,18 @@ def cases(
             yield Case(f"a lane is the run alone, {where}", alone)
     for what, mutation in (mutations or {}).items():
         yield Case(f"notices {what}", functools.partial(notices, theory, *mutation))
+
+
+def require_mutations(mutations: Mapping[str, Any]) -> None:
+    """Raise InputError where a mutation is not (module, name of its function, function)."""
+    if not isinstance(mutations, Mapping):
+        raise InputError(f"mutations is a {type(mutations).__name__}, expected a dict")
+    for what, parts in mutations.items():
+        if not (isinstance(parts, tuple) and len(parts) == 3 and callable(parts[2])):
+            raise InputError(f"mutations[{what!r}]: expected (module, name, wrong function)")
+        module, name, _ = parts
+        if not isinstance(name, str) or not callable(getattr(module, name, None)):
+            raise InputError(f"mutations[{what!r}]: {module!r} has no function {name!r}")
 
 
 class Material:

@@ -21,6 +21,7 @@ import numpy as np
 
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.draws import run_key
+from jaxtheory.core.errors import tried
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import LIBRARIES, functions
 from jaxtheory.engine.request import numerics
@@ -135,7 +136,8 @@ def uses(function: types.FunctionType) -> Iterator[Use]:
                     if after.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
                         break
                     chain.append(after.argval)
-                begun[at] = step.argval
+                if at and at[1] is not None:
+                    begun[at] = step.argval
                 yield Use(step.argval, tuple(chain), "read")
                 if chain and chain[0] in MUTATORS:
                     yield Use(step.argval, (), "call")
@@ -218,7 +220,8 @@ def unlike(theory: Theory, example: Config) -> list[str]:
         key, config = run_key(0, 0), canonical(example, dtype)
 
         def twice(slot: str, function: Callable, *args: Any) -> Any:
-            (one, shape), (other, _) = (traced(function, args) for _ in range(2))
+            what = f"{theory.name}.{slot}"
+            (one, shape), (other, _) = (tried(what, traced, function, args) for _ in range(2))
             if one != other:
                 found.append(slot)
             return shape

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.execute import workers
@@ -77,9 +78,14 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     to no example fails.
     """
     conform(theory)
+    if unknown := sorted({*(only or ())} - {check.name for check in theory.checks}):
+        raise InputError(f"only = {unknown[0]!r}: {theory.name} has no such check")
+    if not isinstance(seeds, int) or seeds < 1:
+        raise InputError(f"seeds = {seeds!r}: must be an integer in [1, inf)")
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not padding.ships(theory)
+    pure = purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
     with (
         numerics("float64") as dtype,
         ThreadPoolExecutor(workers()) as pool,
@@ -109,7 +115,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
             for row in assess(theory, i, canonical(e, dtype))
         ]
     if outside:
-        rows += [*purity_rows(theory), *padding_rows(theory)]
+        rows += [*pure, *padding_rows(theory)]
     return Table(rows, assumptions)
 
 
@@ -233,9 +239,10 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         data = random.integers(2**32, size=(n, 4), dtype=np.uint32)
         keys = jax.random.wrap_key_data(jnp.asarray(data), impl="rbg")
         several = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)))
-        traced = several.trace(keys, varied)
+        traced = tried(f"check {check.name!r}", several.trace, keys, varied)
         if traced.out_info is None:
             return None
+        require_pair(check, traced.out_info)
         parts = traced.lower().compile(compiler_options(level=0))(keys, varied)
     parts = jax.device_get(parts)
     found = judge(check, *parts)
@@ -244,6 +251,18 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         *found,
         "" if found[-1] else differs_most(*parts[:2]),
     )
+
+
+def require_pair(check: Check, out: Any) -> None:
+    """Raise InputError unless a check gives (got, want), or (got, want, standard error), with as
+    many arrays in each.
+    """
+    parts = "(got, want, standard error)" if check.kind == "sample" else "(got, want)"
+    if not isinstance(out, tuple) or len(out) != parts.count(",") + 1:
+        raise InputError(f"check {check.name!r} gives a {type(out).__name__}, expected {parts}")
+    counts = [len(jax.tree.leaves(part)) for part in out]
+    if len({*counts}) > 1:
+        raise InputError(f"check {check.name!r}: {parts} have {counts} arrays, expected as many")
 
 
 def differs_most(got: Any, want: Any) -> str:
@@ -270,7 +289,7 @@ def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, 
     for g, w, e in zip(jax.tree.leaves(got), jax.tree.leaves(want), errors, strict=True):
         g, w = np.asarray(g, float), np.asarray(w, float)
         if g.shape != w.shape:
-            raise ValueError(f"{check.name}: got shape {g.shape[1:]}, want {w.shape[1:]}")
+            raise InputError(f"check {check.name!r}: got shape {g.shape[1:]}, want {w.shape[1:]}")
         for i in range(len(g)):
             if check.kind == "equal":
                 scale = np.max(np.abs(w[i]), initial=0.0)
