@@ -22,7 +22,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 import jaxtheory
 from jaxtheory.arguments import Words, load_theory
 from jaxtheory.core import installed
-from jaxtheory.core.errors import tried
+from jaxtheory.core.errors import line, place, tried
 from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def _about(theory: "Theory") -> str:
     from jaxtheory.core.files import question
 
     module = theory.Config.__module__
-    home = sys.modules.get(module.rpartition(".")[0]) or sys.modules[module]
+    package = sys.modules.get(module.rpartition(".")[0])
+    home = package if getattr(package, "__file__", None) else sys.modules[module]
     return question(Path(str(home.__file__)))
 
 
@@ -487,6 +488,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except jaxtheory.InputError as error:
         print(error, file=sys.stderr)
+        return 2
+    except Exception as error:
+        if not (where := place(error)):
+            raise
+        print(f"{line(error)}{where}", file=sys.stderr)
         return 2
 
 

@@ -246,6 +246,21 @@ def test_a_theory_that_fails_is_told_of_in_one_line(
 
 
 @pytest.mark.parametrize(
+    "command", ["sweep mine.py --steps 2", "plan mine.py --steps 2 --compile", "verify mine.py"]
+)
+def test_a_mistake_in_a_theory_shows_no_traceback(
+    command: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(
+        FAILING.format("1", "metrics=lambda params, problem, config: {'error': loss.nothing}")
+    )
+    assert main(command.split()) == 2
+    errors = capsys.readouterr().err
+    assert "AttributeError: 'function' object has no attribute 'nothing'" in errors
+    assert "(mine.py, line 11)" in errors and len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
     ("source", "named"),
     [
         ("FIGURE = 3\n", "mine.py: a int, expected a jaxtheory.Figure"),
@@ -410,7 +425,7 @@ def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixtur
 
 def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["verify", REGRESSION]) == 0
-    assert "20 of 20 checks passed" in capsys.readouterr().out
+    assert "21 of 21 checks passed" in capsys.readouterr().out
     wrong = here / "wrong.py"
     wrong.write_text(
         Path(REGRESSION)

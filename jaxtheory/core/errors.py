@@ -3,6 +3,8 @@ listing names does not wait for it.
 """
 
 import difflib
+import os
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -24,15 +26,26 @@ def tried(what: str, function: Callable, *args: Any) -> Any:
     except InputError:
         raise
     except Exception as error:
-        ours = str(Path(__file__).parents[1])
-        places = [
-            f" ({Path(frame.filename).name}, line {frame.lineno})"
-            for frame in traceback.extract_tb(error.__traceback__)
-            if not frame.filename.startswith((ours, "<")) and "site-packages" not in frame.filename
-        ]
-        reason = next((" ".join(line.split()) for line in str(error).splitlines() if line), "")
-        where = places[-1] if places else ""
-        raise InputError(f"{what}: {type(error).__name__}: {reason}{where}") from error
+        raise InputError(f"{what}: {line(error)}{place(error)}") from error
+
+
+def line(error: BaseException) -> str:
+    """An error in one line: its type and the first line of what it says."""
+    said = next((" ".join(text.split()) for text in str(error).splitlines() if text.strip()), "")
+    return f"{type(error).__name__}: {said}"
+
+
+def place(error: BaseException) -> str:
+    """`(FILE.py, line n)`: the last line of a user's own that an error passed; empty without."""
+    ours = Path(__file__).parents[1]
+    homes = (ours, ours.parent / "sweeps", sysconfig.get_path("stdlib"))
+    libraries = (*(f"{home}{os.sep}" for home in homes), "<")
+    found = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        name = frame.filename
+        if not name.startswith(libraries) and "site-packages" not in name:
+            found = f" ({Path(name).name}, line {frame.lineno})"
+    return found
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
