@@ -14,6 +14,7 @@ import jaxtheory
 if TYPE_CHECKING:
     from jaxtheory.core.config import Field
     from jaxtheory.core.theory import Theory
+    from jaxtheory.engine.claims import Figure
 
 Texts = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
 
@@ -149,6 +150,25 @@ def load_theory(name: str) -> "Theory":
         raise jaxtheory.InputError(f"{name}: defines no THEORY = jaxtheory.Theory(...)")
     jaxtheory.conform(theory)
     return theory
+
+
+def load_figures(name: str) -> "list[Figure]":
+    """The FIGURES, or the FIGURE, of a FILE.py. Raises InputError."""
+    module = jaxtheory.theories.load(name)
+    one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
+    figures = getattr(module, "FIGURES", one)
+    if not isinstance(figures, tuple | list):
+        raise jaxtheory.InputError(
+            f"{name}: FIGURES is a {type(figures).__name__}, expected a tuple of figures"
+        )
+    if not figures:
+        raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
+    for figure in figures:
+        if not isinstance(figure, jaxtheory.Figure):
+            raise jaxtheory.InputError(
+                f"{name}: a {type(figure).__name__}, expected a jaxtheory.Figure"
+            )
+    return list(figures)
 
 
 @dataclasses.dataclass(frozen=True)

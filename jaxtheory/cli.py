@@ -20,7 +20,7 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory.arguments import Words, load_theory
+from jaxtheory.arguments import Words, load_figures, load_theory
 from jaxtheory.core import installed
 from jaxtheory.core.errors import line, place, tried
 from jaxtheory.terminal import steps_progress, sweep_progress, table
@@ -38,21 +38,7 @@ def _figures(name: str) -> "list[Figure]":
     FILE.py's or all.
     """
     if name.endswith(".py"):
-        module = jaxtheory.theories.load(name)
-        one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
-        figures = getattr(module, "FIGURES", one)
-        if not isinstance(figures, tuple | list):
-            raise jaxtheory.InputError(
-                f"{name}: FIGURES is a {type(figures).__name__}, expected a tuple of figures"
-            )
-        if not figures:
-            raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
-        for figure in figures:
-            if not isinstance(figure, jaxtheory.Figure):
-                raise jaxtheory.InputError(
-                    f"{name}: a {type(figure).__name__}, expected a jaxtheory.Figure"
-                )
-        return list(figures)
+        return load_figures(name)
     known = jaxtheory.figures.entries()
     found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
     others = installed.offered(installed.FIGURES)

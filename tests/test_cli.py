@@ -433,7 +433,7 @@ def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> N
         .replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real")
     )
     assert main(["verify", str(wrong)]) == 1
-    assert "18 of 20 checks passed" in capsys.readouterr().out
+    assert "19 of 21 checks passed" in capsys.readouterr().out
 
 
 def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None:
