@@ -14,7 +14,6 @@ import jaxtheory
 if TYPE_CHECKING:
     from jaxtheory.core.config import Field
     from jaxtheory.core.theory import Theory
-    from jaxtheory.engine.claims import Figure
 
 Texts = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
 
@@ -152,7 +151,7 @@ def load_theory(name: str) -> "Theory":
     return theory
 
 
-def load_figures(name: str) -> "list[Figure]":
+def load_figures(name: str) -> "list[jaxtheory.Figure]":
     """The FIGURES, or the FIGURE, of a FILE.py. Raises InputError."""
     module = jaxtheory.theories.load(name)
     one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
