@@ -167,6 +167,25 @@ def read_npz(file: Path) -> dict[str, Any]:
     return {name: array if array.ndim else array.item() for name, array in arrays.items()}
 
 
+def load_figures(name: str) -> "list[jaxtheory.Figure]":
+    """The FIGURES, or the FIGURE, of a FILE.py. Raises InputError."""
+    module = jaxtheory.theories.load(name)
+    one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
+    figures = getattr(module, "FIGURES", one)
+    if not isinstance(figures, tuple | list):
+        raise jaxtheory.InputError(
+            f"{name}: FIGURES is a {type(figures).__name__}, expected a tuple of figures"
+        )
+    if not figures:
+        raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
+    for figure in figures:
+        if not isinstance(figure, jaxtheory.Figure):
+            raise jaxtheory.InputError(
+                f"{name}: a {type(figure).__name__}, expected a jaxtheory.Figure"
+            )
+    return list(figures)
+
+
 @dataclasses.dataclass(frozen=True)
 class Words:
     """What to sweep. Values: a list 1,2,3; a:b:n (linear) or log:a:b:n (both ends included)."""

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written
 """
 
 import dataclasses
+import importlib.util
 import keyword
 import os
 import shlex
@@ -19,8 +20,9 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory.arguments import Words, load_theory
+from jaxtheory.arguments import Words, load_figures, load_theory
 from jaxtheory.core import installed
+from jaxtheory.core.errors import line, place, tried
 from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -36,13 +38,7 @@ def _figures(name: str) -> "list[Figure]":
     FILE.py's or all.
     """
     if name.endswith(".py"):
-        module = jaxtheory.theories.load(name)
-        figures = list(
-            getattr(module, "FIGURES", getattr(module, "FIGURE", None) and (module.FIGURE,)) or ()
-        )
-        if not figures:
-            raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
-        return figures
+        return load_figures(name)
     known = jaxtheory.figures.entries()
     found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
     others = installed.offered(installed.FIGURES)
@@ -115,7 +111,8 @@ def _about(theory: "Theory") -> str:
     from jaxtheory.core.files import question
 
     module = theory.Config.__module__
-    home = sys.modules.get(module.rpartition(".")[0]) or sys.modules[module]
+    package = sys.modules.get(module.rpartition(".")[0])
+    home = package if getattr(package, "__file__", None) else sys.modules[module]
     return question(Path(str(home.__file__)))
 
 
@@ -129,7 +126,8 @@ class Show:
     """Theory, FILE.py, figure or all."""
 
     def __call__(self) -> int:
-        if self.name in jaxtheory.theories.names() or self.name.endswith(".py"):
+        theories = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        if self.name in theories or self.name.endswith(".py"):
             theory = load_theory(self.name)
             _show_theory(theory)
             figures = [
@@ -165,7 +163,7 @@ def _show_theory(theory: "Theory") -> None:
         )
     table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
     print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
-    for title, names in outputs(theory).items():
+    for title, names in tried(theory.name, outputs, theory).items():
         print(f"{title}: {', '.join(names) or 'none'}")
     table(
         "checks",
@@ -416,12 +414,20 @@ class New:
             raise jaxtheory.InputError(
                 f"NAME = {self.name!r}: must be a Python name, like my_theory"
             )
-        if self.name in jaxtheory.theories.names() or file.exists():
+        taken = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        if self.name in taken or file.exists():
             raise jaxtheory.InputError(
                 f"{self.name}: there is such a theory or file; choose another"
             )
+        if importlib.util.find_spec(self.name):
+            raise jaxtheory.InputError(
+                f"{self.name}: there is such a module, which {file} would hide; choose another"
+            )
         text = Path(__file__).with_name("template.py").read_text()
-        file.write_text(text.replace('name="template"', f'name="{self.name}"'))
+        try:
+            file.write_text(text.replace('name="template"', f'name="{self.name}"'))
+        except OSError as error:
+            raise jaxtheory.InputError(f"{file}: {error.strerror}; choose another folder") from None
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0
 
@@ -468,6 +474,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except jaxtheory.InputError as error:
         print(error, file=sys.stderr)
+        return 2
+    except Exception as error:
+        if not (where := place(error)):
+            raise
+        print(f"{line(error)}{where}", file=sys.stderr)
         return 2
 
 

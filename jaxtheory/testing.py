@@ -27,8 +27,9 @@ import xarray as xr
 
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.draws import run_key
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory, conform
-from jaxtheory.engine import padding
+from jaxtheory.engine import autodiff, padding
 from jaxtheory.engine.gradients import compare_gradients
 from jaxtheory.engine.request import numerics
 from jaxtheory.engine.simulate import simulate
@@ -61,9 +62,12 @@ def assert_gradient(
 
 
 def parametrize_with_checks(theory: Theory, **options: Any) -> Any:
-    """A pytest decorator: `check`, the test's argument, is each of `cases(theory, **options)`."""
+    """A pytest decorator: `check`, the test's argument, is each of `cases(theory, **options)`.
+    Raises InputError for what is no Theory, and for mutations that are not as `cases` takes them.
+    """
     import pytest
 
+    conform(theory)
     found = list(cases(theory, **options))
     return pytest.mark.parametrize("check", found, ids=[case.name for case in found])
 
@@ -82,6 +86,7 @@ def cases(
     """
     yield Case("conforms", functools.partial(conforms, theory))
     yield Case("names are not xarray's", functools.partial(names_are_free, theory))
+    require_mutations(mutations or {})
     for check in theory.checks:
         yield Case(f"check {check.name}", functools.partial(check_holds, theory, check.name))
     tools = Material(theory)
@@ -107,6 +112,18 @@ def cases(
         yield Case(f"notices {what}", functools.partial(notices, theory, *mutation))
 
 
+def require_mutations(mutations: Mapping[str, Any]) -> None:
+    """Raise InputError where a mutation is not (module, name of its function, function)."""
+    if not isinstance(mutations, Mapping):
+        raise InputError(f"mutations is a {type(mutations).__name__}, expected a dict")
+    for what, parts in mutations.items():
+        if not (isinstance(parts, tuple) and len(parts) == 3 and callable(parts[2])):
+            raise InputError(f"mutations[{what!r}]: expected (module, name, wrong function)")
+        module, name, _ = parts
+        if not isinstance(name, str) or not callable(getattr(module, name, None)):
+            raise InputError(f"mutations[{what!r}]: {module!r} has no function {name!r}")
+
+
 class Material:
     """Problems, batches and parameters away from special points, drawn once per example."""
 
@@ -120,15 +137,7 @@ class Material:
 
     def one(self, config: Config, key: jax.Array) -> tuple:
         """(problem, batch, params), the parameters of `init` plus .1 U(0, 1)."""
-        keys = jax.random.split(key, 4)
-        problem = self.theory.problem(keys[0], config)
-        batch = self.theory.sample(keys[1], problem, config)
-        leaves, tree = jax.tree.flatten(self.theory.init(keys[2], problem, config))
-        moved = [
-            x + 0.1 * jax.random.uniform(k, x.shape, x.dtype)
-            for k, x in zip(jax.random.split(keys[3], len(leaves)), leaves, strict=True)
-        ]
-        return problem, batch, jax.tree.unflatten(tree, moved)
+        return autodiff.setting(self.theory, key, config)
 
     def draw(self, i: int) -> Any:
         """POINTS times the material of an example, in float64, as NumPy arrays."""
@@ -155,8 +164,8 @@ def require(true: Any, words: Any) -> None:
 def distance(got: Any, want: Any) -> float:
     """The largest difference of two trees over the largest entry of the second."""
     pairs = list(zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True))
-    top = max((float(np.max(np.abs(w), initial=0)) for _, w in pairs), default=0.0)
-    gap = max((float(np.max(np.abs(g - w), initial=0)) for g, w in pairs), default=0.0)
+    largest = lambda xs: float(np.max([np.max(np.abs(x), initial=0) for x in xs], initial=0))
+    top, gap = largest(w for _, w in pairs), largest(g - w for g, w in pairs)
     return gap / top if top else gap
 
 
@@ -190,7 +199,7 @@ def gradient_is_autodiff(tools: Material, i: int) -> None:
 
     with numerics("float64"):
         got, want = jax.device_get(jax.jit(jax.vmap(both))(*tools.drawn(i)))
-        if distance(got, want) > 1e-11:
+        if not distance(got, want) <= 1e-11:
             problem, batch, params = tools.first(i)
             rest = (batch, problem, config)
             raise AssertionError(
@@ -396,12 +405,5 @@ def notices(theory: Theory, module: ModuleType, name: str, wrong: Callable) -> N
     slots: dict[str, Any] = {s: wrong for s in Theory._fields if getattr(theory, s) is right}
     changed = theory._replace(**slots)
     with mock.patch.object(module, name, wrong):
-        if not verify(changed, seeds=2).passed:
-            return
-        tools = Material(changed)
-        for i, _ in enumerate(theory.examples):
-            problem, batch, params = tools.first(i)
-            rest = (batch, problem, tools.config(i))
-            if not compare_gradients(changed.loss, changed.gradient, params, *rest).agrees:
-                return
-    raise AssertionError(f"no check notices this {name}")
+        passed = verify(changed, seeds=2).passed
+    require(not passed, f"no check notices this {name}")

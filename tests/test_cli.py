@@ -210,19 +210,92 @@ def test_bad_commands_are_refused(
     assert list(here.iterdir()) == []
 
 
+REPLACED = "from jaxtheory.template import THEORY\nTHEORY = THEORY._replace({})\n"
+FAILING = """import jax
+from jaxtheory import Check
+from jaxtheory.template import THEORY
+
+def loss(params, batch, problem, config):
+    return params.weights @ batch.inputs
+
+def check(key, config):
+    return {}
+
+THEORY = THEORY._replace({})
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "replaced", "named"),
+    [
+        ("1", "loss=loss", "template.loss: TypeError: dot_general requires contracting"),
+        ("1", "loss=loss", "(mine.py, line 6)"),
+        ("key", "checks=(Check('f: x', '', 'equal', check),)", "check 'f: x' gives a "),
+        ("1.0, 2.0", "checks=(Check('f: x', '', 'sample', check),)", "(got, want, standard error)"),
+        ("(1.0, 2.0), (1.0,)", "checks=(Check('f: x', '', 'equal', check),)", "[2, 1] arrays"),
+        ("config.nothing", "checks=(Check('f: x', '', 'equal', check),)", "no attribute 'nothing'"),
+    ],
+)
+def test_a_theory_that_fails_is_told_of_in_one_line(
+    check: str, replaced: str, named: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(FAILING.format(check, replaced))
+    assert main(["verify", "mine.py"]) == 2
+    errors = capsys.readouterr().err
+    assert named in errors and len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["sweep mine.py --steps 2", "plan mine.py --steps 2 --compile", "verify mine.py"]
+)
+def test_a_mistake_in_a_theory_shows_no_traceback(
+    command: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(
+        FAILING.format("1", "metrics=lambda params, problem, config: {'error': loss.nothing}")
+    )
+    assert main(command.split()) == 2
+    errors = capsys.readouterr().err
+    assert "AttributeError: 'function' object has no attribute 'nothing'" in errors
+    assert "(mine.py, line 11)" in errors and len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("FIGURE = 3\n", "mine.py: a int, expected a jaxtheory.Figure"),
+        ("FIGURES = 3\n", "FIGURES is a int, expected a tuple"),
+        ("FIGURES = (3,)\n", "mine.py: a int, expected a jaxtheory.Figure"),
+        ("FIGURES = ()\n", "defines no FIGURE"),
+    ],
+)
+def test_bad_figure_files_are_refused(
+    source: str, named: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(source)
+    assert main(["run", "mine.py"]) == 2
+    errors = capsys.readouterr().err
+    assert named in errors and len(errors.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("source", "named"),
     [
         ("def f(:\n", "line 1"),
         ("x = 1\n", "THEORY"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
+        ("raise SystemExit('no licence')\n", "SystemExit: no licence"),
         ("THEORY = 3\n", "expected a jaxtheory.Theory"),
+        (REPLACED.format("checks=3"), "checks is a int, expected a tuple"),
+        (REPLACED.format("checks=(3,)"), "a int, expected a jaxtheory.Check"),
+        (REPLACED.format("algorithms=[]"), "algorithms is a list, expected a dict"),
+        (REPLACED.format("examples=THEORY.examples[0]"), "examples is a Settings, expected a"),
         (
             Path(REGRESSION).read_text().replace("def sgd_step(key, t,", "def sgd_step(t, key,"),
             "argument 1 is 't', expected 'key'",
         ),
     ],
-    ids=["syntax", "no theory", "import", "no record", "arguments"],
+    ids="syntax nothing import exit record checks check algorithms examples arguments".split(),
 )
 def test_bad_theory_files_are_refused(
     source: str, named: str, here: Path, capsys: pytest.CaptureFixture
@@ -352,7 +425,7 @@ def test_plan_counts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixtur
 
 def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["verify", REGRESSION]) == 0
-    assert "20 of 20 checks passed" in capsys.readouterr().out
+    assert "21 of 21 checks passed" in capsys.readouterr().out
     wrong = here / "wrong.py"
     wrong.write_text(
         Path(REGRESSION)
@@ -360,7 +433,7 @@ def test_verify_passes_and_fails(here: Path, capsys: pytest.CaptureFixture) -> N
         .replace("/ (2 * config.batch_size.real)", "/ config.batch_size.real")
     )
     assert main(["verify", str(wrong)]) == 1
-    assert "18 of 20 checks passed" in capsys.readouterr().out
+    assert "19 of 21 checks passed" in capsys.readouterr().out
 
 
 def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None:
@@ -420,24 +493,49 @@ def test_new_writes_a_theory_that_verifies_and_runs(
     assert main(["new", "my_theory"]) == 0
     assert "jaxtheory verify my_theory.py" in capsys.readouterr().out
     assert main(["verify", "my_theory.py", "--seeds", "2"]) == 0
-    assert "18 of 18 checks passed" in capsys.readouterr().out
+    assert "21 of 21 checks passed" in capsys.readouterr().out
     assert main(["run", "my_theory.py", "--quick", "--store", "out"]) == 0
     assert (here / "out" / "my_theory-quick.png").is_file()
-    for name, words in (
-        ("my_theory", "choose another"),
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("my_theory", "my_theory: there is such a theory or file; choose another"),
         ("low_rank", "choose another"),
+        ("mean", "choose another"),
         ("no-name", "a Python name"),
-    ):
-        assert main(["new", name]) == 2
-        assert words in capsys.readouterr().err
+        ("lambda", "a Python name"),
+        ("", "a Python name"),
+        ("folder/name", "a Python name"),
+        ("my_theory.py", "a Python name"),
+        ("numpy", "there is such a module, which numpy.py would hide"),
+    ],
+)
+@pytest.mark.usefixtures("strangers")
+def test_new_refuses_a_name(
+    name: str, words: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "my_theory.py").write_text("mine")
+    before = sorted(here.iterdir())
+    assert main(["new", name]) == 2
+    errors = capsys.readouterr().err
+    assert words in errors and len(errors.splitlines()) == 1
+    assert sorted(here.iterdir()) == before and (here / "my_theory.py").read_text() == "mine"
 
 
 ENTRY_POINTS = """[jaxtheory.theories]
 mean = strangers.mean:THEORY
 sad = strangers.absent:THEORY
+number = strangers.odd:NUMBER
+lost = strangers.mean:NOTHING
+quits = strangers.quits:THEORY
 
 [jaxtheory.figures]
 mean_figure = strangers.mean:FIGURE
+sad_figure = strangers.absent:FIGURE
+number_figure = strangers.odd:NUMBER
+theory_figure = strangers.mean:THEORY
 """
 
 
@@ -449,6 +547,8 @@ def strangers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     about.mkdir()
     template = Path(jaxtheory.__file__).with_name("template.py").read_text()
     (package / "__init__.py").write_text("")
+    (package / "odd.py").write_text("NUMBER = 3")
+    (package / "quits.py").write_text("import sys\nsys.exit('two\\nlines')")
     (package / "mean.py").write_text(template.replace('"template"', '"mean"'))
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
@@ -469,8 +569,34 @@ def test_theories_and_figures_of_other_packages(
     assert main(["run", "mean_figure", "--quick", "--store", "out"]) == 0
     assert main(["sweep", "mean", "--steps", "2", "--store", "swept"]) == 0
     capsys.readouterr()
-    assert main(["sweep", "sad", "--steps", "2"]) == 2
-    assert "ModuleNotFoundError" in capsys.readouterr().err
+    assert main(["show", "mean"]) == 0
+    assert "learning_rate" in capsys.readouterr().out
+    capsys.readouterr()
+
+
+@pytest.mark.usefixtures("strangers")
+def test_broken_entry_points_are_told_of_in_one_line(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = {
+        "sad": "ModuleNotFoundError: No module named 'strangers.absent'",
+        "number": "strangers.odd:NUMBER is a int, expected a jaxtheory.Theory",
+        "lost": "AttributeError: module 'strangers.mean' has no attribute 'NOTHING'",
+        "quits": "SystemExit: two lines",
+        "sad_figure": "ModuleNotFoundError: No module named 'strangers.absent'",
+        "number_figure": "strangers.odd:NUMBER is a int, expected a jaxtheory.Figure",
+        "theory_figure": "strangers.mean:THEORY is a Theory, expected a jaxtheory.Figure",
+    }
+    for name, words in broken.items():
+        figure = name.endswith("figure")
+        for command in (["run"],) if figure else (["sweep", "--steps", "2"], ["verify"], ["show"]):
+            assert main([*command, name]) == 2
+            errors = capsys.readouterr().err
+            assert f"{name} of strangers: {words}" in errors and len(errors.splitlines()) == 1
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"broken: {name} of strangers: {words}" in printed for name, words in broken.items())
 
 
 def test_an_interruption_says_how_to_resume(

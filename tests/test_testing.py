@@ -67,6 +67,28 @@ def test_a_mutation_that_no_check_notices_is_reported():
         case()
 
 
+@pytest.mark.parametrize(
+    ("theory", "options", "words"),
+    [
+        (None, {}, "THEORY is a NoneType, expected a jaxtheory"),
+        ("low_rank", {}, "THEORY is a str, expected a jaxtheory"),
+        (template, {}, "THEORY is a module, expected a jaxtheory"),
+        (template.THEORY._replace(init=3), {}, "init is int, expected a function"),
+        (template.THEORY, {"mutations": 3}, "mutations is a int, expected a dict"),
+        (template.THEORY, {"mutations": {"x": half_gradient}}, r"mutations\['x'\]: expected"),
+        (
+            template.THEORY,
+            {"mutations": {"x": (template, "nothing", half_gradient)}},
+            "has no function 'nothing'",
+        ),
+    ],
+)
+def test_what_is_no_theory_is_refused(theory, options, words):
+    with pytest.raises(jaxtheory.InputError, match=words) as error:
+        testing.parametrize_with_checks(theory, **options)
+    assert "\n" not in str(error.value)
+
+
 def test_assert_gradient_shows_the_table():
     loss = lambda w: jnp.sum(w**2) / 2
     testing.assert_gradient(loss, lambda w: w, np.ones(3))

@@ -125,18 +125,6 @@ def assumptions(problem, config):
     return {"stable step": (margin > 0, margin)}
 
 
-def _draw(key, config):
-    """A problem, a batch and random weights."""
-    keys = jax.random.split(key, 3)
-    p = problem(keys[0], config)
-    return Params(draws.normal(keys[2], config.dimension)), sample(keys[1], p, config), p
-
-
-def check_gradient(key, config):
-    params, batch, p = _draw(key, config)
-    return gradient(params, batch, p, config), jax.grad(loss)(params, batch, p, config)
-
-
 def check_predict(key, config):
     """One step of the recursion against the mean over 4000 batches."""
     p = problem(key, config)
@@ -164,9 +152,6 @@ THEORY = Theory(
     dims={"weights": ("coordinate",)},
     predict=predict,
     assumptions=assumptions,
-    checks=(
-        Check("gradient: autodiff of loss", "worked example", "equal", check_gradient),
-        Check("predict: mean over batches", "worked example", "sample", check_predict),
-    ),
+    checks=(Check("predict: mean over batches", "worked example", "sample", check_predict),),
     examples=(Config(dimension=3, batch_size=2), Config(dimension=1, batch_size=1, noise=0.0)),
 )

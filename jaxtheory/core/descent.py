@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Algorithm, Theory
 
 EXPECTED = (
@@ -22,7 +23,27 @@ class Descent(NamedTuple):
     memory: Any
 
 
-def descent(theory: Theory, optimiser: Any) -> Algorithm:
+def require_like(what: str, new: Any, old: Any) -> None:
+    """Raise InputError where a tree has another structure, other shapes or another kind of numbers
+    than before.
+    """
+    found, want = jax.tree.structure(new), jax.tree.structure(old)
+    if str(found) != str(want):
+        raise InputError(f"the optimiser's {what}: structure {found}, expected {want}")
+    for (path, x), y in zip(jax.tree.leaves_with_path(new), jax.tree.leaves(old), strict=True):
+        name = jax.tree_util.keystr(path, simple=True, separator=".") or "the array"
+        if jnp.shape(x) != jnp.shape(y):
+            raise InputError(
+                f"the optimiser's {what}: {name} has shape {jnp.shape(x)}, expected {jnp.shape(y)}"
+            )
+        dtypes = jnp.result_type(x), jnp.result_type(y)
+        if len({jnp.issubdtype(dtype, np.floating) for dtype in dtypes}) > 1:
+            raise InputError(
+                f"the optimiser's {what}: {name} holds {dtypes[0]}, expected {dtypes[1]}"
+            )
+
+
+def descent(theory: Any, optimiser: Any) -> Algorithm:
     """The algorithm params <- params + update, update of optimiser(config) for the theory's
     gradient, from the theory's init.
 
@@ -30,32 +51,38 @@ def descent(theory: Theory, optimiser: Any) -> Algorithm:
     rate, momentum, decay and schedule are fields that a sweep varies: `lambda config:
     optax.adam(config.learning_rate)`. A schedule is a function of the count of steps, and may read
     the config too. A run can start from given parameters; the optimiser then begins at rest. Raises
-    InputError where optimiser is no function or gives something else, or where its updates or its
-    state change their structure.
+    InputError where optimiser is no function, fails or gives something else, and where its updates
+    or its state change structure or shapes, or become integers.
     """
+    if not isinstance(theory, Theory):
+        raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
     if not callable(optimiser):
         raise InputError(f"optimiser is a {type(optimiser).__name__}, {EXPECTED}")
 
     def made(config: Any) -> optax.GradientTransformation:
-        rule = optimiser(config)
+        rule = tried("optimiser(config)", optimiser, config)
         if not isinstance(rule, optax.GradientTransformation):
-            raise InputError(f"optimiser(config) is a {type(rule).__name__}, {EXPECTED}")
+            kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
+            raise InputError(f"optimiser(config) is a {kind}, {EXPECTED}")
         return rule
 
     def init(key: Any, problem: Any, config: Any) -> Descent:
         params = theory.init(key, problem, config)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
-            memory = made(config).init(params)
-        return Descent(params, jax.tree.map(jnp.asarray, memory))
+            rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
+            memory = tried("the optimiser's init", rest, params)
+        return Descent(params, memory)
 
     def step(key: Any, t: Any, state: Descent, batch: Any, problem: Any, config: Any) -> Descent:
         slope = theory.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
-            update, memory = made(config).update(slope, state.memory, state.params)
-        for what, new, old in (("updates", update, slope), ("state", memory, state.memory)):
-            found, want = jax.tree.structure(new), jax.tree.structure(old)
-            if str(found) != str(want):
-                raise InputError(f"the optimiser's {what} are {found}, expected {want}")
+            given = slope, state.memory, state.params
+            new = tried("the optimiser's update", made(config).update, *given)
+        if not isinstance(new, tuple) or len(new) != 2:
+            raise InputError(f"the optimiser's update is a {type(new).__name__}, expected a pair")
+        update, memory = new
+        require_like("updates", update, slope)
+        require_like("state", memory, state.memory)
         return Descent(optax.apply_updates(state.params, update), memory)
 
     return Algorithm(init, step, lambda state, problem, config: state.params)

@@ -22,10 +22,11 @@ def load(path: str | Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise InputError(f"{file}{where}: {type(error).__name__}: {error}") from error
+        reason = " ".join(str(error).split())
+        raise InputError(f"{file}{where}: {type(error).__name__}: {reason}") from error
     return module
 
 

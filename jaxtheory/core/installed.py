@@ -17,6 +17,7 @@ from jaxtheory.core import files
 from jaxtheory.core.errors import InputError
 
 THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
+EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
 
 
 def offered(group: str) -> dict[str, EntryPoint]:
@@ -30,13 +31,19 @@ def package(entry: EntryPoint) -> str:
 
 
 def load(entry: EntryPoint) -> Any:
-    """The object of an entry point. Raises InputError where it cannot be loaded."""
+    """The object of an entry point. Raises InputError where it cannot be loaded, or is no Theory in
+    the one group, no Figure in the other.
+    """
+    name = f"{entry.name} of {package(entry)}"
     try:
-        return entry.load()
-    except Exception as error:  # whatever the other package does wrong
+        found = entry.load()
+    except (Exception, SystemExit) as error:  # whatever the other package does wrong
         reason = " ".join(str(error).split())
-        message = f"{entry.name} of {package(entry)}: {type(error).__name__}: {reason}"
-        raise InputError(message) from error
+        raise InputError(f"{name}: {type(error).__name__}: {reason}") from error
+    kind, want = type(found).__name__, EXPECTED[entry.group]
+    if kind != want:
+        raise InputError(f"{name}: {entry.value} is a {kind}, expected a jaxtheory.{want}")
+    return found
 
 
 def question(entry: EntryPoint) -> str:
@@ -45,4 +52,5 @@ def question(entry: EntryPoint) -> str:
         load(entry)
     except InputError as error:
         return f"broken: {error}"
-    return files.question(Path(str(sys.modules[entry.module].__file__)))
+    source = getattr(sys.modules[entry.module], "__file__", None) or ""
+    return files.question(Path(source)) if source.endswith(".py") else ""

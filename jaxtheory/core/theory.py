@@ -98,6 +98,7 @@ _THEORY_SLOTS = {
     "predict": "problem config steps",
     "assumptions": "problem config",
 }
+_THEORY_TYPES = {"name": str, "algorithms": dict, "dims": dict, "checks": tuple, "examples": tuple}
 _ALGORITHM_SLOTS = {
     "init": "key problem config",
     "step": "key t state batch problem config",
@@ -141,6 +142,18 @@ def conform(theory: Any) -> None:
     if not isinstance(theory, Theory):
         raise InputError(f"THEORY is a {type(theory).__name__}, expected a jaxtheory.Theory")
     name = theory.name
+    faults: list[str | None] = [
+        f"{name}.{slot} is a {type(value).__name__}, expected a {kind.__name__}"
+        for slot, kind in _THEORY_TYPES.items()
+        if not isinstance(value := getattr(theory, slot), kind)
+    ]
+    faults += [
+        f"{name}.checks: a {type(check).__name__}, expected a jaxtheory.Check"
+        for check in (theory.checks if isinstance(theory.checks, tuple) else ())
+        if not isinstance(check, Check)
+    ]
+    if any(faults):
+        raise InputError("\n".join(filter(None, faults)))
     faults = [
         _signature_fault(f"{name}.{slot}", getattr(theory, slot), want)
         for slot, want in _THEORY_SLOTS.items()

@@ -61,6 +61,24 @@ def digest_code(root: Any) -> str:
     return total.hexdigest()[:16]
 
 
+def functions(root: Any) -> list[types.FunctionType]:
+    """The functions that a function, or a structure of them, is made of, itself included; those of
+    libraries are left out.
+    """
+    seen, found = dict[int, Any](), list[types.FunctionType]()
+    waiting = [root]
+    while waiting:
+        thing = waiting.pop()
+        if _is_plain(thing) or isinstance(thing, np.ndarray | jax.Array) or id(thing) in seen:
+            continue
+        text, inside = _parts(thing)
+        seen[id(thing)] = thing, inside  # kept, so that no id is used twice
+        if isinstance(thing, types.FunctionType) and not text.startswith("library"):
+            found.append(thing)
+        waiting.extend(reversed(inside))
+    return found
+
+
 def code_of_module(module: types.ModuleType) -> list[types.CodeType]:
     """The code of a module's functions and methods, without what they refer to."""
     functions: list[Any] = []

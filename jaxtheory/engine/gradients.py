@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.diagnosis import Length, explain
 from jaxtheory.engine.request import compiler_options, numerics
 
@@ -89,12 +89,16 @@ def compare_gradients(
     multiple of the parameter, ..), that mistake.
 
     params: a pytree of floats; args: anything that the two functions take. Raises InputError where
-    the gradient has another structure or other shapes than params, for integers in params, and for
-    a loss that is no finite number at params.
+    a function cannot be called with them, where the gradient has another structure, other shapes or
+    another dtype than params, for integers or NaN in params, and for a loss that is no finite
+    number at params.
     """
+    require_options(key, tolerance, rows)
+    require_functions(loss=loss, gradient=gradient)
     with numerics("float64"):
         params, args = in_float64(params), tuple(in_float64(x) for x in args)
         require_real(params)
+        require_finite(params)
         require_gradient(loss, gradient, params, args)
         mine = quickly(lambda p: gradient(p, *args))
         autodiff = quickly(jax.grad(lambda p: loss(p, *args)))
@@ -109,8 +113,8 @@ def compare_gradients(
         if not points:
             raise InputError("autodiff of the loss is not finite at params; choose others")
         found = list(differences(value, points, tolerance))
-    names = inspect.signature(loss).parameters
-    return conclude(points, found, tolerance, rows, lengths_of([params, *args], list(names)))
+    names = signature(loss)
+    return conclude(points, found, tolerance, rows, lengths_of([params, *args], names))
 
 
 def quickly(function: Callable) -> Callable:
@@ -138,22 +142,62 @@ def named(tree: Any) -> list[tuple[str, Any]]:
     ]
 
 
+def signature(function: Callable) -> list[str]:
+    """The names of a function's arguments; none where Python does not know them."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except ValueError:
+        return []
+
+
+def require_functions(**given: Any) -> None:
+    """Raise InputError for what is no function."""
+    for what, function in given.items():
+        if not callable(function):
+            raise InputError(
+                f"{what} is a {type(function).__name__}, expected a function of (params, *args)"
+            )
+
+
+def require_options(key: Any, tolerance: Any, rows: Any) -> None:
+    """Raise InputError for options of `compare_gradients` out of their range."""
+    for what, value in (("key", key), ("rows", rows)):
+        if not isinstance(value, int | np.integer) or value < 0:
+            raise InputError(f"{what} = {value!r}: must be an integer in [0, inf)")
+    if not isinstance(tolerance, int | float | np.number) or not 0 <= tolerance < np.inf:
+        raise InputError(f"tolerance = {tolerance!r}: must be a number in [0, inf)")
+
+
 def require_real(params: Any) -> None:
     """Raise InputError for parameters that are not real numbers in floating point."""
+    if not jax.tree.leaves(params):
+        raise InputError("params holds no numbers; give a pytree of floats")
     for name, leaf in named(params):
-        dtype = getattr(leaf, "dtype", np.asarray(leaf).dtype)
-        if not np.issubdtype(dtype, np.floating):
+        dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
+        if not jnp.issubdtype(dtype, np.floating):
             raise InputError(f"{name} holds {dtype}; a gradient needs floating-point parameters")
 
 
+def require_finite(params: Any) -> None:
+    """Raise InputError for parameters that are not finite."""
+    for name, leaf in named(params):
+        for at in np.argwhere(~np.isfinite(leaf))[:1]:
+            value, entry = np.asarray(leaf)[tuple(at)], f" at {tuple(at.tolist())}" * (at.size > 0)
+            raise InputError(f"{name} = {value}{entry}: choose finite parameters")
+
+
 def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tuple) -> None:
-    """Raise InputError unless the loss is a scalar and the gradient has the structure and shapes of
-    params.
+    """Raise InputError unless the loss is a real scalar and the gradient has the structure, shapes
+    and dtypes of params.
     """
-    out = jax.eval_shape(lambda p: loss(p, *args), params)
-    if getattr(out, "shape", None) != ():
-        raise InputError(f"the loss has shape {getattr(out, 'shape', out)}, expected one number ()")
-    out = jax.eval_shape(lambda p: gradient(p, *args), params)
+    out = tried("loss", jax.eval_shape, lambda p: loss(p, *args), params)
+    if not hasattr(out, "shape"):
+        raise InputError(f"the loss is {jax.tree.structure(out)}, expected one number")
+    if out.shape != ():
+        raise InputError(f"the loss has shape {out.shape}, expected one number ()")
+    if not jnp.issubdtype(out.dtype, np.floating):
+        raise InputError(f"the loss is {out.dtype}, expected a real number in floating point")
+    out = tried("gradient", jax.eval_shape, lambda p: gradient(p, *args), params)
     want, got = jax.tree.structure(params), jax.tree.structure(out)
     if str(want) != str(got):
         raise InputError(f"the gradient is {got}, expected the structure of params, {want}")
@@ -162,6 +206,12 @@ def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tupl
             hint = ": transposed?" if np.shape(p) == g.shape[::-1] else ""
             raise InputError(
                 f"the gradient of {name} has shape {g.shape}, {name} itself {np.shape(p)}{hint}"
+            )
+        dtype = jnp.result_type(p)
+        if g.dtype != dtype:
+            raise InputError(
+                f"the gradient of {name} holds {g.dtype}, {name} itself {dtype}: does the gradient "
+                "name a dtype?"
             )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
-from jaxtheory.engine import padding
+from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.execute import workers
 from jaxtheory.engine.request import backend, compiler_options, numerics
 
@@ -69,15 +70,22 @@ class Table(NamedTuple):
 
 def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
     """Run every check (or those named in `only`) on every example and `seeds` random variations of
-    its traced fields, in float64.
+    its traced fields, in float64. Of a theory from outside also the slot `gradient` against
+    autodiff, what its functions read beyond the config, and whether they depend on padding.
 
     equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample:
     |got - want| standard errors, at most 5. A number that is not finite fails. A check that applies
     to no example fails.
     """
     conform(theory)
+    if unknown := sorted({*(only or ())} - {check.name for check in theory.checks}):
+        raise InputError(f"only = {unknown[0]!r}: {theory.name} has no such check")
+    if not isinstance(seeds, int) or seeds < 1:
+        raise InputError(f"seeds = {seeds!r}: must be an integer in [1, inf)")
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
+    outside = only is None and not padding.ships(theory)
+    pure = purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
     with (
         numerics("float64") as dtype,
         ThreadPoolExecutor(workers()) as pool,
@@ -87,6 +95,10 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
             [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks
         ]
+        slopes = [
+            pool.submit(gradient_row, theory, i, example)
+            for i, example in enumerate(examples if outside else ())
+        ]
         for check, results in zip(checks, jobs, strict=True):
             found = [row for job in results if (row := job.result()) is not None]
             rows += found or [
@@ -95,15 +107,41 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
                     "applies to no example",
                 )
             ]
+        rows += [job.result() for job in slopes]
         examples_to_assess = theory.examples if only is None else ()
         assumptions = [
             row
             for i, e in enumerate(examples_to_assess)
             for row in assess(theory, i, canonical(e, dtype))
         ]
-    if only is None and not padding.ships(theory):
-        rows += padding_rows(theory)
+    if outside:
+        rows += [*pure, *padding_rows(theory)]
     return Table(rows, assumptions)
+
+
+def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
+    """The slot `gradient` of a theory against autodiff of its loss, on an example."""
+    found = autodiff.compare(theory, varied)
+    return CheckRow(
+        *(index, "gradient", "autodiff of loss", "equal"),
+        *(found.error, autodiff.TOLERANCE, found.agrees, found.diagnosis),
+    )
+
+
+def purity_rows(theory: Theory) -> list[CheckRow]:
+    """What the functions of a theory from outside read beyond the config, a row each, or one row
+    that there is no such thing.
+    """
+    row = CheckRow(-1, purity.TITLE, "code, and two traces", "equal", 0.0, 0.0, True)
+    return [
+        row._replace(
+            check=f"{purity.TITLE}: {read.name}",
+            error=np.inf,
+            passed=False,
+            where=f"{', '.join(read.slots)}: {read.why}; {purity.HINT}",
+        )
+        for read in purity.compare(theory)
+    ] or [row]
 
 
 def padding_rows(theory: Theory) -> list[CheckRow]:
@@ -201,9 +239,10 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         data = random.integers(2**32, size=(n, 4), dtype=np.uint32)
         keys = jax.random.wrap_key_data(jnp.asarray(data), impl="rbg")
         several = jax.jit(jax.vmap(check.fn, in_axes=(0, 0 if leaves else None)))
-        traced = several.trace(keys, varied)
+        traced = tried(f"check {check.name!r}", several.trace, keys, varied)
         if traced.out_info is None:
             return None
+        require_pair(check, traced.out_info)
         parts = traced.lower().compile(compiler_options(level=0))(keys, varied)
     parts = jax.device_get(parts)
     found = judge(check, *parts)
@@ -212,6 +251,18 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         *found,
         "" if found[-1] else differs_most(*parts[:2]),
     )
+
+
+def require_pair(check: Check, out: Any) -> None:
+    """Raise InputError unless a check gives (got, want), or (got, want, standard error), with as
+    many arrays in each.
+    """
+    parts = "(got, want, standard error)" if check.kind == "sample" else "(got, want)"
+    if not isinstance(out, tuple) or len(out) != parts.count(",") + 1:
+        raise InputError(f"check {check.name!r} gives a {type(out).__name__}, expected {parts}")
+    counts = [len(jax.tree.leaves(part)) for part in out]
+    if len({*counts}) > 1:
+        raise InputError(f"check {check.name!r}: {parts} have {counts} arrays, expected as many")
 
 
 def differs_most(got: Any, want: Any) -> str:
@@ -238,7 +289,7 @@ def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, 
     for g, w, e in zip(jax.tree.leaves(got), jax.tree.leaves(want), errors, strict=True):
         g, w = np.asarray(g, float), np.asarray(w, float)
         if g.shape != w.shape:
-            raise ValueError(f"{check.name}: got shape {g.shape[1:]}, want {w.shape[1:]}")
+            raise InputError(f"check {check.name!r}: got shape {g.shape[1:]}, want {w.shape[1:]}")
         for i in range(len(g)):
             if check.kind == "equal":
                 scale = np.max(np.abs(w[i]), initial=0.0)

@@ -1,6 +1,7 @@
 """Algorithms made of a theory's gradient and an optax optimiser."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -72,16 +73,40 @@ def other_structure(config):
     return optax.GradientTransformation(lambda p: (), lambda g, s, p=None: (tuple(g), s))
 
 
+def changed(update):
+    """An optimiser with this update(slope, state)."""
+    rule = optax.GradientTransformation(lambda p: jnp.zeros(2), lambda g, s, p=None: update(g, s))
+    return lambda config: rule
+
+
 BAD = {
     "expected a function of the config": optax.adam(0.1),
     "is a .*, expected a function": lambda config: config.learning_rate,
-    "updates are": other_structure,
+    "updates: structure": other_structure,
+    "missing 1 required": lambda config, more: optax.sgd(config.learning_rate),
+    "has no attribute 'rate' .*test_descent.py, line": lambda config: optax.sgd(config.rate),
+    r"updates: weights has shape \(\), expected \(3,\)": changed(
+        lambda g, s: (jax.tree.map(jnp.sum, g), s)
+    ),
+    "updates: weights holds int": changed(lambda g, s: (jax.tree.map(jnp.int32, g), s)),
+    "update is a NoneType, expected a pair": changed(lambda g, s: None),
+    "state: structure": changed(lambda g, s: (g, (s, s))),
+    "state: the array has shape": changed(lambda g, s: (g, jnp.zeros(4))),
+    "state: the array holds": changed(lambda g, s: (g, s > 0)),
+    "update: TypeError: .* missing 3 required": lambda config: optax.lbfgs(config.learning_rate),
 }
 
 
 @pytest.mark.parametrize("words", BAD)
 def test_what_is_no_optimiser_is_refused(words):
     key = jaxtheory.run_key(0, 0)
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as error:
         theory = with_algorithm("own", BAD[words])
         jaxtheory.simulate(theory, Config(dimension=3), key, steps=1, algorithm="own")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("theory", [None, "low_rank", THEORY.loss])
+def test_what_is_no_theory_is_refused(theory):
+    with pytest.raises(InputError, match="expected a jaxtheory"):
+        descent(theory, lambda config: optax.sgd(0.1))

@@ -145,6 +145,7 @@ def test_finite_differences_are_of_fourth_order():
     assert abs(slope / np.exp(0.3) - 1) < 1e-11 and low == high == slope
 
 
+SQUARE = lambda p: jnp.sum(p**2) / 2
 BAD = {
     "another structure": (
         lambda p: jnp.sum(p["a"]),
@@ -161,7 +162,30 @@ BAD = {
     "integers": (lambda p: jnp.sum(p), lambda p: p, np.arange(3), "params holds int64"),
     "no number": (lambda p: p, lambda p: p, np.ones(3), "the loss has shape (3,)"),
     "NaN": (lambda p: jnp.sum(jnp.log(p)), lambda p: 1 / p, -np.ones(3), "loss = nan at params"),
+    "NaN in params": (SQUARE, lambda p: p, np.array([1, np.nan]), "params = nan at (1,)"),
+    "no params": (lambda p: 1.0, lambda p: p, {}, "params holds no numbers"),
+    "text": (SQUARE, lambda p: p, "abc", "params holds <U3"),
+    "key": (SQUARE, lambda p: p, jax.random.key(0), "params holds key"),
+    "no loss": (3, lambda p: p, np.ones(3), "loss is a int, expected a function"),
+    "no gradient": (SQUARE, None, np.ones(3), "gradient is a NoneType, expected a function"),
+    "loss of two": (lambda p: (SQUARE(p), 1.0), lambda p: p, np.ones(3), "expected one number"),
+    "loss of nothing": (lambda p: None, lambda p: p, np.ones(3), "expected one number"),
+    "integer loss": (lambda p: 3, lambda p: p, np.ones(3), "the loss is int64, expected a real"),
+    "complex loss": (
+        lambda p: SQUARE(p).astype(complex),
+        lambda p: p,
+        np.ones(3),
+        "the loss is complex128",
+    ),
+    "text for a loss": (lambda p: "x", lambda p: p, np.ones(3), "loss: TypeError"),
+    "arguments": (SQUARE, lambda p, x: p, np.ones(3), "missing 1 required positional argument"),
+    "it fails": (SQUARE, lambda p: p @ np.ones(4), np.ones(3), "test_gradients.py, line"),
+    "NumPy": (SQUARE, lambda p: np.asarray(p), np.ones(3), "gradient: TracerArrayConversionError"),
+    "no tree": (SQUARE, lambda p: None, np.ones(3), "expected the structure of params"),
+    "integer gradient": (SQUARE, lambda p: p.astype(int), np.ones(3), "params holds int64"),
+    "half": (SQUARE, lambda p: p.astype(jnp.float32), np.ones(3), "holds float32, params itself"),
 }
+OPTIONS = {"key": (-1, "x"), "tolerance": (-1.0, np.nan, "x"), "rows": (-1, 1.5)}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -170,3 +194,10 @@ def test_bad_input_is_one_line(case):
     with pytest.raises(jaxtheory.InputError) as error:
         jaxtheory.compare_gradients(loss, gradient, params)
     assert words in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_out_of_range_are_refused(name):
+    for value in OPTIONS[name]:
+        with pytest.raises(jaxtheory.InputError, match=f"{name} = .*: must be"):
+            jaxtheory.compare_gradients(SQUARE, lambda p: p, np.ones(2), **{name: value})

@@ -63,6 +63,19 @@ def test_the_first_variation_is_the_example_itself_and_the_others_differ():
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"only": ["g: statement"]}, "only = 'g: statement': linear_regression has no such check"),
+        ({"seeds": 0}, "seeds = 0: must be an integer"),
+        ({"seeds": 1.5}, "seeds = 1.5: must be an integer"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        verify(with_check("equal", lambda key, config: None), **options)
+
+
+@pytest.mark.parametrize(
     ("broken", "message"),
     [
         (

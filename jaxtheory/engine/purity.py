@@ -1,0 +1,286 @@
+"""What a theory's functions read beyond their arguments and may find changed: a program keeps the
+value it was traced with, so that a sweep would be wrong in silence.
+
+Seen in the code: names that functions of the same module rebind or change, generators, iterators,
+clocks. Seen in the programs: two traces of one function that differ.
+"""
+
+import collections
+import datetime
+import dis
+import inspect
+import random
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxtheory.core.config import Config, canonical
+from jaxtheory.core.draws import run_key
+from jaxtheory.core.errors import tried
+from jaxtheory.core.theory import Theory
+from jaxtheory.engine.digest import LIBRARIES, functions
+from jaxtheory.engine.request import numerics
+
+TITLE = "reads beyond the config"
+HINT = "make it a field of Config or a part of Problem"
+IMPURE = {  # module -> the names in it that may be used; a seed makes a generator a constant
+    "time": {"sleep", "struct_time"},
+    "random": {"Random"},
+    "numpy.random": {"default_rng", "Generator", "RandomState", "SeedSequence"}
+    | {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"},
+    "secrets": set[str](),
+    "uuid": {"UUID"},
+}
+NOW = {"now", "today", "utcnow"}  # of datetime's classes
+STATEFUL = (np.random.Generator, np.random.RandomState, random.Random, Iterator)
+MUTABLE = (MutableMapping, MutableSequence, MutableSet, collections.deque, np.ndarray)
+MUTATORS = {
+    *("add", "append", "appendleft", "clear", "discard", "extend", "fill", "insert", "itemset"),
+    *("pop", "popitem", "popleft", "put", "remove", "resize", "reverse", "setdefault", "sort"),
+    "update",
+}
+
+
+class Read(NamedTuple):
+    """Something that is read beyond the config: what, by which slots, and why it may change."""
+
+    name: str
+    slots: tuple[str, ...]
+    why: str
+
+
+class Use(NamedTuple):
+    """A name from outside in a function's code, the attributes that follow it, and whether it is
+    read, rebound or changed in place.
+    """
+
+    name: str
+    chain: tuple[str, ...]
+    act: str
+
+
+class Place(NamedTuple):
+    """Where a name stands, a module or a closure, and what it stands for there."""
+
+    home: int
+    name: str
+    value: Any
+    chain: tuple[str, ...]
+    path: str
+
+
+def slots(theory: Theory) -> dict[str, Callable]:
+    """The functions of a theory and of its algorithms, by name."""
+    found = {
+        slot: part
+        for slot, part in theory._asdict().items()
+        if callable(part) and not isinstance(part, type)
+    }
+    for label, algorithm in theory.algorithms.items():
+        parts = algorithm._asdict().items()
+        found |= {f"algorithm {label}.{part}": function for part, function in parts if function}
+    return found
+
+
+def reads(theory: Theory) -> list[Read]:
+    """What the code of a theory's functions reads that may change."""
+    reached = {slot: own(functions(function)) for slot, function in slots(theory).items()}
+    everything = list({id(f): f for found in reached.values() for f in found}.values())
+    homes = {id(f.__globals__): f.__globals__ for f in everything}
+    writers = everything + [f for home in homes.values() for f in functions_in(home)]
+    changed = {key: why for function in writers for key, why in changes(function)}
+    found: dict[tuple[str, str], list[str]] = {}
+    for slot, of_slot in reached.items():
+        for name, why in dict.fromkeys(x for f in of_slot for x in impurities(f, changed)):
+            found.setdefault((name, why), []).append(slot)
+    return [Read(name, tuple(where), why) for (name, why), where in found.items()]
+
+
+def own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
+    """Functions that are no library's and no other installed package's; a theory may be in one."""
+    package = lambda f: str(f.__globals__.get("__name__")).partition(".")[0]
+    first = {package(f) for f in reached[:1]}
+    installed = lambda f: "site-packages" in Path(f.__code__.co_filename).parts
+    mine = (f for f in reached if package(f) not in LIBRARIES)
+    return [f for f in mine if package(f) in first or not installed(f)]
+
+
+def functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
+    """The functions and methods that a module defines."""
+    for thing in list(home.values()):
+        for part in list(vars(thing).values()) if isinstance(thing, type) else [thing]:
+            found = inspect.unwrap(part) if callable(part) else part
+            if isinstance(found, types.FunctionType) and found.__globals__ is home:
+                yield found
+
+
+def uses(function: types.FunctionType) -> Iterator[Use]:
+    """The names from outside in a function's code, and in the functions within it."""
+    outer, waiting = function.__code__.co_freevars, [function.__code__]
+    while waiting:
+        code = waiting.pop()
+        waiting += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        steps = [s for s in dis.get_instructions(code) if s.opname != "EXTENDED_ARG"]
+        begun: dict[tuple, str] = {}  # where in the source an expression begins with such a name
+        for i, step in enumerate(steps):
+            at = (step.positions.lineno, step.positions.col_offset) if step.positions else ()
+            closure = step.opname.endswith("_DEREF") and step.argval in outer
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") or (closure and "LOAD" in step.opname):
+                chain = []
+                for after in steps[i + 1 :]:
+                    if after.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+                        break
+                    chain.append(after.argval)
+                if at and at[1] is not None:
+                    begun[at] = step.argval
+                yield Use(step.argval, tuple(chain), "read")
+                if chain and chain[0] in MUTATORS:
+                    yield Use(step.argval, (), "call")
+            elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or closure:
+                yield Use(step.argval, (), "rebind")
+            elif re.match("(STORE|DELETE)_(SUBSCR|SLICE|ATTR)", step.opname) and at in begun:
+                attribute = (step.argval,) if step.opname.endswith("ATTR") else ()
+                yield Use(begun[at], attribute, "change")
+
+
+def place(function: types.FunctionType, use: Use) -> Place | None:
+    """Where a name stands; through modules to the one that has it. None for what is built in."""
+    free = function.__code__.co_freevars
+    if use.name in free:
+        cell = (function.__closure__ or ())[free.index(use.name)]
+        try:
+            return Place(id(cell), "", cell.cell_contents, use.chain, use.name)
+        except ValueError:  # not filled yet
+            return None
+    home, name, chain, path = function.__globals__, use.name, use.chain, use.name
+    if name not in home:
+        return None
+    while isinstance(home[name], types.ModuleType) and chain and chain[0] in vars(home[name]):
+        home, name, chain = vars(home[name]), chain[0], chain[1:]
+        path += f".{name}"
+    return Place(id(home), name, home[name], chain, path)
+
+
+def changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], str]]:
+    """((where, name), why) of what a function rebinds or changes."""
+    by = function.__qualname__.replace(".<locals>", "")
+    for use in uses(function):
+        if use.act == "read" or (at := place(function, use)) is None:
+            continue
+        if use.act == "rebind" or isinstance(function.__globals__.get(use.name), types.ModuleType):
+            yield (at.home, at.name), f"{by} rebinds it"
+        elif use.act == "change" or isinstance(at.value, MUTABLE):
+            yield (at.home, at.name), f"{by} changes it, a {type(at.value).__name__}"
+
+
+def impurities(
+    function: types.FunctionType, changed: Mapping[tuple[int, str], str]
+) -> Iterator[tuple[str, str]]:
+    """(name, why) of what a function reads that may change."""
+    code = [function.__code__, *filter(inspect.iscode, function.__code__.co_consts)]
+    for step in (step for c in code for step in dis.get_instructions(c)):
+        if step.opname == "IMPORT_NAME" and step.argval in IMPURE:
+            yield str(step.argval), "differs from call to call"
+    for use in uses(function):
+        if use.act != "read" or (at := place(function, use)) is None:
+            continue
+        if (library := changing(at)) is not None:
+            yield library, "differs from call to call"
+        elif isinstance(at.value, STATEFUL):
+            yield at.path, f"a {type(at.value).__name__}, which each use changes"
+        elif (at.home, at.name) in changed:
+            yield at.path, changed[at.home, at.name]
+
+
+def changing(at: Place) -> str | None:
+    """A library's function that gives something else at each call, by its name."""
+    module, held = getattr(at.value, "__module__", None), getattr(at.value, "__self__", None)
+    name = getattr(at.value, "__name__", at.name)
+    if isinstance(held, random.Random | np.random.RandomState):
+        return f"{'random' if isinstance(held, random.Random) else 'numpy.random'}.{name}"
+    if inspect.ismodule(at.value):
+        return name if name in IMPURE and not at.chain else None
+    if isinstance(at.value, type) and issubclass(at.value, datetime.date):
+        return f"datetime.{name}.{at.chain[0]}" if NOW & {*at.chain[:1]} else None
+    return f"{module}.{name}" if module in IMPURE and name not in IMPURE[module] else None
+
+
+# Programs
+
+
+def unlike(theory: Theory, example: Config) -> list[str]:
+    """The slots of which two traces on an example differ."""
+    found = []
+    with numerics("float64") as dtype:
+        key, config = run_key(0, 0), canonical(example, dtype)
+
+        def twice(slot: str, function: Callable, *args: Any) -> Any:
+            what = f"{theory.name}.{slot}"
+            (one, shape), (other, _) = (tried(what, traced, function, args) for _ in range(2))
+            if one != other:
+                found.append(slot)
+            return shape
+
+        problem = twice("problem", theory.problem, key, config)
+        batch = twice("sample", theory.sample, key, problem, config)
+        params = twice("init", theory.init, key, problem, config)
+        twice("loss", theory.loss, params, batch, problem, config)
+        twice("gradient", theory.gradient, params, batch, problem, config)
+        for label, algorithm in theory.algorithms.items():
+            part = f"algorithm {label}."
+            drawn = batch
+            if algorithm.sample is not None:
+                drawn = twice(part + "sample", algorithm.sample, key, problem, config)
+            state = twice(part + "init", algorithm.init, key, problem, config)
+            t = np.int32(0)
+            twice(part + "step", algorithm.step, key, t, state, drawn, problem, config)
+            twice(part + "params", algorithm.params, state, problem, config)
+        twice("metrics", theory.metrics, params, problem, config)
+        twice("analyses", theory.analyses, params, problem, config)
+        twice("baselines", theory.baselines, problem, config)
+        steps = np.arange(3)
+        twice("predict", lambda p, c: theory.predict(p, c, steps), problem, config)
+        twice("assumptions", theory.assumptions, problem, config)
+    return found
+
+
+def traced(function: Callable, args: tuple) -> tuple[list, Any]:
+    """(a program's text and constants, the shapes it gives)."""
+    fresh = lambda *args: function(*args)  # JAX keeps the trace of a function it has seen
+    closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(closed))
+    return [text, *map(raw, constants(closed))], shape
+
+
+def constants(program: Any) -> Iterator[Any]:
+    """The arrays that a program and those within it hold."""
+    yield from getattr(program, "consts", ())
+    for step in getattr(program, "eqns", ()):
+        yield from (x.val for x in step.invars if hasattr(x, "val"))
+        for value in step.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                yield from constants(inner)
+
+
+def raw(value: Any) -> bytes:
+    """An array's bytes."""
+    if isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    return np.asarray(value).tobytes()
+
+
+def compare(theory: Theory) -> list[Read]:
+    """What a theory's functions read beyond the config, as far as it can be seen."""
+    found = reads(theory)
+    known = {slot for read in found for slot in read.slots}
+    for example in theory.examples:
+        for slot in unlike(theory, example):
+            if slot not in known:
+                known.add(slot)
+                found.append(Read(slot, (slot,), "two traces of it differ"))
+    return found
