@@ -1,5 +1,6 @@
 """A theory's checks, run over its examples with random values of the traced fields, in float64."""
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -192,7 +193,10 @@ def verify_each(
 
 
 def _on_one_core() -> None:
-    """A process of `verify_each` has one thread, and ends without a word on Ctrl-C."""
+    """A process of `verify_each` has one thread, looks for garbage seldom (tracing makes many objects
+    that stay), and ends without a word on Ctrl-C.
+    """
+    gc.set_threshold(200_000)
     os.environ["JAXTHEORY_DEVICES"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
