@@ -2,7 +2,7 @@
 
 Programs are compiled without optimisation, by the plain emitters and as one unit each, which takes
 a third of the time of compiling and with it of the tests; they run slower and round differently.
-`tests/contract/test_same_numbers.py` has a subprocess that compiles as a user's would.
+`tests/contract/test_side_by_side.py` has a subprocess that compiles as a user's would.
 """
 
 import os

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import jaxtheory
-from jaxtheory import template, testing
+from jaxtheory import draws, template, testing
+from jaxtheory.core import descent
 
 PACKAGE = Path(__file__).with_name("package")
 
@@ -22,7 +24,9 @@ def half_gradient(params, batch, problem, config):
 
 
 @testing.parametrize_with_checks(
-    template.THEORY, mutations={"half the gradient": (template, "gradient", half_gradient)}
+    template.THEORY,
+    mutations={"half the gradient": (template, "gradient", half_gradient)},
+    derived=("mean", "inputs"),  # a normalised vector, and what is added to it
 )
 def test_the_template(check):
     check()
@@ -30,16 +34,43 @@ def test_the_template(check):
 
 def of(theory, word):
     """The cases of a theory whose names begin so."""
-    return [case for case in testing.cases(theory) if case.name.startswith(word)]
+    return [case for case in testing.cases(theory, derived=()) if case.name.startswith(word)]
 
 
 def mean_over_the_capacity(params, batch, problem, config):
     return jnp.mean(jnp.square(params.weights[None, :] - batch.inputs)) * config.dimension.cap / 2
 
 
+def in_a_tuple(params, batch, problem, config):
+    return tuple(template.gradient(params, batch, problem, config))
+
+
+def by_the_capacity(key, config):
+    return template.Problem(draws.normal(key, config.dimension) / config.dimension.cap)
+
+
+def last_bits(key, config):
+    drawn = draws.normal(key, config.dimension)
+    return template.Problem(drawn * (1 + 1e-15 * config.dimension.cap))
+
+
+def one_beyond(key, config):
+    drawn = draws.normal(key, config.dimension)
+    return template.Problem(jnp.where(config.dimension.mask(), drawn, 1.0))
+
+
+def without_margin(problem, config):
+    return {"small steps": (config.learning_rate < 1, jnp.nan)}
+
+
 WRONG = {  # case -> changes of the template that it catches
     "gradient is autodiff's": {"gradient": half_gradient},
     "gradient in float32": {"gradient": half_gradient},
+    "gradient is autodiff's, example": {"gradient": in_a_tuple},
+    "draws under padding": {"problem": by_the_capacity},
+    "draws under padding, example": {"problem": last_bits},
+    "draws under padding, example 0": {"problem": one_beyond},
+    "assumptions have margins": {"assumptions": without_margin},
     "padding": {"loss": mean_over_the_capacity},
     "dimensions match": {"dims": {"error": ("coordinate",)}},
     "names are not xarray's": {"dims": {"error": ("rank",)}},
@@ -56,6 +87,28 @@ def test_what_is_wrong_is_caught(word):
     first = of(broken, word)[0]
     with pytest.raises((AssertionError, jaxtheory.InputError)):
         first()
+
+
+def test_of_the_algorithms_that_descent_builds_one_is_tested():
+    built = descent.descent(template.THEORY, lambda config: optax.sgd(config.learning_rate))
+    own = template.THEORY.algorithms
+    among = lambda algorithms: testing.trained(template.THEORY._replace(algorithms=algorithms))
+    assert among(own) == ["sgd"]
+    assert among({**own, "momentum": built, "adam": built}) == ["sgd", "adam"]
+    assert among({"momentum": built, "cosine": built, **own}) == ["momentum", "sgd"]
+
+
+def test_nan_in_any_array_is_a_distance():
+    one = np.ones(2)
+    for got in ([np.nan * one, one], [one, np.nan * one]):
+        assert not testing.distance(got, [one, one]) <= np.inf
+
+
+def test_a_taken_name_is_seen():
+    named = template.THEORY._replace(
+        dims={"error": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0}
+    )
+    assert testing.words_of(named) & testing.TAKEN == {"method", "sizes"}
 
 
 def test_a_mutation_that_no_check_notices_is_reported():

@@ -38,20 +38,22 @@ def folder() -> Path:
     return next(place for place in (here / "_sweeps", here.parent / "sweeps") if place.is_dir())
 
 
+def files() -> dict[str, Path]:
+    """The file of every figure by name, in the order of theories and files."""
+    found = sorted(folder().glob("*/*.py"))
+    return {file.stem: file for file in found if not file.stem.startswith("_")}
+
+
 def entries() -> dict[str, Entry]:
     """Every figure by name, in the order of theories and files; nothing is imported."""
-    found = {}
-    for file in sorted(folder().glob("*/*.py")):
-        if not file.stem.startswith("_"):
-            found[file.stem] = Entry(file.stem, file.parent.name, question(file))
-    return found
+    return {name: Entry(name, file.parent.name, question(file)) for name, file in files().items()}
 
 
 def get(name: str) -> "Figure":
     """A figure by name, of this package or another that offers one; loads its file. Raises
     InputError with the closest name, or where another package's cannot be loaded.
     """
-    known, others = entries(), installed.offered(installed.FIGURES)
+    known, others = files(), installed.offered(installed.FIGURES)
     if name not in known:
         if name not in others:
             raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *others])}")
@@ -67,5 +69,5 @@ def get(name: str) -> "Figure":
         package = importlib.util.module_from_spec(spec)
         sys.modules[PACKAGE] = package
         spec.loader.exec_module(package)
-    figure = importlib.import_module(f"{PACKAGE}.{known[name].theory}.{name}").FIGURE
+    figure = importlib.import_module(f"{PACKAGE}.{known[name].parent.name}.{name}").FIGURE
     return figure

@@ -4,13 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.contract import config_of, drawn, first
 
 import jaxtheory
 from jaxtheory.engine.gradients import finite_difference
+from jaxtheory.testing import Material
 from jaxtheory.theories import get, names
-
-ROOMS = [(name, 0) for name in names()]
 
 
 def largest(tree):
@@ -97,11 +95,11 @@ def test_a_softmax_jacobian_without_its_rank_one_part_is_named():
     assert not found.agrees and "rank-one part of a softmax's Jacobian" in found.verdict
 
 
-@pytest.mark.parametrize(("name", "i"), ROOMS)
-def test_the_rooms_gradients_agree_and_wrong_ones_do_not(name, i):
-    theory, config = get(name), config_of(name, i)
-    problem, batch, params = first(drawn(name, i))
-    rest = (batch, problem, config)
+@pytest.mark.parametrize("name", names())
+def test_the_rooms_gradients_agree_and_wrong_ones_do_not(name):
+    theory, tools = get(name), Material(get(name))
+    problem, batch, params = tools.first(0)
+    rest = (batch, problem, tools.config(0))
     found = jaxtheory.compare_gradients(theory.loss, theory.gradient, params, *rest)
     assert found.agrees, found
     place = largest(params)

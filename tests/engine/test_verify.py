@@ -5,11 +5,11 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import Check, InputError, conform, verify
 
 
-def with_check(kind, fn, tolerance=1e-11):
-    return THEORY._replace(
-        checks=(Check("f: statement", "test", kind, fn, tolerance),),
-        examples=(Config(dimension=2),),
-    )
+def table(kind, fn, seeds=3):
+    """What `verify` finds of one check; padding, which `test_padding` is about, is left out."""
+    check = Check("f: statement", "test", kind, fn)
+    theory = THEORY._replace(checks=(check,), examples=(Config(dimension=2),))
+    return verify(theory, seeds=seeds, only=[check.name])
 
 
 @pytest.mark.parametrize(
@@ -25,41 +25,24 @@ def with_check(kind, fn, tolerance=1e-11):
     ],
 )
 def test_exact_kinds(kind, got, want, passed):
-    assert (
-        verify(with_check(kind, lambda key, config: (jnp.float64(got), jnp.float64(want)))).passed
-        is passed
-    )
+    assert table(kind, lambda key, config: (jnp.float64(got), jnp.float64(want))).passed is passed
 
 
 @pytest.mark.parametrize(("got", "passed"), [(1.4, True), (1.6, False)])
 def test_sampled_kind_allows_five_standard_errors(got, passed):
-    assert (
-        verify(
-            with_check(
-                "sample", lambda key, config: (jnp.float64(got), jnp.float64(1.0), jnp.float64(0.1))
-            )
-        ).passed
-        is passed
-    )
+    parts = jnp.float64(got), jnp.float64(1.0), jnp.float64(0.1)
+    assert table("sample", lambda key, config: parts).passed is passed
 
 
 def test_a_check_that_applies_nowhere_fails():
-    assert not verify(with_check("equal", lambda key, config: None)).passed
+    (row,) = table("equal", lambda key, config: None).checks
+    assert not row.passed and row.where == "applies to no example"
 
 
 def test_the_first_variation_is_the_example_itself_and_the_others_differ():
-    seen = verify(
-        with_check(
-            "bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))
-        )
-    )
-    assert not seen.passed
-    assert verify(
-        with_check(
-            "bound", lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))
-        ),
-        seeds=1,
-    ).passed
+    moved = lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))
+    assert not table("bound", moved).passed
+    assert table("bound", moved, seeds=1).passed
 
 
 @pytest.mark.parametrize(

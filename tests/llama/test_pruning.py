@@ -1,5 +1,6 @@
 """Pruning a model: exact zeros, N:M, sequential calibration, resuming, what is refused."""
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,8 +53,7 @@ def test_nothing_pruned_is_the_model_itself(method):
     found, report = run(
         weights, tokens(config), config, attention=method, mlp=others, value_output=others, ratio=0
     )
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(weights), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-6)
+    chex.assert_trees_all_close(found, weights, rtol=1e-6)
     np.testing.assert_allclose(report.attention_error, 0, atol=1e-6)
 
 
@@ -87,8 +87,7 @@ def test_later_layers_see_what_earlier_ones_became():
     second, _ = layers.prune(
         jax.random.key(0), weights.layers[1], stream, layers.Ratios(0.5, 0.5), plan, config
     )
-    for a, b in zip(jax.tree.leaves(second), jax.tree.leaves(found.layers[1]), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+    chex.assert_trees_all_close(second, found.layers[1], rtol=1e-7, atol=1e-6)
     error = layers.error(weights.layers[1], second, stream, config)
     assert float(error) == pytest.approx(float(report.attention_error[1]), rel=1e-4)
 
@@ -168,8 +167,7 @@ def test_finished_layers_are_kept(tmp_path, monkeypatch):
         weights, text, config, ratio=0.5, keep=tmp_path, progress=lambda *event: seen.append(event)
     )
     assert len(calls) == 3 and [event[1] for event in seen] == [1, 2]
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
-        np.testing.assert_array_equal(a, b)
+    chex.assert_trees_all_equal(found, want)
     np.testing.assert_array_equal(again.sparsity, report.sparsity)
     run(weights, text, config, ratio=0.4, keep=tmp_path)  # another request starts anew
     assert len(calls) == 5

@@ -4,6 +4,7 @@ and go on where they were stopped.
 
 import sys
 
+import chex
 import jax
 import numpy as np
 import pytest
@@ -106,8 +107,7 @@ def stopped_and_resumed(package, tmp_path, monkeypatch):
     seen = []
     found, config = training.trained(tmp_path / "b", 6, lambda *event: seen.append(event[1]))
     assert seen[0] in (4, 6) and seen[-1] == 6 and config.num_hidden_layers == 2
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
-        np.testing.assert_array_equal(a, b)
+    chex.assert_trees_all_equal(found, want)
     assert [path.suffix for path in (tmp_path / "b").iterdir()] == [""]
     jax.clear_caches()
 
