@@ -193,8 +193,8 @@ def verify_each(
 
 
 def _on_one_core() -> None:
-    """A process of `verify_each` has one thread, looks for garbage seldom (tracing makes many objects
-    that stay), and ends without a word on Ctrl-C.
+    """A process of `verify_each` has one thread, looks for garbage seldom, as tracing makes many
+    objects that stay, and ends without a word on Ctrl-C.
     """
     gc.set_threshold(200_000)
     os.environ["JAXTHEORY_DEVICES"] = "1"
