@@ -486,6 +486,6 @@ CASES = {
         "bigram_optimisers", optimised(0.9, 0.95, 0.15, 0.6), "78 79 80 81 82"
     ),
     "optimisers that learn less": case(
-        "bigram_optimisers", optimised(0.7, 0.8, 0.3, 1.0, 0.75), ""
+        "bigram_optimisers", optimised(0.7, 0.7, 0.4, 1.0, 0.75), ""
     ),
 }
