@@ -62,7 +62,7 @@ FIGURE = Figure(
     sweep=runs(150, zip=optimisers.runs(ETA, RATES), buckets="exact"),
     quick={"zip": optimisers.runs(ETA, MIDDLE), "seeds": 2, "steps": 60, "record": [0, 60]},
     draw=draw,
-    # measured on key 105: .0139; .115; 3.58; 1.78
+    # the worst on keys 105, 106: .014, .015; .115, .113; the same; 3.6, 3.9; 1.8, 1.5
     claims=(
         ours(
             "LR-98",
