@@ -1,10 +1,10 @@
 """Runs of several optimisers, each at learning rates of its own, as one axis of a sweep."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 
 from jaxtheory.engine import plot
 
@@ -34,7 +34,7 @@ def of(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
 
 
 def against_rate(
-    ax: Axes, values: xr.DataArray, field: str, labels: Mapping[str, str] = LABELS
+    ax: Any, values: xr.DataArray, field: str, labels: Mapping[str, str] = LABELS
 ) -> None:
     """A curve over the learning rate for each algorithm of `labels`."""
     for colour, (algorithm, label) in enumerate(labels.items()):

@@ -26,8 +26,8 @@ COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 10,
     "contextual_bigram": 11,
     "group_sparse": 12,
-    "low_rank": 20,
-    "nearest_neighbor": 12,
+    "low_rank": 21,
+    "nearest_neighbor": 13,
     "random_walk": 9,
 }
 SWEPT = [
