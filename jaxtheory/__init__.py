@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import conform as conform
     from jaxtheory.engine import claims as claims
     from jaxtheory.engine import figures as figures
+    from jaxtheory.engine import optimisers as optimisers
     from jaxtheory.engine import plot as plot
     from jaxtheory.engine import statistics as statistics
     from jaxtheory.engine.claims import Claim as Claim
@@ -78,6 +79,7 @@ _MODULES = {
     "figures": "engine.figures",
     "plot": "engine.plot",
     "statistics": "engine.statistics",
+    "optimisers": "engine.optimisers",
     "draws": "core.draws",
     "attention": "core.attention",
     "linalg": "core.linalg",

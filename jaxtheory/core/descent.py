@@ -1,5 +1,8 @@
-"""An algorithm from a theory's gradient and an optax optimiser."""
+"""An algorithm from a theory's gradient and an optax optimiser, and the four that every room
+lists.
+"""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -8,12 +11,21 @@ import numpy as np
 import optax
 
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.core.theory import Algorithm, Theory, shown
 
 EXPECTED = (
     "expected a function of the config that gives an optax.GradientTransformation, such as lambda "
     "config: optax.adam(config.learning_rate)"
 )
+
+
+class Slope(NamedTuple):
+    """What `descent` reads of a theory: init(key, problem, config) and gradient(params, batch,
+    problem, config).
+    """
+
+    init: Callable
+    gradient: Callable
 
 
 class Descent(NamedTuple):
@@ -43,9 +55,15 @@ def require_like(what: str, new: Any, old: Any) -> None:
             )
 
 
-def descent(theory: Any, optimiser: Any) -> Algorithm:
-    """The algorithm params <- params + update, update of optimiser(config) for the theory's
-    gradient, from the theory's init.
+def descended(params: Any, slope: Any, rate: Any) -> Any:
+    """params - rate slope, leaf by leaf; rate a number, or a tree of them along params."""
+    rates = jax.tree.broadcast(rate, slope)
+    return optax.apply_updates(params, jax.tree.map(lambda g, eta: -eta * g, slope, rates))
+
+
+def descent(theory: Any, optimiser: Any, project: Callable = shown) -> Algorithm:
+    """The algorithm params <- project(params + update, problem, config), update of
+    optimiser(config) for the theory's gradient, from the theory's init.
 
     optimiser: a function of the config that gives an optax.GradientTransformation, so that learning
     rate, momentum, decay and schedule are fields that a sweep varies: `lambda config:
@@ -54,7 +72,7 @@ def descent(theory: Any, optimiser: Any) -> Algorithm:
     InputError where optimiser is no function, fails or gives something else, and where its updates
     or its state change structure or shapes, or become integers.
     """
-    if not isinstance(theory, Theory):
+    if not isinstance(theory, Theory | Slope):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
     if not callable(optimiser):
         raise InputError(f"optimiser is a {type(optimiser).__name__}, {EXPECTED}")
@@ -83,6 +101,47 @@ def descent(theory: Any, optimiser: Any) -> Algorithm:
         update, memory = new
         require_like("updates", update, slope)
         require_like("state", memory, state.memory)
-        return Descent(optax.apply_updates(state.params, update), memory)
+        moved = optax.apply_updates(state.params, update)
+        return Descent(project(moved, problem, config), memory)
 
     return Algorithm(init, step, lambda state, problem, config: state.params)
+
+
+def learning_rate(_t: Any, config: Any) -> Any:
+    """eta at every step."""
+    return config.learning_rate
+
+
+def standard(
+    init: Callable,
+    gradient: Callable,
+    rate: Callable = learning_rate,
+    project: Callable = shown,
+) -> dict[str, Algorithm]:
+    """The algorithms that every room lists, made by `descent`. With rate(t, config) = eta, config
+    fields momentum = beta and decay_steps = tau, b2 = .999 and eps = 1e-8:
+
+        sgd         params - eta g
+        momentum    params - eta m,  m <- beta m + g
+        adam        params - eta m^ / (sqrt(v^) + eps),  m <- beta m + (1 - beta) g,
+                    v <- b2 v + (1 - b2) g^2,  m^ = m / (1 - beta^t),  v^ = v / (1 - b2^t)
+        sgd_cosine  params - eta (1 + cos(pi min(t / tau, 1))) / 2 g
+
+    Where init and gradient are of a reduced form, a gradient rescaled to the rates at which the
+    literal parameters carry it makes sgd, momentum and sgd_cosine the literal runs. Adam does not
+    commute with a change of parameters: its run is that of the form which init and gradient have.
+    """
+
+    def decayed(t: Any, config: Any) -> Any:
+        done = jnp.minimum(t / jnp.asarray(config.decay_steps, float), 1)
+        return rate(t, config) * (1 + jnp.cos(jnp.pi * done)) / 2
+
+    at = lambda config: lambda t: rate(t, config)
+    optimisers = {
+        "sgd": lambda config: optax.sgd(at(config)),
+        "momentum": lambda config: optax.sgd(at(config), momentum=config.momentum),
+        "adam": lambda config: optax.adam(at(config), b1=config.momentum),
+        "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
+    }
+    made = Slope(init, gradient)
+    return {name: descent(made, rule, project) for name, rule in optimisers.items()}

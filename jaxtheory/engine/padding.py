@@ -6,6 +6,7 @@ of n, or a diagonal without its mask, would be a wrong number in silence as soon
 """
 
 import os
+import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ OWN = (
     "jaxtheory.theories.",
     "jaxtheory._sweeps.",
     "jaxtheory.engine.given.",
+    "jaxtheory.core.descent.",
 )  # homes of functions
 _passed: set[str] = set()  # digests, of this process
 
@@ -174,8 +176,20 @@ def ships(theory: Theory) -> bool:
     """
     slots = [slot for slot in theory if callable(slot)]
     steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
-    homes = [str(getattr(part, "__module__", "")) for part in (*slots, *steps)]
+    homes = {home for part in (*slots, *steps) for home in homes_of(part)}
     return all(home == OWN[0] or f"{home}.".startswith(OWN[1:]) for home in homes)
+
+
+def homes_of(function: Any) -> Iterator[str]:
+    """The modules of a function and of the functions that it closes over, such as the optimiser of
+    a descent.
+    """
+    yield str(getattr(function, "__module__", ""))
+    for cell in getattr(function, "__closure__", None) or ():
+        inside = cell.cell_contents
+        for part in inside if isinstance(inside, tuple) else (inside,):
+            if isinstance(part, types.FunctionType):
+                yield from homes_of(part)
 
 
 def trusted(theory: Theory) -> bool:

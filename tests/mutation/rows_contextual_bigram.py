@@ -285,7 +285,7 @@ _TABLE = {
     "training": {
         "noise_entry_step": (swapped, with_config(l1=0.0)),
         "step": (overshoot, one_step_later, with_config(l1=0.0)),
-        "sgd_step": (overshoot, one_step_later),
+        "natural": (changed(value=jnp.transpose), of_reversed_mu),
         "sgd_plain_step": (overshoot,),
         "softmax_step": (overshoot, with_config(softmax_rate=0.5)),
         "refit_step": (overshoot, with_config(stage_threshold=0.9)),

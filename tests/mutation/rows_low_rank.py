@@ -173,7 +173,6 @@ _TABLE = {
         "balance_drift": (flipped, other_start, edit("(a - a0) - (b - b0)", "a - b")),
     },
     "training": {
-        "step": (with_config(learning_rate=0.123), next_class),
         "lora_step": (with_config(learning_rate=0.123), next_class),
         "init_lora": (
             changed(up=lambda p: jax.tree.map(lambda x: x + jnp.ones_like(x), p)),

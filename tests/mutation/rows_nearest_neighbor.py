@@ -250,6 +250,7 @@ _TABLE = {
     },
     "training": {
         "step": (at_rate_eta, of_the_other_rate),
+        "natural": (first_is_nearest,),
         "literal_step": (transposed, first_is_nearest),
         "population_step": (at_rate_eta, of_the_other_rate),
     },

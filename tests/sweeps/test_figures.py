@@ -23,12 +23,12 @@ WITHOUT_SEEDS = (
 )  # on infinitely many walks or prompts
 WITHOUT_CLAIMS = ("rank_text",)
 COMPILATIONS = {  # of the quick figures together, at most
-    "attention_pruning": 6,
-    "contextual_bigram": 6,
-    "group_sparse": 8,
-    "low_rank": 16,
-    "nearest_neighbor": 8,
-    "random_walk": 4,
+    "attention_pruning": 10,
+    "contextual_bigram": 11,
+    "group_sparse": 12,
+    "low_rank": 21,
+    "nearest_neighbor": 13,
+    "random_walk": 9,
 }
 SWEPT = [
     theory for theory in COMPILATIONS if any(entry.theory == theory for entry in ENTRIES.values())

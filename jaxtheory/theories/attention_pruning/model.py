@@ -48,6 +48,9 @@ class Config(fields.Config):
     regularization: float = traced(5.0, "lambda", "weight of (1/2) ||M||^2", "(0, inf)")
     step_scale: float = traced(0.004, "c", "step size times lambda", "(0, inf)")
     momentum: float = traced(0.9, "beta", "momentum of gradient descent", "[0, 1)")
+    decay_steps: int = traced(
+        1500, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
+    )
     pruning_ratio: float = fields.evaluation(0.5, "rho", "share of weights set to zero", "[0, 1)")
     attention: str = static(
         "causal", "Mc", "which tokens a token attends to", ("causal", "full", "block")

@@ -4,6 +4,9 @@ one mask per factor; and `smooth`, the descent of theorem 4.1.
     V <- beta V + grad L(M),   M <- M - (c / lambda) V,   then M <- clip(M, 0, 1) where config.clip.
     smooth:   M <- M - grad L(M) / L_g,   L_g of the problem; c, beta and clip are not used
 
+sgd, momentum, adam and sgd_cosine: `descent.standard` on one fused mask with the rate c / lambda
+and the same projection, momentum without dampening being Algorithm 1 again.
+
 Full batch. The momentum form (no dampening, no Nesterov) and the projection are reconstructions;
 the source's numbers are lost.
 """
@@ -12,8 +15,10 @@ from typing import NamedTuple
 
 import jax
 import optax
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
+from jaxtheory.core import descent
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.attention_pruning import calculus, laws, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, Params, Problem
@@ -29,9 +34,14 @@ class State(NamedTuple):
     target: Float[Array, "S L L"]
 
 
+def rate(_t: Int[Array, ""] | int, config: Config) -> Float[ArrayLike, ""]:
+    """c / lambda."""
+    return config.step_scale / config.regularization
+
+
 def optimiser(config: Config) -> optax.GradientTransformation:
     """SGD with step c / lambda and momentum beta."""
-    return optax.sgd(config.step_scale / config.regularization, momentum=config.momentum)
+    return optax.sgd(rate(0, config), momentum=config.momentum)
 
 
 def begin(params: Params, problem: Problem, config: Config) -> State:
@@ -67,9 +77,12 @@ def step(
     gradient = calculus.gradient(state.params, batch, problem, config, state.target)
     update, velocity = optimiser(config).update(gradient, state.velocity)
     params = optax.apply_updates(state.params, update)
-    if config.clip:
-        params = jax.tree.map(optax.projections.projection_hypercube, params)
-    return State(params, velocity, state.target)
+    return State(clipped(params, problem, config), velocity, state.target)
+
+
+def clipped(params: Params, _problem: Problem, config: Config) -> Params:
+    """clip(M, 0, 1) where config.clip."""
+    return jax.tree.map(optax.projections.projection_hypercube, params) if config.clip else params
 
 
 class Smooth(NamedTuple):
@@ -101,13 +114,12 @@ def smooth_step(
     sizes are lost.
     """
     gradient = calculus.gradient(state.params, batch, problem, config, state.target)
-    return state._replace(
-        params=jax.tree.map(lambda m, g: m - state.rate * g, state.params, gradient)
-    )
+    return state._replace(params=descent.descended(state.params, gradient, state.rate))
 
 
 ALGORITHMS = {
     "gradient_descent": Algorithm(init, step, lambda state, problem, config: state.params),
+    **descent.standard(model.init, calculus.gradient, rate, clipped),
     "two_mask": Algorithm(init_two_masks, step, lambda state, problem, config: state.params),
     "smooth": Algorithm(init_smooth, smooth_step, lambda state, problem, config: state.params),
 }

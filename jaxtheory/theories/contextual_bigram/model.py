@@ -88,6 +88,10 @@ class Config(fields.Config):
     softmax_rate: float = traced(
         1.0, "kappa", "learning rate of softmax logits over eta T / K_P", "(0, inf)"
     )
+    momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")
+    decay_steps: int = traced(
+        1000, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
+    )
     prox: str = static(
         "two_case", "prox", "map of the second stage", ("two_case", "textbook", "simplex")
     )

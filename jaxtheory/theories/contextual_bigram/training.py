@@ -3,7 +3,8 @@ by eta / K_P, V by eta / K_Q.
 
     proximal    stage one: preconditioned steps; at tau, small entries of A are cut; stage two:
                 steps with a prox on A (algorithm 1)
-    sgd         the same steps without threshold and prox; proximal with lambda = 0 is this
+    sgd         the same steps without threshold and prox; proximal with lambda = 0 is this. With
+                momentum, adam and sgd_cosine from `descent.standard`, A projected after each step
     sgd_plain   raw gradients at the same rates
     sequences   proximal on contexts that the task generated, in place of independent tokens
     softmax     A = softmax(logits) per column, logits at rate kappa eta T / K_P
@@ -26,6 +27,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxtheory.core import descent
 from jaxtheory.core.attention import softmax
 from jaxtheory.core.theory import Algorithm, nothing
 from jaxtheory.theories.contextual_bigram import calculus, data, model
@@ -45,10 +47,7 @@ def descended(
     t: Int[Array, ""] | int, params: Params, slope: Params, problem: Problem, config: Config
 ) -> Params:
     """A - eta_A g_A and V - eta_V g_V."""
-    eta = rates(t, problem, config)
-    return Params(
-        params.attention - eta.attention * slope.attention, params.value - eta.value * slope.value
-    )
+    return descent.descended(params, slope, rates(t, problem, config))
 
 
 def entering(
@@ -87,8 +86,20 @@ def plain_step(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
     """One step along a preconditioned gradient."""
-    new = descended(t, params, slope(params), problem, config)
-    return new._replace(attention=calculus.projected(new.attention, config))
+    return kept(descended(t, params, slope(params), problem, config), problem, config)
+
+
+def kept(params: Params, _problem: Problem, config: Config) -> Params:
+    """A projected."""
+    return params._replace(attention=calculus.projected(params.attention, config))
+
+
+def natural(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+    """The preconditioned gradient of a batch over (K_P, K_Q): steps along it have rate eta."""
+    raw = calculus.gradient(params, batch, problem, config)
+    slope = calculus.preconditioned(raw, problem, config)
+    K_P, K_Q = population.signals(problem, config)
+    return Params(slope.attention / K_P, slope.value / K_Q)
 
 
 def batch_slope(_key: Array, batch: Batch, problem: Problem, config: Config) -> Slope:
@@ -131,7 +142,6 @@ def stepping(rule: Callable, slope: Callable) -> Callable:
 
 
 step = stepping(proximal_step, batch_slope)  # algorithm 1, stages one and two
-sgd_step = stepping(plain_step, batch_slope)
 population_step = stepping(plain_step, mean_slope)  # source: equation (7)
 noise_step = stepping(proximal_step, noisy_slope)
 noise_sgd_step = stepping(plain_step, noisy_slope)
@@ -233,10 +243,9 @@ def softmax_step(
         * calculus.inverse(problem.stationary)[None, :]
     )
     eta = rates(t, problem, config)
-    logits = state.logits - config.softmax_rate * config.length.real * eta.attention * along
-    return Softmax(
-        logits, state.value - eta.value * calculus.preconditioned(raw, problem, config).value
-    )
+    value = calculus.preconditioned(raw, problem, config).value
+    speed = config.softmax_rate * config.length.real * eta.attention
+    return descent.descended(state, Softmax(along, value), Softmax(speed, eta.value))
 
 
 # Transfer
@@ -274,7 +283,8 @@ def transfer_step(
     gathered = state.slope + jnp.where(
         first, slope.attention / jnp.maximum(jnp.asarray(config.switch_step, float), 1), 0
     )
-    moved = calculus.projected(A - transfer.first_rate(problem, config) * gathered, config)
+    moved = descent.descended(A, gathered, transfer.first_rate(problem, config))
+    moved = calculus.projected(moved, config)
     moved = jnp.where(sparse, calculus.thresholded(moved, config.stage_threshold, config), moved)
     new = descended(t, state.params, slope, problem, config)
     later = jnp.where(
@@ -309,15 +319,13 @@ def refit_step(
     """
     params = refit_params(state, problem, config)
     slope = batch_slope(key, batch, problem, config)(params)
-    return params._replace(
-        value=params.value
-        - config.late_learning_rate / population.signals(problem, config).attention * slope.value
-    )
+    rate = config.late_learning_rate / population.signals(problem, config).attention
+    return params._replace(value=descent.descended(params.value, slope.value, rate))
 
 
 ALGORITHMS = {
     "proximal": Algorithm(model.init, step),
-    "sgd": Algorithm(model.init, sgd_step),
+    **descent.standard(model.init, natural, dynamics.rate, kept),
     "sgd_plain": Algorithm(model.init, sgd_plain_step),
     "sequences": Algorithm(model.init, step, sample=data.sequences),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),

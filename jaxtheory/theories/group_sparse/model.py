@@ -49,6 +49,10 @@ class Config(fields.Config):
     pretraining_steps: int = traced(
         0, "tau", "steps of pre-training before the downstream ones; 0 with start=", "[0, inf)"
     )
+    momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")
+    decay_steps: int = traced(
+        100, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
+    )
     features: str = static(
         "gaussian",
         "features",

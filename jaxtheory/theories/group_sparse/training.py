@@ -1,6 +1,8 @@
 """Pre-training by full-batch gradient descent, its six-number reduction, and online SGD on a
 downstream task.
 
+sgd, momentum, adam and sgd_cosine pre-train too: `descent.standard` on v and W.
+
 Downstream runs take one sample a step: step t uses sample (t - tau) mod m. Steps before tau
 pre-train, so that one run does both; with tau = 0 they go on from `start=`. At t = tau the value
 starts again from 0, and W too for attention = "scratch".
@@ -10,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from jaxtheory.core import descent
 from jaxtheory.core.theory import Algorithm, nothing
 from jaxtheory.theories.group_sparse import calculus, data, model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
@@ -22,7 +25,7 @@ def step(
 ) -> Params:
     """v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, together."""
     slope = calculus.layer_gradient(state, batch, config)
-    return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
+    return descent.descended(state, slope, config.learning_rate)
 
 
 def tuned(state: Params, _problem: Problem, _config: Config) -> Tuned:
@@ -43,7 +46,7 @@ def population_step(
 ) -> calculus.Reduced:
     """Gradient descent on the training set completed by all symmetries of the law."""
     slope = calculus.velocity(state, batch, problem, config)
-    return jax.tree.map(lambda x, g: x - config.learning_rate * g, state, slope)
+    return descent.descended(state, slope, config.learning_rate)
 
 
 def embedded(state: calculus.Reduced, problem: Problem, config: Config) -> Params:
@@ -87,7 +90,7 @@ def downstream_step(
         else jax.tree.map(again, state)
     )
     slope = calculus.layer_gradient(fresh, next_sample(t, problem, config), config)
-    new = jax.tree.map(lambda x, g: x - config.downstream_rate * g, fresh, slope)
+    new = descent.descended(fresh, slope, config.downstream_rate)
     if config.attention == "frozen":
         new = state._replace(v1=new.v1, v2=new.v2)
     earlier = step(key, t, state, problem.train, problem, config)
@@ -104,11 +107,8 @@ def logistic_step(
 ) -> Linear:
     """Logistic regression on vec(X) by the same SGD on the same samples; it waits until tau."""
     slope = calculus.gradient(state, next_sample(t, problem, config), problem, config)
-    return Linear(
-        jnp.where(
-            since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta
-        )
-    )
+    new = descent.descended(state, slope, config.downstream_rate)
+    return Linear(jnp.where(since(t, config) < 0, state.beta, new.beta))
 
 
 def fit_step(
@@ -120,15 +120,13 @@ def fit_step(
     slope = calculus.gradient(
         state, data.moved(problem.downstream, problem, config), problem, config
     )
-    return Linear(
-        jnp.where(
-            since(t, config) < 0, state.beta, state.beta - config.downstream_rate * slope.beta
-        )
-    )
+    new = descent.descended(state, slope, config.downstream_rate)
+    return Linear(jnp.where(since(t, config) < 0, state.beta, new.beta))
 
 
 ALGORITHMS = {
     "gd": Algorithm(model.init, step),
+    **descent.standard(model.init, calculus.gradient),
     "population": Algorithm(init_population, population_step, embedded),
     "downstream": Algorithm(model.init, downstream_step, tuned, nothing),
     "logistic": Algorithm(init_logistic, logistic_step, sample=nothing),

@@ -87,6 +87,10 @@ class Config(fields.Config):
         "positions that are read out, the first ones of a random order; 0 for all L",
         "[0, inf)",
     )
+    momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")
+    decay_steps: int = traced(
+        150, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
+    )
     truncation_rank: int = evaluation(
         2, "r", "rank of the truncation in `pruned_truncated_loss`", "[1, inf)"
     )

@@ -1,19 +1,18 @@
-"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), and LoRA: W = W(0) + B A
-with B, A trained by the same steps.
+"""Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), W <- W - eta dL/dW for all
+four, and LoRA: W = W(0) + B A with B, A trained by the same steps. momentum, adam and sgd_cosine
+take the place of SGD on the four matrices (`descent.standard`).
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import draws
+from jaxtheory.core import descent, draws
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.low_rank import calculus, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
-
-State = TypeVar("State")
 
 
 class Factors(NamedTuple):
@@ -21,18 +20,6 @@ class Factors(NamedTuple):
 
     up: Params
     down: Params
-
-
-def step(
-    _key: Array, _t: Array, state: Params, batch: Batch, problem: Problem, config: Config
-) -> Params:
-    """W <- W - eta dL/dW for all four. Source: equation (5)."""
-    return descended(state, calculus.gradient(state, batch, problem, config), config)
-
-
-def descended(state: State, gradient: State, config: Config) -> State:
-    """state - eta gradient."""
-    return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, gradient)
 
 
 # LoRA
@@ -68,7 +55,11 @@ def lora_step(
     _key: Array, _t: Array, state: Factors, batch: Batch, problem: Problem, config: Config
 ) -> Factors:
     """B <- B - eta dL/dB, A <- A - eta dL/dA."""
-    return descended(state, factor_gradient(state, batch, problem, config), config)
+    slope = factor_gradient(state, batch, problem, config)
+    return descent.descended(state, slope, config.learning_rate)
 
 
-ALGORITHMS = {"sgd": Algorithm(model.init, step), "lora": Algorithm(init_lora, lora_step, merged)}
+ALGORITHMS = {
+    **descent.standard(model.init, calculus.gradient),
+    "lora": Algorithm(init_lora, lora_step, merged),
+}

@@ -48,6 +48,10 @@ class Config(fields.Config):
         5.0, "sigma", "initial xi2, which keeps the query from attending to itself", "[0, inf)"
     )
     initial_alignment: float = traced(0.0, "xi0", "initial xi1; 0 in the source", "[0, inf)")
+    momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")
+    decay_steps: int = traced(
+        2000, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
+    )
     num_prompts: Size | int = size(
         4000, "B", "training prompts; fresh ones per step for the algorithm online"
     )

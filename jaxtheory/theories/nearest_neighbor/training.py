@@ -6,11 +6,13 @@ literal      the full W on the same prompts: the reduced run up to how far finit
              from symmetric
 population   (xi1, xi2) on infinitely many prompts
 online       (xi1, xi2) on fresh prompts per step, drawn as inner products
+sgd, momentum, adam, sgd_cosine: `descent.standard` on (xi1, xi2) and the fixed prompts, dL/dxi1
+             over d; only Adam is then another run than on W, which adam_literal is
 """
 
-import jax
 from jaxtyping import Array, Int
 
+from jaxtheory.core import descent
 from jaxtheory.core.theory import Algorithm, nothing
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
 from jaxtheory.theories.nearest_neighbor.laws import population
@@ -26,7 +28,7 @@ from jaxtheory.theories.nearest_neighbor.model import (
 
 def descended(params: Reduced, slope: Params, config: Config) -> Reduced:
     """(xi1 - eta/d dL/dxi1, xi2 - eta dL/dxi2)."""
-    return jax.tree.map(lambda p, g, rate: p - rate * g, params, slope, calculus.rates(config))
+    return descent.descended(params, slope, calculus.rates(config))
 
 
 def step(
@@ -50,7 +52,8 @@ def literal_step(
     config: Config,
 ) -> Full:
     """W - eta dL/dW."""
-    return Full(state.W - config.learning_rate * calculus.gradient(state, batch, problem, config).W)
+    slope = calculus.gradient(state, batch, problem, config)
+    return descent.descended(state, slope, config.learning_rate)
 
 
 def population_step(
@@ -70,9 +73,19 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Full:
     return calculus.lift(model.init(key, problem, config), config)
 
 
+def natural(params: Params, batch: Prompts, problem: Problem, config: Config) -> Params:
+    """(dL/dxi1 / d, dL/dxi2), along which a step at rate eta is one of W; dL/dW of a full W."""
+    slope = calculus.gradient(params, batch, problem, config)
+    if isinstance(slope, Reduced):
+        return slope._replace(xi1=slope.xi1 / config.dimension.real)
+    return slope
+
+
 ALGORITHMS = {
     "reduced": Algorithm(model.init, step),
     "literal": Algorithm(init_literal, literal_step),
     "population": Algorithm(model.init, population_step, sample=nothing),
     "online": Algorithm(model.init, step, sample=data.fresh),
+    **descent.standard(model.init, natural),
+    "adam_literal": descent.standard(init_literal, natural)["adam"],
 }

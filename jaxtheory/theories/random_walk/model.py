@@ -74,6 +74,10 @@ class Config(fields.Config):
         "standard deviation of a disturbance of the initial positional scores w",
         "[0, inf)",
     )
+    momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")
+    decay_steps: int = traced(
+        1000, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
+    )
     task: str = static("walk", "task", "data law", ("walk", "qa1", "qa2"))
     value: str = static("linear", "value", "f = V X S or f = A relu(V X S)", ("linear", "mlp"))
     tokens: str = static(

@@ -1,6 +1,9 @@
 """Gradient descent from the zero or a random start, on the literal attention matrix or on its exact
 reduction.
 
+sgd, momentum, adam, sgd_cosine: `descent.standard` on the scores, their gradients at these rates;
+only Adam is then another run than on W, which adam_literal is.
+
 One step of V <- V - eta dL/dV, W <- W - eta dL/dW moves the scores by u <- u - eta rate_u dL/du,
 w_j <- w_j - eta rate_j dL/dw_j: the same run in K + N scalars, where the encoding dimension M
 enters through rho = (M + 1)/2 alone. State is Params in both.
@@ -8,13 +11,24 @@ enters through rho = (M + 1)/2 alone. State is Params in both.
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Int
 
-from jaxtheory.core import draws
+from jaxtheory.core import descent, draws
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
+
+
+def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+    """The gradient, in u and w times the rates at which W carries them. NaN where the loss is not
+    defined (log, f_y <= -eps): a diverged run.
+    """
+    gradient = calculus.gradient(params, batch, problem, config)
+    if isinstance(gradient, Reduced):
+        rate_u, rate_w = model.rates(config)
+        gradient = gradient._replace(u=rate_u * gradient.u, w=rate_w * gradient.w)
+    undefined = jnp.isnan(model.loss(params, batch, problem, config))
+    return jax.tree.map(lambda g: jnp.where(undefined, jnp.nan, g), gradient)
 
 
 def step(
@@ -25,18 +39,8 @@ def step(
     problem: Problem,
     config: Config,
 ) -> Params:
-    """One simultaneous step in all parameters. NaN where the loss is not defined (log, f_y <=
-    -eps): a diverged run.
-    """
-    gradient = calculus.gradient(state, batch, problem, config)
-    undefined = jnp.isnan(model.loss(state, batch, problem, config))
-    rates = jax.tree.map(jnp.ones_like, state)  # over eta: 1 for literal parameters
-    if isinstance(rates, Reduced):
-        rate_u, rate_w = model.rates(config)
-        rates = rates._replace(u=rate_u * rates.u, w=rate_w)
-    move = lambda g, rate: jnp.where(undefined, jnp.nan, -config.learning_rate * rate * g)
-    updates = jax.tree.map(move, gradient, rates)
-    return optax.apply_updates(state, updates)
+    """One simultaneous step in all parameters."""
+    return descent.descended(state, slope(state, batch, problem, config), config.learning_rate)
 
 
 def init_literal(key: Array, problem: Problem, config: Config) -> Literal:
@@ -53,4 +57,9 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Literal:
     return Literal(start.V, calculus.imprint(W, start.u, start.w, config), start.A)
 
 
-ALGORITHMS = {"reduced": Algorithm(model.init, step), "literal": Algorithm(init_literal, step)}
+ALGORITHMS = {
+    "reduced": Algorithm(model.init, step),
+    "literal": Algorithm(init_literal, step),
+    **descent.standard(model.init, slope),
+    "adam_literal": descent.standard(init_literal, slope)["adam"],
+}

@@ -115,6 +115,13 @@ def bounds(d, loss, attention_loss, ratio, pull):
     }
 
 
+def optimised(d, plain, adam, away):
+    """Errors and losses of the descents, of Adam at c = .05, and of Adam elsewhere."""
+    at = xr.where(d.step_scale == 0.05, adam, away)
+    found = xr.where(d.algorithm == "adam", at, plain)
+    return {PLAIN: errors(d, found, 0.7), "loss": found}
+
+
 CASES = {
     "a U along lambda": case(
         "pruning_lambda", lambda d: u_curve(d, 0.3, 4.0), "1 2 3 4 5 6 7 8 9", drawn=True
@@ -237,4 +244,10 @@ CASES = {
         "pruning_attention_mask", lambda d: kinds(d, 0.3, 1.2), "41 42", drawn=True
     ),
     "worse under other attention": case("pruning_attention_mask", lambda d: kinds(d, 0.8, 0.5), ""),
+    "optimisers as measured": case(
+        "pruning_optimisers", lambda d: optimised(d, 0.2, 0.201, 0.5), "47 48 49 50", drawn=True
+    ),
+    "Adam fails at c = .05 alone": case(
+        "pruning_optimisers", lambda d: optimised(d, 0.5, 0.6, 0.5), ""
+    ),
 }

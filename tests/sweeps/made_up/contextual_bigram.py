@@ -97,6 +97,25 @@ def decay(d, rate):
     return np.exp(-rate * d.late_learning_rate * (d.step - d.switch_step))
 
 
+def optimised(cosine, support, left, decayed, signs=1.0):
+    """What the optimisers learn; decayed: the excess loss of cosine decay over that of the
+    others.
+    """
+
+    def values(d):
+        decay = xr.where(d.algorithm == "sgd_cosine", decayed, 1.0)
+        return {
+            "attention_cosine": cosine,
+            "value_cosine_centred": cosine,
+            "support_recovery": support,
+            "relative_excess_loss": left,
+            "excess_loss": 0.01 * decay,
+            "right_sign": xr.where(d.seed < signs * 12, 1.0, 0.0),
+        }
+
+    return values
+
+
 CASES = {
     "proximal, all diverged": case(
         "bigram_proximal",
@@ -462,5 +481,11 @@ CASES = {
         lambda d: {"relative_excess_loss": 0.5},
         "",
         dict.fromkeys(("74", "75", "76"), 0),
+    ),
+    "optimisers as measured": case(
+        "bigram_optimisers", optimised(0.9, 0.95, 0.15, 0.6), "78 79 80 81 82"
+    ),
+    "optimisers that learn less": case(
+        "bigram_optimisers", optimised(0.7, 0.7, 0.4, 1.0, 0.75), ""
     ),
 }

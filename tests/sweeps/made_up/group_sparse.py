@@ -132,6 +132,22 @@ def features(frozen, scratch, logistic):
     }
 
 
+def optimised(attention, cosine, adam_attention, value, test_loss):
+    """Descents that are alike, and what Adam has for each."""
+
+    def values(d):
+        adam = d.algorithm == "adam"
+        return {
+            "relevant_attention": xr.where(adam, adam_attention, attention),
+            "value_cosine": cosine,
+            "value_norm_ratio": xr.where(adam, value, 1.0),
+            "loss": xr.where(adam, 0.02, 0.04),
+            "test_loss": xr.where(adam, test_loss, 0.1),
+        }
+
+    return values
+
+
 CASES = {
     "pre-training as measured": Case(
         "groups_pretraining", pretraining(0.03, 0.9, 0.1, 0.8), "1 2 3 4 5 6 7 8 9"
@@ -194,4 +210,10 @@ CASES = {
     ),
     "features": Case("groups_features", features(0.9, 0.7, 0.8), "36 37"),
     "features that do not transfer": Case("groups_features", features(0.7, 0.7, 0.7), ""),
+    "optimisers as measured": Case(
+        "groups_optimisers", optimised(0.85, 0.999, 0.7, 0.9, 0.2), "46 47 49 50", drawn=True
+    ),
+    "Adam selects, the others do not": Case(
+        "groups_optimisers", optimised(0.7, 0.9, 0.9, 0.99, 0.1), "48"
+    ),
 }

@@ -338,6 +338,18 @@ def heads(d, third, one, two, of_two, of_four):
     }
 
 
+def optimised(d, third, ratio, adam_third, adam_ratio):
+    """s_3 / s_1 and the gap of the norms, of the descents and of Adam."""
+    adam = d.algorithm == "adam"
+    return {
+        "singular_values": spectrum(d, 1.0, 0.5, xr.where(adam, adam_third, third)),
+        "small_ratio": xr.where(adam, adam_ratio, ratio),
+        "small_fraction": 0.35,
+        "predicted_small_fraction_own_mean": 0.4,
+        "loss": 0.01,
+    }
+
+
 CASES = {
     "rank 2 suffices": case(
         "rank_truncation",
@@ -530,5 +542,14 @@ CASES = {
     ),
     "heads of full rank that can go": case(
         "rank_heads_layers", lambda d: heads(d, 0.5, 0.0, 0.2, {1: 0.0}, {1: 0.0, 2: 0.0}), ""
+    ),
+    "optimisers as measured": case(
+        "rank_optimisers", lambda d: optimised(d, 0.01, 4.0, 0.1, 1.5), "98 100 101", True
+    ),
+    "Adam of rank 2, the others not": case(
+        "rank_optimisers", lambda d: optimised(d, 0.1, 1.5, 0.01, 4.0), "99 100 102"
+    ),
+    "Adam of full rank": case(
+        "rank_optimisers", lambda d: optimised(d, 0.01, 4.0, 0.4, 1.5), "98 101"
     ),
 }

@@ -94,6 +94,25 @@ METRICS = (
     "separated_error bound_ratio predicted_xi1_law predicted_xi1_valley predicted_xi2_valley "
     "predicted_test_loss_law"
 ).split()
+
+
+def optimised(d, descent=1 / 3, adam=0.5, off=3.0, twin=1.0, agreement=0.99):
+    """xi1 by two power laws of t, twin: that of momentum over that of descent; off: how much
+    farther Adam's W is from its structure.
+    """
+    xi1 = xr.where(
+        d.algorithm.isin(["adam", "adam_literal"]),
+        power(d, adam),
+        xr.where(d.algorithm == "momentum", twin, 1.0) * power(d, descent),
+    )
+    return {
+        "xi1": xi1,
+        "off_structure": 0.1 * xi1 * xr.where(d.algorithm == "adam_literal", off, 1.0),
+        "agreement": agreement,
+        "test_loss": 0.1,
+    }
+
+
 CASES = {
     "training as in the population": Case("neighbor_training", laws, "1 2 3 4 5 6 7 8 10"),
     "training as the talk has it": Case(
@@ -190,6 +209,10 @@ CASES = {
     "shift as a power, for every query": Case(
         "neighbor_rate", lambda d: rate(d, -1.0, query=-2.0, other=2.5), "20"
     ),
+    "optimisers as measured": Case("neighbor_optimisers", optimised, "40 41 42 43 44", drawn=True),
+    "momentum is faster, Adam slower and nearer to the structure": Case(
+        "neighbor_optimisers", lambda d: optimised(d, 0.5, 0.3, 1.5, 1.1, 0.9), ""
+    ),
 }
 # The seeds behind each claim where all runs diverged: 0, or all where it averages over them first.
 DIVERGED = {
@@ -198,6 +221,7 @@ DIVERGED = {
     "shift": {"19": 0, "21": 0, "22": 8, "24": 0, "25": 0},
     "structure": {"31": 16, "32": 16, "34": 0, "35": 0, "36": 0},
     "limits": {"28": 0, "33": 0, "37": 8, "38": 0, "39": 8},
+    "optimisers": dict.fromkeys("40 41 42 43 44".split(), 0),
     "rate": {"20": 0, "23": 8, "26": 8, "30": 8},
 }
 for _figure, _n in DIVERGED.items():

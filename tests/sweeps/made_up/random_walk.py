@@ -78,6 +78,19 @@ def after(d, step):
     return xr.where(d.step > step, np.nan, 0.0)
 
 
+def optimised(d, adam, descents, random_start):
+    """Which runs get there, and V after one step, at 11^T where Adam does not."""
+    of_adam = d.algorithm.isin(["adam", "adam_literal"])
+    there = xr.where(d.init_scale == 0, xr.where(of_adam, adam, descents), random_start)
+    equal = (2 - 2 * (6 * 0.58) ** -0.5) ** 0.5
+    return {
+        "selected_lag": xr.where(there == 1, 1.0, 3.0),
+        "parent_attention": there,
+        "accuracy": xr.where(there == 1, 0.7, 0.4),
+        V: equal + 0.1 * adam,
+    }
+
+
 CASES = {
     "circles as in the sources": Case(
         "walk_circles",
@@ -243,5 +256,11 @@ CASES = {
             "kl": xr.where(d.task == "qa2", 0.6, 0.7),
         },
         "",
+    ),
+    "optimisers as measured": Case(
+        "walk_optimisers", lambda d: optimised(d, 0, 1, 0), "42 44 45", drawn=True
+    ),
+    "Adam gets there, from any start": Case(
+        "walk_optimisers", lambda d: optimised(d, 1, 0, 1), "43"
     ),
 }

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from jaxtheory.core.descent import Descent
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material
@@ -31,13 +33,23 @@ def proximal_as_written(key: Array, problem: Problem, params: Params, config: Co
     return tuple(jax.vmap(partial(along, f))(l1) for f in (step, literal.proximal))
 
 
-def sgd_is_proximal_without_l1(
-    key: Array, problem: Problem, params: Params, config: Config
-) -> Compared:
-    """On both sides of the switch, against algorithm 1 written out at lambda = 0."""
+def sgd_without_l1(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """What it descends along by autodiff; its steps on both sides of the switch, against algorithm
+    1 written out at lambda = 0.
+    """
     batch, off = material.random_batch(key, config), config.replace(switch_step=1, l1=0.0)
-    got = jax.vmap(lambda t: training.sgd_step(key, t, params, batch, problem, off))(TIMES)
-    return got, jax.vmap(lambda t: literal.proximal(t, params, batch, problem, off))(TIMES)
+    slope = literal.slope(params, batch, problem, config)
+    along = Params(*(g / K for g, K in zip(slope, literal.constants(problem), strict=True)))
+    sgd = training.ALGORITHMS["sgd"]
+    rest = sgd.init(key, problem, off).memory
+
+    def moved(t: Any) -> Params:
+        state = Descent(params, jax.tree.map(lambda count: jnp.asarray(t, count.dtype), rest))
+        return sgd.step(key, t, state, batch, problem, off).params
+
+    got = jax.vmap(moved)(TIMES)
+    want = jax.vmap(lambda t: literal.proximal(t, params, batch, problem, off))(TIMES)
+    return (training.natural(params, batch, problem, config), got), (along, want)
 
 
 def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -157,7 +169,12 @@ def entry_before_prox(key: Array, problem: Problem, params: Params, config: Conf
 
 CHECKS = (
     Check("step: algorithm 1 as written", "algorithm 1", "equal", proximal_as_written),
-    Check("sgd_step: algorithm 1 at lambda = 0", "section 5", "equal", sgd_is_proximal_without_l1),
+    Check(
+        "natural: sgd is algorithm 1 at lambda = 0",
+        "section 5",
+        "equal",
+        sgd_without_l1,
+    ),
     Check("sgd_plain_step: autodiff", "section 5", "equal", plain_autodiff),
     Check("softmax_step: autodiff in the logits", "section 5.2", "equal", softmax_step_autodiff),
     Check(

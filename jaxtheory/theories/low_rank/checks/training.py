@@ -10,12 +10,14 @@ from jaxtheory.theories.low_rank.checks import material
 from jaxtheory.theories.low_rank.model import Config, Params
 
 
-def step_descends(key: Array, config: Config) -> Compared:
+def sgd_descends(key: Array, config: Config) -> Compared:
     """In all four matrices, at rate eta, on the first two examples."""
     if config.num_layers > 1 or config.task == "multiclass":
         return None
     params, batch, made = material.setting(key, config)
-    new = training.step(key, jnp.int32(0), params, batch, made, config)
+    sgd = training.ALGORITHMS["sgd"]
+    state = sgd.init(key, made, config)._replace(params=params)
+    new = sgd.step(key, jnp.int32(0), state, batch, made, config).params
     g = calculus.gradient(params, batch, made, config)
     return new, Params(*(w - config.learning_rate * dw for w, dw in zip(params, g, strict=True)))
 
@@ -66,10 +68,10 @@ def lora_descends(key: Array, config: Config) -> Compared:
 
 CHECKS = (
     Check(
-        "step: descent along the gradient",
+        "gradient: sgd descends along it",
         f"{material.PAPER}, equation (5)",
         "equal",
-        step_descends,
+        sgd_descends,
     ),
     Check("init_lora: starts at W(0)", "LoRA, arXiv 2106.09685", "sample", lora_start),
     Check("lora_step: descent in the factors", "LoRA, arXiv 2106.09685", "equal", lora_descends),

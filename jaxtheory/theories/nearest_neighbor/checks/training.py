@@ -4,7 +4,7 @@ import jax
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
-from jaxtheory.theories.nearest_neighbor import model, training
+from jaxtheory.theories.nearest_neighbor import calculus, model, training
 from jaxtheory.theories.nearest_neighbor.checks import literal, material
 from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
 
@@ -16,6 +16,16 @@ def step_descends(key: Array, config: Config) -> Compared:
     eta, d = config.learning_rate, config.dimension.real
     got = training.step(key, 0, params, prompts, material.UNREAD, config)
     return got, Reduced(params.xi1 - eta / d * slope.xi1, params.xi2 - eta * slope.xi2)
+
+
+def natural_descends(key: Array, config: Config) -> Compared:
+    """xi1 and xi2 of autodiff's gradient in W, taken as a matrix; the gradient in W itself."""
+    prompts, params = material.prompts_of(key, config), material.setting(key, config)
+    W = calculus.lift(params, config)
+    of = lambda W: model.loss(W, prompts, material.UNREAD, config)
+    slope = jax.grad(of)(W)
+    got = [training.natural(p, prompts, material.UNREAD, config) for p in (params, W)]
+    return got, [calculus.reduce(slope, config), slope]
 
 
 def literal_step_descends(key: Array, config: Config) -> Compared:
@@ -44,6 +54,7 @@ def step_nested(key: Array, config: Config) -> Compared:
 
 CHECKS = (
     Check("step: autodiff of the loss", material.PAPER, "equal", step_descends),
+    Check("natural: autodiff in W", material.PAPER, "equal", natural_descends),
     Check("literal_step: autodiff of the loss", material.PAPER, "equal", literal_step_descends),
     Check("population_step: example by example", "derived", "equal", step_nested),
 )

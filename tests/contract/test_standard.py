@@ -1,0 +1,121 @@
+"""The algorithms that every room lists: sgd is the room's own descent where that is plain, momentum
+the literal one, the cosine ends where it should, and Adam's first step has length eta.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxtheory
+from jaxtheory.core import descent
+from jaxtheory.theories import get, names
+
+STANDARD = ("sgd", "momentum", "adam", "sgd_cosine")
+OWN = {  # name: (standard algorithm, the room's own that is the same run, config changes)
+    "random_walk": ("sgd", "reduced", {}),
+    "nearest_neighbor": ("sgd", "reduced", {}),
+    "group_sparse": ("sgd", "gd", {}),
+    "contextual_bigram": ("sgd", "proximal", {"l1": 0.0, "switch_step": 3}),
+    "attention_pruning": ("momentum", "gradient_descent", {}),
+}
+
+
+@functools.cache
+def trained(name, algorithm, steps=7, **change):
+    theory = get(name)
+    return jaxtheory.simulate(
+        theory,
+        theory.examples[0].replace(**change),
+        jaxtheory.run_key(5, 2),
+        steps=steps,
+        algorithm=algorithm,
+        dtype="float64",
+        record=[0, steps],
+    )
+
+
+def same(got, want, tolerance):
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", names())
+def test_listed_with_their_fields_and_not_first(name):
+    theory = get(name)
+    assert set(STANDARD) <= set(theory.algorithms)
+    assert name == "low_rank" or next(iter(theory.algorithms)) not in STANDARD
+    assert theory.Config().momentum == 0.9 and theory.Config().decay_steps >= 100
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_rooms_own_descent(name):
+    standard, own, change = OWN[name]
+    same(trained(name, standard, **change).params, trained(name, own, **change).params, 1e-10)
+
+
+@pytest.mark.parametrize("clip", [False, True])
+def test_momentum_on_masks_clips_as_algorithm_1_does(clip):
+    change = {"clip": clip, "step_scale": 0.5}
+    want = trained("attention_pruning", "gradient_descent", **change)
+    same(trained("attention_pruning", "momentum", **change).params, want.params, 1e-10)
+
+
+def test_low_rank_by_hand():
+    theory, run = get("low_rank"), trained("low_rank", "sgd", steps=3)
+    config, steps = theory.examples[0], jax.random.fold_in(jaxtheory.run_key(5, 2), 2)
+    with jax.enable_x64(True):
+        problem = jax.tree.map(jnp.asarray, run.problem)
+        W = theory.init(steps, problem, config)
+        for t in range(3):
+            key = jax.random.fold_in(jax.random.fold_in(steps, t), 0)
+            batch = theory.sample(key, problem, config)
+            g = theory.gradient(W, batch, problem, config)
+            W = jax.tree.map(lambda w, g: w - config.learning_rate * g, W, g)
+        same(run.params, W, 1e-12)
+
+
+@pytest.mark.parametrize("name", names())
+def test_without_momentum_or_decay_it_is_sgd(name):
+    want = trained(name, "sgd").params
+    same(trained(name, "momentum", momentum=0.0).params, want, 1e-12)
+    same(trained(name, "sgd_cosine", decay_steps=10**8).params, want, 1e-9)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_cosine_stops_at_the_last_of_its_steps(name):
+    at, on = (trained(name, "sgd_cosine", steps=n, decay_steps=3).params for n in (3, 6))
+    same(on, at, 1e-12)  # a projection may still round
+    before = trained(name, "sgd_cosine", steps=2, decay_steps=3).params
+    assert any(np.any(a != b) for a, b in zip(*map(jax.tree.leaves, (at, before)), strict=True))
+
+
+@pytest.mark.parametrize("algorithm", ["momentum", "sgd_cosine"])
+def test_a_reduced_walk_is_the_literal_run(algorithm):
+    """In the scores as in W; the limits of nearest_neighbor need infinitely many prompts."""
+    theory = get("random_walk")
+    literal = descent.standard(theory.algorithms["literal"].init, theory.gradient)
+    runs = [
+        jaxtheory.simulate(
+            theory._replace(algorithms=algorithms),
+            theory.examples[0],
+            jaxtheory.run_key(5, 2),
+            steps=6,
+            algorithm=algorithm,
+            dtype="float64",
+        )
+        for algorithms in (theory.algorithms, literal)
+    ]
+    np.testing.assert_allclose(*(run.metrics["loss"] for run in runs), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", names())
+def test_adams_first_step_has_length_eta(name):
+    """In the largest entry; A of contextual_bigram is projected, which takes a mean off."""
+    after, before = (trained(name, "adam", steps=n).params for n in (1, 0))
+    moved = jax.tree.map(lambda a, b: np.max(np.abs(a - b)), after, before)
+    c = get(name).examples[0]
+    eta = c.step_scale / c.regularization if name == "attention_pruning" else c.learning_rate
+    assert max(jax.tree.leaves(moved)) == pytest.approx(eta, rel=1e-5)
