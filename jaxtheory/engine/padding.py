@@ -5,8 +5,8 @@ A size field n padded to a capacity above n must change nothing: a mean over the
 of n, or a diagonal without its mask, would be a wrong number in silence as soon as a sweep pads.
 """
 
+import inspect
 import os
-import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
+from jaxtheory.core.descent import descent
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
@@ -181,14 +182,14 @@ def ships(theory: Theory) -> bool:
 
 
 def homes_of(function: Any) -> Iterator[str]:
-    """The modules of a function and of the functions that it closes over, such as the optimiser of
-    a descent.
-    """
-    yield str(getattr(function, "__module__", ""))
-    for cell in getattr(function, "__closure__", None) or ():
-        inside = cell.cell_contents
-        for part in inside if isinstance(inside, tuple) else (inside,):
-            if isinstance(part, types.FunctionType):
+    """The module of a function; of a descent's also those of what it closes over, its optimiser."""
+    home = str(getattr(function, "__module__", ""))
+    yield home
+    inside = inspect.unwrap(function).__closure__ if home == descent.__module__ else None
+    for cell in inside or ():
+        found = cell.cell_contents
+        for part in found if isinstance(found, tuple) else (found,):
+            if callable(part):
                 yield from homes_of(part)
 
 

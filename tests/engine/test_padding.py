@@ -1,5 +1,7 @@
 """`verify` sees theories of one's own whose numbers depend on padding; `auto` pads no other."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -80,8 +82,9 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
     room = get("low_rank")
     assert padding.ships(room)
     assert not padding.ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
-    own = {"own": jaxtheory.descent(room, lambda config: optax.sgd(config.learning_rate))}
-    assert not padding.ships(room._replace(algorithms=room.algorithms | own))
+    for rule in (lambda config: optax.sgd(config.learning_rate), functools.partial(optax.sgd, 0.1)):
+        own = {"own": jaxtheory.descent(room, rule)}
+        assert not padding.ships(room._replace(algorithms=room.algorithms | own))
     for name in jaxtheory.figures.entries():
         theory = jaxtheory.figures.get(name).theory
         assert theory is None or padding.ships(theory), name
