@@ -53,7 +53,12 @@ def settle(
 
     Raises InputError where a setting contradicts an array, and for what `validate` finds.
     """
-    chosen = {resolve(config_type, name): value for name, value in settings.items()}
+    chosen: dict[str, Any] = {}
+    for name, value in settings.items():
+        word = resolve(config_type, name)
+        if word in chosen:
+            raise InputError(f"{word}: given twice, by word and by symbol")
+        chosen[word] = value
     for word, n in read.items():
         asked = chosen.setdefault(word, n)
         if getattr(asked, "n", asked) != n:

@@ -1,0 +1,72 @@
+"""`--data FILE.npz`: arrays of one's own on the command line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import jaxtheory
+from jaxtheory.cli import main
+from jaxtheory.theories import get
+
+RANDOM = np.random.default_rng(0)
+WALKS = {"sequences": RANDOM.integers(0, 5, (12, 6)), "labels": RANDOM.integers(0, 5, 12)}
+SWEEP = ["sweep", "random_walk", "--steps", "3", "--dtype", "float64", "--store", "store"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def save(**arrays: object) -> None:
+    np.savez("own.npz", **arrays)
+
+
+def test_a_sweep_on_arrays_is_that_of_given(here: Path) -> None:
+    save(**WALKS, encoding_dim=9)
+    assert main([*SWEEP, "--data", "own.npz", "--vary", "eta=.1,.5", "--set", "eps=.2"]) == 0
+    theory = get("random_walk")
+    problem, _, config = theory.given(**WALKS, encoding_dim=9, epsilon=0.2)
+    want = jaxtheory.sweep(
+        theory, config, vary={"eta": [0.1, 0.5]}, steps=3, dtype="float64", problem=problem
+    )
+    with xr.open_zarr(here / "store" / "data.zarr") as data:
+        np.testing.assert_array_equal(data.loss, want.loss)
+
+
+BAD = [
+    ({}, ["--data", "none.npz"], "none.npz: no .npz file of arrays"),
+    ({"labels": WALKS["labels"]}, ["--data", "own.npz"], "random_walk needs sequences"),
+    (WALKS | {"colours": np.ones(3)}, ["--data", "own.npz"], "unknown field 'colours'"),
+    (WALKS | {"labels": np.ones(12)}, ["--data", "own.npz"], "expected integers"),
+    (WALKS | {"labels": np.array([{}])}, ["--data", "own.npz"], "no .npz file of arrays"),
+    (WALKS, ["--data", "own.npz", "--set", "N=9"], "length (N) = 9: the arrays have 7"),
+    (WALKS, ["--data", "own.npz", "--vary", "p=.1,.2"], "clockwise_probability (p): the data"),
+    (
+        WALKS | {"p": 0.5},
+        ["--data", "own.npz", "--set", "p=.1"],
+        "p stands in own.npz and in --set",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arrays", "words", "message"), BAD)
+def test_what_does_not_fit_is_one_line(
+    arrays: dict, words: list, message: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    if arrays:
+        save(**arrays)
+    assert main([*SWEEP, *words]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors and errors.count("\n") == 1
+    assert not (here / "store").exists()
+
+
+def test_a_theory_without_given_says_so(capsys: pytest.CaptureFixture) -> None:
+    file = Path(__file__).parents[1] / "docs" / "examples" / "linear_regression.py"
+    save(**WALKS)
+    assert main(["plan", str(file), "--steps", "1", "--data", "own.npz"]) == 2
+    assert "takes no arrays" in capsys.readouterr().err
