@@ -48,7 +48,7 @@ BAD = [
     (
         WALKS | {"p": 0.5},
         ["--data", "own.npz", "--set", "p=.1"],
-        "p stands in own.npz and in --set",
+        "clockwise_probability: given twice",
     ),
 ]
 
