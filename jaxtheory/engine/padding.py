@@ -5,6 +5,7 @@ A size field n padded to a capacity above n must change nothing: a mean over the
 of n, or a diagonal without its mask, would be a wrong number in silence as soon as a sweep pads.
 """
 
+import inspect
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ TOLERANCE = 1e-10  # of the larger of |want| and 1e-3
 FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
 LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
 OWN = ("jaxtheory.core.theory", "jaxtheory.theories.", "jaxtheory._sweeps.")  # homes of functions
+DESCENT = "jaxtheory.core.descent"
 _passed: set[str] = set()  # digests, of this process
 
 
@@ -169,8 +171,19 @@ def ships(theory: Theory) -> bool:
     """
     slots = [slot for slot in theory if callable(slot)]
     steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
-    homes = [str(getattr(part, "__module__", "")) for part in (*slots, *steps)]
-    return all(home == OWN[0] or f"{home}.".startswith(OWN[1:]) for home in homes)
+    return all(own(part) for part in (*slots, *steps))
+
+
+def own(part: Any) -> bool:
+    """Whether a function is jaxtheory's; one that `descent` makes, whether all that it is made of
+    is, optimiser and gradient.
+    """
+    home = str(getattr(part, "__module__", ""))
+    if home != DESCENT:
+        return home == OWN[0] or f"{home}.".startswith(OWN[1:])
+    held = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
+    inside = [x for whole in held for x in (whole if isinstance(whole, tuple) else (whole,))]
+    return all(own(x) for x in inside if callable(x))
 
 
 def trusted(theory: Theory) -> bool:

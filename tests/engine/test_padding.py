@@ -8,6 +8,7 @@ import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
+from jaxtheory.core.descent import standard
 from jaxtheory.engine import padding
 from jaxtheory.theories import get
 
@@ -82,6 +83,8 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
     assert not padding.ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
     own = {"own": jaxtheory.descent(room, lambda config: optax.sgd(config.learning_rate))}
     assert not padding.ships(room._replace(algorithms=room.algorithms | own))
+    loose = standard(room.init, lambda params, batch, problem, config: params)
+    assert not padding.ships(room._replace(algorithms=room.algorithms | loose))
     for name in jaxtheory.figures.entries():
         theory = jaxtheory.figures.get(name).theory
         assert theory is None or padding.ships(theory), name
