@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
-from jaxtheory.core.descent import descent
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
@@ -28,13 +27,14 @@ TOLERANCE = 1e-10  # of the larger of |want| and 1e-3
 
 FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
 LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
+# homes of functions
 OWN = (
     "jaxtheory.core.theory",
     "jaxtheory.theories.",
     "jaxtheory._sweeps.",
     "jaxtheory.engine.given.",
-    "jaxtheory.core.descent.",
-)  # homes of functions
+)
+DESCENT = "jaxtheory.core.descent"
 _passed: set[str] = set()  # digests, of this process
 
 
@@ -177,20 +177,19 @@ def ships(theory: Theory) -> bool:
     """
     slots = [slot for slot in theory if callable(slot)]
     steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
-    homes = {home for part in (*slots, *steps) for home in homes_of(part)}
-    return all(home == OWN[0] or f"{home}.".startswith(OWN[1:]) for home in homes)
+    return all(own(part) for part in (*slots, *steps))
 
 
-def homes_of(function: Any) -> Iterator[str]:
-    """The module of a function; of a descent's also those of what it closes over, its optimiser."""
-    home = str(getattr(function, "__module__", ""))
-    yield home
-    inside = inspect.unwrap(function).__closure__ if home == descent.__module__ else None
-    for cell in inside or ():
-        found = cell.cell_contents
-        for part in found if isinstance(found, tuple) else (found,):
-            if callable(part):
-                yield from homes_of(part)
+def own(part: Any) -> bool:
+    """Whether a function is jaxtheory's; one that `descent` makes, whether all that it is made of
+    is, optimiser and gradient.
+    """
+    home = str(getattr(part, "__module__", ""))
+    if home != DESCENT:
+        return home == OWN[0] or f"{home}.".startswith(OWN[1:])
+    held = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
+    inside = [x for whole in held for x in (whole if isinstance(whole, tuple) else (whole,))]
+    return all(own(x) for x in inside if callable(x))
 
 
 def trusted(theory: Theory) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
+from jaxtheory.core.descent import standard
 from jaxtheory.engine import padding
 from jaxtheory.theories import get
 
@@ -85,6 +86,8 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
     for rule in (lambda config: optax.sgd(config.learning_rate), functools.partial(optax.sgd, 0.1)):
         own = {"own": jaxtheory.descent(room, rule)}
         assert not padding.ships(room._replace(algorithms=room.algorithms | own))
+    loose = standard(room.init, lambda params, batch, problem, config: params)
+    assert not padding.ships(room._replace(algorithms=room.algorithms | loose))
     for name in jaxtheory.figures.entries():
         theory = jaxtheory.figures.get(name).theory
         assert theory is None or padding.ships(theory), name
