@@ -248,6 +248,6 @@ CASES = {
         "pruning_optimisers", lambda d: optimised(d, 0.2, 0.201, 0.5), "47 48 49 50", drawn=True
     ),
     "Adam fails at c = .05 alone": case(
-        "pruning_optimisers", lambda d: optimised(d, 0.5, 0.6, 0.5), ""
+        "pruning_optimisers", lambda d: optimised(d, 0.6, 0.75, 0.6), ""
     ),
 }
