@@ -184,7 +184,7 @@ def draw(data):
             plot.series(ax, at.loss, "step", f"n = {n}", colour=colour, markers=False)
             for curve in (at.predicted_loss, at.predicted_loss_inverse):
                 plot.theory(ax, data.step, curve.mean("seed"), "", colour=colour)
-        plot.finish(ax, "step t", "E L", f"lambda_j = j^-{decay:g}")
+        plot.finish(ax, "step t", "E L", f"lambda_j = j^-alpha, alpha = {decay:g}")
     return figure
 
 
