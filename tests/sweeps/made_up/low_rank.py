@@ -461,7 +461,7 @@ CASES = {
         True,
     ),
     "wrong labels that do the same harm at any share": case(
-        "rank_label_noise", lambda d: wrong_labels(d, 0.15, 0.15, 0.05, 0.6, 0.01), ""
+        "rank_label_noise", lambda d: wrong_labels(d, 0.17, 0.17, 0.05, 0.6, 0.01), ""
     ),
     "norms as 1 / sqrt(m)": case(
         "neurons_width", lambda d: widths(d, -0.5, -0.5, -0.5), "42 43 90", True
