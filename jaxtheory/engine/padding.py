@@ -5,9 +5,10 @@ A size field n padded to a capacity above n must change nothing: a mean over the
 of n, or a diagonal without its mask, would be a wrong number in silence as soon as a sweep pads.
 """
 
+import functools
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from jaxtheory.engine.request import compiler_options, numerics
 MORE = 3  # by which capacities are raised
 STEPS = 3  # of each algorithm
 TOLERANCE = 1e-10  # of the larger of |want| and 1e-3
+NUDGE = 1e-14  # rounding of a start
 
 FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
 LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
@@ -57,8 +59,8 @@ def widened(config: ConfigType, names: Any = None) -> ConfigType:
     return config.pad(**{n: getattr(config, n).cap + MORE for n in chosen})
 
 
-def outputs(theory: Theory, key: jax.Array, config: Config) -> dict[str, Any]:
-    """What each slot gives on one run of a few steps."""
+def outputs(theory: Theory, key: jax.Array, config: Config, nudge: float = 0) -> dict[str, Any]:
+    """What each slot gives on one run of a few steps, from a state that is off by `nudge`."""
     at = lambda i: jax.random.fold_in(key, i)
     problem = theory.problem(at(0), config)
     batch = theory.sample(at(1), problem, config)
@@ -73,6 +75,7 @@ def outputs(theory: Theory, key: jax.Array, config: Config) -> dict[str, Any]:
             return jax.tree.map(lambda n, o: jnp.asarray(n, o.dtype), new, state)
 
         state = jax.tree.map(jnp.asarray, algorithm.init(at(2), problem, config))
+        state = jax.tree.map(functools.partial(nudged, nudge), state)
         state = jax.lax.fori_loop(0, STEPS, step, state)
         shown = found[f"algorithm {name}"] = algorithm.params(state, problem, config)
         if name == next(iter(theory.algorithms)):
@@ -98,6 +101,9 @@ def compare(theory: Theory, example: Config) -> list[Compared]:
         found = list(differences(run(theory, canonical(widened(example), dtype)), want))
         if all(row.error <= 1 for row in found):
             return found
+        found = list(excused(found, differences(run(theory, plain, NUDGE), want)))
+        if all(row.error <= 1 for row in found):
+            return found
         named = []
         sizes = [n for n, f in fields(type(example)).items() if f.kind == "size"]
         alone = {
@@ -118,10 +124,26 @@ def compare(theory: Theory, example: Config) -> list[Compared]:
         return named
 
 
-def run(theory: Theory, config: Config) -> dict[str, Any]:
+def nudged(by: float, x: jax.Array) -> jax.Array:
+    """Real entries moved by up to so much, each by another amount."""
+    if not by or not jnp.issubdtype(x.dtype, jnp.floating):
+        return x
+    return x + by * jnp.cos(jnp.arange(x.size, dtype=x.dtype)).reshape(x.shape)
+
+
+def excused(rows: Iterable[Compared], twin: Iterable[Compared]) -> Iterator[Compared]:
+    """Rows that differ no more than a run from a start that is off by NUDGE does, as agreeing: Adam
+    divides a gradient that is zero but for rounding by itself.
+    """
+    moved = {row.slot: row.error for row in twin}
+    for row in rows:
+        yield row._replace(error=min(row.error, 1)) if row.error <= moved[row.slot] else row
+
+
+def run(theory: Theory, config: Config, nudge: float = 0) -> dict[str, Any]:
     """`outputs`, compiled for one call, as NumPy arrays."""
     program = jax.jit(
-        lambda config: outputs(theory, run_key(0, 0), config),
+        lambda config: outputs(theory, run_key(0, 0), config, nudge),
         compiler_options=compiler_options(level=2),
     )
     out = jax.device_get(program(config))

@@ -67,7 +67,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     delta = model.change(params, problem, config)
     s = ranks.singular_values(delta, config)
     share, ratio = neurons.small_set(pruning.norms(params.output), config)
-    dead = jnp.sum(neurons.dead(params, problem, config)) / config.num_neurons.real
+    dead = jnp.sum(neurons.dead(params, problem, config)).astype(s.dtype) / config.num_neurons.real
     return {
         "loss": loss,
         "error": error,
