@@ -121,10 +121,10 @@ def cases(
 
 def trained(theory: Theory) -> list[str]:
     """The algorithms to test: of those that `descent` has built, which differ in the optimiser
-    alone, "adam" or else the first.
+    alone, "momentum" or else the first. Not Adam, which may divide rounding by rounding.
     """
     built = [n for n, a in theory.algorithms.items() if a.init.__module__ == descent.__module__]
-    one = "adam" if "adam" in built else next(iter(built), None)
+    one = "momentum" if "momentum" in built else next(iter(built), None)
     return [name for name in theory.algorithms if name not in built or name == one]
 
 
