@@ -175,7 +175,7 @@ def by_value(theory: Theory) -> list[str]:
 def theory_of(module: str, changed: dict[str, Any]) -> Theory:
     """The theory of a module, with some slots changed."""
     found: Theory = importlib.import_module(module).THEORY
-    return found._replace(**changed)
+    return found._replace(**changed) if changed else found
 
 
 def config_class(name: str, bases: tuple, own: dict[str, Any], slots: dict[str, Any]) -> type:
@@ -204,7 +204,7 @@ class Pickler(cloudpickle.Pickler):
         if isinstance(thing, jax.Array) and jax.dtypes.issubdtype(thing.dtype, jax.dtypes.prng_key):
             data = np.asarray(jax.random.key_data(thing))
             return key_of, (data, str(jax.random.key_impl(thing)))
-        if isinstance(thing, type) and type(thing).__module__.startswith("jaxtyping."):
+        if isinstance(thing, type) and hasattr(thing, "dim_str"):
             return annotation, (thing.dtype, thing.array_type, thing.dim_str)  # type: ignore[attr-defined]
         if isinstance(thing, type) and issubclass(thing, Config) and not importable(thing):
             return reduced(thing)
@@ -260,7 +260,7 @@ def sources(root: Any) -> dict[str, tuple[str, str]]:
     """The modules of users that functions are made of, and those loaded from the same folders: name
     -> (path below the folder on sys.path, text).
     """
-    names = {function.__module__ for function in functions(root)}
+    names = {str(function.__module__) for function in functions(root)}
     modules = [module for name in sorted(names) if (module := own_module(name))]
     roots = {root_of(module) for module in modules}
     beside = [
@@ -274,9 +274,9 @@ def sources(root: Any) -> dict[str, tuple[str, str]]:
     }
 
 
-def own_module(name: str | None) -> types.ModuleType | None:
+def own_module(name: str) -> types.ModuleType | None:
     """A module of a user's that no package installs; None for any other."""
-    module = sys.modules.get(name or "")
+    module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if module is None or file is None or not file.endswith(".py") or name == "__main__":
         return None
