@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import importlib
 import logging
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -19,8 +20,9 @@ from jaxtheory.engine.layout import Chunk
 from jaxtheory.engine.work import Work
 
 AHEAD = 2  # chunks per thread of the cluster that are given out at a time
+COUNT_SECONDS = 2  # after which workers are counted again
 ANSWER_SECONDS = 10  # a scheduler has to answer in
-RESUME = "what is finished stands in the store, and the same command resumes"
+RESUME = "with a store what is finished is kept, and the same command resumes"
 
 
 def needed(module: str) -> Any:
@@ -42,7 +44,7 @@ def on(client: Any) -> Execute:
     the store, or the scheduler is gone.
     """
     distributed = needed("distributed")
-    from jaxtheory.engine import parcel, worker
+    from jaxtheory.engine import parcel
 
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise InputError(
@@ -62,13 +64,17 @@ def on(client: Any) -> Execute:
         with answered(client, distributed):
             packed = client.submit(bytes, parcel.pack(run, todo), key=f"parcel-{name}")
 
+        threads, counted = 1, -float(COUNT_SECONDS)
+
         def send() -> None:
-            threads = max(sum(client.nthreads().values()), 1)
+            nonlocal threads, counted
+            if time.monotonic() > counted + COUNT_SECONDS:
+                threads, counted = max(sum(client.nthreads().values()), 1), time.monotonic()
             while waiting and len(running) < AHEAD * threads:
                 chunk = waiting.take(threads)
                 place = (chunk.bucket.number, chunk.first, chunk.last)
                 key = f"chunk-{name}-{chunk.name}"
-                future = client.submit(worker.errand, packed, *place, key=key, pure=False)
+                future = client.submit(errand, packed, *place, key=key, pure=False)
                 running[key] = future, chunk
                 finished.add(future)
 
@@ -92,6 +98,16 @@ def on(client: Any) -> Execute:
     return given_out
 
 
+def errand(*parcel_and_place: Any) -> Any:
+    """`worker.errand`, found where it runs."""
+    from jaxtheory.engine import worker
+
+    return worker.errand(*parcel_and_place)
+
+
+errand.__module__ = "__main__"  # travels by value: a worker without jaxtheory says so and lives on
+
+
 @contextlib.contextmanager
 def answered(client: Any, distributed: Any) -> Iterator[None]:
     """Within: what goes wrong with the cluster itself is an InputError of one line."""
@@ -107,8 +123,7 @@ def answered(client: Any, distributed: Any) -> Iterator[None]:
         ) from None
     except lost as error:
         where = getattr(client.scheduler, "address", None) or "the scheduler"
-        said = str(error).partition("\n")[0]
-        raise InputError(f"{where} is gone ({type(error).__name__}: {said}); {RESUME}") from None
+        raise InputError(f"{where} is gone ({type(error).__name__}); {RESUME}") from None
     except ModuleNotFoundError as error:
         raise InputError(
             f"a worker cannot import {error.name}; install the sweep's packages there"
@@ -119,17 +134,17 @@ def answered(client: Any, distributed: Any) -> Iterator[None]:
 def connected(address: str) -> Iterator[Execute]:
     """An executor on the cluster of a scheduler. Raises InputError where none answers."""
     distributed = needed("distributed")
-    try:
-        with quiet():
+    with quiet():
+        try:
             client = distributed.Client(address, timeout=ANSWER_SECONDS)
-    except (OSError, ValueError, TypeError) as error:
-        said = str(error).partition("\n")[0]
-        raise InputError(
-            f"no scheduler at {address} ({said}); start one with `dask scheduler`, or leave "
-            "--scheduler out for a cluster on this machine"
-        ) from None
-    with closing(client):
-        yield on(client)
+        except (OSError, ValueError, TypeError) as error:
+            said = str(error).partition("\n")[0]
+            raise InputError(
+                f"no scheduler at {address} ({said}); start one with `dask scheduler`, or leave "
+                "--scheduler out for a cluster on this machine"
+            ) from None
+        with closing(client):
+            yield on(client)
 
 
 @contextlib.contextmanager
@@ -139,15 +154,16 @@ def local(workers: int = 1) -> Iterator[Execute]:
     """
     distributed = needed("distributed")
     count = checked(workers)
-    threads = max(1, execute.workers() // count)
+    options = {
+        "n_workers": count,
+        "threads_per_worker": max(1, execute.workers() // count),
+        "memory_limit": 0,
+        "dashboard_address": None,
+        "silence_logs": logging.CRITICAL,
+    }
     with (
-        distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=threads,
-            memory_limit=0,
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        quiet(),
+        distributed.LocalCluster(**options) as cluster,
         closing(distributed.Client(cluster)) as client,
     ):
         yield on(client)
@@ -161,13 +177,14 @@ def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[E
     count = checked(jobs)
     script(options)
     jobqueue, distributed = needed("dask_jobqueue"), needed("distributed")
-    with refused():
-        cluster = jobqueue.SLURMCluster(
-            scheduler_options={"dashboard_address": None}, **job_options(options)
-        )
-    with cluster, closing(distributed.Client(cluster)) as client:
-        cluster.adapt(minimum_jobs=count, maximum_jobs=count)
-        yield on(client)
+    with quiet():
+        with refused():
+            cluster = jobqueue.SLURMCluster(
+                scheduler_options={"dashboard_address": None}, **job_options(options)
+            )
+        with cluster, closing(distributed.Client(cluster)) as client:
+            cluster.adapt(minimum_jobs=count, maximum_jobs=count)
+            yield on(client)
 
 
 def script(options: Mapping[str, Any] | None = None) -> str:
@@ -208,7 +225,7 @@ def closing(client: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without the log lines of connections that are tried again."""
+    """Within: Dask logs nothing of connections that break or are tried again."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado")]
     levels = [one.level for one in loggers]
     for one in loggers:

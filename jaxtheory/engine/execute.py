@@ -2,6 +2,7 @@
 how long a chunk may be.
 """
 
+import collections
 import contextlib
 import os
 import queue
@@ -73,6 +74,9 @@ class Waiting:
     def __init__(self, chunks: Iterable[Chunk]):
         self.chunks = list(reversed(list(chunks)))
         self.seconds: dict[int, float] = {}  # per slot of a bucket
+        self.left = collections.Counter[int]()  # slots of a bucket
+        for chunk in self.chunks:
+            self.left[chunk.bucket.number] += chunk.last - chunk.first
 
     def __bool__(self) -> bool:
         return bool(self.chunks)
@@ -82,15 +86,15 @@ class Waiting:
         chunk = self.chunks.pop()
         number = chunk.bucket.number
         known = self.seconds.get(number)
-        left = sum(c.last - c.first for c in (*self.chunks, chunk) if c.bucket.number == number)
         most = (
             1
             if known is None
-            else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-left // count)))
+            else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-self.left[number] // count)))
         )
         if chunk.first + most < chunk.last:
             self.chunks.append(chunk._replace(first=chunk.first + most))
             chunk = chunk._replace(last=chunk.first + most)
+        self.left[number] -= chunk.last - chunk.first
         return chunk
 
     def note(self, chunk: Chunk, took: float) -> None:

@@ -154,7 +154,8 @@ def test_a_killed_client_loses_nothing(address, tmp_path):
 SBATCH = """#!{python}
 import os, subprocess, sys
 log = open("{folder}/log", "a")
-job = subprocess.Popen(["bash", sys.argv[-1].strip()], stdout=log, stderr=log, start_new_session=True)
+options = dict(stdout=log, stderr=log, start_new_session=True)
+job = subprocess.Popen(["bash", sys.argv[-1].strip()], **options)
 print("Submitted batch job", job.pid)
 """
 SCANCEL = "#!/usr/bin/env bash\nkill -- -$1\n"

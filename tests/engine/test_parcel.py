@@ -1,5 +1,5 @@
-"""What travels to a worker: named things by name, a user's file as text, the rest by value; and what
-a worker refuses.
+"""What travels to a worker: named things by name, a user's file as text, the rest by value; and
+what a worker refuses.
 """
 
 import pickle
