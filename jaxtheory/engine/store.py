@@ -160,6 +160,14 @@ class Store:
                 found.setdefault(bucket, []).append((first, last))
         return found
 
+    def file(self, chunk: Chunk) -> Path:
+        """Where a chunk's part stands."""
+        return self.parts / f"{chunk.name}.part"
+
+    def has(self, chunk: Chunk) -> bool:
+        """Whether the part of just this chunk stands here, whole or not."""
+        return self.file(chunk).exists()
+
     def write(self, chunk: Chunk, part: Part) -> None:
         """Keep a finished part."""
         buffer = io.BytesIO()
@@ -167,7 +175,7 @@ class Store:
             buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
         )
         data = buffer.getvalue()
-        target = self.parts / f"{chunk.name}.part"
+        target = self.file(chunk)
         try:
             with beside(target) as temporary:
                 with temporary.open("wb") as file:
