@@ -65,9 +65,7 @@ class Forks(NamedTuple):
     def start(self, code: str) -> Child:
         """A child that runs `code`."""
         said = self.folder / f"said-{os.urandom(4).hex()}"
-        return Child(
-            self.server, int(ask(self.server, {"code": code, "said": str(said)})), said
-        )
+        return Child(self.server, int(ask(self.server, {"code": code, "said": str(said)})), said)
 
     def run(self, code: str) -> tuple[int, str]:
         """The exit code of a child that runs `code`, and what it said."""
