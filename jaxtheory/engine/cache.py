@@ -26,16 +26,19 @@ def watch() -> None:
     """
     shown, said = warnings.showwarning, set[str]()
 
-    def show(message: Any, *where: Any, **more: Any) -> None:
+    def show(
+        message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+    ) -> None:
         found = SAID.match(str(message))
         if found is None:
-            return shown(message, *where, **more)
+            return shown(message, category, filename, lineno, file, line)
         folder = getattr(sys.modules["jax"].config, "jax_compilation_cache_dir", None)
         if not folder or mend(Path(folder), found["program"]) or said:
             return None
         said.add(found["why"])
-        line = f"compilation cache {folder}: {found['why'].partition(chr(10))[0]}; without it all"
-        return shown(UserWarning(f"{line} is compiled again each time"), *where[:3], line="")
+        why = found["why"].partition("\n")[0]
+        text = f"compilation cache {folder}: {why}; without it all is compiled again each time"
+        return shown(category(text), category, filename, lineno, file, "")
 
     warnings.showwarning = show
 

@@ -63,7 +63,10 @@ class Store:
             if file.exists():
                 self.manifest = self._read_manifest(file)
                 return
-            taken = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+            taken = self.path.exists() and (
+                not self.path.is_dir()
+                or any(not other.name.startswith(".tmp-") for other in self.path.iterdir())
+            )
         except OSError as error:
             raise self._refusal(error) from None
         if taken:
@@ -122,10 +125,20 @@ class Store:
         """Create the directory with the plan, unless another process was faster; returns the plan
         to follow.
         """
-        if self.plan is not None:
-            tidy(self.path)
-            tidy(self.parts)
-            return self.plan
+        if self.manifest is None:
+            self.manifest = self._create(plan)
+        try:
+            self.parts.mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._refusal(error) from None
+        tidy(self.path)
+        tidy(self.parts)
+        return list(self.manifest["plan"])
+
+    def _create(self, plan: list[dict[str, Any]]) -> dict[str, Any]:
+        """Write the manifest, or read another process's, in a directory that holds temporary files
+        at most.
+        """
         whole = {
             "format": FORMAT,
             "request": self.identity,
@@ -134,17 +147,17 @@ class Store:
             "versions": versions(),
         }
         whole["digest"] = digest_of(whole)
+        file = self.path / "manifest.json"
         try:
-            self.parts.mkdir(parents=True, exist_ok=True)
-            with beside(self.path / "manifest.json") as temporary:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with beside(file) as temporary:
                 temporary.write_text(json.dumps(whole, indent=1))
-                os.link(temporary, self.path / "manifest.json")  # fails where there is one
+                os.link(temporary, file)  # fails where there is one
         except FileExistsError:
             pass
         except OSError as error:
             raise self._refusal(error) from None
-        self.manifest = self._read_manifest(self.path / "manifest.json")
-        return list(self.manifest["plan"])
+        return self._read_manifest(file)
 
     def _refusal(self, error: OSError) -> InputError:
         return InputError(

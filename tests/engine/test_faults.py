@@ -27,13 +27,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 HEAD = "| fault | what happens | data |\n|---|---|---|\n"
 
 SMALL = {
-    "vary": {"d": [2, 3], "eta": [0.1, 0.2]},
-    "seeds": 2,
+    "vary": {"eta": [0.1, 0.2]},
+    "seeds": 3,
     "steps": 4,
     "dtype": "float64",
     "buckets": "exact",
 }
-WORDS = "--vary d=2,3 --vary eta=.1,.2 --seeds 4 --steps 20 --record 5 --dtype float64"
+WORDS = "--vary d=2,3 --vary eta=.1,.2 --seeds 4 --steps 20 --record 5 --dtype float64 "
+WORDS += "--buckets exact"
 FEWER = "--vary eta=.1,.2 --set d=3 --seeds 2 --steps 2 --dtype float64"
 COMMAND = """
 import os, time
@@ -52,7 +53,7 @@ Store.scratch = said
 """
 
 
-def command(store, before="", words=f"{WORDS} --buckets exact"):
+def command(store, before="", words=WORDS):
     """The code of `jaxtheory sweep EXAMPLE ... --store STORE`, with something done before."""
     before = textwrap.dedent(before)
     return COMMAND.format(before=before, example=str(EXAMPLE), words=words, store=str(store))
@@ -77,7 +78,7 @@ def rows(request):
     found = {}
     yield found
     if request.config.getoption("--reliability"):
-        assert list(found) == faults(), "run the whole file with --all, where mounting is allowed"
+        assert list(found) == faults(), "run all of the file, where a tmpfs can be mounted"
         lines = (f"| {name} | {happens} | {got} |\n" for name, (happens, got) in found.items())
         PAGE.write_text(PAGE.read_text().partition(HEAD)[0] + HEAD + "".join(lines))
 
@@ -147,16 +148,17 @@ def test_killed(forked, whole, outcome):
             while code != -9:  # until it is hit before its end
                 shutil.rmtree(store / "data.zarr", ignore_errors=True)
                 child = forked.start(command(store, SAYS))
-                if k % 2:
+                if late := k > 2:
                     until(child, "assembling")
-                time.sleep(rng.uniform(0, assembling if k % 2 else training))
+                time.sleep(rng.uniform(0, assembling if late else training))
                 os.kill(child.pid, 9)
                 code, said = child.wait()
+                assert code in (0, -9), said
             parts = len(list((store / "parts").glob("[0-9]*.part")))
-            stages["in assembly" if "assembling" in said else f"with {parts} of 8 parts"] += 1
+            stages["in assembly" if "assembling" in said else f"at {parts} of 8 parts"] += 1
         assert forked.run(command(store)) == (0, output(store))
         assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
-    assert stages["in assembly"] >= 8 and stages.total() == 20
+    assert stages["in assembly"] >= 8 and stages.total() == 20 and len(stages) > 2
     when = ", ".join(f"{n} {stage}" for stage, n in sorted(stages.items()))
     outcome(f"the same command resumes; killed {when}")
 
@@ -178,12 +180,12 @@ def test_threads(forked, outcome):
     theory = jaxtheory.theories.load({str(EXAMPLE)!r}).THEORY
     filters, found = list(warnings.filters), {{}}
     def go(i, **store):
-        config, options = theory.Config(dimension=2 + i % 2), dict(vary={{"eta": [.1, .2]}}, seeds=4)
-        found[i] = jaxtheory.sweep(theory, config, key=i % 6, steps=4, **options, **store)
-    threads = [
-        threading.Thread(target=go, args=(i,), kwargs=dict(store={str(forked.folder)!r} + f"/t{{i % 6}}"))
-        for i in range(24)
-    ]
+        config, vary = theory.Config(dimension=2 + i % 2), {{"eta": [.1, .2]}}
+        data = jaxtheory.sweep(theory, config, vary=vary, seeds=4, key=i % 6, steps=4, **store)
+        found[i] = data
+    store = {str(forked.folder / "threads")!r}
+    at = [{{"store": f"{{store}}{{i % 6}}"}} for i in range(24)]
+    threads = [threading.Thread(target=go, args=(i,), kwargs=at[i]) for i in range(24)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     together = dict(found)
@@ -310,13 +312,12 @@ def harm(file, rng):
 def test_damaged_results(tmp_path, outcome):
     """A part and a file of data.zarr truncated, bit-flipped or deleted, at 60 random places"""
     rng, kinds, run = random.Random(60), Counter(), tmp_path / "run"
-    first = sweep(THEORY, Config(), store=run, **SMALL)
+    first = sweep(THEORY, Config(dimension=3), store=run, **SMALL)
     for _ in range(60):
         files = [f for f in sorted(run.glob("data.*/**/*")) if f.is_file()]
         kinds[harm(rng.choice([*files, run / "data.sum"]), rng)] += 1
         kinds[harm(rng.choice(sorted(run.glob("parts/*.part"))), rng)] += 1
-        assert sweep(THEORY, Config(), store=run, **SMALL).identical(first)
-        assert data(run).identical(first)
+        assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
     counted = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
     outcome(f"seen and made anew ({counted})")
 
@@ -324,13 +325,13 @@ def test_damaged_results(tmp_path, outcome):
 def test_a_damaged_manifest(tmp_path, outcome):
     """manifest.json truncated, bit-flipped or deleted, at 60 random places"""
     rng, run, refused = random.Random(61), tmp_path / "run", 0
-    first = sweep(THEORY, Config(), store=run, **SMALL)
+    first = sweep(THEORY, Config(dimension=3), store=run, **SMALL)
     file = run / "manifest.json"
     text = file.read_bytes()
     for _ in range(60):
         harm(file, rng)
         try:
-            assert sweep(THEORY, Config(), store=run, **SMALL).identical(first)
+            assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
         except InputError as error:
             refused += 1
             assert "choose another store directory" in str(error) and "\n" not in str(error)
@@ -339,10 +340,12 @@ def test_a_damaged_manifest(tmp_path, outcome):
     outcome("one line: what was asked is not known any more", "kept, not used")
 
 
-def test_a_damaged_compilation_cache(forked, whole, outcome):
+def test_a_damaged_compilation_cache(forked, outcome):
     """Every entry of JAX's compilation cache truncated or bit-flipped"""
     rng, cache = random.Random(62), forked.folder / "damaged"
-    shutil.copytree(forked.cache, cache)
+    use = SET.format(name="jax_compilation_cache_dir", value=str(cache))
+    run = lambda name: forked.run(command(forked.folder / name, use, FEWER))
+    code, said = run("as-it-was")
     entries = sorted(cache.glob("*-cache"))
     for entry in entries:
         while not damaged(entry.read_bytes()):
@@ -350,13 +353,10 @@ def test_a_damaged_compilation_cache(forked, whole, outcome):
                 os.truncate(entry, rng.randrange(entry.stat().st_size))
             else:
                 flip(entry, rng.randrange(entry.stat().st_size), rng.randrange(8))
-    use = SET.format(name="jax_compilation_cache_dir", value=str(cache))
-    for name in ("mended", "again"):
-        store = forked.folder / name
-        assert forked.run(command(store, use)) == (0, output(store))
-        assert data(store).identical(whole)
-    left = sum(damaged(entry.read_bytes()) for entry in cache.glob("*-cache"))
-    assert len(entries) > 10 and not left
+    assert run("mended") == (code, said.replace("as-it-was", "mended")) and code == 0
+    assert data(forked.folder / "mended").identical(data(forked.folder / "as-it-was"))
+    assert sorted(cache.glob("*-cache")) == entries and len(entries) > 10
+    assert not any(damaged(entry.read_bytes()) for entry in entries)
     outcome("damaged entries are removed and written anew, without a warning")
 
 
@@ -392,9 +392,11 @@ def test_disable_jit(forked, outcome):
     for before, store in zip(("", off), stores.values(), strict=True):
         assert forked.run(command(store, before, FEWER))[0] == 0
     assert data(stores["jit"]).identical(data(stores["no-jit"]))
-    outcome("slow")
+    outcome("compiled all the same: the switch rounds otherwise")
 
 
-def test_the_page_has_a_row_for_every_fault():
+def test_the_page_has_a_row_for_every_fault(request):
+    if request.config.getoption("--reliability"):
+        pytest.skip("the page is being written")
     lines = PAGE.read_text().partition(HEAD)[2].splitlines()
     assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == faults()
