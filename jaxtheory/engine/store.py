@@ -131,8 +131,7 @@ class Store:
             self.parts.mkdir(exist_ok=True)
         except OSError as error:
             raise self._refusal(error) from None
-        tidy(self.path)
-        tidy(self.parts)
+        self.tidy()
         return list(self.manifest["plan"])
 
     def _create(self, plan: list[dict[str, Any]]) -> dict[str, Any]:
@@ -151,13 +150,18 @@ class Store:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with beside(file) as temporary:
-                temporary.write_text(json.dumps(whole, indent=1))
+                synced(temporary, json.dumps(whole, indent=1).encode())
                 os.link(temporary, file)  # fails where there is one
         except FileExistsError:
             pass
         except OSError as error:
             raise self._refusal(error) from None
         return self._read_manifest(file)
+
+    def tidy(self) -> None:
+        """Remove what killed processes left."""
+        tidy(self.path)
+        tidy(self.parts)
 
     def _refusal(self, error: OSError) -> InputError:
         return InputError(
@@ -196,10 +200,7 @@ class Store:
         target = self.parts / f"{chunk.name}.part"
         try:
             with beside(target) as temporary:
-                with temporary.open("wb") as file:
-                    file.write(hashlib.sha256(data).digest() + data)
-                    file.flush()
-                    os.fsync(file.fileno())
+                synced(temporary, hashlib.sha256(data).digest() + data)
                 os.replace(temporary, target)
         except OSError as error:
             raise self._refusal(error) from None
@@ -326,6 +327,14 @@ def beside(target: Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def synced(file: Path, data: bytes) -> None:
+    """Write a file, and wait until the disk has it."""
+    with file.open("wb") as handle:
+        handle.write(data)
+        handle.flush()
+        os.fsync(handle.fileno())
 
 
 def mine() -> str:

@@ -33,7 +33,7 @@ SMALL = {
     "dtype": "float64",
     "buckets": "exact",
 }
-WORDS = "--vary d=2,3 --vary eta=.1,.2 --seeds 4 --steps 20 --record 5 --dtype float64 "
+WORDS = "--vary d=2,3 --vary eta=.1,.2 --seeds 4 --steps 20 --record 1 --dtype float64 "
 WORDS += "--buckets exact"
 FEWER = "--vary eta=.1,.2 --set d=3 --seeds 2 --steps 2 --dtype float64"
 COMMAND = """
@@ -119,7 +119,7 @@ def whole(forked):
 def output(store):
     return (
         f"store     {store}\ndataset   {store / 'data.zarr'}\n"
-        "dims      dimension 2, learning_rate 2, seed 4, step 5, coordinate 3\n"
+        "dims      dimension 2, learning_rate 2, seed 4, step 21, coordinate 3\n"
         "variables diverged_at, loss, predicted_loss, rounded_loss, weights\n"
     )
 
@@ -202,12 +202,18 @@ def test_threads(forked, outcome):
 
 def test_a_limit_on_the_size_of_files(forked, whole, outcome):
     """A limit on the size of files, met by the manifest, a part and the dataset"""
-    store = forked.folder / "limited"
-    for size in (1000, 3000, 7000):
+    store, like = forked.folder / "limited", forked.folder / "whole"
+    manifest, part, largest = (
+        max(file.stat().st_size for file in like.glob(files) if file.is_file())
+        for files in ("manifest.json", "parts/*.part", "data.zarr/**/*")
+    )
+    assert 1000 < manifest < manifest + 300 < part < part + 300 < largest
+    for size, kept in ((manifest - 300, 0), (manifest + 150, 0), (part + 150, 8)):
         limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
         one_line(*forked.run(command(store, limit)), f"store {store}", "has room")
-        assert not list(store.rglob(".tmp*"))
-    assert (store / "manifest.json").exists() and not (store / "data.zarr").exists()
+        assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
+        assert (store / "manifest.json").exists() == (size > manifest)
+        assert len(list(store.glob("parts/*.part"))) == kept
     assert forked.run(command(store)) == (0, output(store)) and data(store).identical(whole)
     outcome("one line; with room, the same command goes on", "equal afterwards")
 
@@ -224,11 +230,12 @@ def test_a_full_disk(forked, whole, outcome):
     store = disk / "run"
     try:
         (disk / "room").write_bytes(bytes(4096))
-        for size in ("4k", "24k", "96k"):
+        for size, kept in (("4k", range(1)), ("24k", range(1, 8)), ("96k", range(8, 9))):
             assert mount(f"remount,size={size}").returncode == 0
             one_line(*forked.run(command(store)), f"store {store}", "No space left on device")
-            assert not list(store.rglob(".tmp*"))
-        assert len(list(store.glob("parts/*.part"))) == 8
+            assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
+            assert (store / "manifest.json").exists() == (size != "4k")
+            assert len(list(store.glob("parts/*.part"))) in kept
         assert mount("remount,size=16m").returncode == 0
         assert forked.run(command(store)) == (0, output(store))
         assert data(store).identical(whole)
