@@ -113,6 +113,7 @@ def _set_compilation_cache() -> None:
 
 _set_thread_pool()
 _set_compilation_cache()
+importlib.import_module("jaxtheory.engine.cache").watch()
 
 
 def __getattr__(name: str) -> Any:

@@ -459,7 +459,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except Exception as error:
-        if not (where := place(error)):
+        if not (where := place(error)) and not isinstance(error, OSError):
             raise
         print(f"{line(error)}{where}", file=sys.stderr)
         return 2

@@ -46,6 +46,7 @@ def sweep(
         return in_memory(request, execute, progress)
     kept = Store(store, identity(request))
     if (finished := kept.dataset()) is not None:
+        kept.tidy()
         return finished
     todo = planning.make(request)
     todo = todo.following(kept.begin(todo.layouts))

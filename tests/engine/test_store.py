@@ -164,37 +164,6 @@ def test_parts_that_others_are_writing_are_not_read(tmp_path):
     assert whole.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
 
 
-TWO = """
-import sys, jaxtheory
-theory = jaxtheory.theories.load({example!r}).THEORY
-vary = {{"d": [2, 5], "eta": [0.01 * k for k in range(1, 25)]}}
-options = dict(store={store!r}, vary=vary, seeds=20, steps=8, dtype="float64")
-print(float(jaxtheory.sweep(theory, theory.Config(), **options).loss.sum()))
-"""
-
-
-def test_processes_that_share_a_folder_end_with_one_whole_dataset(tmp_path):
-    code = TWO.format(example=str(EXAMPLE), store=str(tmp_path / "run"))
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    found = [child.communicate(timeout=300) for child in children]
-    assert [child.returncode for child in children] == [0, 0, 0], found
-    assert len({out for out, _ in found}) == 1
-    alone = subprocess.run(
-        [sys.executable, "-c", code.replace("/run", "/alone")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert alone.stdout == found[0][0]
-    one, other = (xr.open_zarr(tmp_path / name / "data.zarr").load() for name in ("run", "alone"))
-    assert one.identical(other) and not list((tmp_path / "run").rglob(".tmp*"))
-
-
 def test_another_request_is_refused_with_the_difference(tmp_path):
     sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     with pytest.raises(InputError, match=r"config.noise: stored 0.1, asked for 0.2"):
