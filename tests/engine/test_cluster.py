@@ -236,3 +236,9 @@ def test_plan_shows_the_script_of_a_job(capsys):
 def test_what_is_no_client():
     with pytest.raises(jaxtheory.InputError, match=r"client = 3: must be a distributed\.Client"):
         cluster.on(3)
+
+
+def test_a_worker_without_jaxtheory_can_read_a_task():
+    from distributed.protocol import pickle
+
+    assert b"jaxtheory.engine.cluster" not in pickle.dumps(cluster.errand)
