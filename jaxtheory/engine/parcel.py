@@ -83,6 +83,7 @@ def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
             "code": code(request.theory, request.stop),
             "layouts": plan.layouts(whole) if work.store is None else work.store.plan,
             "padded": padding.trusted(request.theory),
+            "finite": work.finite,
             "settings": settings(),
             "store": None if work.store is None else str(work.store.path.absolute()),
         }
@@ -119,7 +120,7 @@ def unpack(parcel: bytes) -> Opened:
                 f"does not see the store {packed['store']}; choose a directory that all workers "
                 "share"
             )
-    return Opened(Work(request, store), buckets, packed["settings"])
+    return Opened(Work(request, store, packed["finite"]), buckets, packed["settings"])
 
 
 def differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
 from jaxtheory.engine.part import Part
 from jaxtheory.engine.progress import Meter, Progress
-from jaxtheory.engine.request import Asked, Request, read, takes_what_is_asked
+from jaxtheory.engine.request import Asked, Request, flag, read, takes_what_is_asked
 from jaxtheory.engine.store import Store
 from jaxtheory.engine.work import Work
 
@@ -52,7 +52,8 @@ def sweep(
     todo = todo.following(kept.begin(todo.layouts))
     missing = kept.missing(todo.chunks)
     meter = Meter(progress, request.points.total, todo.chunks, missing)
-    for chunk, _ in execute(Work(request, kept), missing, meter.tell):
+    work = Work(request, kept, flag("jax_debug_nans"))
+    for chunk, _ in execute(work, missing, meter.tell):
         if not kept.has(chunk):
             raise InputError(
                 f"store {kept.path}: {chunk.name}.part was written elsewhere; choose a directory "
@@ -69,9 +70,10 @@ def in_memory(
     """The dataset of a request, without a store; each part is laid into it as it comes."""
     todo = planning.make(request)
     meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
+    work = Work(request, None, flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
-        for chunk, part in execute(Work(request), todo.chunks, meter.tell):
+        for chunk, part in execute(work, todo.chunks, meter.tell):
             assert part is not None
             yield part
             meter.finished(chunk)

@@ -236,3 +236,22 @@ def test_plan_shows_the_script_of_a_job(capsys):
 def test_what_is_no_client():
     with pytest.raises(jaxtheory.InputError, match=r"client = 3: must be a distributed\.Client"):
         cluster.on(3)
+
+
+BARE = """
+import pickle, sys
+sys.modules["jaxtheory"] = None
+task = pickle.loads(sys.stdin.buffer.read())
+try:
+    task(b"", 0, 0, 1)
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+
+
+def test_a_worker_without_jaxtheory_says_so():
+    from distributed.protocol import pickle
+
+    task = pickle.dumps(cluster.errand)
+    done = subprocess.run([sys.executable, "-c", BARE], input=task, capture_output=True, check=True)
+    assert done.stdout.decode().startswith("jaxtheory")
