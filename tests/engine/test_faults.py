@@ -152,7 +152,7 @@ def test_killed(forked, whole, outcome):
     moments = [((), starting), (("part", "assembling"), writing), (("assembling",), assembling)]
     for trial in range(4):
         store = forked.folder / f"killed{trial}"
-        for words, span in (*moments, *moments[1:]):
+        for words, span in (*moments, *moments[:2]):
             code = 0
             while code != -9:  # until it is hit before its end
                 shutil.rmtree(store / "data.zarr", ignore_errors=True)
@@ -167,7 +167,7 @@ def test_killed(forked, whole, outcome):
             stages["in assembly" if "assembling" in said else f"at {parts} of 4 parts"] += 1
         assert forked.run(command(store)) == (0, output(store))
         assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
-    assert stages["in assembly"] >= 8 and stages.total() == 20
+    assert stages["in assembly"] >= 4 and stages.total() == 20
     when = ", ".join(f"{n} {stage}" for stage, n in sorted(stages.items()))
     outcome(f"the same command resumes; killed {when}")
 

@@ -111,13 +111,14 @@ def test_a_full_disk_a_read_only_folder_and_a_home(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        InputError,
-        match=r"^store .*No space left on device; choose a directory that can be written and has "
-        r"room$",
-    ):
-        sweep(THEORY, Config(), store=tmp_path / "full", **OPTIONS)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(
+            InputError,
+            match=r"^store .*No space left on device; choose a directory that can be written and "
+            r"has room$",
+        ):
+            sweep(THEORY, Config(), store=tmp_path / "full", **OPTIONS)
     assert not [file for file in (tmp_path / "full").rglob("*") if file.name.startswith(".tmp")]
 
     def denied(*_, **__):
