@@ -3,7 +3,7 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install oracle reproduce test mutation verdicts lint format clean
+.PHONY: help install oracle reproduce test mutation verdicts reliability lint format clean
 
 help:
 	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
@@ -11,6 +11,7 @@ help:
 	@echo "make oracle     install torch and transformers too, which some tests compare with"
 	@echo "make mutation   how many wrong versions of each formula the checks notice"
 	@echo "make verdicts   write docs/verdicts.md from what jaxtheory run all --key 1 and --key 2 kept"
+	@echo "make reliability  write the table of docs/reliability.md: faults, and what became of the data"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -36,6 +37,9 @@ mutation: $(READY)
 
 verdicts: $(READY)
 	$(BIN)/python docs/verdicts.py $(or $(ARGS),1 2)
+
+reliability: $(READY)
+	$(BIN)/python -m pytest tests/engine/test_faults.py --reliability
 
 lint: $(READY)
 	$(BIN)/ruff check .

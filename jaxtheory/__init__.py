@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Theory as Theory
     from jaxtheory.core.theory import conform as conform
     from jaxtheory.engine import claims as claims
+    from jaxtheory.engine import cluster as cluster
     from jaxtheory.engine import figures as figures
     from jaxtheory.engine import optimisers as optimisers
     from jaxtheory.engine import plot as plot
@@ -80,6 +81,7 @@ _MODULES = {
     "plot": "engine.plot",
     "statistics": "engine.statistics",
     "optimisers": "engine.optimisers",
+    "cluster": "engine.cluster",
     "draws": "core.draws",
     "attention": "core.attention",
     "linalg": "core.linalg",
@@ -111,6 +113,7 @@ def _set_compilation_cache() -> None:
 
 _set_thread_pool()
 _set_compilation_cache()
+importlib.import_module("jaxtheory.engine.cache").watch()
 
 
 def __getattr__(name: str) -> Any:

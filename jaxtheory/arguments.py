@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
+from jaxtheory.core import installed
+from jaxtheory.core.errors import suggest
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Field
@@ -184,6 +186,25 @@ def load_figures(name: str) -> "list[jaxtheory.Figure]":
                 f"{name}: a {type(figure).__name__}, expected a jaxtheory.Figure"
             )
     return list(figures)
+
+
+def named_figures(name: str) -> "list[jaxtheory.Figure]":
+    """The figures that `run` and `show` mean by a name: a figure's, a theory's, a
+    FILE.py's or all.
+    """
+    if name.endswith(".py"):
+        return load_figures(name)
+    known = jaxtheory.figures.entries()
+    found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
+    others = installed.offered(installed.FIGURES)
+    if not found and name in others:
+        found = [name]
+    if not found:
+        raise jaxtheory.InputError(
+            f"unknown figure or theory {name!r}; "
+            f"{suggest(name, [*known, *others, *jaxtheory.theories.names(), 'all'])}"
+        )
+    return [jaxtheory.figures.get(figure) for figure in found]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,9 +20,10 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory.arguments import Words, load_figures, load_theory
+from jaxtheory.arguments import Words, load_theory, named_figures
 from jaxtheory.core import installed
 from jaxtheory.core.errors import line, place, tried
+from jaxtheory.machines import Machines
 from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -31,27 +32,6 @@ if TYPE_CHECKING:
     from jaxtheory.engine.claims import Figure, Judged
 
 RESULTS = Path("results")
-
-
-def _figures(name: str) -> "list[Figure]":
-    """The figures that `run` and `show` mean by a name: a figure's, a theory's, a
-    FILE.py's or all.
-    """
-    if name.endswith(".py"):
-        return load_figures(name)
-    known = jaxtheory.figures.entries()
-    found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
-    others = installed.offered(installed.FIGURES)
-    if not found and name in others:
-        found = [name]
-    if not found:
-        from jaxtheory.core.errors import suggest
-
-        raise jaxtheory.InputError(
-            f"unknown figure or theory {name!r}; "
-            f"{suggest(name, [*known, *others, *jaxtheory.theories.names(), 'all'])}"
-        )
-    return [jaxtheory.figures.get(figure) for figure in found]
 
 
 def _store(
@@ -136,7 +116,7 @@ class Show:
                 if entry.theory == theory.name
             ]
         else:
-            figures = _figures(self.name)
+            figures = named_figures(self.name)
         for figure in figures:
             print(
                 f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick "
@@ -186,7 +166,7 @@ class Run:
     """Directory for the datasets and the drawings."""
 
     def __call__(self) -> int:
-        figures = _figures(self.name)
+        figures = named_figures(self.name)
         summary, failed = [], False
         for figure in figures:
             quick, key = "-quick" * self.quick, f"-key{self.key}" if self.key else ""
@@ -223,7 +203,7 @@ def _verdict(judged: "Judged") -> tuple:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sweep(Words):
+class Sweep(Machines, Words):
     """Train at every point of the axes and write one labelled dataset. The same command resumes.
 
     Values: a list 1,2,3; a:b:n (linear) or log:a:b:n, both ends included.
@@ -237,8 +217,8 @@ class Sweep(Words):
         theory, config = asked.pop("theory"), asked.pop("config")
         store = self.store or _store(RESULTS, theory.name, theory, config, asked)
         _remark(theory, config, asked)
-        with sweep_progress(theory.name) as progress:
-            data = jaxtheory.sweep(theory, config, **asked, store=store, progress=progress)
+        with self.opened() as where, sweep_progress(theory.name) as progress:
+            data = jaxtheory.sweep(theory, config, **asked, **where, store=store, progress=progress)
         print(f"store     {store}")
         print(f"dataset   {store / 'data.zarr'}")
         print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
@@ -253,7 +233,7 @@ class Sweep(Words):
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan(Words):
+class Plan(Machines, Words):
     """How a sweep would run, and at what cost: points, buckets, compilations, memory, time. Takes
     sweep's arguments; runs nothing.
     """
@@ -264,6 +244,7 @@ class Plan(Words):
     def __call__(self) -> int:
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
+        script = self.script()
         plan = jaxtheory.plan(theory, config, **asked, compile=self.compile)
         _remark(theory, config, asked)
         rows = plan.rows()
@@ -278,6 +259,8 @@ class Plan(Words):
             f"time         {plan.seconds:.1f} s "
             f"({'measured' if plan.measured else 'a rough estimate'})"
         )
+        if script:
+            print(f"\njob script\n\n{script}")
         return 0
 
 
@@ -476,7 +459,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except Exception as error:
-        if not (where := place(error)):
+        if not (where := place(error)) and not isinstance(error, OSError):
             raise
         print(f"{line(error)}{where}", file=sys.stderr)
         return 2

@@ -49,6 +49,8 @@ def forget_compiled_programs() -> Iterator[None]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow tests too")
+    text = "write the table of docs/reliability.md (with tests/engine/test_faults.py)"
+    parser.addoption("--reliability", action="store_true", help=text)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

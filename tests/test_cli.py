@@ -1,5 +1,6 @@
 """The command line: what it reads, prints, writes and refuses."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -610,6 +611,18 @@ def test_an_interruption_says_how_to_resume(
     assert (
         f"jaxtheory sweep {REGRESSION} --zip 'd=1,2 eta=1,2' --steps 3" in capsys.readouterr().err
     )
+
+
+def test_a_full_disk_is_told_of_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "drawing.png")
+
+    monkeypatch.setattr(jaxtheory, "sweep", full, raising=False)
+    assert main(["sweep", REGRESSION, "--steps", "3"]) == 2
+    said = "OSError: [Errno 28] No space left on device: 'drawing.png'"
+    assert capsys.readouterr().err.strip().partition(" (")[0] == said
 
 
 # as a process of its own

@@ -23,15 +23,22 @@ def in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def assemble(request: Request, parts: Iterable[Part], allocate: Allocate = in_memory) -> xr.Dataset:
     """One dataset from all parts: dims are the axes, seed, step, then the theory's; NaN where a
-    point has no entry.
+    point has no entry. Raises InputError where the parts are not all there.
     """
     grid = (*request.points.shape, len(request.seeds))
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
+    seen = np.zeros(math.prod(grid), bool)
     for part in parts:
         at = part.point * len(request.seeds) + part.place
+        seen[at] = True
         for name, values in part.values.items():
             whole[name] = room_for(name, whole.get(name), values, math.prod(grid), allocate)
             whole[name][(at, *(slice(n) for n in values.shape[1:]))] = values
+    if not seen.all():
+        raise InputError(
+            f"parts of {np.sum(~seen)} of {seen.size} runs were lost meanwhile; run the same "
+            "command again"
+        )
     variables: dict[str, tuple] = {}
     for name, array in whole.items():
         title, dims = described(request, name, array.ndim - 1)

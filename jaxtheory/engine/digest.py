@@ -29,6 +29,15 @@ LIBRARIES = {
     "xarray",
     "matplotlib",
 } | sys.stdlib_module_names
+# entries of a class that say nothing of what it does; pickling an instance leaves __slotnames__
+NOT_OWN = (
+    "__doc__",
+    "__dict__",
+    "__weakref__",
+    "__module__",
+    "__firstlineno__",
+    "__slotnames__",
+)
 VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
 
 
@@ -126,11 +135,7 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
         return f"library {module} {name}", []
     if isinstance(thing, type):
         bases = list(thing.__mro__[1:-1])
-        own = {
-            k: v
-            for k, v in vars(thing).items()
-            if k not in ("__doc__", "__dict__", "__weakref__", "__module__", "__firstlineno__")
-        }
+        own = {k: v for k, v in vars(thing).items() if k not in NOT_OWN}
         return f"class {name}", [*bases, *(x for pair in own.items() for x in pair)]
     return f"object {type(thing).__qualname__}", list(_contents(thing))
 

@@ -1,7 +1,8 @@
-"""Computing chunks: one of them as a pure function, and all of them on the devices of
-this machine.
+"""Computing chunks: one of them as a pure function, all of them on the devices of this machine, and
+how long a chunk may be.
 """
 
+import collections
 import contextlib
 import os
 import queue
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import jax
 
@@ -28,8 +30,9 @@ FLAGS: dict[str, Callable] = {
 }
 
 Tell = Callable[[Chunk, int], None]
+Computed = Part | None  # None: a part that stands in the store
 Execute = Callable[
-    [Callable[[Chunk, Tell], Part], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Part]]
+    [Callable[[Chunk, Tell], Computed], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Computed]]
 ]
 
 
@@ -63,84 +66,110 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Waiting:
+    """Chunks that wait, cut as they are taken. The first of a bucket is one slot; the others take
+    as many slots as its measured time allows in CHUNK_SECONDS.
+    """
+
+    def __init__(self, chunks: Iterable[Chunk]):
+        self.chunks = list(reversed(list(chunks)))
+        self.seconds: dict[int, float] = {}  # per slot of a bucket
+        self.left = collections.Counter[int]()  # slots of a bucket
+        for chunk in self.chunks:
+            self.left[chunk.bucket.number] += chunk.last - chunk.first
+
+    def __bool__(self) -> bool:
+        return bool(self.chunks)
+
+    def take(self, count: int) -> Chunk:
+        """The next chunk, of a length that `count` workers share; what is left of it waits."""
+        chunk = self.chunks.pop()
+        number = chunk.bucket.number
+        known = self.seconds.get(number)
+        most = (
+            1
+            if known is None
+            else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-self.left[number] // count)))
+        )
+        if chunk.first + most < chunk.last:
+            self.chunks.append(chunk._replace(first=chunk.first + most))
+            chunk = chunk._replace(last=chunk.first + most)
+        self.left[number] -= chunk.last - chunk.first
+        return chunk
+
+    def note(self, chunk: Chunk, took: float) -> None:
+        """Keep the least time per slot seen of a bucket: the first chunk compiles as well."""
+        each, number = took / (chunk.last - chunk.first), chunk.bucket.number
+        self.seconds[number] = min(each, self.seconds.get(number, each))
+
+
+def settings() -> dict[str, Any]:
+    """The calling thread's JAX settings that its workers take over."""
+    return {name: flag(name) for name in FLAGS}
+
+
+@contextlib.contextmanager
+def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
+    """Within: these JAX settings, and this device (None: JAX's default)."""
+    with contextlib.ExitStack() as within:
+        for name, setting in FLAGS.items():
+            within.enter_context(setting(settings[name]))
+        if device is not None:
+            within.enter_context(jax.default_device(device))
+        yield
+
+
+def places(count: int) -> "queue.SimpleQueue[Any]":
+    """The devices that `count` threads take turns in: accelerators; on CPU one device for all."""
+    devices = jax.local_devices() if backend() != "cpu" else [None]
+    free: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    for k in range(count):
+        free.put(devices[k % len(devices)])
+    return free
+
+
 def here(
-    run: Callable[[Chunk, Tell], Part], chunks: Iterable[Chunk], tell: Tell = silent
-) -> Iterator[tuple[Chunk, Part]]:
+    run: Callable[[Chunk, Tell], Computed], chunks: Iterable[Chunk], tell: Tell = silent
+) -> Iterator[tuple[Chunk, Computed]]:
     """Compute chunks on this machine and yield (chunk, part) as they are finished.
 
     One thread per worker. On CPU all threads use one device, hence one compilation, and the
-    processor's cores side by side; accelerators get a thread each. The first chunk of a bucket is
-    one slot; the others take as many slots as its measured time allows in 30 s.
+    processor's cores side by side; accelerators get a thread each.
     """
     count = workers()
-    devices = jax.local_devices() if backend() != "cpu" else [None]
-    waiting, seconds = list(reversed(list(chunks))), dict[int, float]()
-    given_up, free = threading.Event(), queue.SimpleQueue[object]()
-    for k in range(count):
-        free.put(devices[k % len(devices)])
+    waiting, given_up, free, mine = Waiting(chunks), threading.Event(), places(count), settings()
 
     def told(chunk: Chunk, step: int) -> None:
         if given_up.is_set():
             raise GivenUpError
         tell(chunk, step)
 
-    settings = {name: flag(name) for name in FLAGS}
-
-    def work(chunk: Chunk) -> tuple[Chunk, Part, float]:
+    def work(chunk: Chunk) -> tuple[Chunk, Computed, float]:
         device = free.get()
         try:
-            with contextlib.ExitStack() as within:
-                for name, setting in FLAGS.items():
-                    within.enter_context(setting(settings[name]))
-                if device is not None:
-                    within.enter_context(jax.default_device(device))
+            with under(mine, device):
                 begun = time.perf_counter()
                 part = run(chunk, told)
                 return chunk, part, time.perf_counter() - begun
         finally:
             free.put(device)
 
-    def cut() -> Chunk:
-        """The next chunk, of a length that the measured time allows; what is left of it waits."""
-        chunk = waiting.pop()
-        known = seconds.get(chunk.bucket.number)
-        left = (
-            sum(c.last - c.first for c in waiting if c.bucket.number == chunk.bucket.number)
-            + chunk.last
-            - chunk.first
-        )
-        most = (
-            1
-            if known is None
-            else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-left // count)))
-        )
-        if chunk.first + most < chunk.last:
-            waiting.append(chunk._replace(first=chunk.first + most))
-            chunk = chunk._replace(last=chunk.first + most)
-        return chunk
-
     if count == 1:
         while waiting:
-            chunk, part, took = work(cut())
-            note(seconds, chunk, took)
+            chunk, part, took = work(waiting.take(count))
+            waiting.note(chunk, took)
             yield chunk, part
         return
     with ThreadPoolExecutor(count, thread_name_prefix="jaxtheory") as pool:
-        running: set[Future[tuple[Chunk, Part, float]]] = set()
+        running: set[Future[tuple[Chunk, Computed, float]]] = set()
         try:
             while waiting or running:
                 while waiting and len(running) < count:
-                    running.add(pool.submit(work, cut()))
+                    running.add(pool.submit(work, waiting.take(count)))
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     chunk, part, took = future.result()
-                    note(seconds, chunk, took)
+                    waiting.note(chunk, took)
                     yield chunk, part
         finally:
             given_up.set()
-
-
-def note(seconds: dict[int, float], chunk: Chunk, took: float) -> None:
-    """Keep the least time per slot seen of a bucket: the first chunk compiles as well."""
-    each = took / (chunk.last - chunk.first)
-    seconds[chunk.bucket.number] = min(each, seconds.get(chunk.bucket.number, each))

@@ -224,6 +224,11 @@ def trusted(theory: Theory) -> bool:
     return digest in _passed or ((place := notes()) is not None and (place / digest).is_file())
 
 
+def believe(theory: Theory) -> None:
+    """Take it, in this process, that a theory's numbers do not depend on padding."""
+    _passed.add(digest_of(theory))
+
+
 def trust(theory: Theory) -> None:
     """Remember that a theory's numbers do not depend on padding."""
     digest = digest_of(theory)

@@ -7,6 +7,7 @@ four rows' worth of chunks where there are that many, so that devices share.
 
 import math
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Unpack
 
 import jax
@@ -77,37 +78,45 @@ class Plan(NamedTuple):
 
     @property
     def layouts(self) -> list[dict[str, Any]]:
-        """What of the plan a store keeps and a resumed sweep follows: the layout of each bucket,
-        and what it lays out.
-        """
-        return [
-            {
-                "algorithm": b.algorithm,
-                "problems": b.problems,
-                "runs": b.runs,
-                "sizes": b.sizes,
-                "layout": b.layout._asdict(),
-            }
-            for b in self.buckets
-        ]
+        """What of the plan a store keeps and a resumed sweep follows."""
+        return layouts(self.buckets)
 
-    def following(self, layouts: list[dict[str, Any]]) -> "Plan":
+    def following(self, stored: list[dict[str, Any]]) -> "Plan":
         """The same plan with stored layouts. Raises InputError where they are not of
         these buckets.
         """
-        mine = [{**entry, "layout": None} for entry in self.layouts]
-        if mine != [{**entry, "layout": None} for entry in layouts]:
-            raise InputError(
-                "the store was planned differently (by another version of jaxtheory?); choose "
-                "another store directory"
-            )
-        buckets = tuple(
-            b._replace(layout=Layout(**entry["layout"]))
-            for b, entry in zip(self.buckets, layouts, strict=True)
-        )
+        buckets = laid(self.buckets, stored)
         return self._replace(
             buckets=buckets, chunks=tuple(chunk for b in buckets for chunk in chunks(b))
         )
+
+
+def layouts(buckets: Iterable[Bucket]) -> list[dict[str, Any]]:
+    """The layout of each bucket, and what it lays out."""
+    return [
+        {
+            "algorithm": b.algorithm,
+            "problems": b.problems,
+            "runs": b.runs,
+            "sizes": b.sizes,
+            "layout": b.layout._asdict(),
+        }
+        for b in buckets
+    ]
+
+
+def laid(buckets: Iterable[Bucket], stored: list[dict[str, Any]]) -> tuple[Bucket, ...]:
+    """Buckets with stored layouts. Raises InputError where they are not of these buckets."""
+    found = tuple(buckets)
+    plain = lambda entries: [{**entry, "layout": None} for entry in entries]
+    if plain(layouts(found)) != plain(stored):
+        raise InputError(
+            "the store was planned differently (by another version of jaxtheory?); choose "
+            "another store directory"
+        )
+    return tuple(
+        b._replace(layout=Layout(**entry["layout"])) for b, entry in zip(found, stored, strict=True)
+    )
 
 
 def chunks(bucket: Bucket) -> list[Chunk]:

@@ -103,7 +103,8 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
     """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at
     precision "highest".
 
-    NaN is allowed, because lanes may diverge.
+    NaN is allowed, because lanes may diverge, and programs are compiled: jax_disable_jit would
+    round otherwise.
     """
     name = dtype_name(dtype)
     with (
@@ -114,6 +115,7 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
         jax.default_matmul_precision("highest"),
         jax.debug_nans(False),
         jax.debug_infs(False),
+        jax.disable_jit(False),
     ):
         yield np.dtype(name)
 

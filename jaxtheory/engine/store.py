@@ -22,6 +22,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
@@ -45,6 +46,7 @@ KEYS = (
 PART = "[0-9]*.part"  # a finished one: those that are being written begin with .tmp
 CHUNK_BYTES = 16 << 20  # of one chunk of an array in data.zarr
 IN_MEMORY = 1 << 30  # bytes up to which a finished dataset is read into memory
+_quiet = threading.Lock()
 
 
 class Store:
@@ -57,9 +59,17 @@ class Store:
         self.identity = plain(identity)
         self.manifest: dict[str, Any] | None = None
         file = self.path / "manifest.json"
-        if file.exists():
-            self.manifest = self._read_manifest(file)
-        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        try:
+            if file.exists():
+                self.manifest = self._read_manifest(file)
+                return
+            taken = self.path.exists() and (
+                not self.path.is_dir()
+                or any(not other.name.startswith(".tmp-") for other in self.path.iterdir())
+            )
+        except OSError as error:
+            raise self._refusal(error) from None
+        if taken:
             raise InputError(
                 f"{self.path} exists and is no result directory; choose another store directory"
             )
@@ -69,6 +79,8 @@ class Store:
         try:
             manifest = json.loads(file.read_text())
             stored, _, _ = dict(manifest["request"]), manifest["plan"], manifest["versions"]
+            if manifest.pop("digest", None) not in (None, digest_of(manifest)):
+                raise ValueError("its checksum is another")
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = f"{type(error).__name__}: {error}"
             raise InputError(
@@ -113,10 +125,19 @@ class Store:
         """Create the directory with the plan, unless another process was faster; returns the plan
         to follow.
         """
-        if self.plan is not None:
-            tidy(self.path)
-            tidy(self.parts)
-            return self.plan
+        if self.manifest is None:
+            self.manifest = self._create(plan)
+        try:
+            self.parts.mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._refusal(error) from None
+        self.tidy()
+        return list(self.manifest["plan"])
+
+    def _create(self, plan: list[dict[str, Any]]) -> dict[str, Any]:
+        """Write the manifest, or read another process's, in a directory that holds temporary files
+        at most.
+        """
         whole = {
             "format": FORMAT,
             "request": self.identity,
@@ -124,17 +145,23 @@ class Store:
             "keys": KEYS,
             "versions": versions(),
         }
+        whole["digest"] = digest_of(whole)
+        file = self.path / "manifest.json"
         try:
-            self.parts.mkdir(parents=True, exist_ok=True)
-            with beside(self.path / "manifest.json") as temporary:
-                temporary.write_text(json.dumps(whole, indent=1))
-                os.link(temporary, self.path / "manifest.json")  # fails where there is one
+            self.path.mkdir(parents=True, exist_ok=True)
+            with beside(file) as temporary:
+                synced(temporary, json.dumps(whole, indent=1).encode())
+                os.link(temporary, file)  # fails where there is one
         except FileExistsError:
             pass
         except OSError as error:
             raise self._refusal(error) from None
-        self.manifest = self._read_manifest(self.path / "manifest.json")
-        return list(self.manifest["plan"])
+        return self._read_manifest(file)
+
+    def tidy(self) -> None:
+        """Remove what killed processes left."""
+        tidy(self.path)
+        tidy(self.parts)
 
     def _refusal(self, error: OSError) -> InputError:
         return InputError(
@@ -155,10 +182,21 @@ class Store:
         for file in sorted(self.parts.glob(PART)):
             bucket, first, last = map(int, file.stem.split("-"))
             if checked(file) is None:
-                file.unlink(missing_ok=True)
+                try:
+                    file.unlink(missing_ok=True)
+                except OSError as error:
+                    raise self._refusal(error) from None
             else:
                 found.setdefault(bucket, []).append((first, last))
         return found
+
+    def file(self, chunk: Chunk) -> Path:
+        """Where a chunk's part stands."""
+        return self.parts / f"{chunk.name}.part"
+
+    def has(self, chunk: Chunk) -> bool:
+        """Whether the part of just this chunk stands here, whole or not."""
+        return self.file(chunk).exists()
 
     def write(self, chunk: Chunk, part: Part) -> None:
         """Keep a finished part."""
@@ -167,13 +205,10 @@ class Store:
             buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
         )
         data = buffer.getvalue()
-        target = self.parts / f"{chunk.name}.part"
+        target = self.file(chunk)
         try:
             with beside(target) as temporary:
-                with temporary.open("wb") as file:
-                    file.write(hashlib.sha256(data).digest() + data)
-                    file.flush()
-                    os.fsync(file.fileno())
+                synced(temporary, hashlib.sha256(data).digest() + data)
                 os.replace(temporary, target)
         except OSError as error:
             raise self._refusal(error) from None
@@ -189,18 +224,16 @@ class Store:
             yield Part(values.pop("point"), values.pop("place"), values)
 
     def dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None where it is missing, damaged, incomplete or older than a
-        part.
+        """The finished dataset, or None where it is missing or damaged. No clock is asked: parts
+        of one manifest that are computed again are the same.
         """
         target, sums = self.path / "data.zarr", self.path / "data.sum"
-        if not (target.is_dir() and sums.is_file()):
+        try:
+            text = sums.read_text(errors="replace")
+            lines = dict(line.split("  ", 1)[::-1] for line in text.splitlines() if "  " in line)
+            return opened(target) if lines and lines == checksums(target) else None
+        except OSError:
             return None
-        if any(part.stat().st_mtime > sums.stat().st_mtime for part in self.parts.glob(PART)):
-            return None
-        lines = dict(
-            line.split("  ", 1)[::-1] for line in sums.read_text().splitlines() if "  " in line
-        )
-        return opened(target) if lines and lines == checksums(target) else None
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
         """Write data.zarr beside the target, rename it, and open it. Of several processes the first
@@ -262,6 +295,11 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def digest_of(manifest: Mapping[str, Any]) -> str:
+    """A checksum of a manifest."""
+    return hashlib.sha256(json.dumps(plain(manifest), sort_keys=True).encode()).hexdigest()
+
+
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
     """What differs between two JSON values, a line each."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -299,6 +337,14 @@ def beside(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def synced(file: Path, data: bytes) -> None:
+    """Write a file, and wait until the disk has it."""
+    with file.open("wb") as handle:
+        handle.write(data)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
 def mine() -> str:
     """How the names of this process's temporary files begin."""
     return f".tmp-{socket.gethostname()}-{os.getpid()}-"
@@ -315,7 +361,7 @@ def tidy(folder: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(
                 missing_ok=True
             )
-        except (PermissionError, ValueError):  # somebody else's process
+        except (OSError, ValueError):  # somebody else's process or file
             pass
 
 
@@ -375,7 +421,6 @@ def write_zarr(dataset: xr.Dataset, target: Path) -> None:
     """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written,
     also one that is all NaN.
     """
-    import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     encoding: dict[str, Any] = {}
@@ -383,11 +428,20 @@ def write_zarr(dataset: xr.Dataset, target: Path) -> None:
         encoding[str(name)] = {"compressors": (ZstdCodec(level=1), Crc32cCodec())}
         if variable.ndim:
             encoding[str(name)]["chunks"] = chunk_shape(variable.shape, variable.dtype.itemsize)
-    with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
-        warnings.simplefilter(
-            "ignore"
-        )  # zarr warns that string types and consolidation are not final; tests read both back
-        dataset.to_zarr(target, mode="w", consolidated=True, encoding=encoding)
+    with quiet():
+        dataset.to_zarr(
+            target, mode="w", consolidated=True, encoding=encoding, write_empty_chunks=True
+        )
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings: zarr says that string types and consolidation are not final; tests read
+    both back. One thread at a time: the filters are the process's, and each restores what it found.
+    """
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -401,7 +455,6 @@ def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 def opened(target: Path) -> xr.Dataset:
     """A dataset from disk, in memory where it is small."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         dataset = xr.open_zarr(target, chunks=None)
     return dataset.load() if dataset.nbytes <= IN_MEMORY else dataset

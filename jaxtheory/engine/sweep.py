@@ -1,6 +1,5 @@
 """A sweep: a whole hyper-parameter study as one labelled dataset."""
 
-import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Unpack
@@ -12,12 +11,13 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.dataset import assemble
-from jaxtheory.engine.execute import Execute, here, run_chunk
+from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
-from jaxtheory.engine.part import Part, diverged
+from jaxtheory.engine.part import Part
 from jaxtheory.engine.progress import Meter, Progress
 from jaxtheory.engine.request import Asked, Request, flag, read, takes_what_is_asked
 from jaxtheory.engine.store import Store
+from jaxtheory.engine.work import Work
 
 
 @takes_what_is_asked
@@ -35,7 +35,8 @@ def sweep(
 
     For the arguments see `Asked`: vary and zip span the axes, seeds repeat every point, steps,
     algorithm, key, record, start, stop, dtype and buckets say how. store: a directory that keeps
-    what is finished; the same call resumes. execute: what computes the chunks.
+    what is finished; the same call resumes. execute: what computes the chunks,
+    `jaxtheory.cluster.on(client)` for instance.
     Dimensions: axes, seed, step (metrics and predictions), then the theory's dims. NaN beyond a
     point's own sizes and steps, and after a run diverged (`diverged_at`, -1 for never).
     `predicted_NAME` are the theory's curves. Raises InputError for invalid input.
@@ -45,14 +46,19 @@ def sweep(
         return in_memory(request, execute, progress)
     kept = Store(store, identity(request))
     if (finished := kept.dataset()) is not None:
+        kept.tidy()
         return finished
     todo = planning.make(request)
     todo = todo.following(kept.begin(todo.layouts))
     missing = kept.missing(todo.chunks)
     meter = Meter(progress, request.points.total, todo.chunks, missing)
-    for chunk, part in execute(functools.partial(run_chunk, request), missing, meter.tell):
-        accept(part)
-        kept.write(chunk, part)
+    work = Work(request, kept, flag("jax_debug_nans"))
+    for chunk, _ in execute(work, missing, meter.tell):
+        if not kept.has(chunk):
+            raise InputError(
+                f"store {kept.path}: {chunk.name}.part was written elsewhere; choose a directory "
+                "that this machine and all workers share"
+            )
         meter.finished(chunk)
     with kept.scratch() as allocate:
         return kept.finish(assemble(request, kept.read_parts(), allocate))
@@ -64,24 +70,12 @@ def in_memory(
     """The dataset of a request, without a store; each part is laid into it as it comes."""
     todo = planning.make(request)
     meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
+    work = Work(request, None, flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
-        for chunk, part in execute(functools.partial(run_chunk, request), todo.chunks, meter.tell):
-            accept(part)
+        for chunk, part in execute(work, todo.chunks, meter.tell):
+            assert part is not None
             yield part
             meter.finished(chunk)
 
     return assemble(request, parts())
-
-
-def accept(part: Part) -> None:
-    """Under jax_debug_nans a run that is not finite is an error, as the flag asks for; otherwise it
-    is flagged in the dataset.
-    """
-    lost = diverged(part)
-    if len(lost) and flag("jax_debug_nans"):
-        at = int(part.values["diverged_at"][lost[0]])
-        raise InputError(
-            f"jax_debug_nans is on, and a run was not finite after step {at}; without it "
-            "`diverged_at` flags such runs"
-        )

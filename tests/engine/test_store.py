@@ -111,13 +111,14 @@ def test_a_full_disk_a_read_only_folder_and_a_home(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        InputError,
-        match=r"^store .*No space left on device; choose a directory that can be written and has "
-        r"room$",
-    ):
-        sweep(THEORY, Config(), store=tmp_path / "full", **OPTIONS)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(
+            InputError,
+            match=r"^store .*No space left on device; choose a directory that can be written and "
+            r"has room$",
+        ):
+            sweep(THEORY, Config(), store=tmp_path / "full", **OPTIONS)
     assert not [file for file in (tmp_path / "full").rglob("*") if file.name.startswith(".tmp")]
 
     def denied(*_, **__):
@@ -162,37 +163,6 @@ def test_parts_that_others_are_writing_are_not_read(tmp_path):
     files(tmp_path / "run")[-1].unlink()
     shutil.rmtree(tmp_path / "run" / "data.zarr")
     assert whole.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
-
-
-TWO = """
-import sys, jaxtheory
-theory = jaxtheory.theories.load({example!r}).THEORY
-vary = {{"d": [2, 5], "eta": [0.01 * k for k in range(1, 25)]}}
-options = dict(store={store!r}, vary=vary, seeds=20, steps=8, dtype="float64")
-print(float(jaxtheory.sweep(theory, theory.Config(), **options).loss.sum()))
-"""
-
-
-def test_processes_that_share_a_folder_end_with_one_whole_dataset(tmp_path):
-    code = TWO.format(example=str(EXAMPLE), store=str(tmp_path / "run"))
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    found = [child.communicate(timeout=300) for child in children]
-    assert [child.returncode for child in children] == [0, 0, 0], found
-    assert len({out for out, _ in found}) == 1
-    alone = subprocess.run(
-        [sys.executable, "-c", code.replace("/run", "/alone")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert alone.stdout == found[0][0]
-    one, other = (xr.open_zarr(tmp_path / name / "data.zarr").load() for name in ("run", "alone"))
-    assert one.identical(other) and not list((tmp_path / "run").rglob(".tmp*"))
 
 
 def test_another_request_is_refused_with_the_difference(tmp_path):
@@ -262,11 +232,11 @@ def test_killed_after_its_first_part_it_ends_with_the_uninterrupted_dataset(tmp_
     ) as child:
         assert child.stdout.readline().strip() == "part"
         child.send_signal(signal.SIGKILL)
-    assert len(files(tmp_path / "run")) == 1
+    kept = len(files(tmp_path / "run"))  # each thread writes its own part
     # in a process like the first: here annotations are executed, which is other code
     resumed = [sys.executable, "-c", code(0)]
     printed = subprocess.run(resumed, capture_output=True, text=True, check=True).stdout.split()
-    assert 1 <= len(printed) < len(files(tmp_path / "run")) + 1
+    assert kept >= 1 and printed and kept + len(printed) == len(files(tmp_path / "run"))
     data = xr.open_zarr(tmp_path / "run" / "data.zarr").load()
     assert data.identical(sweep(THEORY, Config(), **OPTIONS))
 

@@ -1,0 +1,57 @@
+"""What a worker of a cluster does: it opens a parcel once, keeps it, and computes chunks of it."""
+
+import functools
+import hashlib
+import queue
+import socket
+import threading
+import time
+from typing import Any
+
+import distributed
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine import parcel
+from jaxtheory.engine.execute import Computed, places, under
+from jaxtheory.engine.layout import Chunk
+
+KEPT = 4  # parcels, each with its theory and hence its compiled programs
+_opened: dict[str, parcel.Opened] = {}  # the last used last
+_lock = threading.Lock()
+
+
+def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Computed]:
+    """The seconds that a chunk of a parcel took, and its part where there is no store."""
+    opened = kept(packed)
+    worker = distributed.get_worker()
+    free = devices(worker.address, worker.state.nthreads)
+    device = free.get()
+    try:
+        with under(opened.settings, device):
+            begun = time.perf_counter()
+            part = opened.work(Chunk(opened.buckets[bucket], first, last))
+            return time.perf_counter() - begun, part
+    finally:
+        free.put(device)
+
+
+def kept(packed: bytes) -> parcel.Opened:
+    """An opened parcel; of several threads one opens it."""
+    name = hashlib.sha256(packed).hexdigest()
+    with _lock:
+        found = _opened.pop(name, None)
+        if found is None:
+            try:
+                found = parcel.unpack(packed)
+            except InputError as error:
+                raise InputError(f"worker {socket.gethostname()} {error}") from None
+        _opened[name] = found
+        if len(_opened) > KEPT:
+            _opened.pop(next(iter(_opened)))
+    return found
+
+
+@functools.cache
+def devices(worker: str, threads: int) -> "queue.SimpleQueue[Any]":
+    """The devices of this process, for the threads of a worker to take turns in."""
+    return places(threads)

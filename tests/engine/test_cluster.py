@@ -1,0 +1,257 @@
+"""Sweeps on a real cluster of two worker processes: the same dataset, and nothing is lost with a
+worker or a client. Clients and workers are processes of their own, as a user's are.
+"""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jaxtheory
+from jaxtheory import cli, cluster
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docs" / "examples" / "linear_regression.py"
+SERVER = """
+import sys, distributed
+if __name__ == "__main__":
+    options = dict(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None)
+    with distributed.LocalCluster(**options) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def environment(**more):
+    """What a user's process has: nothing that this one set for JAX, but its XLA_FLAGS."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith("JAX") and k != "NPROC"}
+    return own | {"PYTHONPATH": str(ROOT)} | more
+
+
+def started(*words, **options):
+    """A Python process with pipes."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(
+        [sys.executable, *map(str, words)], text=True, env=environment(**options), **pipes
+    )
+
+
+def finished(process):
+    """What a process wrote, by line."""
+    out, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    return out.splitlines()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    file = tmp_path_factory.mktemp("server") / "server.py"  # spawned workers read it again
+    file.write_text(SERVER)
+    server = started(file)
+    found = server.stdout.readline().strip()
+    assert found, server.communicate()[1][-3000:]
+    yield found
+    server.communicate(timeout=60)
+
+
+CLIENT = """
+import os, signal, sys
+import distributed, jaxtheory
+from jaxtheory.engine import execute, parcel, program
+
+execute.CHUNK_SECONDS = 1e-9  # a slot at a time
+theory = jaxtheory.theories.load({file!r}).THEORY
+client = distributed.Client({address!r}, timeout=30)
+on = jaxtheory.cluster.on(client)
+
+def sweep(eta=(.02, .05, .1, .2), steps=500, **more):
+    return jaxtheory.sweep(theory, theory.Config(dimension=4), vary=dict(eta=eta, B=(2, 4)),
+        seeds=4, steps=steps, buckets="exact", **more)
+"""
+
+
+def client(code, address):
+    return started("-c", CLIENT.format(file=str(FILE), address=address) + code)
+
+
+SAME = """
+want = sweep()
+print(sweep(execute=on).identical(want))
+print(sweep(execute=on, store={store!r}).identical(want))
+count = lambda: len(program._compiled)
+before = client.run(count)
+sweep(eta=(.03, .06, .12, .25), execute=on)
+print(client.run(count) == before and all(before.values()))
+
+pack = parcel.pack
+def of_another(work, chunks):
+    import pickle
+    sent = pickle.loads(pack(work, chunks))
+    return pickle.dumps(sent | dict(versions=sent["versions"] | dict(jax="0.1")))
+parcel.pack = of_another
+try:
+    sweep(execute=on)
+except jaxtheory.InputError as error:
+    print(error)
+"""
+
+
+def test_the_dataset_is_that_of_the_sweep_in_one_process(address, tmp_path):
+    found = finished(client(SAME.format(store=str(tmp_path / "store")), address))
+    assert found[:3] == ["True", "True", "True"]  # in memory, in a store, nothing compiled again
+    assert found[3].startswith("worker ") and "the sweep 0.1; install" in found[3]
+    assert len(found) == 4
+
+
+LOST = """
+first = []
+def kill(event):
+    if event.phase == "run" and event.done_points and not first:
+        first.extend(client.run(os.getpid).values())
+        os.kill(first[0], signal.SIGKILL)
+data = sweep(steps=20000, execute=on, store={store!r}, progress=kill)
+parts = len([name for name in os.listdir({store!r} + "/parts") if name.endswith(".part")])
+print(len(first), parts > 6, data.identical(sweep(steps=20000)))
+"""
+
+
+def test_a_killed_worker_loses_nothing(address, tmp_path):
+    assert finished(client(LOST.format(store=str(tmp_path)), address)) == ["2 True True"]
+
+
+BEGUN = """
+def told(event):
+    if event.done_points:
+        print(event.phase, flush=True)
+    if event.done_points > 2:
+        signal.pause()
+sweep(steps=2000, execute=on, store={store!r}, progress=told)
+"""
+AGAIN = """
+phases = []
+told = lambda event: phases.append(event.phase)
+data = sweep(steps=2000, execute=on, store={store!r}, progress=told)
+print(phases[0], data.identical(sweep(steps=2000)))
+"""
+
+
+def test_a_killed_client_loses_nothing(address, tmp_path):
+    store = tmp_path / "store"
+    one = client(BEGUN.format(store=str(store)), address)
+    assert one.stdout.readline() == "run\n"
+    os.kill(one.pid, signal.SIGKILL)
+    one.communicate()
+    kept = {part: part.stat().st_mtime_ns for part in (store / "parts").glob("[0-9]*.part")}
+    assert kept and not (store / "data.zarr").exists()
+    assert finished(client(AGAIN.format(store=str(store)), address)) == ["resume True"]
+    assert kept.items() <= {part: part.stat().st_mtime_ns for part in kept}.items()
+
+
+SBATCH = """#!{python}
+import os, subprocess, sys
+log = open("{folder}/log", "a")
+options = dict(stdout=log, stderr=log, start_new_session=True)
+job = subprocess.Popen(["bash", sys.argv[-1].strip()], **options)
+print("Submitted batch job", job.pid)
+"""
+SCANCEL = "#!/usr/bin/env bash\nkill -- -$1\n"
+
+
+def test_jobs_of_slurm(tmp_path):
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        file = tmp_path / name
+        file.write_text(text.format(python=sys.executable, folder=tmp_path))
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    store = tmp_path / "store"
+    words = ["sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", store]
+    words += ["--executor", "slurm", "--job", "cores=1", "--job", "memory=4GB"]
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    out = finished(started("-m", "jaxtheory", *words, PATH=path))
+    assert out[0] == f"store     {store}" and (store / "data.zarr").is_dir()
+
+
+# What is said in one line
+
+
+def refusal(capsys, *words):
+    """What the command line says of words that it refuses."""
+    assert cli.main(list(map(str, words))) == 2
+    found = capsys.readouterr().err.splitlines()
+    assert len(found) == 1
+    return found[0]
+
+
+WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never")
+
+
+def test_a_scheduler_that_is_not_there(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "ANSWER_SECONDS", 0.5)
+    said = refusal(capsys, *WORDS, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1")
+    assert said.startswith("no scheduler at tcp://127.0.0.1:1 (")
+    said = refusal(capsys, *WORDS, "--executor", "dask", "--scheduler", "a:b:c")
+    assert said.startswith("no scheduler at a:b:c (")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--scheduler", "tcp://a:1"), "--scheduler: means nothing to --executor local; use it"),
+        (("--executor", "dask", "--job", "cores=1"), "--job: means nothing to --executor dask"),
+        (("--executor", "dask", "--scheduler", "a", "--workers", "2"), "--workers: the scheduler"),
+        (("--executor", "dask", "--workers", "0"), "workers = 0: must be an integer in [1, inf)"),
+        (("--executor", "slurm"), "Slurm job: You must specify how much cores and memory"),
+        (("--executor", "slurm", "--job", "cores"), "--job 'cores': give NAME=VALUE, such as"),
+        (("--executor", "slurm", "--job", "a=1", "--job", "a=2"), "--job a: given twice"),
+        (
+            ("--executor", "slurm", "--job", "cores=1", "--job", "memory=1GB", "--job", "x=1"),
+            "Slurm job: ",
+        ),
+    ],
+)
+def test_options_that_do_not_fit(words, said, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert refusal(capsys, *WORDS, *words).startswith(said)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_extra(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    said = refusal(capsys, *WORDS, "--executor", "dask")
+    assert said == "clusters need distributed; pip install 'jaxtheory[cluster]'"
+
+
+def test_plan_shows_the_script_of_a_job(capsys):
+    words = ("plan", *WORDS[1:-2], "--executor", "slurm", "--job", "cores=16", "--job")
+    assert cli.main(list(map(str, (*words, "memory=64GB")))) == 0
+    out = capsys.readouterr().out
+    assert "#SBATCH --cpus-per-task=16" in out and "dask_worker SCHEDULER" in out
+
+
+def test_what_is_no_client():
+    with pytest.raises(jaxtheory.InputError, match=r"client = 3: must be a distributed\.Client"):
+        cluster.on(3)
+
+
+BARE = """
+import pickle, sys
+sys.modules["jaxtheory"] = None
+task = pickle.loads(sys.stdin.buffer.read())
+try:
+    task(b"", 0, 0, 1)
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+
+
+def test_a_worker_without_jaxtheory_says_so():
+    from distributed.protocol import pickle
+
+    task = pickle.dumps(cluster.errand)
+    done = subprocess.run([sys.executable, "-c", BARE], input=task, capture_output=True, check=True)
+    assert done.stdout.decode().startswith("jaxtheory")

@@ -1,0 +1,418 @@
+"""What goes wrong around a sweep, made to go wrong: nothing is lost.
+
+Each test is a fault, its first line the fault's name; what it returns is the fault's row in
+docs/reliability.md, which `make reliability` writes and the last test holds against the others.
+"""
+
+import inspect
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from helpers.forks import Child, forks
+from helpers.worked_example import EXAMPLE, THEORY, Config
+
+from jaxtheory import InputError, sweep
+from jaxtheory.engine.cache import damaged
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+HEAD = "| fault | what happens | data |\n|---|---|---|\n"
+
+SMALL = {
+    "vary": {"eta": [0.1, 0.2]},
+    "seeds": 3,
+    "steps": 4,
+    "dtype": "float64",
+    "buckets": "exact",
+}
+WORDS = "--set d=3 --vary eta=.1,.2,.3 --seeds 4 --steps 20 --record 1 --dtype float64 "
+WORDS += "--buckets exact"
+FEWER = "--vary eta=.1,.2 --set d=3 --seeds 2 --steps 2 --dtype float64"
+COMMAND = """
+import os, time
+from jaxtheory import cli
+{before}
+raise SystemExit(cli.main(["sweep", {example!r}, *{words!r}.split(), "--store", {store!r}]))
+"""
+SET = "import jax; jax.config.update({name!r}, {value!r})"
+SAYS = """
+from jaxtheory.engine.store import Store
+scratch = Store.scratch
+def said(self):
+    print("assembling", flush=True)
+    return scratch(self)
+Store.scratch = said
+write = Store.write
+def wrote(self, *given):
+    write(self, *given)
+    print("part", flush=True)
+Store.write = wrote
+"""
+
+
+def command(store, before="", words=WORDS):
+    """The code of `jaxtheory sweep EXAMPLE ... --store STORE`, with something done before."""
+    before = textwrap.dedent(before)
+    return COMMAND.format(before=before, example=str(EXAMPLE), words=words, store=str(store))
+
+
+def data(store):
+    return xr.open_zarr(store / "data.zarr").load()
+
+
+def one_line(code, said, *words):
+    """A refusal: exit code 2, one line that has some words, and no traceback."""
+    assert code == 2 and said.count("\n") == 1 and "Traceback" not in said, said
+    assert all(word in said for word in words), said
+
+
+# what a test says of its fault
+
+
+@pytest.fixture(scope="module")
+def rows(request):
+    """(what happens, data) by fault; written to the page with --reliability."""
+    found = {}
+    yield found
+    if request.config.getoption("--reliability"):
+        assert list(found) == faults(), "run all of the file, where a tmpfs can be mounted"
+        lines = (f"| {name} | {happens} | {got} |\n" for name, (happens, got) in found.items())
+        PAGE.write_text(PAGE.read_text().partition(HEAD)[0] + HEAD + "".join(lines))
+
+
+@pytest.fixture
+def outcome(request, rows):
+    """Keeps what happened and what became of the data."""
+    return lambda happens, got="equal": rows.update({title(request.function): (happens, got)})
+
+
+def title(function):
+    return " ".join(inspect.getdoc(function).split("\n\n")[0].split()).rstrip(".")
+
+
+def faults():
+    """The faults of this file, in its order."""
+    tests = [f for name, f in globals().items() if name.startswith("test_")]
+    return [title(f) for f in tests if "outcome" in inspect.signature(f).parameters]
+
+
+# processes
+
+
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory):
+    with forks(tmp_path_factory.mktemp("faults")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def whole(forked):
+    """The dataset of an undisturbed sweep."""
+    store = forked.folder / "whole"
+    assert forked.run(command(store)) == (0, output(store))
+    return data(store)
+
+
+def output(store):
+    return (
+        f"store     {store}\ndataset   {store / 'data.zarr'}\n"
+        "dims      learning_rate 3, seed 4, step 21, coordinate 3\n"
+        "variables diverged_at, loss, predicted_loss, rounded_loss, weights\n"
+    )
+
+
+def until(child: Child, *words, seconds=120):
+    """Wait until a child has said one of some words."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if child.said.exists() and any(word in child.said.read_text() for word in words):
+            return
+        time.sleep(0.002)
+    raise AssertionError(f"said nothing of {words}")
+
+
+def test_killed(forked, whole, outcome):
+    """`kill -9` at 20 random moments of a sweep, assembly included"""
+    rng, stages = random.Random(20), Counter()
+    at, child = [time.monotonic()], forked.start(command(forked.folder / "timed", SAYS))
+    for word in ("part", "assembling", "variables"):
+        until(child, word)
+        at.append(time.monotonic())
+    child.wait()
+    starting, writing, assembling = (b - a for a, b in itertools.pairwise(at))
+    moments = [((), starting), (("part", "assembling"), writing), (("assembling",), assembling)]
+    for trial in range(4):
+        store = forked.folder / f"killed{trial}"
+        for words, span in (*moments, *moments[:2]):
+            code = 0
+            while code != -9:  # until it is hit before its end
+                shutil.rmtree(store / "data.zarr", ignore_errors=True)
+                child = forked.start(command(store, SAYS))
+                if words:
+                    until(child, *words)
+                time.sleep(rng.uniform(0, span))
+                os.kill(child.pid, 9)
+                code, said = child.wait()
+                assert code in (0, -9), said
+            parts = len(list((store / "parts").glob("[0-9]*.part")))
+            stages["in assembly" if "assembling" in said else f"at {parts} of 4 parts"] += 1
+        assert forked.run(command(store)) == (0, output(store))
+        assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
+    assert stages["in assembly"] >= 4 and stages.total() == 20
+    when = ", ".join(f"{n} {stage}" for stage, n in sorted(stages.items()))
+    outcome(f"the same command resumes; killed {when}")
+
+
+def test_two_and_four_processes(forked, whole, outcome):
+    """Two and four processes on one store at once"""
+    for count in (2, 4):
+        store = forked.folder / f"shared{count}"
+        children = [forked.start(command(store)) for _ in range(count)]
+        assert [child.wait() for child in children] == [(0, output(store))] * count
+        assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
+    outcome("all end well; the first whole dataset stays")
+
+
+def test_threads(forked, outcome):
+    """24 threads that sweep at once in one process, four on each of six stores"""
+    code = f"""
+    import threading, warnings, jaxtheory
+    theory = jaxtheory.theories.load({str(EXAMPLE)!r}).THEORY
+    filters, found = list(warnings.filters), {{}}
+    def go(i, **store):
+        config, vary = theory.Config(dimension=2 + i % 2), {{"eta": [.1, .2]}}
+        data = jaxtheory.sweep(theory, config, vary=vary, seeds=4, key=i % 6, steps=4, **store)
+        found[i] = data
+    store = {str(forked.folder / "threads")!r}
+    at = [{{"store": f"{{store}}{{i % 6}}"}} for i in range(24)]
+    threads = [threading.Thread(target=go, args=(i,), kwargs=at[i]) for i in range(24)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    together = dict(found)
+    [go(i) for i in range(6)]
+    assert all(together[i].identical(found[i % 6]) for i in range(24))
+    assert warnings.filters == filters
+    """
+    assert forked.run(textwrap.dedent(code)) == (0, "")
+    outcome("all end well, the process's warnings as before")
+
+
+# the disk
+
+
+def test_a_limit_on_the_size_of_files(forked, whole, outcome):
+    """A limit on the size of files, met by the manifest, a part and the dataset"""
+    store, like = forked.folder / "limited", forked.folder / "whole"
+    manifest, part, largest = (
+        max(file.stat().st_size for file in like.glob(files) if file.is_file())
+        for files in ("manifest.json", "parts/*.part", "data.zarr/**/*")
+    )
+    assert 1000 < manifest < manifest + 300 < part < part + 300 < largest
+    for size, kept in ((manifest - 300, 0), (manifest + 150, 0), (part + 150, 4)):
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+        one_line(*forked.run(command(store, limit)), f"store {store}", "has room")
+        assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
+        assert (store / "manifest.json").exists() == (size > manifest)
+        assert len(list(store.glob("parts/*.part"))) == kept
+    assert forked.run(command(store)) == (0, output(store)) and data(store).identical(whole)
+    outcome("one line; with room, the same command goes on", "equal afterwards")
+
+
+def test_a_full_disk(forked, whole, outcome):
+    """A full disk, met by the manifest, a part and the dataset"""
+    disk = forked.folder / "disk"
+    disk.mkdir()
+    mount = lambda options: subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], capture_output=True, check=False
+    )
+    if shutil.which("mount") is None or mount("size=4k").returncode:
+        pytest.skip("mounting a small tmpfs is not allowed here")
+    store = disk / "run"
+    try:
+        (disk / "room").write_bytes(bytes(4096))
+        for size, kept in (("4k", range(1)), ("16k", range(1, 4)), ("40k", range(4, 5))):
+            assert mount(f"remount,size={size}").returncode == 0
+            one_line(*forked.run(command(store)), f"store {store}", "No space left on device")
+            assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
+            assert (store / "manifest.json").exists() == (size != "4k")
+            assert len(list(store.glob("parts/*.part"))) in kept
+        assert mount("remount,size=16m").returncode == 0
+        assert forked.run(command(store)) == (0, output(store))
+        assert data(store).identical(whole)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    outcome("one line; with room, the same command goes on", "equal afterwards")
+
+
+WITHOUT_PRIVILEGES = """
+import ctypes
+if os.geteuid() == 0:  # whom no permission stops
+    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).capset(header, nothing) == 0
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="capabilities are Linux's")
+def test_a_read_only_directory(forked, whole, outcome):
+    """A read-only directory: around a new store, a store half done, a finished one"""
+    place = forked.folder / "read-only"
+    done, half = place / "done", place / "half"
+    shutil.copytree(forked.folder / "whole", done)
+    shutil.copytree(done, half)
+    shutil.rmtree(half / "data.zarr")
+    flip(next((half / "parts").iterdir()), 99)
+    for folder in (place, half, half / "parts", done, done / "parts", done / "data.zarr"):
+        folder.chmod(0o500)
+    for store in (place / "new", half):
+        one_line(*forked.run(command(store, WITHOUT_PRIVILEGES)), f"store {store}", "denied")
+    assert forked.run(command(done, WITHOUT_PRIVILEGES)) == (0, output(done))
+    for folder in (place, half, half / "parts"):
+        folder.chmod(0o700)
+    assert forked.run(command(half)) == (0, output(half)) and data(half).identical(whole)
+    outcome("one line; a finished store is read", "equal once it can be written")
+
+
+def test_the_clock_goes_backwards(forked, whole, outcome):
+    """The clock goes back: a minute at every look, and an hour after the parts were written"""
+    store = forked.folder / "clock"
+    backwards = """
+    now = [time.time()]
+    def earlier():
+        now[0] -= 60
+        return now[0]
+    time.time = earlier
+    time.time_ns = lambda: int(earlier() * 1e9)
+    """
+    assert forked.run(command(store, backwards)) == (0, output(store))
+    assert data(store).identical(whole)
+    for file in store.glob("parts/*"):
+        os.utime(file, times=(time.time() + 3600,) * 2)
+    written = (store / "data.zarr").stat().st_ino
+    assert forked.run(command(store)) == (0, output(store))
+    assert data(store).identical(whole) and (store / "data.zarr").stat().st_ino == written
+    outcome("no clock decides anything; the dataset is not written again")
+
+
+# damage
+
+
+def flip(file, at, bit=0):
+    """Change one bit of a file."""
+    changed = bytearray(file.read_bytes())
+    changed[at % len(changed)] ^= 1 << bit
+    file.write_bytes(changed)
+
+
+def harm(file, rng):
+    """Truncate a file, flip one of its bits or delete it; returns which."""
+    kind = rng.choice(["truncated", "flipped", "deleted"])
+    size = file.stat().st_size
+    if kind == "deleted":
+        file.unlink()
+    elif kind == "flipped":
+        flip(file, rng.randrange(size), rng.randrange(8))
+    else:
+        os.truncate(file, rng.randrange(size))
+    return kind
+
+
+def test_damaged_results(tmp_path, outcome):
+    """A part and a file of data.zarr truncated, bit-flipped or deleted, at 60 random places"""
+    rng, kinds, run = random.Random(60), Counter(), tmp_path / "run"
+    first = sweep(THEORY, Config(dimension=3), store=run, **SMALL)
+    for _ in range(60):
+        files = [f for f in sorted(run.glob("data.*/**/*")) if f.is_file()]
+        kinds[harm(rng.choice([*files, run / "data.sum"]), rng)] += 1
+        kinds[harm(rng.choice(sorted(run.glob("parts/*.part"))), rng)] += 1
+        assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
+    counted = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
+    outcome(f"seen and made anew ({counted})")
+
+
+def test_a_damaged_manifest(tmp_path, outcome):
+    """manifest.json truncated, bit-flipped or deleted, at 60 random places"""
+    rng, run, refused = random.Random(61), tmp_path / "run", 0
+    first = sweep(THEORY, Config(dimension=3), store=run, **SMALL)
+    file = run / "manifest.json"
+    text = file.read_bytes()
+    for _ in range(60):
+        harm(file, rng)
+        try:
+            assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
+        except InputError as error:
+            refused += 1
+            assert "choose another store directory" in str(error) and "\n" not in str(error)
+        file.write_bytes(text)
+    assert refused > 50
+    outcome("one line: what was asked is not known any more", "kept, not used")
+
+
+def test_a_damaged_compilation_cache(forked, outcome):
+    """Every entry of JAX's compilation cache truncated or bit-flipped"""
+    rng, cache = random.Random(62), forked.folder / "damaged"
+    use = SET.format(name="jax_compilation_cache_dir", value=str(cache))
+    run = lambda name: forked.run(command(forked.folder / name, use, FEWER))
+    code, said = run("as-it-was")
+    entries = sorted(cache.glob("*-cache"))
+    for entry in entries:
+        while not damaged(entry.read_bytes()):
+            if rng.random() < 0.5:
+                os.truncate(entry, rng.randrange(entry.stat().st_size))
+            else:
+                flip(entry, rng.randrange(entry.stat().st_size), rng.randrange(8))
+    assert run("mended") == (code, said.replace("as-it-was", "mended")) and code == 0
+    assert data(forked.folder / "mended").identical(data(forked.folder / "as-it-was"))
+    assert sorted(cache.glob("*-cache")) == entries and len(entries) > 10
+    assert not any(damaged(entry.read_bytes()) for entry in entries)
+    outcome("damaged entries are removed and written anew, without a warning")
+
+
+def test_a_compilation_cache_that_cannot_be_written(forked, whole, outcome):
+    """A compilation cache that cannot be written"""
+    cache, store = forked.folder / "no-cache", forked.folder / "without-cache"
+    cache.mkdir(mode=0o500)
+    use = WITHOUT_PRIVILEGES + SET.format(name="jax_compilation_cache_dir", value=str(cache))
+    code, said = forked.run(command(store, use))
+    first, _, rest = said.partition("\n")
+    assert code == 0 and rest == output(store) and data(store).identical(whole)
+    assert f"compilation cache {cache}: PermissionError" in first
+    outcome("one line, once; all is compiled each time")
+
+
+# JAX's switches
+
+
+def test_debug_nans(forked, whole, outcome):
+    """`jax_debug_nans`, without and with a run that diverges"""
+    store, on = forked.folder / "nans", SET.format(name="jax_debug_nans", value=True)
+    assert forked.run(command(store, on)) == (0, output(store))
+    assert data(store).identical(whole)
+    diverging = WORDS.replace("eta=.1", "eta=1e200")
+    one_line(*forked.run(command(forked.folder / "nan", on, diverging)), "jax_debug_nans is on")
+    outcome("a run that diverges is refused in one line, as the switch asks")
+
+
+def test_disable_jit(forked, outcome):
+    """`jax_disable_jit`"""
+    off = SET.format(name="jax_disable_jit", value=True)
+    stores = {name: forked.folder / name for name in ("jit", "no-jit")}
+    for before, store in zip(("", off), stores.values(), strict=True):
+        assert forked.run(command(store, before, FEWER))[0] == 0
+    assert data(stores["jit"]).identical(data(stores["no-jit"]))
+    outcome("compiled all the same: the switch rounds otherwise")
+
+
+def test_the_page_has_a_row_for_every_fault(request):
+    if request.config.getoption("--reliability"):
+        pytest.skip("the page is being written")
+    lines = PAGE.read_text().partition(HEAD)[2].splitlines()
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == faults()
