@@ -230,13 +230,13 @@ def test_killed_after_its_first_part_it_ends_with_the_uninterrupted_dataset(tmp_
     with subprocess.Popen(
         [sys.executable, "-c", code(5)], stdout=subprocess.PIPE, text=True
     ) as child:
-        assert child.stdout.readline().strip() == "part"
+        assert child.stdout.readline().startswith("part")  # two threads may share a line
         child.send_signal(signal.SIGKILL)
     kept = len(files(tmp_path / "run"))  # each thread writes its own part
     # in a process like the first: here annotations are executed, which is other code
     resumed = [sys.executable, "-c", code(0)]
-    printed = subprocess.run(resumed, capture_output=True, text=True, check=True).stdout.split()
-    assert kept >= 1 and printed and kept + len(printed) == len(files(tmp_path / "run"))
+    printed = subprocess.run(resumed, capture_output=True, text=True, check=True).stdout
+    assert kept >= 1 and printed and kept + printed.count("part") == len(files(tmp_path / "run"))
     data = xr.open_zarr(tmp_path / "run" / "data.zarr").load()
     assert data.identical(sweep(THEORY, Config(), **OPTIONS))
 
