@@ -199,6 +199,12 @@ BAD = [
     ("attention_pruning", {"attends": np.ones((3, 3))}, "expected booleans"),
     ("contextual_bigram", {"transition": np.eye(3)}, "give all of them"),
     ("contextual_bigram", {}, "give transition and context"),
+    (
+        "contextual_bigram",
+        {"transition": np.full((2, 2), 0.5), "context": np.eye(2) * [1, 0]},
+        "sum 1",
+    ),
+    ("random_walk", {"sequences": WALKS[:0], "labels": WALKS[:0, 0]}, "at least one entry"),
     ("contextual_bigram", {"transition": np.eye(2), "context": np.eye(2)}, "reducible"),
     ("contextual_bigram", {"transition": np.ones((2, 2)), "context": np.eye(2)}, "transpose"),
     ("nearest_neighbor", {"examples": 2 * UNIT(5, 3, 2), "queries": UNIT(5, 2)}, "differ from 1"),

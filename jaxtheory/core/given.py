@@ -34,6 +34,8 @@ def read_arrays(
         if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and kind is INTEGERS):
             raise InputError(f"{name} holds {array.dtype}, expected {_words(kind)}")
         match(name, array, kind[jax.Array, dims], lengths)
+        if array.size == 0:
+            raise InputError(f"{name} has shape {array.shape}: there must be at least one entry")
         if kind is FLOATS and not np.all(np.isfinite(array)):
             at = np.argwhere(~np.isfinite(array))[0].tolist()
             raise InputError(f"{name} is {array[tuple(at)]} at {at}: all entries must be finite")

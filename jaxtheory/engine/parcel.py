@@ -206,7 +206,8 @@ class Pickler(cloudpickle.Pickler):
             data = np.asarray(jax.random.key_data(thing))
             return key_of, (data, str(jax.random.key_impl(thing)))
         if isinstance(thing, type) and hasattr(thing, "dim_str"):
-            return annotation, (thing.dtype, thing.array_type, thing.dim_str)  # type: ignore[attr-defined]
+            kind: Any = thing
+            return annotation, (kind.dtype, kind.array_type, kind.dim_str)
         if isinstance(thing, type) and issubclass(thing, Config) and not importable(thing):
             return reduced(thing)
         return super().reducer_override(thing)
@@ -228,9 +229,9 @@ def importable(made: type) -> bool:
     return made.__module__ != "__main__" and getattr(module, made.__qualname__, None) is made
 
 
-def reduced(made: type) -> tuple:
+def reduced(made: Any) -> tuple:
     """A Config class by value: its own fields, then its methods, which may name the class."""
-    known = made.__dataclass_fields__  # type: ignore[attr-defined]
+    known = made.__dataclass_fields__
     own = vars(made).get("__annotations__", {})
     options = ("default", "default_factory", "metadata", "kw_only")
     slots = {}

@@ -59,7 +59,9 @@ def given(
         places = [np.flatnonzero(q) for q in np.asarray(context).T]
         read |= {"num_states": n["N"], "sparsity": max(map(len, places))}
         even = all(
-            np.ptp(q[at]) <= SUMS for q, at in zip(np.asarray(context).T, places, strict=True)
+            np.ptp(q[at]) <= SUMS
+            for q, at in zip(np.asarray(context).T, places, strict=True)
+            if len(at)  # a column of zeros is refused below
         )
         config = settle(Config, settings, read, weights="uniform" if even else "unequal", **least)
     N = config.num_states
