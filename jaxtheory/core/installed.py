@@ -9,7 +9,7 @@
 """
 
 import sys
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,19 @@ THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
 EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
 
 
-def offered(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, in the order of names; nothing is loaded."""
+def offered(group: str) -> dict[str, Any]:
+    """The entry points of a group by name, in the order of names; nothing is loaded. Where the
+    package importlib_metadata has been imported they are of its class, of the same fields.
+    """
     return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda e: e.name)}
 
 
-def package(entry: EntryPoint) -> str:
+def package(entry: Any) -> str:
     """The distribution that offers an entry point."""
     return entry.dist.name if entry.dist else entry.module.partition(".")[0]
 
 
-def load(entry: EntryPoint) -> Any:
+def load(entry: Any) -> Any:
     """The object of an entry point. Raises InputError where it cannot be loaded, or is no Theory in
     the one group, no Figure in the other.
     """
@@ -46,7 +48,7 @@ def load(entry: EntryPoint) -> Any:
     return found
 
 
-def question(entry: EntryPoint) -> str:
+def question(entry: Any) -> str:
     """What its module asks, or in one line why it cannot be loaded."""
     try:
         load(entry)

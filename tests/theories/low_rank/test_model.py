@@ -66,5 +66,7 @@ def test_output_weights_per_position_hold_for_one_length():
     made = jax.eval_shape(data.problem, KEY, config)
     other = config.replace(num_relevant=jaxtheory.Size(10))
     params = jax.eval_shape(THEORY.init, KEY, made, config)
-    with pytest.raises(InputError, match="A has 30 positions and X has 31"):
+    with pytest.raises(
+        InputError, match=r"batch.tokens has shape \(6, 30, 20\), expected \(n, L, d\)"
+    ):
         jax.eval_shape(lambda p, m: model.loss(p, m.test, m, other), params, made)

@@ -20,7 +20,7 @@ def run(algorithm, config=SMALL, **options):
 
 
 def test_all_routes_learn_the_same():
-    runs = {name: run(name) for name in THEORY.algorithms}
+    runs = {name: run(name) for name in ("population", "reduced", "literal", "online", "sgd")}
     exact = runs["population"].metrics
     for found in runs.values():
         np.testing.assert_allclose(found.metrics["xi1"], exact["xi1"], rtol=0.05)
