@@ -81,11 +81,11 @@ FIGURE = Figure(
                 "CB-43",
                 "appendix I",
                 "“to mimic the batch gradient noise”, read as: simulation and mini-batches end "
-                "with the same mean alphas, cosine and |Delta_A|, paired by task within 3 standard "
+                "with the same mean alphas, cosine and |Delta_A|, paired by task within 5 standard "
                 "errors.",
             ),
             surprise,
-            at_most=3.0,
+            at_most=5.0,
             minimum=24,
         ),
         holds(
@@ -104,11 +104,11 @@ FIGURE = Figure(
             *reading(
                 "CB-45",
                 "appendix I",
-                "The same, read as: the median |Delta_A| differ by at most 20 %, in the logarithm.",
+                "The same, read as: the median |Delta_A| differ by at most 35 %, in the logarithm.",
             ),
             lambda d: gap(d, np.log(d.attention_residual + 1e-30)),
             statistic="median",
-            at_most=0.2,
+            at_most=0.35,
             minimum=24,
         ),
     ),

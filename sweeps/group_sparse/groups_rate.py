@@ -174,18 +174,18 @@ FIGURE = Figure(
         holds(
             "GS-20",
             *DERIVED,
-            "On the population, D = 4 to 12, the exponent of D is -2/3: within [-.74, -.57].",
+            "On the population, D = 4 to 12, the exponent of D is -2/3: within [-.75, -.55].",
             group_exponent,
-            between=(-0.74, -0.57),
+            between=(-0.75, -0.55),
         ),
         holds(
             "GS-21",
             "reading",
             f"{PAPER}, theorem: T*",
             "T* of order 1/epsilon^3 is read as a loss that falls as t^(-1/3), on the population "
-            "from t = 1000 on: exponent within [-.39, -.28].",
+            "from t = 1000 on: exponent within [-.4, -.27].",
             lambda d: statistics.slope(late(d.test_loss), "step"),
-            between=(-0.39, -0.28),
+            between=(-0.4, -0.27),
         ),
         holds(
             "GS-22",

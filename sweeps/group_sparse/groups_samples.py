@@ -109,7 +109,7 @@ FIGURE = Figure(
             "derived: sampling noise",
             "The share of |W|^2 off the population's form falls as 1/n.",
             lambda d: statistics.slope(descents(d).off_structure, "run"),
-            between=(-1.3, -0.7),
+            between=(-1.3, -0.6),
         ),
         holds(
             "GS-12",

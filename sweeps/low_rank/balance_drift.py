@@ -58,7 +58,7 @@ FIGURE = Figure(
             "W_Q W_Q^T - W_K W_K^T likewise.",
             lambda data: drift(data, "QK"),
             source="derived",
-            between=(0.85, 1.25),
+            between=(0.82, 1.25),
             minimum=2,
         ),
     ),

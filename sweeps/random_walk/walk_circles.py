@@ -130,9 +130,9 @@ FIGURE = Figure(
                 (
                     "RW-3",
                     direction_ratio,
-                    (0.9, 1.1),
+                    (0.88, 1.12),
                     "the direction error of V is sqrt(e^2 + K/(2B)), e that of infinitely many "
-                    "sequences, within 10 %.",
+                    "sequences, within 12 %.",
                 ),
                 (
                     "RW-4",

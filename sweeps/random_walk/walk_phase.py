@@ -80,7 +80,7 @@ FIGURE = Figure(
             "RW-20",
             THEOREM,
             "K = 6, N = 97, .05 <= p <= .95",
-            0.9,
+            0.88,
             {K: 6, P: slice(None, 0.95)},
         ),
         selected(holds, "RW-21", THEOREM, "K = 20, N = 101, p = 1/2", 0.9, {K: 20, P: 0.5}),

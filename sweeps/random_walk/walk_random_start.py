@@ -102,7 +102,12 @@ FIGURE = Figure(
             ),
         ),
         learned(
-            holds, "RW-32", START, "sigma = eta = .01, read as a summed loss (eta = 10)", LARGE, 0.6
+            holds,
+            "RW-32",
+            START,
+            "sigma = eta = .01, read as a summed loss (eta = 10)",
+            LARGE,
+            0.55,
         ),
         holds(
             "RW-33",
