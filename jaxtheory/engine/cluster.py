@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import execute
+from jaxtheory.engine import threads
 from jaxtheory.engine.execute import Computed, Execute, Tell, Waiting, silent
 from jaxtheory.engine.layout import Chunk
 from jaxtheory.engine.work import Work
@@ -156,7 +156,7 @@ def local(workers: int = 1) -> Iterator[Execute]:
     count = checked(workers)
     options = {
         "n_workers": count,
-        "threads_per_worker": max(1, execute.workers() // count),
+        "threads_per_worker": max(1, threads.workers() // count),
         "memory_limit": 0,
         "dashboard_address": None,
         "silence_logs": logging.CRITICAL,

@@ -3,8 +3,6 @@ how long a chunk may be.
 """
 
 import collections
-import contextlib
-import os
 import queue
 import threading
 import time
@@ -17,17 +15,10 @@ import jax
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.part import Part, pick
-from jaxtheory.engine.request import Request, backend, flag, numerics
+from jaxtheory.engine.request import Request, backend, numerics
+from jaxtheory.engine.threads import settings, under, workers
 
 CHUNK_SECONDS = 30.0  # what is lost at most by an interruption
-
-# JAX's settings of the calling thread that its workers take over; those that change numbers are the
-# request's
-FLAGS: dict[str, Callable] = {
-    "jax_log_compiles": jax.log_compiles,
-    "jax_numpy_dtype_promotion": jax.numpy_dtype_promotion,
-    "jax_numpy_rank_promotion": jax.numpy_rank_promotion,
-}
 
 Tell = Callable[[Chunk, int], None]
 Computed = Part | None  # None: a part that stands in the store
@@ -52,18 +43,6 @@ def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
         inputs = lanes(request, chunk)
         outcome = train_chunk(request, chunk, inputs, lambda step: tell(chunk, step))
         return pick(request, chunk, inputs, outcome)
-
-
-def workers() -> int:
-    """How many chunks are computed side by side: JAXTHEORY_DEVICES, else the accelerators, else the
-    cores of the CPU.
-    """
-    wanted = os.environ.get("JAXTHEORY_DEVICES", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
-    if backend() != "cpu":
-        return jax.local_device_count()
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Waiting:
@@ -101,22 +80,6 @@ class Waiting:
         """Keep the least time per slot seen of a bucket: the first chunk compiles as well."""
         each, number = took / (chunk.last - chunk.first), chunk.bucket.number
         self.seconds[number] = min(each, self.seconds.get(number, each))
-
-
-def settings() -> dict[str, Any]:
-    """The calling thread's JAX settings that its workers take over."""
-    return {name: flag(name) for name in FLAGS}
-
-
-@contextlib.contextmanager
-def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
-    """Within: these JAX settings, and this device (None: JAX's default)."""
-    with contextlib.ExitStack() as within:
-        for name, setting in FLAGS.items():
-            within.enter_context(setting(settings[name]))
-        if device is not None:
-            within.enter_context(jax.default_device(device))
-        yield
 
 
 def places(count: int) -> "queue.SimpleQueue[Any]":

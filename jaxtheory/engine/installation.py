@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from jaxtheory.engine.execute import workers
+from jaxtheory.engine.threads import workers
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "flax", "optax", "numpy", "xarray", "zarr", "matplotlib")
 

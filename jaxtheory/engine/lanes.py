@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine.ahead import ahead
 from jaxtheory.engine.layout import Chunk, Lanes
 from jaxtheory.engine.program import NEVER, PerRow, PerRun, Program, Trained
 from jaxtheory.engine.request import Request, Schedule
@@ -75,35 +76,51 @@ def train_chunk(
     """Train the lanes of a chunk, look at them at the recorded steps, and at the end; tell(step) is
     called after each record.
     """
-    bucket, used, records = chunk.bucket, inputs.used, request.schedule.records
+    bucket = chunk.bucket
     program = Program(
         request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout
     )
+    names = {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}
+    with ahead(request, program, inputs, names, curves):
+        return trained_lanes(request, chunk, program, inputs, tell, curves)
+
+
+def trained_lanes(
+    request: Request,
+    chunk: Chunk,
+    program: Program,
+    inputs: Lanes,
+    tell: Callable[[int], None],
+    curves: bool,
+) -> Outcome:
+    """The work of `train_chunk`."""
+    used, records = np.int32(inputs.used), request.schedule.records
     row = PerRow(*draw(request, program, inputs))
     run = PerRun(inputs.own, inputs.values, inputs.limit)
-    state = program.begin(row, run, used)
+    state = program.begin()(row, run, used)
     if request.start is not None:
-        state = start_from(request.start, state, inputs.place, len(request.seeds), bucket.algorithm)
+        state = start_from(
+            request.start, state, inputs.place, len(request.seeds), chunk.bucket.algorithm
+        )
     if (
         any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(state))
         and request.dtype == "float32"
     ):
         raise InputError("start holds float64 arrays, but the run is float32; pass dtype='float64'")
     trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
-    fixed = {n: np.asarray(v) for n, v in program.baselines(row, run, used).items()}
+    fixed = {n: np.asarray(v) for n, v in program.baselines()(row, run, used).items()}
 
     seen, limit, t = Seen(request.schedule), inputs.limit.copy(), 0
     done = limit == 0
     for k, end in enumerate(records.tolist()):
         if end > t and not np.all(done):
-            trained = program.train(row, run._replace(limit=limit), trained, used, t, end)
+            trained = steps(program, row, run._replace(limit=limit), trained, used, t, end)
             done = (limit <= end) | (np.asarray(trained.diverged_at) != NEVER)
         t = end
         diverged = np.asarray(trained.diverged_at)
         late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
-        values = jax.device_get(
-            program.look("metrics", row, run, trained.state, used, request.schedule.metrics_at(t))
-        )
+        look = program.look("metrics", request.schedule.metrics_at(t))
+        values = jax.device_get(look(row, run, trained.state, used))
         values = {n: blank(with_baselines(v, fixed.get(n)), late) for n, v in values.items()}
         seen.put(k, values)
         if request.stop is not None:
@@ -112,16 +129,35 @@ def train_chunk(
                     limit[lane], done[lane] = t, True
         tell(t)
     if t < limit.max():  # steps after the last record
-        trained = program.train(row, run._replace(limit=limit), trained, used, t, int(limit.max()))
+        trained = steps(program, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
     diverged = np.asarray(trained.diverged_at)
-    analyses = jax.device_get(program.look("analyses", row, run, trained.state, used))
+    analyses = jax.device_get(program.look("analyses")(row, run, trained.state, used))
     analyses = {
         n: blank(with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
     }
     predictions = (
-        jax.device_get(program.predict(row, run, used, tuple(records.tolist()))) if curves else {}
+        jax.device_get(program.predict(tuple(records.tolist()))(row, run, used)) if curves else {}
     )
     return Outcome(seen.values, analyses, predictions, diverged, trained.state, row.problem)
+
+
+def steps(
+    program: Program,
+    row: PerRow,
+    run: PerRun,
+    trained: Trained,
+    used: np.int32,
+    start: int,
+    end: int,
+) -> Trained:
+    """Steps start..end-1 of every run; compiled on none of them, so that a first block is not
+    counted as slow.
+    """
+    block = program.train()
+    if not block.ready:
+        block(row, run, trained, used, np.int32(start), np.int32(start))
+    out: Trained = block(row, run, trained, used, np.int32(start), np.int32(end))
+    return out
 
 
 def draw(
@@ -134,7 +170,8 @@ def draw(
     count = layout.slots * layout.rows
     seeds, shared = inputs.distinct
     fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])
-    drawn = program.draw(run_keys(request, fill(seeds)), jax.tree.map(fill, shared), len(seeds))
+    keys = run_keys(request, fill(seeds))
+    drawn = program.draw()(keys, jax.tree.map(fill, shared), np.int32(len(seeds)))
     place = inputs.problem.reshape(-1)
     if not np.array_equal(place, np.arange(count)):
         drawn = jax.tree.map(lambda x: x[place], drawn)

@@ -31,11 +31,11 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine import padding, plan
 from jaxtheory.engine.digest import digest_code, functions
-from jaxtheory.engine.execute import settings
 from jaxtheory.engine.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.layout import Bucket, Chunk, group
 from jaxtheory.engine.request import numerics
 from jaxtheory.engine.store import Store
+from jaxtheory.engine.threads import settings
 from jaxtheory.engine.work import Work
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "flax", "optax")

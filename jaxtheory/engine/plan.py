@@ -16,7 +16,7 @@ import numpy as np
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.axes import Axis
 from jaxtheory.engine.cost import step_work
-from jaxtheory.engine.execute import CHUNK_SECONDS, workers
+from jaxtheory.engine.execute import CHUNK_SECONDS
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Bucket, Chunk, Layout, group, lanes, share_values
 from jaxtheory.engine.request import (
@@ -27,6 +27,7 @@ from jaxtheory.engine.request import (
     read_schedule,
     takes_what_is_asked,
 )
+from jaxtheory.engine.threads import workers
 
 CACHE = {
     "cpu": 2 << 20

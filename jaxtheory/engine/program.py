@@ -119,12 +119,21 @@ class Compiled:
     def __init__(self, function: Callable):
         self.function = jax.jit(function, compiler_options=compiler_options(level=2))
         self.lock = threading.Lock()
+        self.begun = False
         self.ready = False
+
+    def ahead(self, *shapes: Any) -> None:
+        """Compile for arguments of these shapes, unless that has begun: a call finds it done."""
+        with self.lock:
+            if not self.begun:
+                self.begun = True
+                self.function.lower(*shapes).compile()
 
     def __call__(self, *args: Any) -> Any:
         if self.ready:
             return self.function(*args)
         with self.lock:
+            self.begun = True
             out = jax.block_until_ready(self.function(*args))
             self.ready = True
         return out
@@ -167,57 +176,36 @@ class Program(NamedTuple):
     def sample(self) -> Callable:
         return self.algorithm.sample or self.theory.sample
 
-    def draw(self, keys: Any, shared: dict, count: int) -> Any:
-        """The first `count` problems, one after the other; leading axis [slot * row]."""
-        return self.kept(self._draw, (self.theory.problem,))(keys, shared, np.int32(count))
-
-    def begin(self, row: PerRow, run: PerRun, used: int) -> Any:
-        """The state of every run before training."""
-        return self.kept(self._begin, (self.algorithm.init,))(row, run, np.int32(used))
-
-    def train(
-        self, row: PerRow, run: PerRun, trained: Trained, used: int, start: int, end: int
-    ) -> Trained:
-        """Steps start..end-1 of every run."""
-        block = self.kept(self._train_block, (self.algorithm.step, self.sample))
-        if not block.ready:
-            block(row, run, trained, np.int32(used), np.int32(start), np.int32(start))
-        out: Trained = block(row, run, trained, np.int32(used), np.int32(start), np.int32(end))
-        return out
-
-    def look(
-        self,
-        slot: str,
-        row: PerRow,
-        run: PerRun,
-        state: Any,
-        used: int,
-        names: frozenset[str] | None = None,
-    ) -> dict[str, Any]:
-        """The slot "metrics" (of some names, None: all) or "analyses" of every run and value."""
-        functions = (getattr(self.theory, slot), self.algorithm.params)
-        out: dict[str, Any] = self.kept(self._look, functions, slot, names)(
-            row, run, state, np.int32(used)
-        )
-        return out
-
-    def baselines(self, row: PerRow, run: PerRun, used: int) -> dict[str, Any]:
-        """Baselines [slot, row, run, value]; over one run where all runs of a row share their
-        evaluation values.
+    def draw(self) -> Compiled:
+        """(keys, shared fields, count) -> the first `count` problems, one after the other; leading
+        axis [slot * row].
         """
-        out: dict[str, Any] = self.kept(self._baselines, (self.theory.baselines,))(
-            row, run, np.int32(used)
-        )
-        return out
+        return self.kept(self._draw, (self.theory.problem,))
 
-    def predict(
-        self, row: PerRow, run: PerRun, used: int, steps: tuple[int, ...]
-    ) -> dict[str, Any]:
-        """The theory's curves at some steps."""
-        out: dict[str, Any] = self.kept(self._predict, (self.theory.predict,), steps)(
-            row, run, np.int32(used)
-        )
-        return out
+    def begin(self) -> Compiled:
+        """(row, run, used) -> the state of every run before training."""
+        return self.kept(self._begin, (self.algorithm.init,))
+
+    def train(self) -> Compiled:
+        """(row, run, trained, used, start, end) -> after steps start..end-1 of every run."""
+        return self.kept(self._train_block, (self.algorithm.step, self.sample))
+
+    def look(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
+        """(row, run, state, used) -> the slot "metrics" (of some names, None: all) or "analyses" of
+        every run and value.
+        """
+        functions = (getattr(self.theory, slot), self.algorithm.params)
+        return self.kept(self._look, functions, slot, names)
+
+    def baselines(self) -> Compiled:
+        """(row, run, used) -> baselines [slot, row, run, value]; over one run where all runs of a
+        row share their evaluation values.
+        """
+        return self.kept(self._baselines, (self.theory.baselines,))
+
+    def predict(self, steps: tuple[int, ...]) -> Compiled:
+        """(row, run, used) -> the theory's curves at some steps."""
+        return self.kept(self._predict, (self.theory.predict,), steps)
 
     def _draw(self, keys: Any, shared: dict, count: Any) -> Any:
         one = lambda key, shared: self.theory.problem(

@@ -18,8 +18,8 @@ from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine import autodiff, padding, purity
-from jaxtheory.engine.execute import workers
 from jaxtheory.engine.request import backend, compiler_options, numerics
+from jaxtheory.engine.threads import workers
 
 STANDARD_ERRORS = 5.0
 

@@ -12,8 +12,9 @@ import distributed
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import parcel
-from jaxtheory.engine.execute import Computed, places, under
+from jaxtheory.engine.execute import Computed, places
 from jaxtheory.engine.layout import Chunk
+from jaxtheory.engine.threads import under
 
 KEPT = 4  # parcels, each with its theory and hence its compiled programs
 _opened: dict[str, parcel.Opened] = {}  # the last used last

@@ -11,7 +11,7 @@ import statistics
 import time
 
 import jaxtheory
-from jaxtheory.engine.execute import workers
+from jaxtheory.engine.threads import workers
 
 PAIRS, STEPS = 5, 1500
 RATIOS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
