@@ -177,7 +177,7 @@ class Run:
                     figure, key=self.key, quick=self.quick, store=store, progress=progress
                 )
             image = self.store / f"{figure.name}{quick}{key}.png"
-            figure.draw(result.dataset).savefig(image, dpi=150)
+            jaxtheory.claims.keep_drawing(image, result)
             columns = (
                 *("claim", "origin", "source", "expected"),
                 *("measured", "threshold", "n", "verdict", ""),

@@ -9,6 +9,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verdicts import Verdict, verdict
 
+STAMP = "jaxtheory"  # the word of a PNG under which it says what it was drawn from
 ORIGINS = ("printed", "reading", "derived")
 
 
@@ -196,6 +198,28 @@ def run_figure(
     return FigureResult(
         figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
     )
+
+
+def keep_drawing(image: Path, result: FigureResult) -> None:
+    """Draw a figure into a PNG, unless it stands there, drawn by this code from these numbers."""
+    sums = None if result.store is None else result.store / "data.sum"  # experiments have none
+    stamp = ""
+    if sums is not None and sums.is_file():
+        made = digest_code(result.figure.draw), version("matplotlib"), sums.read_text()
+        stamp = fingerprint(plain({"made": made}))
+    if not stamp or stamp_of(image) != stamp:
+        result.figure.draw(result.dataset).savefig(image, dpi=150, metadata={STAMP: stamp})
+
+
+def stamp_of(image: Path) -> str:
+    """What `keep_drawing` wrote into a PNG; "" for any other file, or none."""
+    from PIL import Image
+
+    try:
+        with Image.open(image) as opened:
+            return str(opened.info.get(STAMP, ""))
+    except (OSError, SyntaxError, ValueError):  # damaged: drawn anew
+        return ""
 
 
 def keep_verdicts(file: Path, result: FigureResult) -> None:

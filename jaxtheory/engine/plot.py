@@ -2,20 +2,23 @@
 number of excluded runs always shown.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
 import xarray as xr
 from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from jaxtheory.engine.statistics import average
 from jaxtheory.engine.statistics import share as share
 from jaxtheory.engine.statistics import slope as slope
 
-Drawing = Figure  # what `draw` of a figure returns
+if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Drawing = Figure  # what `draw` of a figure returns
+else:
+    Axes = Figure = Drawing = Any
 
 COLOURS = (
     "#0072B2",
@@ -46,6 +49,9 @@ def panels(
     columns: int = 1, rows: int = 1, *, title: str = "", width: float = 3.6, height: float = 2.8
 ) -> tuple[Figure, np.ndarray]:
     """A figure with a row-major array of axes [rows, columns] in the common style."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)
@@ -165,6 +171,8 @@ def finish(
     for name, scale in scales.items():
         getattr(ax, f"set_{name}")(scale)
     if legend and ax.get_legend_handles_labels()[0]:
+        import matplotlib
+
         with matplotlib.rc_context(STYLE):
             ax.legend()
 
@@ -179,5 +187,7 @@ def ticks(axis: Any, values: Any, labels: Any = None) -> None:
 def legend_below(figure: Figure, ax: Axes) -> None:
     """One legend for all panels, that of `ax`, below them."""
     columns = max(1, int(figure.get_figwidth() / 1.75))
+    import matplotlib
+
     with matplotlib.rc_context(STYLE):
         figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)

@@ -1,10 +1,11 @@
+import matplotlib.figure
 import numpy as np
 import pytest
 import xarray as xr
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import Figure, InputError, holds, refuted, undecided, verdict
-from jaxtheory.engine.claims import judge, run_figure
+from jaxtheory import Figure, InputError, holds, plot, refuted, undecided, verdict
+from jaxtheory.engine.claims import judge, keep_drawing, run_figure
 from jaxtheory.engine.statistics import average, slope
 
 MAKERS = {"holds": holds, "refuted": refuted, "open": undecided}
@@ -140,3 +141,36 @@ def test_slope_is_the_exponent_of_a_power_law():
 def test_an_unknown_origin_is_refused():
     with pytest.raises(InputError, match="origin is 'hearsay'"):
         holds("x", "hearsay", "s", "s", lambda data: data, at_least=1.0)
+
+
+def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, monkeypatch):
+    drawn, save = [], matplotlib.figure.Figure.savefig
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure.savefig", lambda *a, **k: drawn.append(1) or save(*a, **k)
+    )
+
+    def draw(dataset):
+        picture, axes = plot.panels()
+        plot.series(axes[0, 0], dataset.loss, "step")
+        return picture
+
+    def draw_thin(dataset):
+        picture, axes = plot.panels()
+        plot.series(axes[0, 0], dataset.loss, "step", seeds=True)
+        return picture
+
+    image, asked = tmp_path / "falls.png", figure("holds", 0.3)._replace(draw=draw)
+    result = run_figure(asked, store=tmp_path / "run")
+    keep_drawing(image, result)
+    keep_drawing(image, run_figure(asked, store=tmp_path / "run"))
+    assert len(drawn) == 1
+    other = run_figure(asked, store=tmp_path / "other", key=1)
+    for made in (other, result, result._replace(figure=asked._replace(draw=draw_thin)), result):
+        keep_drawing(image, made)
+    assert len(drawn) == 5
+    for damaged in (b"", b"no picture", image.read_bytes()[:60]):
+        image.write_bytes(damaged)
+        keep_drawing(image, result)
+    assert len(drawn) == 8 and image.stat().st_size > 1000
+    keep_drawing(image, run_figure(asked))  # without a store nobody can say what it was drawn from
+    assert len(drawn) == 9
