@@ -36,6 +36,8 @@ from jaxtheory.engine import program
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
+gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="module")

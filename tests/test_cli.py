@@ -647,25 +647,15 @@ def jaxtheory_process(*words: str) -> subprocess.Popen:
     )
 
 
-def test_help_is_quick_and_loads_no_jax() -> None:
+def test_help_loads_no_jax() -> None:
     code = (
         "import sys; from jaxtheory.cli import main; main(['sweep', '--help']); "
-        "sys.exit(bool({'jax', 'xarray'} & sys.modules.keys()))"
+        "sys.exit(bool({'jax', 'xarray', 'matplotlib'} & sys.modules.keys()))"
     )
-    times = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        assert (
-            subprocess.run(
-                [sys.executable, "-c", code],
-                stdout=subprocess.DEVNULL,
-                env=ENVIRONMENT,
-                check=False,
-            ).returncode
-            == 0
-        )
-        times.append(time.perf_counter() - begun)
-    assert min(times) < 1
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 0
 
 
 def test_a_mistake_shows_no_traceback(here: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("own-gradient", "own-optimiser", "pure-functions")
+PAGES = ("own-gradient", pytest.param("own-optimiser", marks=pytest.mark.slow), "pure-functions")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -17,11 +17,13 @@ def test_linear_attention(check):
     check()
 
 
+@pytest.mark.slow
 @parametrize_with_checks(RATES.THEORY)
 def test_two_rates(check):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [ATTENTION, RATES], ids=["linear_attention", "two_rates"])
 def test_claims(module):
     figure = module.FIGURE

@@ -149,6 +149,7 @@ def test_assert_gradient_shows_the_table():
         testing.assert_gradient(loss, lambda w: 2 * w, np.ones(3))
 
 
+@pytest.mark.slow
 def test_a_package_in_a_fresh_environment(tmp_path):
     """Installed there, its theory is listed, and its tests, which are the contract, pass."""
     here = tmp_path / "env"

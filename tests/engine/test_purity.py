@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.some import some
 from helpers.worked_example import MODULE, THEORY, Config
 from numpy.random import normal
 
@@ -160,7 +161,7 @@ def jaxtheory_sgd(rate):
     return optax.sgd(rate)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", some(names(), "random_walk"))
 def test_no_alarm_in_the_rooms(name):
     assert purity.reads(get(name)) == []
     assert purity.unlike(get(name), get(name).examples[0]) == []

@@ -8,6 +8,7 @@ import chex
 import jax
 import numpy as np
 import pytest
+from helpers.some import some
 
 import jaxtheory
 from jaxtheory import llama
@@ -51,7 +52,7 @@ def package(monkeypatch):
     return package
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", some(FIGURES, "llama_assumptions"))
 def test_experiments_run_and_keep_their_cells(package, tmp_path, name):
     figure = get(name)
     asked = {"steps": 1, "seeds": 3, **ASKED[name]}
