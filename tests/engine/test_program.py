@@ -15,7 +15,7 @@ import pytest
 from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 from jaxtheory import InputError, plan, run_key, simulate, sweep
-from jaxtheory.engine import execute
+from jaxtheory.engine import execute, program
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.plan import make
 from jaxtheory.engine.request import read
@@ -41,6 +41,31 @@ def test_a_second_sweep_of_any_theory_compiles_nothing():
     with compilations() as seen:
         sweep(THEORY, Config(dimension=11), **{**options, "key": 3})
     assert training_loops(seen) == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_compiled_ahead_is_not_compiled_again(monkeypatch, workers):
+    """Each function once, by a call or before it; with the same numbers."""
+    monkeypatch.setenv("JAXTHEORY_DEVICES", workers)
+    program._compiled.clear()
+    options = {"vary": {"eta": [0.1, 0.2], "d": [4, 9]}, "seeds": 3, "steps": 4, "buckets": "exact"}
+    with compilations() as seen:
+        data = sweep(THEORY, Config(), dtype="float64", **options)
+    names = [name[4:-1] for name in seen if name[4:-1] in CHUNK]
+    assert sorted(names) == sorted([*CHUNK, "_look"] * 2)  # metrics and analyses, two sizes
+    whole.setdefault("first", data)
+    assert data.identical(whole["first"])
+
+
+CHUNK = ("_draw", "_begin", "_train_block", "_look", "_baselines", "_predict")
+whole: dict = {}
+
+
+def test_what_cannot_be_compiled_says_so_when_it_is_called(monkeypatch):
+    monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
+    broken = THEORY._replace(metrics=lambda params, problem, config: {"loss": 1 / 0 * params})
+    with pytest.raises(ZeroDivisionError):
+        sweep(broken, Config(dimension=13), seeds=2, steps=4, dtype="float64")
 
 
 def test_a_million_runs_are_planned_by_arithmetic():
