@@ -47,8 +47,8 @@ class Study(NamedTuple):
 
     def at(self, value: Any) -> Any:
         """The config with a value of the field."""
-        dtype = jnp.result_type(float)
-        return canonical(self.config, dtype).replace(**{self.field: jnp.asarray(value, dtype)})
+        leaves = jax.tree.map(jnp.asarray, canonical(self.config, jnp.result_type(float)))
+        return leaves.replace(**{self.field: jnp.asarray(value, float)})
 
     def points(self) -> list[Any]:
         """The config of every value."""
@@ -56,8 +56,10 @@ class Study(NamedTuple):
 
     def problems(self) -> list[Any]:
         """The problem of every seed, as the sweep draws it."""
-        draw = jax.jit(lambda key: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), c))
-        c = canonical(self.config, jnp.result_type(float))
+        config = self.at(self.values[0])
+        draw = jax.jit(
+            lambda key: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), config)
+        )
         return [draw(draws.run_key(0, seed)) for seed in range(self.seeds)]
 
     def over(self, train: Callable[[Any, Any, int], Any]) -> Callable[[], Any]:
