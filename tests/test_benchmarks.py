@@ -55,7 +55,13 @@ def last(study: Study, algorithm=None):
     config = study.points()[0]
     key, steps = jaxtheory.run_key(0, 0), study.steps
     options = {"steps": steps, "record": [steps], "algorithm": algorithm}
-    run = jaxtheory.simulate(study.theory, config, key, **options)
+    bare = study.theory._replace(
+        metrics=lambda params, problem, config: {},
+        baselines=lambda problem, config: {},
+        analyses=lambda params, problem, config: {},
+        predict=lambda problem, config, steps: {},
+    )
+    run = jaxtheory.simulate(bare, config, key, **options)
     return jax.tree.map(np.asarray, run.params), study.problems()[0], config
 
 
@@ -198,6 +204,7 @@ def test_rows():
     assert len(table.text(rows).splitlines()) == 6
     assert all(line.count("|") == len(table.HEAD) + 1 for line in table.markdown(rows).split("\n"))
     assert table.records(rows)[0]["most"] == 20.0
+    assert [table.row(record) for record in table.records(rows)] == rows
 
 
 def test_rate():

@@ -94,7 +94,7 @@ def groups():
         [Line("lambda x seeds over training alone", "sweep", "by hand", "cost", 1.5)],
         {"sweep": work(STUDY)},
     )
-    yield overhead(STUDY._replace(steps=500))
+    yield overhead(STUDY._replace(steps=300))
     yield ratios()
 
 

@@ -1,9 +1,9 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--accelerator]: prints one table; --only: these theories; --json: the rows, rates and machine;
---write: into docs/performance.md; --accelerator: on what JAX finds beside the CPU, or one line
-where there is nothing.
+[--from FILE ...] [--accelerator]: prints one table; --only: these theories; --json: the rows, rates
+and machine; --write: into docs/performance.md; --from: the rows of such files, nothing is measured;
+--accelerator: on what JAX finds beside the CPU, or one line where there is nothing.
 
 Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
@@ -86,27 +86,36 @@ def measure(names: tuple[str, ...], everything: bool) -> list:
     return found
 
 
-def write(found: list, rates: dict, where: dict) -> None:
+def write(found: list, kept: list[dict]) -> None:
     """The table and what it was measured on, between the marks of the page."""
     from benchmarks import table
 
     head, _, rest = PAGE.read_text().partition(MARKS[0])
     _, _, tail = rest.partition(MARKS[1])
-    facts = [f"{name}: {value}" for name, value in where.items()]
-    facts += [f"{name}: {value:.3g}" for name, value in rates.items()]
     settings = dict.fromkeys((row.theory, row.setting) for row in found)
     parts = [
         MARKS[0],
         "",
         table.markdown(found),
         "",
-        *(f"- {theory}: {setting}" for theory, setting in settings),
+        *(f"- `{theory}`: {setting}" for theory, setting in settings),
         "",
-        "; ".join(facts) + ".",
+        "Measured by",
+        "",
+        *(f"- {facts(one)}" for one in kept),
         "",
         MARKS[1],
     ]
     PAGE.write_text(head + "\n".join(parts) + tail)
+
+
+def facts(kept: dict) -> str:
+    """Command, machine and rates of a run, in one line."""
+    where, rates = kept["machine"], kept["rates"]
+    words = [f"{name} {value}" for name, value in where.items() if name not in ("command", "load")]
+    words.append("load averages at the start " + ", ".join(map(str, where["load"])))
+    words += [f"{name} {value:.3g}" for name, value in rates.items()]
+    return f"`{where['command']}`: " + "; ".join(words)
 
 
 def main() -> int:
@@ -116,8 +125,11 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=THEORIES, default=THEORIES, metavar="NAME")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")
     parser.add_argument("--accelerator", action="store_true")
     asked = parser.parse_args()
+    if asked.files:
+        return show([json.loads(file.read_text()) for file in asked.files], asked)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = cache
         import jaxtheory  # noqa: F401  (first, so that it can set the thread pool)
@@ -132,14 +144,21 @@ def main() -> int:
 
         where = machine()
         found = measure(tuple(asked.only), asked.all)
-        rates = floor.measured()
-    print(table.text(found))
-    print("; ".join(f"{name} {value:.3g}" for name, value in rates.items()))
+        kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
     if asked.json:
-        rows = {"machine": where, "rates": rates, "rows": table.records(found)}
-        asked.json.write_text(json.dumps(rows, indent=1) + "\n")
+        asked.json.write_text(json.dumps(kept, indent=1) + "\n")
+    return show([kept], asked)
+
+
+def show(kept: list[dict], asked: argparse.Namespace) -> int:
+    """What was measured, on stdout and with --write on the page."""
+    from benchmarks import table
+
+    found = [table.row(record) for one in kept for record in one["rows"]]
+    print(table.text(found))
+    print("\n".join(map(facts, kept)))
     if asked.write:
-        write(found, rates, where)
+        write(found, kept)
     return 0
 
 

@@ -160,3 +160,8 @@ def records(found: list[Row]) -> list[dict[str, Any]]:
     return [
         {**row._asdict(), "met": row.met, "reached": row.reached, "most": row.most} for row in found
     ]
+
+
+def row(record: dict[str, Any]) -> Row:
+    """A row of such a record."""
+    return Row(*(record[name] for name in Row._fields))
