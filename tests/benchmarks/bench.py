@@ -35,8 +35,8 @@ THEORIES = (
 )
 
 
-def machine() -> dict:
-    """What the table was measured on, and under which load."""
+def machine(asked: argparse.Namespace) -> dict:
+    """What the table was measured on, under which load, and how."""
     import jax
 
     cpu = next(
@@ -54,9 +54,17 @@ def machine() -> dict:
         "load": [round(each, 1) for each in os.getloadavg()],
         "python": platform.python_version(),
         **{name: version(name) for name in ("jax", "jaxlib", "numpy")},
-        "command": "python tests/benchmarks/bench.py " + " ".join(sys.argv[1:]),
+        "command": command(asked),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def command(asked: argparse.Namespace) -> str:
+    """The command line, without its files."""
+    words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
+    words.append("--accelerator" * asked.accelerator)
+    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != THEORIES else "")
+    return " ".join(filter(None, words))
 
 
 def _lines(path: str) -> list[str]:
@@ -142,7 +150,7 @@ def main() -> int:
             return 2
         from benchmarks import floor, table
 
-        where = machine()
+        where = machine(asked)
         found = measure(tuple(asked.only), asked.all)
         kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
     if asked.json:

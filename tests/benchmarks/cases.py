@@ -36,8 +36,9 @@ def against(
     return Group(name, described(study, setting), sides, lines, {"sweep": work}, more)
 
 
-def trained(study: Study, train: Callable[..., Any], steps: int = 3) -> Side:
-    """One run after the other; `steps` of the first are the part."""
+def trained(study: Study, train: Callable[..., Any]) -> Side:
+    """One run after the other; a tenth of the steps of the first, at least three, are the part."""
+    steps = max(3, study.steps // 10)
     parts = study.runs * study.steps / steps
     return Side(study.over(train), study.one(train, steps), parts)
 
