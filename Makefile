@@ -3,7 +3,8 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install oracle reproduce test mutation verdicts reliability lint format clean
+.PHONY: help install oracle reproduce test mutation verdicts reliability bench bench-gpu lint format \
+	clean
 
 help:
 	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
@@ -12,6 +13,8 @@ help:
 	@echo "make mutation   how many wrong versions of each formula the checks notice"
 	@echo "make verdicts   write docs/verdicts.md from what jaxtheory run all --key 1 and --key 2 kept"
 	@echo "make reliability  write the table of docs/reliability.md: faults, and what became of the data"
+	@echo "make bench      every theory against NumPy, plain JAX and the machine's floor (ARGS=--all)"
+	@echo "make bench-gpu  the same on the accelerator that JAX finds"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -40,6 +43,12 @@ verdicts: $(READY)
 
 reliability: $(READY)
 	$(BIN)/python -m pytest tests/engine/test_faults.py --reliability
+
+bench: $(READY)
+	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/bench.py $(ARGS)
+
+bench-gpu: $(READY)
+	env -u JAX_PLATFORMS $(BIN)/python tests/benchmarks/bench.py --accelerator $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

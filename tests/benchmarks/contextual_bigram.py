@@ -1,261 +1,156 @@
-"""Cost of one mini-batch step at N = 3, T = 5000, B = 64 against NumPy, and of the whole
-proximal-and-SGD experiment.
-
-    python tests/benchmarks/contextual_bigram.py
-
-A step is sampling, gradient and the update of eqs. (4)-(6) in stage 2:
-
-    one-hot         NumPy, float64: Generator.choice, X = eye[tokens] (B, T, N), np.einsum
-    integer         NumPy, float64: Generator.choice, np.bincount for p = X a, np.take for X^T V^T r
-    tuned one-hot   NumPy, float32: tokens by two comparisons, X (B, N, T) by comparison, np.matmul
-    tuned integer   NumPy, float32: tokens by two comparisons, np.bincount (which sums in float64),
-                    np.take
-    step            theory.sample and the `proximal` step, float32, jitted, in a loop on the device
-    engine          the same through `simulate`, from the difference of two run lengths
-
-They are timed in turn, REPEATS rounds after one that warms up, each after a rest of REST seconds,
-for the threads of NumPy's BLAS spin for some 20 ms after a product and would take a core from
-whatever comes next. Printed are median times and the median ratio within a round, against 1/8 of a
-one-hot and 1/2 of an integer NumPy step. The tuned forms stand beside them for comparison: of the
-ways to draw tokens in NumPy two comparisons are the fastest (np.searchsorted takes 5 times as long,
-Generator.choice 10 times), and at N = 3 a tuned one-hot product is faster than np.bincount.
-
-The experiment (1000 steps each, a record every 50) runs in processes of its own, with an empty and
-then a filled compilation cache: cold at most 20 s, warm at most 10 s, both counted from the
-process' start.
+"""Contextual bigrams at N = 3, T = 5000, B = 64: a sweep over eta2 and seeds in the second stage
+against one-hot NumPy, as usually written and tuned, and plain JAX.
 """
 
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
-import time
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from benchmarks.cases import against, overhead
+from benchmarks.floor import Work
+from benchmarks.study import Study
 
 import jaxtheory
 
-N, T, B, Q = 3, 5000, 64, 2
-REPEATS, STEPS, SHORT, LONG, REST = 7, 100, 20, 120, 0.1
-ETA, LAM = 0.01, 1e-5
-
-EXPERIMENT = f"""
-import time
-begun = time.perf_counter()
-import jaxtheory
-theory = jaxtheory.theories.get("contextual_bigram")
-sizes = {{"num_states": {N}, "length": {T}, "batch_size": {B}, "sparsity": {Q}}}
-config = theory.Config(**sizes, learning_rate=0.01, late_learning_rate=0.005)
-options = {{"steps": 1000, "record": 50, "dtype": "float32"}}
-options["vary"] = {{"algorithm": ["proximal", "sgd"]}}
-data = jaxtheory.sweep(theory, config, **options)
-print(time.perf_counter() - begun, flush=True)
-"""
+THEORY = jaxtheory.theories.get("contextual_bigram")
+CONFIG = THEORY.Config(num_states=3, length=5000, batch_size=64, sparsity=2, switch_step=0)
+STUDY = Study(THEORY, CONFIG, "late_learning_rate", (0.005, 0.01, 0.02, 0.03), 8, 50)
 
 
 class Numpy:
-    """The task, the parameters and the steps in NumPy: as usually written in float64, or `tuned`
-    for speed in float32.
+    """The task and the steps of eqs. (4)-(6) in NumPy, in the second stage: one-hot in float64 with
+    Generator.choice; `tuned` in float32 with tokens by two comparisons (N = 3) and np.matmul.
     """
 
-    def __init__(self, tuned):
-        self.rng, self.tuned, self.dtype = (
-            np.random.default_rng(0),
-            tuned,
-            np.float32 if tuned else np.float64,
-        )
-        self.P = self.rng.dirichlet(np.ones(N), size=N).T
-        mu = np.linalg.lstsq(np.vstack([self.P - np.eye(N), np.ones(N)]), np.eye(N + 1)[-1])[0]
-        self.support = np.stack([self.rng.choice(T, Q, replace=False) for _ in range(N)])
-        self.eta_A, self.eta_V = (
-            self.dtype(ETA / ((self.P - mu[:, None]) ** 2 @ mu).sum()),
-            self.dtype(ETA / (1 / Q - 1 / T)),
-        )
-        self.mu, self.cdf, self.eye = (
-            mu.astype(self.dtype),
-            np.cumsum(mu)[:-1].astype(self.dtype),
-            np.eye(N, dtype=self.dtype),
-        )
-        self.A, self.V = (
-            np.full((N, T), 1 / T, self.dtype),
-            np.outer(mu, np.ones(N)).astype(self.dtype),
-        )  # A by rows a^(k)
+    def __init__(self, problem, config, tuned=False):
+        self.rng, self.tuned = np.random.default_rng(0), tuned
+        self.dtype = np.float32 if tuned else np.float64
+        self.P, self.mu, self.Q = (np.asarray(x, float) for x in problem[:3])
+        self.mu, self.Q = self.mu / self.mu.sum(), self.Q / self.Q.sum(axis=0)
+        self.B, self.lam = config.batch_size.n, self.dtype(config.l1)
+        self.T, self.N = self.Q.shape
+        K_P = ((self.P - self.mu[:, None]) ** 2 @ self.mu).sum()
+        K_Q = ((self.Q - 1 / self.T) ** 2 @ self.mu).sum()
+        self.eta_A, self.eta_V = map(self.dtype, config.late_learning_rate / np.array([K_P, K_Q]))
+        self.cdf, self.eye = np.cumsum(self.mu)[:-1].astype(self.dtype), np.eye(self.N)
+        self.eye = self.eye.astype(self.dtype)
+        self.weights = self.mu.astype(self.dtype)
+        self.A = np.full((self.T, self.N), 1 / self.T, self.dtype)
+        self.V = np.outer(self.mu, np.ones(self.N)).astype(self.dtype)
 
     def sample(self):
-        """tokens (B, T), query (B,), label (B,); tokens uint8 from comparisons where tuned, else
-        from Generator.choice.
-        """
+        """tokens (B, T), query (B,), label (B,)."""
+        B, T, N = self.B, self.T, self.N
         if self.tuned:
             u = self.rng.random((B, T), self.dtype)
-            tokens = (u >= self.cdf[0]).view(np.uint8) + (u >= self.cdf[1]).view(np.uint8)
+            tokens = sum((u >= c).view(np.uint8) for c in self.cdf)
         else:
             tokens = self.rng.choice(N, (B, T), p=self.mu)
-        query = np.searchsorted(self.cdf, self.rng.random(B), side="right")
-        parent = tokens[np.arange(B), self.support[query, self.rng.integers(Q, size=B)]]
+        query = self.rng.choice(N, B, p=self.mu)
+        supports = [np.flatnonzero(self.Q[:, k]) for k in range(N)]
+        place = [self.rng.choice(supports[k], p=self.Q[supports[k], k]) for k in query]
+        parent = tokens[np.arange(B), place]
         label = (self.rng.random(B) >= np.cumsum(self.P, axis=0)[:-1, parent]).sum(axis=0)
         return tokens, query, label
 
-    def update(self, gA, gV):
-        """Eqs. (4)-(6) for g_A by rows."""
-        gA, gV = (
-            (gA - gA.mean(axis=1, keepdims=True)) / self.mu[:, None],
-            (gV - gV.mean(axis=0)) / self.mu,
-        )
-        A = np.maximum(self.A - self.eta_A * gA - self.dtype(LAM), 0)
-        self.A = A + (1 - A.sum(axis=1, keepdims=True)) / T
-        self.V = self.V - self.eta_V * gV
-
-    def one_hot_step(self):
-        tokens, query, label = self.sample()
+    def gradient(self, tokens, query, label):
+        a, y = self.A.T[query], self.eye[label]
         if self.tuned:
-            X = (tokens[:, None, :] == np.arange(N, dtype=np.uint8)[:, None]).astype(
-                self.dtype
-            )  # (B, N, T)
-            p = np.matmul(X, self.A[query][:, :, None])[:, :, 0]
-            r = p @ self.V.T - self.eye[label]
+            values = np.arange(self.N, dtype=np.uint8)[:, None]
+            X = (tokens[:, None, :] == values).astype(self.dtype)  # (B, N, T)
+            p = np.matmul(X, a[:, :, None])[:, :, 0]
+            r = p @ self.V.T - y
             w = np.matmul((r @ self.V)[:, None, :], X)[:, 0]
         else:
             X = self.eye[tokens]  # (B, T, N)
-            p = np.einsum("btn,bt->bn", X, self.A[query])
-            r = p @ self.V.T - self.eye[label]
+            p = np.einsum("btn,bt->bn", X, a)
+            r = p @ self.V.T - y
             w = np.einsum("btn,bn->bt", X, r @ self.V)
-        self.update(self.eye[query].T @ w / B, r.T @ p / B)
+        return w.T @ self.eye[query] / self.B, r.T @ p / self.B
 
-    def integer_step(self):
-        tokens, query, label = self.sample()
-        cell = tokens + (N * np.arange(B))[:, None]
-        p = np.bincount(cell.ravel(), self.A[query].ravel(), B * N).reshape(B, N).astype(self.dtype)
-        r = p @ self.V.T - self.eye[label]
-        w = np.take((r @ self.V).ravel(), cell)
-        self.update(self.eye[query].T @ w / B, r.T @ p / B)
-
-
-def seconds(function, times=1):
-    """Time of one call."""
-    begun = time.perf_counter()
-    for _ in range(times):
-        function()
-    return (time.perf_counter() - begun) / times
+    def update(self, batch):
+        """One step on a batch."""
+        gA, gV = self.gradient(*batch)
+        gA = (gA - gA.mean(axis=0)) / self.weights
+        gV = (gV - gV.mean(axis=0)) / self.weights
+        A = np.maximum(self.A - self.eta_A * gA - self.lam, 0)
+        self.A = A + (1 - A.sum(axis=0)) / self.T
+        self.V = self.V - self.eta_V * gV
 
 
-def on_device(theory, config):
-    """A function that makes STEPS steps of `proximal` in one jitted loop and waits for them."""
-    algorithm, key = theory.algorithms["proximal"], jax.random.key(0)
-    config = jax.tree.map(
-        lambda leaf: jnp.asarray(leaf, jnp.float32 if isinstance(leaf, float) else jnp.int32),
-        config,
+def by_numpy(problem, config, steps, tuned=False):
+    """(A, V) after so many steps on batches of NumPy."""
+    made = Numpy(problem, config, tuned)
+    for _ in range(steps):
+        made.update(made.sample())
+    return made.A, made.V
+
+
+def draw(key, problem, B):
+    """One-hot tokens (B, T, N), queries and labels (B, N)."""
+    P, mu, Q = problem[:3]
+    (T, N), for_tokens, for_query, for_place, for_label = Q.shape, *jax.random.split(key, 4)
+    X = jax.nn.one_hot(jax.random.choice(for_tokens, N, (B, T), p=mu), N)
+    k = jax.random.choice(for_query, N, (B,), p=mu)
+    place = jax.random.categorical(for_place, jnp.log(Q.T[k]))
+    law = X[jnp.arange(B), place] @ P.T
+    return (
+        X,
+        jax.nn.one_hot(k, N),
+        jax.nn.one_hot(jax.random.categorical(for_label, jnp.log(law)), N),
     )
-    problem = jax.jit(theory.problem)(key, config)
-    state = jax.jit(algorithm.init)(key, problem, config)
-
-    @jax.jit
-    def run(key, state, problem, config):
-        def step(i, state):
-            drawn = jax.random.fold_in(key, i)
-            batch = theory.sample(drawn, problem, config)
-            return algorithm.step(drawn, config.switch_step + 1 + i, state, batch, problem, config)
-
-        return jax.lax.fori_loop(0, STEPS, step, state)
-
-    return lambda: jax.block_until_ready(run(key, state, problem, config))
 
 
-def through_engine(theory, config):
-    """A function that gives the seconds of one step, the difference of a long and a short run
-    divided by their steps.
+def loss(params, X, k, y):
+    A, V = params
+    p = jnp.einsum("btn,tk,bk->bn", X, A, k)
+    return jnp.mean(jnp.sum((p @ V.T - y) ** 2, axis=1)) / 2
+
+
+def update(params, batch, problem, eta, lam):
+    """One step of eqs. (4)-(6) by autodiff."""
+    P, mu, Q = problem[:3]
+    gA, gV = jax.grad(loss)(params, *batch)
+    K_P, K_Q = jnp.sum((P - mu[:, None]) ** 2 * mu), jnp.sum((Q - 1 / len(Q)) ** 2 * mu)
+    A = params[0] - eta / K_P * (gA - jnp.mean(gA, axis=0)) / mu
+    A = jnp.maximum(A - lam, 0)
+    V = params[1] - eta / K_Q * (gV - jnp.mean(gV, axis=0)) / mu
+    return A + (1 - jnp.sum(A, axis=0)) / len(Q), V
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def loop(problem, B, eta, lam, steps):
+    mu, Q = problem[1:3]
+    start = jnp.full(Q.shape, 1 / len(Q)), jnp.outer(mu, jnp.ones_like(mu))
+
+    def step(t, params):
+        batch = draw(jax.random.fold_in(jax.random.key(0), t), problem, B)
+        return update(params, batch, problem, eta, lam)
+
+    return jax.lax.fori_loop(0, steps, step, start)
+
+
+def by_jax(problem, config, steps):
+    """(A, V) by autodiff on one-hot tokens, all steps in one jitted loop."""
+    return loop(problem, config.batch_size.n, config.late_learning_rate, config.l1, steps)
+
+
+def work(study):
+    """Half a word per token and batch, which the runs of a seed share. Per run and token: a byte
+    read, an addition to p and one to the gradient; A read and written, with 8 operations an entry.
     """
-    run = lambda steps: jaxtheory.simulate(
-        theory, config, jaxtheory.run_key(0, 0), steps=steps, record=[0, steps], dtype="float32"
-    )
-    return lambda: (seconds(lambda: run(LONG)) - seconds(lambda: run(SHORT))) / (LONG - SHORT)
+    config = study.config
+    T, N, B = (getattr(config, name).n for name in ("length", "num_states", "batch_size"))
+    times, batches = study.runs * study.steps, study.seeds * study.steps
+    flops, moved = times * (2 * B * T + 8 * T * N), times * (B * T + 8 * T * N)
+    return Work(flops, moved, B * T + 8 * T * N, words=batches * B * T / 2)
 
 
-def steps():
-    """Milliseconds per step by name, REPEATS rounds."""
-    theory = jaxtheory.theories.get("contextual_bigram")
-    config = theory.Config(
-        num_states=N,
-        length=T,
-        batch_size=B,
-        sparsity=Q,
-        learning_rate=ETA,
-        late_learning_rate=ETA,
-        l1=LAM,
-    )
-    plain, tuned, run, engine = (
-        Numpy(False),
-        Numpy(True),
-        on_device(theory, config),
-        through_engine(theory, config),
-    )
-    timed = {
-        "one-hot": lambda: seconds(plain.one_hot_step, STEPS),
-        "integer": lambda: seconds(plain.integer_step, STEPS),
-        "tuned one-hot": lambda: seconds(tuned.one_hot_step, STEPS),
-        "tuned integer": lambda: seconds(tuned.integer_step, STEPS),
-        "step": lambda: seconds(run) / STEPS,
-        "engine": engine,
-    }
-
-    def rested(one):
-        time.sleep(REST)
-        return 1e3 * one()
-
-    rounds = [{name: rested(one) for name, one in timed.items()} for _ in range(REPEATS + 1)]
-    return rounds[1:]
-
-
-def experiment():
-    """Seconds (whole process, import and sweep) of the experiment with an empty and with a filled
-    compilation cache.
-    """
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {
-            **os.environ,
-            "JAX_COMPILATION_CACHE_DIR": cache,
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        }
-        for _ in range(2):
-            begun = time.perf_counter()
-            done = subprocess.run(
-                [sys.executable, "-c", EXPERIMENT],
-                env=environment,
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            yield time.perf_counter() - begun, float(done.stdout)
-
-
-def main():
-    rounds = steps()
-    for name in rounds[0]:
-        values = [times[name] for times in rounds]
-        print(
-            f"{name:13s} {statistics.median(values):6.2f} ms/step (from {min(values):.2f} to "
-            f"{max(values):.2f})"
-        )
-    for ours in ("step", "engine"):
-        for other, most in (
-            ("one-hot", 1 / 8),
-            ("integer", 1 / 2),
-            ("tuned one-hot", None),
-            ("tuned integer", None),
-        ):
-            ratio = statistics.median(times[ours] / times[other] for times in rounds)
-            print(
-                f"{ours} / {other}: {ratio:.3f}"
-                + (f", at most {most:.3f}: {'holds' if ratio <= most else 'FAILS'}" if most else "")
-            )
-    for (whole, inner), name, most in zip(experiment(), ("cold", "warm"), (20, 10), strict=True):
-        print(
-            f"experiment, {name} cache: {whole:.1f} s ({inner:.1f} s inside), at most {most} s: "
-            f"{'holds' if whole <= most else 'FAILS'}"
-        )
-
-
-if __name__ == "__main__":
-    main()
+def groups():
+    setting = "N = 3, T = 5000, B = 64, Q = 2, second stage; a seed's runs share batches"
+    tuned = functools.partial(by_numpy, tuned=True)
+    plain = {"one-hot NumPy": (by_numpy, 10), "plain JAX": (by_jax, 4)}
+    yield against(STUDY, setting, plain, work(STUDY))
+    yield overhead(STUDY)
+    yield against(STUDY, setting, {"tuned one-hot NumPy": (tuned, None)}, work(STUDY), more=True)

@@ -1,0 +1,174 @@
+"""`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
+
+python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
+[--from FILE ...] [--accelerator]: prints one table; --only: these theories; --json: the rows, rates
+and machine; --write: into docs/performance.md; --from: the rows of such files, nothing is measured;
+--accelerator: on what JAX finds beside the CPU, or one line where there is nothing.
+
+Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
+median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
+10 s is timed on a part of at least three steps of one run and multiplied, marked x.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[0] = str(HERE.parent)
+PAGE = HERE.parents[1] / "docs" / "performance.md"
+MARKS = ("<!-- bench -->", "<!-- /bench -->")
+THEORIES = (
+    "random_walk",
+    "attention_pruning",
+    "contextual_bigram",
+    "nearest_neighbor",
+    "group_sparse",
+    "low_rank",
+)
+
+
+def machine(asked: argparse.Namespace) -> dict:
+    """What the table was measured on, under which load, and how."""
+    import jax
+
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in _lines("/proc/cpuinfo")
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "device": jax.devices()[0].device_kind,
+        "load": [round(each, 1) for each in os.getloadavg()],
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("jax", "jaxlib", "numpy")},
+        "command": command(asked),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def command(asked: argparse.Namespace) -> str:
+    """The command line, without its files."""
+    words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
+    words.append("--accelerator" * asked.accelerator)
+    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != THEORIES else "")
+    return " ".join(filter(None, words))
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def measure(names: tuple[str, ...], everything: bool) -> list:
+    """The rows of some theories; each group is made, timed and forgotten before the next."""
+    import jax
+    from benchmarks import floor, table, timing
+
+    found = []
+    for name in names:
+        for group in importlib.import_module(f"benchmarks.{name}").groups():
+            if group.more and not everything:
+                continue
+            begun = time.perf_counter()
+            timed = timing.alternating(group.sides)
+            floors = {side: floor.seconds(work) for side, work in group.work.items()}
+            new = table.rows(group, timed, floors)
+            found += new
+            for row in new:
+                print(" | ".join(table.cells(row)), file=sys.stderr)
+            took = time.perf_counter() - begun
+            print(f"  ({took:.0f} s) {name}: {group.setting}", file=sys.stderr, flush=True)
+            jax.clear_caches()
+    return found
+
+
+def write(found: list, kept: list[dict]) -> None:
+    """The table and what it was measured on, between the marks of the page."""
+    from benchmarks import table
+
+    head, _, rest = PAGE.read_text().partition(MARKS[0])
+    _, _, tail = rest.partition(MARKS[1])
+    settings = dict.fromkeys((row.theory, row.setting) for row in found)
+    parts = [
+        MARKS[0],
+        "",
+        table.markdown(found),
+        "",
+        *(f"- `{theory}`: {setting}" for theory, setting in settings),
+        "",
+        "Measured by",
+        "",
+        *(f"- {facts(one)}" for one in kept),
+        "",
+        MARKS[1],
+    ]
+    PAGE.write_text(head + "\n".join(parts) + tail)
+
+
+def facts(kept: dict) -> str:
+    """Command, machine and rates of a run, in one line."""
+    where, rates = kept["machine"], kept["rates"]
+    words = [f"{name} {value}" for name, value in where.items() if name not in ("command", "load")]
+    words.append("load averages at the start " + ", ".join(map(str, where["load"])))
+    words += [f"{name} {value:.3g}" for name, value in rates.items()]
+    return f"`{where['command']}`: " + "; ".join(words)
+
+
+def main() -> int:
+    """The table on stdout; 2 where there is no accelerator."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="the rows without a goal too")
+    parser.add_argument("--only", nargs="+", choices=THEORIES, default=THEORIES, metavar="NAME")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")
+    parser.add_argument("--accelerator", action="store_true")
+    asked = parser.parse_args()
+    if asked.files:
+        return show([json.loads(file.read_text()) for file in asked.files], asked)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = cache
+        import jaxtheory  # noqa: F401  (first, so that it can set the thread pool)
+
+        # isort: split
+        import jax
+
+        if asked.accelerator and jax.default_backend() == "cpu":
+            print("no accelerator: JAX finds the CPU alone", file=sys.stderr)
+            return 2
+        from benchmarks import floor, table
+
+        where = machine(asked)
+        found = measure(tuple(asked.only), asked.all)
+        kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
+    if asked.json:
+        asked.json.write_text(json.dumps(kept, indent=1) + "\n")
+    return show([kept], asked)
+
+
+def show(kept: list[dict], asked: argparse.Namespace) -> int:
+    """What was measured, on stdout and with --write on the page."""
+    from benchmarks import table
+
+    found = [table.row(record) for one in kept for record in one["rows"]]
+    print(table.text(found))
+    print("\n".join(map(facts, kept)))
+    if asked.write:
+        write(found, kept)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

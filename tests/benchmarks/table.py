@@ -1,0 +1,167 @@
+"""Rows of the table, from timings: ratio, goal, floor; as text, Markdown and JSON."""
+
+import statistics
+from typing import Any, NamedTuple
+
+from benchmarks.floor import Work
+from benchmarks.timing import Side, Timed
+
+HEAD = (
+    "theory",
+    "row",
+    "jaxtheory s",
+    "other s",
+    "ratio",
+    "goal",
+    "met",
+    "compile s",
+    "other compile s",
+    "floor s",
+    "floor / jaxtheory",
+    "most",
+)
+
+
+class Line(NamedTuple):
+    """What a row compares: two sides by name, and what their ratio should be.
+
+    kind "faster": seconds of `other` over those of `ours`, at least the goal; "cost": seconds of
+    `ours` over those of `other`, at most the goal; "cpu": the same of CPU seconds.
+    """
+
+    name: str
+    ours: str
+    other: str
+    kind: str
+    goal: float | None = None
+
+
+class Group(NamedTuple):
+    """Sides that are timed in turn, the rows that compare them, and the work that each of our sides
+    cannot avoid. `setting` says what is run; `more`: only with --all.
+    """
+
+    theory: str
+    setting: str
+    sides: dict[str, Side]
+    lines: list[Line]
+    work: dict[str, Work]
+    more: bool = False
+
+
+class Row(NamedTuple):
+    """A row of the table. ratio: the median over rounds. floor: seconds that `ours` cannot go
+    below; most: the ratio that it would have then.
+    """
+
+    theory: str
+    name: str
+    kind: str
+    setting: str
+    ours: float
+    other: float
+    extrapolated: bool
+    ratio: float
+    goal: float | None
+    compiling: float
+    other_compiling: float
+    floor: float | None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal is reached; None without one."""
+        if self.goal is None:
+            return None
+        return self.ratio >= self.goal if self.kind == "faster" else self.ratio <= self.goal
+
+    @property
+    def reached(self) -> float | None:
+        """The floor over our seconds, 1 where nothing is left to gain."""
+        return None if self.floor is None else self.floor / self.ours
+
+    @property
+    def most(self) -> float | None:
+        """The ratio at the floor."""
+        if self.floor is None or self.kind != "faster":
+            return None
+        return self.other / self.floor
+
+
+def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> list[Row]:
+    """The rows of a group; floors are seconds of its sides."""
+    found = []
+    for line in group.lines:
+        ours, other = timed[line.ours], timed[line.other]
+        taken = (ours.cpu, other.cpu) if line.kind == "cpu" else (ours.seconds, other.seconds)
+        first, second = taken[::-1] if line.kind == "faster" else taken
+        found.append(
+            Row(
+                group.theory,
+                line.name,
+                line.kind,
+                group.setting,
+                statistics.median(taken[0]),
+                statistics.median(taken[1]),
+                other.extrapolated,
+                statistics.median(a / b for a, b in zip(first, second, strict=True)),
+                line.goal,
+                ours.compiling,
+                other.compiling,
+                None if line.kind == "cpu" else floors.get(line.ours),
+            )
+        )
+    return found
+
+
+def number(value: float | None) -> str:
+    """Three digits, nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def cells(row: Row) -> list[str]:
+    """A row as words."""
+    sign = "≥" if row.kind == "faster" else "≤"
+    return [
+        row.theory,
+        row.name + (" (CPU)" if row.kind == "cpu" else ""),
+        number(row.ours),
+        number(row.other) + (" x" if row.extrapolated else ""),
+        number(row.ratio),
+        "" if row.goal is None else f"{sign} {row.goal:g}",
+        {None: "", True: "yes", False: "NO"}[row.met],
+        number(row.compiling),
+        number(row.other_compiling),
+        number(row.floor),
+        "" if row.reached is None else f"{100 * row.reached:.2g} %",
+        number(row.most),
+    ]
+
+
+def text(found: list[Row]) -> str:
+    """The table in columns."""
+    lines = [list(HEAD), *map(cells, found)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
+    return "\n".join(
+        "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def markdown(found: list[Row]) -> str:
+    """The table for a page."""
+    line = lambda words: f"| {' | '.join(words)} |"
+    return "\n".join([line(HEAD), line(["---"] * len(HEAD)), *(line(cells(row)) for row in found)])
+
+
+def records(found: list[Row]) -> list[dict[str, Any]]:
+    """The rows for JSON."""
+    return [
+        {**row._asdict(), "met": row.met, "reached": row.reached, "most": row.most} for row in found
+    ]
+
+
+def row(record: dict[str, Any]) -> Row:
+    """A row of such a record."""
+    return Row(*(record[name] for name in Row._fields))

@@ -1,0 +1,225 @@
+"""The baselines of the benchmarks give the engine's numbers, and the table is built of timings as
+it says.
+"""
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+from benchmarks import (
+    attention_pruning,
+    contextual_bigram,
+    group_sparse,
+    low_rank,
+    nearest_neighbor,
+    random_walk,
+    table,
+    timing,
+)
+from benchmarks.floor import Work, rate
+from benchmarks.study import ByHand, Study
+
+import jaxtheory
+from jaxtheory.core import draws
+from tests.reference.agree import agree
+
+STEPS = 3
+
+
+@pytest.fixture(autouse=True)
+def plain_jax():
+    """Baselines are written as a user of JAX writes, without the house's strictness."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def tiny(module, **sizes):
+    """The study of a module at small sizes, two values, two seeds."""
+    study = module.STUDY
+    return study._replace(
+        config=study.config.replace(**sizes), values=study.values[:2], seeds=2, steps=STEPS
+    )
+
+
+WALK = tiny(random_walk, num_states=5, length=6, encoding_dim=9, num_sequences=12)
+MASKS = tiny(attention_pruning, dimension=5, length=7, num_sequences=2, rank=2, logit_scale=5.0)
+BIGRAM = tiny(contextual_bigram, length=6, batch_size=4)
+PROMPTS = tiny(nearest_neighbor, dimension=3, context=4, num_prompts=6, num_test=5)
+GROUPS = tiny(group_sparse, group_dim=3, num_groups=4, num_samples=9, downstream_samples=3)
+LAYER = tiny(
+    low_rank, num_patterns=4, dimension=5, num_neurons=6, num_samples=8, num_test=4, batch_size=3
+)
+
+
+def training_alone(theory):
+    """The theory without what comes at the end of a run."""
+    return theory._replace(
+        baselines=lambda problem, config: {},
+        analyses=lambda params, problem, config: {},
+        predict=lambda problem, config, steps: {},
+    )
+
+
+@functools.cache
+def trained_layer():
+    return last(LAYER)
+
+
+def last(study: Study, algorithm=None):
+    """The trained parameters of the first value and seed, its problem and config."""
+    config = study.points()[0]
+    key, steps = jaxtheory.run_key(0, 0), study.steps
+    options = {"steps": steps, "record": [steps], "algorithm": algorithm}
+    theory = training_alone(study.theory)._replace(metrics=lambda params, problem, config: {})
+    run = jaxtheory.simulate(theory, config, key, **options)
+    return jax.tree.map(np.asarray, run.params), study.problems()[0], config
+
+
+def same(got, want):
+    for a, b in zip(got, want, strict=True):
+        agree(a, b, 1e-9)
+
+
+def test_walk():
+    params, problem, config = last(WALK)
+    want = params.V, params.u, params.w
+    same(random_walk.by_numpy(problem, config, STEPS), want)
+    V, W = map(np.asarray, random_walk.by_jax(problem, config, STEPS))
+    K, M, N = config.num_states.n, config.encoding_dim.n, config.length.n
+    P = np.sin(np.pi / (M + 1) * np.outer(np.arange(1, N + 1), np.arange(1, M + 1)))
+    image = W[:, K:] @ P[-1]
+    same((V, image[:K], P @ image[K:]), want)
+
+
+def test_masks():
+    params, problem, config = last(MASKS)
+    for train in (attention_pruning.by_numpy, attention_pruning.by_jax):
+        agree(train(problem, config, STEPS), params.mask, 1e-9)
+
+
+def test_bigram():
+    """On the engine's batches; those that the baselines draw have the same shapes."""
+    params, problem, config = last(BIGRAM)
+    B, N = config.batch_size.n, config.num_states.n
+    mu, eye = problem.stationary, np.eye(N)
+    plain, tuned = (contextual_bigram.Numpy(problem, config, fast) for fast in (False, True))
+    again, update = (plain.A, plain.V), jax.jit(contextual_bigram.update)
+    key = jax.random.fold_in(draws.run_key(0, 0), draws.STEPS)
+    for t in range(STEPS):
+        drawn = jax.random.fold_in(jax.random.fold_in(key, t), 0)
+        batch = [np.asarray(x) for x in BIGRAM.theory.sample(drawn, problem, config)]
+        plain.update(batch)
+        tuned.update(batch)
+        hot = tuple(eye[x] for x in batch)
+        eta, lam = config.late_learning_rate, config.l1
+        again = update(again, hot, problem, eta, lam)
+    for side in ((plain.A, plain.V), again):
+        same(side, params)
+    agree(tuned.A, params.attention, 1e-4)
+    mine, theirs = plain.sample(), contextual_bigram.draw(key, problem, B)
+    assert [x.shape for x in mine] == [x.shape for x in batch] and mu.shape == (N,)
+    assert [x.shape for x in theirs] == [x.shape for x in hot]
+    assert contextual_bigram.by_jax(problem, config, STEPS)[0].shape == params.attention.shape
+
+
+def test_prompts():
+    params, problem, config = last(PROMPTS, "literal")
+    for train in (nearest_neighbor.by_numpy, nearest_neighbor.by_jax):
+        agree(train(problem, config, STEPS), params.W, 1e-9)
+
+
+def test_groups():
+    p, problem, config = last(GROUPS)
+    want = np.concatenate([p.v1, p.v2]), np.block([[p.W11, p.W12], [p.W21, p.W22]])
+    for train in (group_sparse.by_numpy, group_sparse.by_jax):
+        same(train(problem, config, STEPS), want)
+
+
+def test_layer():
+    params, problem, config = trained_layer()
+    want = params.query[0, 0], params.key[0, 0], params.value[0, 0], params.output
+    places = np.stack([low_rank.chosen(t, problem, config) for t in range(STEPS)])
+    for train in (low_rank.by_numpy, low_rank.by_jax):
+        same(train(problem, config, STEPS, places), want)
+        assert [x.shape for x in train(problem, config, 1)] == [x.shape for x in want]
+
+
+def test_curves():
+    params, problem, config = trained_layer()
+    params = jax.tree.map(jax.numpy.asarray, params)
+    curves = np.asarray(low_rank.at_rates(params, problem, config))
+    one = low_rank.one_by_one(params, problem, config)
+    for rate_, order in ((0, 0), (100, 1), (150, 4), (200, 3)):
+        agree(curves[rate_, order], one(rate_, order), 1e-12)
+
+
+def test_by_hand():
+    """The hand-written loop gives the metrics of the sweep, at its records, on its batches."""
+    study = BIGRAM._replace(theory=training_alone(BIGRAM.theory))
+    hand = ByHand(study)
+    seen, _ = hand.whole()
+    data = study.sweep()
+    assert data.step.values.tolist() == hand.records.tolist()
+    for name in seen[0]:
+        got = data[name].transpose("seed", study.field, "step", ...).values
+        agree(got, np.stack([each[name] for each in seen], axis=2), 1e-9)
+
+
+def test_timings():
+    """A long side is timed on its part and multiplied, a short one as a whole; the first call is
+    apart.
+    """
+    calls = []
+
+    def clock(function):
+        calls.append(function())
+        first = calls.count(calls[-1]) == 1
+        return {"ours": 2.0, "whole": 9.0, "part": 1.5}[calls[-1]] + 4 * first, 0.5
+
+    side = lambda name: lambda: name
+    sides = {
+        "ours": timing.Side(side("ours")),
+        "short": timing.Side(side("whole"), side("part"), 6),
+        "long": timing.Side(side("whole"), side("part"), 8),
+    }
+    found = timing.alternating(sides, 3, clock)
+    assert found["ours"] == timing.Timed([2.0] * 3, [0.5] * 3, 4.0, False)
+    assert found["short"] == timing.Timed([9.0] * 3, [0.5] * 3, 4.0, False)
+    assert found["long"].seconds == [12.0] * 3 and found["long"].extrapolated
+    assert calls[-3:] == ["ours", "whole", "part"]
+
+
+def test_rows():
+    """Ratios are medians over rounds, "faster" against "cost"; goals, floors, marks and words."""
+    timed = {
+        "a": timing.Timed([1.0, 2.0, 4.0], [1.0, 1.0, 1.0], 7.0, False),
+        "b": timing.Timed([10.0, 10.0, 10.0], [0.9, 1.0, 2.0], 0.0, True),
+    }
+    lines = [
+        table.Line("fast", "a", "b", "faster", 5),
+        table.Line("slow", "a", "b", "faster", 6),
+        table.Line("dear", "a", "b", "cost", 0.2),
+        table.Line("cpu", "a", "b", "cpu", 1.08),
+        table.Line("none", "a", "b", "faster"),
+    ]
+    group = table.Group("walk", "small", {}, lines, {"a": Work(1, 1, 1)})
+    rows = table.rows(group, timed, {"a": 0.5})
+    assert [row.ratio for row in rows] == [5.0, 5.0, 0.2, 1.0, 5.0]
+    assert [row.met for row in rows] == [True, False, True, True, None]
+    assert [row.reached for row in rows] == [0.25, 0.25, 0.25, None, 0.25]
+    assert [row.most for row in rows] == [20.0, 20.0, None, None, 20.0]
+    words = table.cells(rows[0])
+    assert words[:7] == ["walk", "fast", "2.00", "10.0 x", "5.00", "≥ 5", "yes"]
+    assert table.cells(rows[1])[6] == "NO" and table.cells(rows[3])[1] == "cpu (CPU)"
+    assert len(table.text(rows).splitlines()) == 6
+    assert all(line.count("|") == len(table.HEAD) + 1 for line in table.markdown(rows).split("\n"))
+    assert table.records(rows)[0]["most"] == 20.0
+    assert [table.row(record) for record in table.records(rows)] == rows
+
+
+def test_rate():
+    """Amounts add up over threads."""
+    import time
+
+    assert 100 < rate(lambda _: time.sleep(0.01), 1.0, 2) < 210
