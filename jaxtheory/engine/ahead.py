@@ -5,17 +5,28 @@ are compilation, which takes one core a function.
 import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jaxtheory.engine.layout import Lanes
-from jaxtheory.engine.program import PerRow, PerRun, Program, Trained
+from jaxtheory.engine.program import Compiled, PerRow, PerRun, Program, Trained
 from jaxtheory.engine.request import Request, flag, numerics
 from jaxtheory.engine.threads import settings, under, workers
 
 Names = frozenset[str] | None  # of metrics; None: all
+
+
+class Functions(NamedTuple):
+    """What a chunk calls; predict: None where no curves are asked for."""
+
+    draw: Compiled
+    begin: Compiled
+    train: Compiled
+    baselines: Compiled
+    looks: list[Compiled]
+    predict: Compiled | None
 
 
 @contextlib.contextmanager
@@ -25,8 +36,17 @@ def ahead(
     """Within: threads compile what a chunk calls and nobody has begun to compile. What cannot be
     compiled says so when it is called.
     """
-    count = workers()
-    if count == 1 or program.draw().begun:
+    count, records = workers(), tuple(request.schedule.records.tolist())
+    looks = [program.look("analyses"), *(program.look("metrics", some) for some in names)]
+    functions = Functions(
+        program.draw(),
+        program.begin(),
+        program.train(),
+        program.baselines(),
+        looks,
+        program.predict(records) if curves else None,
+    )
+    if count == 1 or all(function.begun for function in jax.tree.leaves(functions)):
         yield
         return
     mine, device = settings(), flag("jax_default_device")
@@ -41,19 +61,14 @@ def ahead(
 
     pool = ThreadPoolExecutor(count, thread_name_prefix="jaxtheory-compile")
     try:
-        pool.submit(alike, everything, request, program, inputs, names, curves, submit)
+        pool.submit(alike, everything, request, functions, inputs, submit)
         yield
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def everything(
-    request: Request,
-    program: Program,
-    inputs: Lanes,
-    names: set[Names],
-    curves: bool,
-    submit: Callable[..., None],
+    request: Request, functions: Functions, inputs: Lanes, submit: Callable[..., None]
 ) -> None:
     """Submit the compilation of each function, the largest first as a rule."""
     used, (_, shared) = np.int32(0), inputs.distinct
@@ -64,19 +79,16 @@ def everything(
     slots, rows = inputs.seed.shape
     flat = jax.tree.map(lambda x: like(x, (slots * rows, *x.shape[1:])), shared)
     drawn = like(key, (slots * rows,)), flat, used
-    submit(program.draw().ahead, *drawn)
-    problem = program.draw().function.eval_shape(*drawn)
+    submit(functions.draw.ahead, *drawn)
+    problem = functions.draw.function.eval_shape(*drawn)
     folded = jax.tree.map(lambda x: like(x, (slots, rows, *x.shape[1:])), problem)
     row = PerRow(like(key, (slots, rows)), inputs.shared, folded)
     run = PerRun(inputs.own, inputs.values, inputs.limit)
-    state = program.begin().function.eval_shape(row, run, used)
+    state = functions.begin.function.eval_shape(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))
-    submit(program.look("analyses").ahead, row, run, state, used)
-    submit(program.baselines().ahead, row, run, used)
-    for some in names:
-        submit(program.look("metrics", some).ahead, row, run, state, used)
-    submit(program.train().ahead, row, run, trained, used, used, used)
-    if curves:
-        records = tuple(request.schedule.records.tolist())
-        submit(program.predict(records).ahead, row, run, used)
-    submit(program.begin().ahead, row, run, used)
+    for look in functions.looks:
+        submit(look.ahead, row, run, state, used)
+    submit(functions.train.ahead, row, run, trained, used, used, used)
+    for function in (functions.predict, functions.baselines, functions.begin):
+        if function is not None:
+            submit(function.ahead, row, run, used)

@@ -61,6 +61,26 @@ CHUNK = ("_draw", "_begin", "_train_block", "_look", "_baselines", "_predict")
 whole: dict = {}
 
 
+def test_a_second_algorithm_on_the_same_problem_is_compiled_ahead_too(monkeypatch):
+    monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
+    program._compiled.clear()
+    options = {"seeds": 2, "steps": 4, "dtype": "float64"}
+    sweep(THEORY, Config(dimension=10), **options)
+    asked, ahead = [], program.Compiled.ahead
+    monkeypatch.setattr(
+        program.Compiled, "ahead", lambda self, *a: asked.append(self.begun) or ahead(self, *a)
+    )
+    sweep(THEORY, Config(dimension=10), **options)
+    assert not asked
+    other = THEORY._replace(algorithms={"other": THEORY.algorithms["sgd"]._replace(step=still)})
+    sweep(other, Config(dimension=10), **options)
+    assert asked  # a call may have come first
+
+
+def still(_key, _t, state, _batch, _problem, _config):
+    return state
+
+
 def test_what_cannot_be_compiled_says_so_when_it_is_called(monkeypatch):
     monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
     broken = THEORY._replace(metrics=lambda params, problem, config: {"loss": 1 / 0 * params})
