@@ -74,6 +74,7 @@ def measure(names: tuple[str, ...], everything: bool) -> list:
     """The rows of some theories; each group is made, timed and forgotten before the next."""
     import jax
     from benchmarks import floor, table, timing
+
     from jaxtheory.engine import program
 
     found = []
