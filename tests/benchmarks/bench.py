@@ -16,7 +16,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -76,6 +75,8 @@ def measure(names: tuple[str, ...], everything: bool) -> list:
     import jax
     from benchmarks import floor, table, timing
 
+    from jaxtheory.engine import program
+
     found = []
     for name in names:
         for group in importlib.import_module(f"benchmarks.{name}").groups():
@@ -90,6 +91,7 @@ def measure(names: tuple[str, ...], everything: bool) -> list:
                 print(" | ".join(table.cells(row)), file=sys.stderr)
             took = time.perf_counter() - begun
             print(f"  ({took:.0f} s) {name}: {group.setting}", file=sys.stderr, flush=True)
+            program._compiled.clear()
             jax.clear_caches()
     return found
 
@@ -138,21 +140,20 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.files:
         return show([json.loads(file.read_text()) for file in asked.files], asked)
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = cache
-        import jaxtheory  # noqa: F401  (first, so that it can set the thread pool)
+    os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+    import jaxtheory  # noqa: F401  (first, so that it can set the thread pool)
 
-        # isort: split
-        import jax
+    # isort: split
+    import jax
 
-        if asked.accelerator and jax.default_backend() == "cpu":
-            print("no accelerator: JAX finds the CPU alone", file=sys.stderr)
-            return 2
-        from benchmarks import floor, table
+    if asked.accelerator and jax.default_backend() == "cpu":
+        print("no accelerator: JAX finds the CPU alone", file=sys.stderr)
+        return 2
+    from benchmarks import floor, table
 
-        where = machine(asked)
-        found = measure(tuple(asked.only), asked.all)
-        kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
+    where = machine(asked)
+    found = measure(tuple(asked.only), asked.all)
+    kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
     if asked.json:
         asked.json.write_text(json.dumps(kept, indent=1) + "\n")
     return show([kept], asked)

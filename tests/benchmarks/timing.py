@@ -43,12 +43,13 @@ def alternating(
     sides: dict[str, Side], rounds: int = ROUNDS, clock: Callable = once
 ) -> dict[str, Timed]:
     """Each side timed in turn, `rounds` times, after a first call of each that compiles."""
-    chosen, first, times = {}, {}, {}
+    chosen, first, extra, times = {}, {}, {}, {}
     for name, side in sides.items():
         chosen[name], times[name] = side.run, 1.0
         if side.part is not None:
-            first[name] = clock(side.part)[0]
-            if clock(side.part)[0] * side.parts > LONGEST:
+            begun, again = clock(side.part)[0], clock(side.part)[0]
+            extra[name] = begun - again
+            if again * side.parts > LONGEST:
                 chosen[name], times[name] = side.part, side.parts
                 continue
         first[name] = clock(side.run)[0]
@@ -57,7 +58,12 @@ def alternating(
         name: Timed(
             [times[name] * each[name][0] for each in taken],
             [times[name] * each[name][1] for each in taken],
-            max(0.0, first[name] - statistics.median(each[name][0] for each in taken)),
+            max(
+                0.0,
+                extra[name]
+                if name in extra
+                else first[name] - statistics.median(each[name][0] for each in taken),
+            ),
             times[name] != 1,
         )
         for name in sides
