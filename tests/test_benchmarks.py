@@ -3,6 +3,8 @@ it says.
 """
 
 import functools
+import threading
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from benchmarks import (
     attention_pruning,
     contextual_bigram,
+    floor,
     group_sparse,
     low_rank,
     nearest_neighbor,
@@ -17,7 +20,7 @@ from benchmarks import (
     table,
     timing,
 )
-from benchmarks.floor import Work, rate
+from benchmarks.floor import Work
 from benchmarks.study import ByHand, Study
 
 import jaxtheory
@@ -218,8 +221,14 @@ def test_rows():
     assert [table.row(record) for record in table.records(rows)] == rows
 
 
-def test_rate():
-    """Amounts add up over threads."""
-    import time
+def test_rate(monkeypatch):
+    """Amounts over seconds, all threads together: here every call takes .01 s of one clock."""
+    lock, now = threading.Lock(), [0.0]
 
-    assert 100 < rate(lambda _: time.sleep(0.01), 1.0, 2) < 210
+    def call(_):
+        with lock:
+            now[0] += 0.01
+
+    monkeypatch.setattr(floor, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    for count in (1, 2):
+        np.testing.assert_allclose(floor.rate(call, 3.0, count), 300)

@@ -117,7 +117,7 @@ class Compiled:
     """
 
     def __init__(self, function: Callable):
-        self.function = jax.jit(function, compiler_options=compiler_options(level=2))
+        self.function: Any = jax.jit(function, compiler_options=compiler_options(level=2))
         self.lock = threading.Lock()
         self.begun = False
         self.ready = False
@@ -149,7 +149,7 @@ def compiled(key: Any, function: Callable) -> Compiled:
         found = _compiled.pop(key, None) or Compiled(function)
         _compiled[key] = found
         if len(_compiled) > LIVE:
-            _compiled.pop(next(iter(_compiled))).function.clear_cache()  # type: ignore[attr-defined]
+            _compiled.pop(next(iter(_compiled))).function.clear_cache()
     return found
 
 

@@ -166,7 +166,8 @@ def takes_what_is_asked(function: Callable) -> Callable:
     ]
     own = [p for p in given.parameters.values() if p.kind is not p.VAR_KEYWORD]
     shown = [p for p in own if p.kind is not kind] + asked + [p for p in own if p.kind is kind]
-    function.__signature__ = given.replace(parameters=shown)  # type: ignore[attr-defined]
+    public: Any = function
+    public.__signature__ = given.replace(parameters=shown)
     return function
 
 

@@ -20,18 +20,12 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+from jaxtheory.theories import names
+
 HERE = Path(__file__).resolve().parent
 sys.path[0] = str(HERE.parent)
 PAGE = HERE.parents[1] / "docs" / "performance.md"
 MARKS = ("<!-- bench -->", "<!-- /bench -->")
-THEORIES = (
-    "random_walk",
-    "attention_pruning",
-    "contextual_bigram",
-    "nearest_neighbor",
-    "group_sparse",
-    "low_rank",
-)
 
 
 def machine(asked: argparse.Namespace) -> dict:
@@ -62,7 +56,7 @@ def command(asked: argparse.Namespace) -> str:
     """The command line, without its files."""
     words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
     words.append("--accelerator" * asked.accelerator)
-    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != THEORIES else "")
+    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != names() else "")
     return " ".join(filter(None, words))
 
 
@@ -70,7 +64,7 @@ def _lines(path: str) -> list[str]:
     return Path(path).read_text().splitlines() if Path(path).exists() else []
 
 
-def measure(names: tuple[str, ...], everything: bool) -> list:
+def measure(theories: tuple[str, ...], everything: bool) -> list:
     """The rows of some theories; each group is made, timed and forgotten before the next."""
     import jax
     from benchmarks import floor, table, timing
@@ -78,7 +72,7 @@ def measure(names: tuple[str, ...], everything: bool) -> list:
     from jaxtheory.engine import program
 
     found = []
-    for name in names:
+    for name in theories:
         for group in importlib.import_module(f"benchmarks.{name}").groups():
             if group.more and not everything:
                 continue
@@ -132,7 +126,7 @@ def main() -> int:
     """The table on stdout; 2 where there is no accelerator."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="the rows without a goal too")
-    parser.add_argument("--only", nargs="+", choices=THEORIES, default=THEORIES, metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=names(), default=names(), metavar="NAME")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")
@@ -141,9 +135,6 @@ def main() -> int:
     if asked.files:
         return show([json.loads(file.read_text()) for file in asked.files], asked)
     os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
-    import jaxtheory  # noqa: F401  (first, so that it can set the thread pool)
-
-    # isort: split
     import jax
 
     if asked.accelerator and jax.default_backend() == "cpu":
