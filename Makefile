@@ -3,7 +3,7 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install oracle reproduce test mutation verdicts reliability bench bench-gpu lint format \
+.PHONY: help install oracle reproduce test mutation verdicts reliability bench bench-gpu bench-plan lint format \
 	clean
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make reliability  write the table of docs/reliability.md: faults, and what became of the data"
 	@echo "make bench      every theory against NumPy, plain JAX and the machine's floor (ARGS=--all)"
 	@echo "make bench-gpu  the same on the accelerator that JAX finds"
+	@echo "make bench-plan what jaxtheory plan says against what sweeps take"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -33,7 +34,7 @@ reproduce: $(READY)
 	$(BIN)/jaxtheory run all --quick
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 mutation: $(READY)
 	$(BIN)/python tests/mutation/score.py $(ARGS)
@@ -54,6 +55,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench-plan: $(READY)
+	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -26,7 +26,11 @@ import jaxtheory  # noqa: F401  (first, so that it can set the compilation cache
 
 # isort: split
 import gc
+import math
+import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
@@ -36,17 +40,35 @@ from jaxtheory.engine import program
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+# of the contract: what `jaxtheory verify` runs, and the dear checks of all examples but the first
+DEAR = re.compile(
+    r"test_contract\[(check |"
+    "(padding|a lane is the run alone|loss composes|gradient in float32|lowers for every backend)"
+    ".*, example [1-9])"
+)
+MAPS = 25_000  # beyond which compiled programs are forgotten
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
 gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_compiled_programs() -> Iterator[None]:
-    """Compiled programs hold memory maps, of which a process has 65530: too few for all tests."""
+    """Compiled programs hold memory maps, of which a process has 65530: too few for all tests.
+    Forgetting takes a second, and what the next module shares is compiled again.
+    """
     yield
-    program._compiled.clear()
-    jax.clear_caches()
-    gc.collect()
+    if maps() > MAPS:
+        program._compiled.clear()
+        jax.clear_caches()
+        gc.collect()
+
+
+def maps() -> float:
+    """The memory maps of this process; infinity where they cannot be counted."""
+    try:
+        return Path("/proc/self/maps").read_bytes().count(b"\n")
+    except OSError:
+        return math.inf
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,8 +77,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--reliability", action="store_true", help=text)
 
 
+def slow(item: pytest.Item) -> bool:
+    """Marked so; `DEAR`; of a test of tests/reference all configs but its first three."""
+    case: Any = getattr(item, "callspec", None)
+    reference = "reference" in item.path.parts and case and case.indices.get("config", 0) > 2
+    return "slow" in item.keywords or reference or DEAR.search(item.name) is not None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--all"):
-        for item in items:
-            if "slow" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="slow: run with --all"))
+        for item in filter(slow, items):
+            item.add_marker(pytest.mark.skip(reason="slow: run with --all"))

@@ -60,7 +60,7 @@ def on(client: Any) -> Execute:
         if not todo:
             return
         waiting, running = Waiting(todo), dict[str, tuple[Any, Chunk]]()
-        finished = distributed.as_completed()
+        finished = distributed.as_completed(loop=client.loop)
         with answered(client, distributed):
             packed = client.submit(bytes, parcel.pack(run, todo), key=f"parcel-{name}")
 
@@ -136,7 +136,7 @@ def connected(address: str) -> Iterator[Execute]:
     distributed = needed("distributed")
     with quiet():
         try:
-            client = distributed.Client(address, timeout=ANSWER_SECONDS)
+            client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             said = str(error).partition("\n")[0]
             raise InputError(
@@ -164,7 +164,7 @@ def local(workers: int = 1) -> Iterator[Execute]:
     with (
         quiet(),
         distributed.LocalCluster(**options) as cluster,
-        closing(distributed.Client(cluster)) as client,
+        closing(distributed.Client(cluster, set_as_default=False)) as client,
     ):
         yield on(client)
 
@@ -182,7 +182,7 @@ def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[E
             cluster = jobqueue.SLURMCluster(
                 scheduler_options={"dashboard_address": None}, **job_options(options)
             )
-        with cluster, closing(distributed.Client(cluster)) as client:
+        with cluster, closing(distributed.Client(cluster, set_as_default=False)) as client:
             cluster.adapt(minimum_jobs=count, maximum_jobs=count)
             yield on(client)
 

@@ -1,5 +1,8 @@
-"""What a step of training costs, counted from its jaxpr, and which config fields a
+"""What the functions of a theory cost, counted from their jaxprs, and which config fields a
 function reads.
+
+Rates are those of one core of a small machine: a count chooses layouts, which must not depend on
+the machine, and gives the rough times of a plan that is not measured.
 """
 
 import math
@@ -8,74 +11,180 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import Literal
 
 from jaxtheory.core.config import Config, Size, with_leaves
-from jaxtheory.core.theory import Theory
+from jaxtheory.core.theory import Algorithm, Theory
 
-BYTES_PER_SECOND, FLOPS_PER_SECOND = 2e9, 2e10  # of one core of a small machine; for estimates only
+SLOW = frozenset(
+    "exp exp2 log log1p expm1 sin cos tan tanh logistic erf erf_inv erfc pow atan2 lgamma digamma "
+    "acos asin".split()
+)
+MOVED = frozenset(
+    "gather dynamic_slice scatter scatter-add scatter_add scatter_min scatter_max "
+    "dynamic_update_slice".split()
+)
+FACTORED = frozenset(
+    "eigh svd cholesky lu qr geqrf householder_product triangular_solve schur eig".split()
+)
+ORDERED = frozenset("sort top_k approx_top_k".split())
 
 
 class Work(NamedTuple):
-    """Of one step: bytes written by all operations, floating-point operations of matrix products,
-    bytes of the largest array.
+    """Of one evaluation: equations, bytes written, floating-point operations of matrix products,
+    entries of slow functions, moved by index, drawn, sorted (times log2), operations of
+    factorisations; bytes of the largest array.
     """
 
-    bytes: float
-    flops: float
-    largest: int
+    equations: float = 0.0
+    bytes: float = 0.0
+    flops: float = 0.0
+    slow: float = 0.0
+    moved: float = 0.0
+    drawn: float = 0.0
+    ordered: float = 0.0
+    factored: float = 0.0
+    largest: int = 0
+
+    def plus(self, other: "Work", times: float = 1) -> "Work":
+        """The work of both, of the other so many times."""
+        sums = [a + times * b for a, b in zip(self[:-1], other[:-1], strict=True)]
+        return Work._make([*sums, max(self.largest, other.largest)])
 
     @property
     def seconds(self) -> float:
-        return self.bytes / BYTES_PER_SECOND + self.flops / FLOPS_PER_SECOND
+        return sum(count * rate for count, rate in zip(self[:-1], RATES, strict=True))
+
+
+# seconds each, in the order of the fields
+RATES = (2e-7, 5e-10, 5e-11, 1e-9, 2e-9, 1e-8, 5e-9, 1e-9)
 
 
 def work(jaxpr: Any) -> Work:
     """Count the work of a jaxpr; loops times their length where it is known."""
-    total, flops, largest = 0.0, 0.0, 0
+    total = Work()
     for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
         inner = [
             getattr(p, "jaxpr", p)
             for v in eqn.params.values()
             for p in (v if isinstance(v, tuple | list) else [v])
             if hasattr(getattr(p, "jaxpr", p), "eqns")
         ]
-        times = eqn.params.get("length", 1) if eqn.primitive.name == "scan" else 1
+        if not inner or name in MOVED:
+            total = total.plus(of_equation(eqn))
+            continue
+        times = eqn.params.get("length", 1) if name == "scan" else 1
         for part in map(work, inner):
-            total, flops, largest = (
-                total + times * part.bytes,
-                flops + times * part.flops,
-                max(largest, part.largest),
-            )
-        if not inner:
-            sizes = [
-                math.prod(v.aval.shape) * v.aval.dtype.itemsize
-                for v in eqn.outvars
-                if hasattr(v.aval, "shape") and hasattr(v.aval.dtype, "itemsize")
-            ]
-            total, largest = total + sum(sizes), max([largest, *sizes])
-            if eqn.primitive.name == "dot_general":
-                (contract, _), _ = eqn.params["dimension_numbers"]
-                depth = math.prod(eqn.invars[0].aval.shape[d] for d in contract)
-                flops += 2 * depth * math.prod(eqn.outvars[0].aval.shape)
-    return Work(total, flops, largest)
+            total = total.plus(part, times)
+    return total
+
+
+def of_equation(eqn: Any) -> Work:
+    """The work of one equation."""
+    name, shaped = eqn.primitive.name, lambda vs: [v.aval for v in vs if hasattr(v.aval, "shape")]
+    read = max((math.prod(a.shape) for a in shaped(eqn.invars)), default=0)
+    made = sum(math.prod(a.shape) for a in shaped(eqn.outvars))
+    sizes = [math.prod(a.shape) * getattr(a.dtype, "itemsize", 8) for a in shaped(eqn.outvars)]
+    one = Work(equations=1, bytes=sum(sizes), largest=max(sizes, default=0))
+    if name == "dot_general":
+        (contract, _), _ = eqn.params["dimension_numbers"]
+        depth = math.prod(eqn.invars[0].aval.shape[d] for d in contract)
+        return one._replace(flops=2 * depth * made)
+    if name in SLOW:
+        return one._replace(slow=made)
+    if name in MOVED:
+        updates = eqn.invars[-1].aval.shape if name.startswith("scatter") else ()
+        return one._replace(moved=math.prod(updates) if updates else made)
+    if name.startswith("random_") or name == "threefry2x32":
+        return one._replace(drawn=made)
+    if name in ORDERED:
+        longest = eqn.invars[0].aval.shape[eqn.params.get("dimension", -1)]
+        return one._replace(ordered=read * math.log2(max(longest, 2)))
+    if name in FACTORED:
+        *batch, m, n = eqn.invars[0].aval.shape
+        return one._replace(factored=math.prod(batch) * m * n * min(m, n))
+    return one
+
+
+def size(tree: Any) -> int:
+    """Bytes of the arrays of a pytree."""
+    leaves = jax.tree.leaves(tree)
+    return sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in leaves)
+
+
+def counted(function: Callable, *args: Any) -> Work:
+    """The work of a function of such arguments."""
+    return work(jax.make_jaxpr(function)(*args).jaxpr)
+
+
+def given(theory: Theory, algorithm: str, config: Config) -> tuple[Any, Any, Any]:
+    """A key, and the shapes of problem and state."""
+    key = jax.random.key(0, impl="threefry2x32")
+    problem = jax.eval_shape(theory.problem, key, config)
+    return key, problem, jax.eval_shape(theory.algorithms[algorithm].init, key, problem, config)
 
 
 def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int, int]:
     """The work of one step, the bytes of a problem, the bytes of a state."""
+    key, problem, state = given(theory, algorithm, config)
     alg = theory.algorithms[algorithm]
-    key = jax.random.key(0, impl="threefry2x32")
-    problem = jax.eval_shape(theory.problem, key, config)
-    state = jax.eval_shape(alg.init, key, problem, config)
 
     def step(key: Any, state: Any, problem: Any, config: Config) -> Any:
         batch = (alg.sample or theory.sample)(key, problem, config)
         return alg.step(key, jnp.int32(0), state, batch, problem, config)
 
-    size = lambda tree: sum(
-        math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in jax.tree.leaves(tree)
+    return counted(step, key, state, problem, config), size(problem), size(state)
+
+
+class Costs(NamedTuple):
+    """The work of each function of a run but its steps; the bytes of a problem, of what one look at
+    the metrics gives, and of the analyses.
+    """
+
+    draw: Work
+    begin: Work
+    look: Work
+    analyses: Work
+    baselines: Work
+    predict: Work
+    problem: int
+    seen: int
+    ended: int
+
+
+def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -> Costs:
+    """Count what a run calls beside its steps."""
+    key, problem, state = given(theory, algorithm, config)
+    alg = theory.algorithms[algorithm]
+    metrics, analyses = (looking(slot, alg) for slot in (theory.metrics, theory.analyses))
+    return Costs(
+        counted(theory.problem, key, config),
+        counted(alg.init, key, problem, config),
+        counted(metrics, state, problem, config),
+        counted(analyses, state, problem, config),
+        counted(theory.baselines, problem, config),
+        counted(lambda problem, config: theory.predict(problem, config, records), problem, config),
+        size(problem),
+        size(jax.eval_shape(metrics, state, problem, config)),
+        size(jax.eval_shape(analyses, state, problem, config)),
     )
-    return work(jax.make_jaxpr(step)(key, state, problem, config).jaxpr), size(problem), size(state)
+
+
+def looking(slot: Callable, algorithm: Algorithm) -> Callable:
+    """Metrics or analyses as a function of the state."""
+    return lambda state, problem, config: slot(
+        algorithm.params(state, problem, config), problem, config
+    )
+
+
+def run_seconds(theory: Theory, algorithm: str, config: Config, steps: int, records: int) -> float:
+    """Of so many steps and looks of one run."""
+    _, problem, state = given(theory, algorithm, config)
+    look = counted(looking(theory.metrics, theory.algorithms[algorithm]), state, problem, config)
+    step, _, _ = step_work(theory, algorithm, config)
+    return steps * step.seconds + records * look.seconds
 
 
 def reads(function: Callable, template: Config, names: Sequence[str], *args: Any) -> set[str]:

@@ -19,9 +19,12 @@ import numpy as np
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.axes import Points
-from jaxtheory.engine.cost import reads, step_work
+from jaxtheory.engine.cost import reads, run_seconds
 from jaxtheory.engine.padding import trusted
 from jaxtheory.engine.request import Request
+
+COMPILE_SECONDS = 8.0  # of one core, of what a bucket calls
+SLOWER = 1.25  # that padding may be, for the sake of one program
 
 
 class Layout(NamedTuple):
@@ -61,7 +64,8 @@ class Members(NamedTuple):
 
 class Bucket(NamedTuple):
     """Points that one compilation of the training loop serves. shared, own, values: the fields of
-    problems, of runs, of values.
+    problems, of runs, of values. seconds, memory (bytes), problem (bytes of one) come with its
+    layout.
     """
 
     number: int
@@ -76,6 +80,7 @@ class Bucket(NamedTuple):
     layout: Layout
     seconds: float
     memory: int
+    problem: int
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -150,33 +155,43 @@ class Lanes(NamedTuple):
     out: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]
 
 
-def padded_fields(theory: Theory, points: Points, mode: str) -> set[str]:
+def padded_fields(request: Request) -> set[str]:
     """The size fields that get one padded capacity; the others get exact ones.
 
-    auto: exact where padding would more than double the work of a step, field by field, and for a
-    theory from outside that `verify` has not yet found free of padding.
+    auto: padded where one program of the largest size is done before one of every size, by a count
+    of both, compilation included, field by field; never for a theory from outside that `verify`
+    has not yet found free of padding.
     """
+    theory, points = request.theory, request.points
     lengths = {
         n: [int(Size.wrap(v).n) for v in points.values(n)]
         for n, f in fields(theory.Config).items()
         if f.kind == "size"
     }
     varying = {n: several for n, several in lengths.items() if len(set(several)) > 1}
-    if mode != "auto":
-        return set(varying) if mode == "pad" else set()
+    if request.buckets != "auto":
+        return set(varying) if request.buckets == "pad" else set()
     if varying and not trusted(theory):
         return set()
-    padded, first = set(), points.point(0)
-    for name, several in varying.items():
-        seconds = {
-            n: step_work(theory, first.algorithm, first.config.replace(**{name: Size(n)}))[
-                0
-            ].seconds
-            for n in sorted(set(several))
-        }
-        if len(several) * seconds[max(several)] <= 2 * sum(seconds[n] for n in several):
-            padded.add(name)
-    return padded
+    return {name for name, several in varying.items() if worth_padding(request, name, several)}
+
+
+def worth_padding(request: Request, name: str, several: Sequence[int]) -> bool:
+    """Whether one program of the largest of several sizes is done about as soon as one of each."""
+    first, records = request.points.point(0), request.schedule.records
+
+    def seconds(n: int) -> float:
+        config = first.config.replace(**{name: Size(n)})
+        return run_seconds(request.theory, first.algorithm, config, int(records[-1]), len(records))
+
+    small, large = min(several), max(several)
+    least, most = seconds(small), seconds(large)
+    # in between the time of a run grows by a power of the size
+    power = math.log(most / least) / math.log((1 + large) / (1 + small))
+    exact = sum(least * ((1 + n) / (1 + small)) ** power for n in several)
+    runs, programs = request.runs / len(several), len(set(several))
+    padded = COMPILE_SECONDS + runs * most * len(several)
+    return padded <= SLOWER * (programs * COMPILE_SECONDS + runs * exact)
 
 
 def remark(request: Request) -> str:
@@ -224,7 +239,7 @@ def group(request: Request) -> list[Bucket]:
     theory, points = request.theory, request.points
     table = fields(theory.Config)
     sizes = [n for n, f in table.items() if f.kind == "size"]
-    padded = padded_fields(theory, points, request.buckets)
+    padded = padded_fields(request)
     cap = {n: max(Size.wrap(v).cap for v in points.values(n)) for n in padded}
     every = np.arange(points.total)
     static = codes_of(
@@ -268,6 +283,7 @@ def group(request: Request) -> list[Bucket]:
             len(request.seeds),
             Layout(),
             0.0,
+            0,
             0,
         )
         buckets.append(bucket)

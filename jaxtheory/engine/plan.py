@@ -7,7 +7,7 @@ four rows' worth of chunks where there are that many, so that devices share.
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Unpack
 
 import jax
@@ -15,10 +15,19 @@ import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.axes import Axis
-from jaxtheory.engine.cost import step_work
+from jaxtheory.engine.cost import Costs, costs, step_work
 from jaxtheory.engine.execute import CHUNK_SECONDS
 from jaxtheory.engine.lanes import train_chunk
-from jaxtheory.engine.layout import Bucket, Chunk, Layout, group, lanes, share_values
+from jaxtheory.engine.layout import (
+    COMPILE_SECONDS,
+    Bucket,
+    Chunk,
+    Layout,
+    group,
+    lanes,
+    share_values,
+)
+from jaxtheory.engine.memory import refuse, resident
 from jaxtheory.engine.request import (
     Asked,
     Request,
@@ -37,7 +46,10 @@ MEMORY = 256 << 20  # bytes of the states of one row
 SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program
 RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
 SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
-COMPILE_SECONDS = 4.0  # for estimates only
+TEMPORARY = 4  # largest arrays of a step that live at once
+LOOKS = 10  # that are timed
+ENOUGH = 0.1  # seconds of steps that are long enough to be timed
+PROGRAMS = 150 << 20  # bytes of compiling, and of compiled programs
 
 
 class Plan(NamedTuple):
@@ -165,9 +177,46 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
         power_of_two(SLOTS_MEMORY / (rows * row_bytes + 1), up=False),
     )
     layout = Layout(slots, rows, runs, values, min(width, runs), share_values(request, bucket))
-    memory = slots * rows * row_bytes + rows * min(width, runs) * 4 * work.largest
-    seconds = work.seconds * float(bucket.steps.sum()) * bucket.seeds / workers()
-    return bucket._replace(layout=layout, seconds=seconds, memory=workers() * memory)
+    memory = slots * rows * row_bytes + rows * min(width, runs) * TEMPORARY * work.largest
+    seconds = work.seconds * float(bucket.steps.sum()) * bucket.seeds
+    return bucket._replace(
+        layout=layout, seconds=seconds, memory=workers() * memory, problem=problem_bytes
+    )
+
+
+def priced(request: Request, buckets: Sequence[Bucket]) -> tuple[Bucket, ...]:
+    """The buckets with their seconds and bytes, by a count of all that their runs call. It is made
+    once for buckets of the same static fields, and multiplied by the bytes of their problems.
+    """
+    found: dict[tuple, Costs] = {}
+    with numerics(request.dtype, request.partitionable):
+        for b in buckets:
+            if (kind := tuple(b.static.values())) not in found:
+                found[kind] = costs(
+                    request.theory, b.algorithm, b.template, request.schedule.records
+                )
+    return tuple(price(request, b, found[tuple(b.static.values())]) for b in buckets)
+
+
+def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
+    """A bucket with its seconds and bytes; `seconds` holds those of its steps before."""
+    layout, records = bucket.layout, len(request.schedule.records)
+    looks = bucket.runs * layout.values
+    times = [
+        (found.draw, bucket.problems),
+        (found.begin, bucket.runs),
+        (found.look, looks * records),
+        (found.analyses, looks),
+        (found.predict, looks),
+        (found.baselines, bucket.rows * layout.values * (1 if layout.common else layout.runs)),
+    ]
+    scale = bucket.problem / max(found.problem, 1)
+    seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
+    kept = looks * (found.seen * records + found.ended)
+    return bucket._replace(
+        seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
+        memory=bucket.memory + 2 * kept + PROGRAMS,
+    )
 
 
 @takes_what_is_asked
@@ -182,16 +231,23 @@ def plan(
     """
     request = read(theory, config, **asked)
     made = make(request)
-    if not compile:
-        return made
-    measured = tuple(measure(request, bucket) for bucket in made.buckets)
-    return made._replace(buckets=measured, seconds=sum(b.seconds for b in measured), measured=True)
+    buckets = priced(request, made.buckets)
+    if compile:
+        buckets = tuple(measure(request, bucket) for bucket in buckets)
+    return made._replace(
+        buckets=buckets,
+        seconds=sum(b.seconds for b in buckets),
+        memory_bytes=resident() + max(b.memory for b in buckets),
+        measured=compile,
+    )
 
 
 def make(request: Request) -> Plan:
     """The plan of a request."""
     with numerics(request.dtype, request.partitionable):
         buckets = tuple(lay_out(request, bucket) for bucket in group(request))
+        for bucket in buckets:
+            refuse(request, bucket)
     programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for b in buckets}
     return Plan(
         points=request.points.total,
@@ -200,7 +256,7 @@ def make(request: Request) -> Plan:
         compilations=len(programs),
         chunks=tuple(chunk for b in buckets for chunk in chunks(b)),
         memory_bytes=max(b.memory for b in buckets),
-        seconds=sum(b.seconds for b in buckets) + COMPILE_SECONDS * len(programs),
+        seconds=math.nan,
         devices=workers(),
         measured=False,
         buckets=buckets,
@@ -210,23 +266,35 @@ def make(request: Request) -> Plan:
 
 
 def measure(request: Request, bucket: Bucket) -> Bucket:
-    """The bucket with its seconds measured: compiling once, and the steps of every slot; memory
-    stays an estimate.
+    """The bucket with its seconds measured: compiling once, then steps and looks of the first slot,
+    multiplied.
     """
-    chunk = Chunk(bucket, 0, 1)
+    chunk, last = Chunk(bucket, 0, 1), int(bucket.steps.max())
     with numerics(request.dtype, request.partitionable):
-        inputs, times = lanes(request, chunk), []
-        for steps in (1, 1, 6):  # the first call compiles
-            short = request._replace(schedule=read_schedule([steps], [steps]), stop=None)
-            begun = time.perf_counter()
-            train_chunk(
-                short,
-                chunk,
-                inputs._replace(limit=np.minimum(inputs.limit, steps)),
-                lambda _: None,
-                curves=False,
-            )
-            times.append(time.perf_counter() - begun)
-    per_step = max(times[2] - times[1], 1e-6) / 5
-    each = times[1] + per_step * int(bucket.steps.max())
-    return bucket._replace(seconds=times[0] + each * bucket.slots / workers())
+        inputs = lanes(request, chunk)
+
+    def seconds(steps: int, records: Sequence[int], curves: bool = False) -> float:
+        """Of a chunk of the first slot that makes so many steps, and looks at these."""
+        short = request._replace(schedule=read_schedule(records, [steps]), stop=None)
+        limited = inputs._replace(limit=np.minimum(inputs.limit, steps))
+        begun = time.perf_counter()
+        with numerics(request.dtype, request.partitionable):
+            train_chunk(short, chunk, limited, lambda _: None, curves)
+        return time.perf_counter() - begun
+
+    looks = min(last, LOOKS)
+    compiling, once = seconds(looks, [looks], curves=True), seconds(looks, [looks])
+    looking = seconds(looks, range(looks + 1))
+    steps, taken = last, once
+    for steps in (6 * looks, 60 * looks, 600 * looks, last):
+        steps = min(steps, last)
+        taken = seconds(steps, [steps])
+        if taken - once > ENOUGH:
+            break
+    step = max(taken - once, 0) / max(steps - looks, 1)
+    look = max(looking - once, 0) / max(looks, 1)
+    slots = float(bucket.steps.sum()) / len(bucket.steps) / max(last, 1) * bucket.slots
+    each = once + step * (last - looks) + look * (len(request.schedule.records) - 1)
+    return bucket._replace(
+        seconds=max(compiling - once, 0) + each * slots / min(workers(), bucket.slots)
+    )

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import plan
+from jaxtheory import plan, sweep
 from jaxtheory.core.config import canonical, leaf_names
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine import memory
 from jaxtheory.engine.cost import reads
 from jaxtheory.theories import get
 
@@ -29,12 +30,38 @@ def test_problems_runs_and_points():
     )
 
 
-def test_auto_pads_unless_padding_more_than_doubles_the_work():
-    near = plan(THEORY, Config(), vary={"d": [80, 90, 100]}, steps=5)
-    far = plan(THEORY, Config(), vary={"d": [2, 3, 4000]}, steps=5)
-    mixed = plan(THEORY, Config(), vary={"d": [2, 3, 4000], "B": [12, 14, 16]}, steps=5)
-    assert near.compilations == 1 and far.compilations == 3
+def test_auto_pads_where_one_program_is_done_before_several():
+    """Near sizes always; far ones while compilation takes longer than the steps; each field by
+    itself.
+    """
+    long = {"steps": 10**6, "seeds": 8}
+    near = plan(THEORY, Config(), vary={"d": [80, 90, 100]}, **long)
+    far = plan(THEORY, Config(), vary={"d": [2, 3, 4000]}, **long)
+    short = plan(THEORY, Config(), vary={"d": [2, 3, 40]}, steps=5)
+    mixed = plan(THEORY, Config(), vary={"d": [2, 3, 4000], "B": [12, 14, 16]}, **long)
+    assert near.compilations == short.compilations == 1 and far.compilations == 3
     assert mixed.compilations == 3 and {b.sizes["batch_size"] for b in mixed.buckets} == {16}
+
+
+def test_what_is_counted_grows_with_what_is_asked():
+    asked = {"vary": {"eta": [0.1, 0.2]}, "steps": 50}
+    small = plan(THEORY, Config(), **asked)
+    for more in ({"seeds": 64}, {"steps": 5000}, {"record": 1, "steps": 5000}):
+        large = plan(THEORY, Config(), **{**asked, **more})
+        assert large.seconds > small.seconds and large.memory_bytes >= small.memory_bytes
+    assert not small.measured and small.memory_bytes > 100 * 2**20  # this process itself
+
+
+def test_what_does_not_fit_is_refused_before_it_runs(monkeypatch):
+    """With the bytes, and the sizes that make them."""
+    monkeypatch.setattr(memory, "limit", lambda: 2**30)
+    asked = {"steps": 3, "dtype": "float32"}
+    for door in (plan, sweep):
+        with pytest.raises(
+            InputError, match=r"about .* GiB at once, and there are 1 GiB; lower .*\(B\)"
+        ):
+            door(THEORY, Config(batch_size=10**9), **asked)
+    assert plan(THEORY, Config(batch_size=1000), **asked).points == 1
 
 
 def test_a_static_axis_makes_a_bucket_each():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from helpers.some import some
 
 from jaxtheory import claims, figures
 
@@ -115,7 +116,7 @@ def test_full_figure_is_valid_and_has_seeds_for_its_claims(entry):
     assert bool(figure.claims) == (entry.name not in WITHOUT_CLAIMS)
 
 
-@pytest.mark.parametrize("theory", SWEPT)
+@pytest.mark.parametrize("theory", some(SWEPT, "random_walk", "group_sparse"))
 def test_quick_figures_share_compilations_and_test_a_claim(theory):
     programs = {
         (b.algorithm, jax.tree.structure(b.template), b.layout)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.engine.request import read_schedule
+from jaxtheory.engine import plan as planning
+from jaxtheory.engine.request import read, read_schedule
 
 
 class Case(NamedTuple):
@@ -49,7 +50,7 @@ def plan(name: str, quick: bool = False) -> Any:
     """The plan of a figure's sweep."""
     figure = get(name)
     config, options = jaxtheory.claims.arguments(figure, quick)
-    return jaxtheory.plan(figure.theory, config, **options)
+    return planning.make(read(figure.theory, config, **options))
 
 
 def table(name: str, quick: bool = False) -> xr.Dataset:

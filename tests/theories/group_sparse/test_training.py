@@ -59,16 +59,10 @@ def test_sgd_takes_each_downstream_sample_once():
 
 
 def test_the_planner_takes_exact_buckets_for_groups():
-    """Padding D from 4 to 12 costs many times the work of the small ones; d and n that differ
-    little are padded.
+    """Padding D from 4 to 12 costs many times the work of the small ones, once there are enough
+    steps to outweigh compilation; d and n that differ little are padded.
     """
-    grid = {"num_groups": [4, 6, 8, 12]}
-    assert len(jaxtheory.plan(THEORY, Config(), vary=grid, steps=10).buckets) == 4
-    assert (
-        len(
-            jaxtheory.plan(
-                THEORY, Config(), vary={"group_dim": [4, 5], "num_samples": [400, 500]}, steps=10
-            ).buckets
-        )
-        == 1
-    )
+    long = {"steps": 10**5, "seeds": 8}
+    buckets = lambda **vary: len(jaxtheory.plan(THEORY, Config(), vary=vary, **long).buckets)
+    assert buckets(num_groups=[4, 6, 8, 12]) == 4
+    assert buckets(group_dim=[4, 5], num_samples=[400, 500]) == 1
