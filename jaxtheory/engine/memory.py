@@ -7,9 +7,10 @@ import jax
 
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.cost import step_work
+from jaxtheory.engine.cost import given, size
 from jaxtheory.engine.layout import Bucket
 from jaxtheory.engine.request import Request, backend
+from jaxtheory.engine.threads import workers
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 FIELDS = 3  # that a refusal names at most
@@ -50,27 +51,37 @@ def words(count: float) -> str:
     return f"{count:.3g} {unit}"
 
 
+def held(request: Request, bucket: Bucket) -> int:
+    """Bytes of problems, states and batches of the chunks side by side: what no fusion of
+    operations spares.
+    """
+    theory, layout = request.theory, bucket.layout
+    key, problem, state = given(theory, bucket.algorithm, bucket.template)
+    sample = theory.algorithms[bucket.algorithm].sample or theory.sample
+    batch = jax.eval_shape(sample, key, problem, bucket.template)
+    row = size(problem) + layout.runs * size(state)
+    return workers() * layout.rows * (layout.slots * row + size(batch))
+
+
 def refuse(request: Request, bucket: Bucket) -> None:
-    """Raise InputError where the arrays of a bucket's chunks exceed this machine's memory, with the
-    size fields to lower.
+    """Raise InputError where what a bucket holds exceeds this machine's memory, with the size
+    fields to lower.
     """
     most = limit()
-    if not most or bucket.memory <= most:
+    if not most or bucket.memory <= most or (least := held(request, bucket)) <= most:
         return
     table = fields(type(bucket.template))
-    gains = {}
+    halved = {}
     for name, field in table.items():
         if field.kind != "size" or (n := int(getattr(bucket.template, name).cap)) < 2:
             continue
         try:
             smaller = bucket.template.replace(**{name: Size(n // 2)})
-            gains[name] = step_work(request.theory, bucket.algorithm, smaller)[0].largest
+            halved[name] = held(request, bucket._replace(template=smaller))
         except InputError:  # no valid size
             continue
-    largest = step_work(request.theory, bucket.algorithm, bucket.template)[0].largest
-    helps = sorted((n for n in gains if gains[n] <= 0.75 * largest), key=lambda n: gains[n])
+    helps = sorted((n for n in halved if halved[n] <= 0.75 * least), key=lambda n: halved[n])
     lower = ", ".join(f"{n} ({table[n].symbol})" for n in helps[:FIELDS]) or "the sizes"
     raise InputError(
-        f"memory: this takes about {words(bucket.memory)} at once, and there are {words(most)}; "
-        f"lower {lower}"
+        f"memory: this holds {words(least)} at once, and there are {words(most)}; lower {lower}"
     )

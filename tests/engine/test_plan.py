@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_refused_before_it_runs(monkeypatch):
     asked = {"steps": 3, "dtype": "float32"}
     for door in (plan, sweep):
         with pytest.raises(
-            InputError, match=r"about .* GiB at once, and there are 1 GiB; lower .*\(B\)"
+            InputError, match=r"holds .* GiB at once, and there are 1 GiB; lower .*\(B\)"
         ):
             door(THEORY, Config(batch_size=10**9), **asked)
     assert plan(THEORY, Config(batch_size=1000), **asked).points == 1
