@@ -158,9 +158,9 @@ class Lanes(NamedTuple):
 def padded_fields(request: Request) -> set[str]:
     """The size fields that get one padded capacity; the others get exact ones.
 
-    auto: padded where one program of the largest size is done before one of every size, by a count
-    of both, compilation included, field by field; never for a theory from outside that `verify`
-    has not yet found free of padding.
+    auto: padded where one program of the largest size is done about as soon as one of every size,
+    by a count of both, compilation included, field by field; never for a theory from outside that
+    `verify` has not yet found free of padding.
     """
     theory, points = request.theory, request.points
     lengths = {

@@ -210,7 +210,7 @@ def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
         (found.predict, looks),
         (found.baselines, bucket.rows * layout.values * (1 if layout.common else layout.runs)),
     ]
-    scale = bucket.problem / max(found.problem, 1)
+    scale = bucket.problem / found.problem if found.problem else 1.0
     seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
     kept = looks * (found.seen * records + found.ended)
     return bucket._replace(
