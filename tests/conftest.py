@@ -43,8 +43,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # of the contract: what `jaxtheory verify` runs; padding by itself, since lanes are padded; the dear
 # checks of all examples but the first
 DEAR = re.compile(
-    r"test_contract\[(check |padding|(a lane is the run alone|draws under padding|loss composes|"
-    "gradient in float32|lowers for every backend).*, example [1-9])"
+    r"test_(contract|linear_attention)\[(check |padding|(a lane is the run alone|loss composes|"
+    "draws under padding|gradient in float32|lowers for every backend).*, example [1-9])"
 )
 MAPS = 10_000  # beyond which compiled programs are forgotten
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time

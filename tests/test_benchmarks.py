@@ -101,6 +101,7 @@ def test_masks():
         agree(train(problem, config, STEPS), params.mask, 1e-9)
 
 
+@pytest.mark.slow
 def test_bigram():
     """On the engine's batches; those that the baselines draw have the same shapes."""
     params, problem, config = last(BIGRAM)
@@ -139,6 +140,7 @@ def test_groups():
         same(train(problem, config, STEPS), want)
 
 
+@pytest.mark.slow
 def test_layer():
     params, problem, config = trained_layer()
     want = params.query[0, 0], params.key[0, 0], params.value[0, 0], params.output

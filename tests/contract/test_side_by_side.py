@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from helpers.some import some
 
 SHARDED = """
 import numpy as np, jaxtheory
@@ -26,9 +27,7 @@ print("same")
 """
 
 
-@pytest.mark.parametrize(
-    ("devices", "examples"), [(2, 2), pytest.param(4, 1, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("devices", "examples"), some([(2, 2), (4, 1)], (2, 2)))
 def test_side_by_side_in_a_subprocess(devices, examples):
     """All theories, chunks side by side, in a process that a deadlock would not take down. With two
     the first example with all metrics.

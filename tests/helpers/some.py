@@ -6,5 +6,7 @@ import pytest
 
 
 def some(values: Iterable, *always: object) -> list:
-    """All values; those not among `always` are slow."""
-    return [v if v in always else pytest.param(v, marks=pytest.mark.slow) for v in values]
+    """All values; those not among `always` are slow. Tuples are the values of several arguments."""
+    arguments = lambda v: v if isinstance(v, tuple) else (v,)
+    slow = lambda v: () if v in always else pytest.mark.slow
+    return [pytest.param(*arguments(v), marks=slow(v)) for v in values]
