@@ -51,13 +51,13 @@ bench: $(READY)
 bench-gpu: $(READY)
 	env -u JAX_PLATFORMS $(BIN)/python tests/benchmarks/bench.py --accelerator $(ARGS)
 
+bench-plan: $(READY)
+	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-
-bench-plan: $(READY)
-	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -226,8 +226,8 @@ def plan(
     """What `sweep` of the same arguments would do: points, runs, problems, buckets, compilations,
     memory and a rough time.
 
-    With `compile=True` the training loop of each bucket is compiled and timed on its first slot.
-    Raises InputError as sweep does.
+    With `compile=True` steps and looks at the metrics are compiled, and timed on the first slot of
+    each bucket. Raises InputError as sweep does.
     """
     request = read(theory, config, **asked)
     made = make(request)
