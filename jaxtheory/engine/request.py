@@ -3,6 +3,7 @@ numbers.
 """
 
 import contextlib
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -34,8 +35,8 @@ class Asked(TypedDict, total=False):
     it); a list of such groups gives a dimension each.
     seeds: a count or a list; seed s of base key k is the run `simulate(..., run_key(k, s))`.
     steps: how many; algorithm: its name (None: the theory's first). record: every n steps, a list
-    of steps, or {metric: steps}; None: at most 100 records with first and last; step 0 is before
-    training.
+    of steps, or {metric: steps}; None: every 1, 2, 5, 10, 20, ... steps and the last, at most 51
+    records; step 0 is before training.
     start: a Run, or a pytree of parameters with the leading axis seed. stop(metrics) -> bool is
     tested per run at recorded steps.
     problem: your own data for every run, as `theory.given(...)` makes them of arrays; then fields
@@ -268,14 +269,14 @@ def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
         }
         return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
     if record is None:
-        places = [np.linspace(0, end, min(end + 1, 100)).round() for end in ends]
+        places = [every(round_interval(end), end) for end in ends]
     elif isinstance(record, int | np.integer) and not isinstance(record, bool):
         if record < 1:
             raise InputError(
                 f"record = {record}: must be a step interval in [1, inf), a list of steps, or "
                 f"{{metric: steps}}"
             )
-        places = [np.append(np.arange(0, end, record), end) for end in ends]
+        places = [every(record, end) for end in ends]
     else:
         try:
             chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
@@ -292,6 +293,17 @@ def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
             )
         places = [chosen]
     return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
+
+
+def every(interval: int, end: int) -> np.ndarray:
+    """0, interval, 2 interval, ... and the end."""
+    return np.append(np.arange(0, end, interval), end)
+
+
+def round_interval(end: int) -> int:
+    """The least of 1, 2, 5, 10, 20, 50, ... of which 50 reach the end."""
+    intervals = (m * 10**k for k in itertools.count() for m in (1, 2, 5))
+    return next(interval for interval in intervals if end <= 50 * interval)
 
 
 def check_record(request: Request) -> None:

@@ -32,8 +32,8 @@ def simulate(
     """Train one run: `steps` steps of an algorithm (None: the theory's first) from the run key
     `jaxtheory.run_key(k, seed)`.
 
-    record: every n steps, a list of steps, or {metric: steps}; None: at most 100 records with first
-    and last; step 0 is before training.
+    record: every n steps, a list of steps, or {metric: steps}; None: every 1, 2, 5, 10, 20, ...
+    steps and the last, at most 51 records; step 0 is before training.
     start: a Run or a pytree of parameters to begin from. stop(metrics) -> bool is tested at
     recorded steps. problem: your own data, as `theory.given(...)` makes them of arrays. dtype:
     float32 or float64. The numbers are those of the same lane in any sweep.

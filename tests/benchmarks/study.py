@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 import jaxtheory
 from jaxtheory.core import draws
 from jaxtheory.core.config import canonical
+from jaxtheory.engine.request import read_schedule
 
 
 class Study(NamedTuple):
@@ -87,8 +87,7 @@ class ByHand:
         self.algorithm = study.theory.algorithms[algorithm or next(iter(study.theory.algorithms))]
         self.values = jnp.asarray(study.values, float)
         self.keys = jnp.stack([draws.run_key(0, seed) for seed in range(study.seeds)])
-        count = min(study.steps + 1, 100)
-        self.records = np.unique(np.linspace(0, study.steps, count).round().astype(int))
+        self.records = read_schedule(None, [study.steps]).records
         self.begin, self.block = jax.jit(self._begin), jax.jit(self._block)
         self.look, self.end = jax.jit(self._look), jax.jit(self._end)
 

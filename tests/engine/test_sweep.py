@@ -186,8 +186,11 @@ def test_start_from_a_run_and_from_parameters():
 
 
 def test_record():
-    run = simulate(THEORY, Config(), run_key(0, 0), steps=1000)
-    assert len(run.steps) == 100 and run.steps[0] == 0 and run.steps[-1] == 1000
+    steps_of = lambda steps: simulate(THEORY, Config(), run_key(0, 0), steps=steps).steps.tolist()
+    assert steps_of(0) == [0]
+    assert steps_of(50) == [*range(51)]
+    assert steps_of(51) == [*range(0, 51, 2), 51]
+    assert steps_of(1000) == [*range(0, 1001, 20)]
     assert simulate(THEORY, Config(), run_key(0, 0), steps=10, record=4).steps.tolist() == [
         0,
         4,

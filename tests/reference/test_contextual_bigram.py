@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.some import some
 
 from jaxtheory.theories.contextual_bigram import THEORY, calculus
 from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, population
@@ -85,7 +86,7 @@ def agree_both(got, want, tolerance=TIGHT, floor=0.0):
 # The reference itself.
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", some([0, 1], 1))
 def test_the_reference_gradients_are_gradients(seed):
     rng, config = np.random.default_rng(seed), SMALL[0]
     A, V = draw(rng, task(config))
