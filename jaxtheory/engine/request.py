@@ -276,7 +276,7 @@ def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
                 f"record = {record}: must be a step interval in [1, inf), a list of steps, or "
                 f"{{metric: steps}}"
             )
-        places = [every(record, end) for end in ends]
+        places = [every(int(record), end) for end in ends]
     else:
         try:
             chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
