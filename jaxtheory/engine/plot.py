@@ -1,5 +1,5 @@
-"""Drawing for figures: one style, means with bands over seeds, theory as dashed lines, and the
-number of excluded runs always shown.
+"""Drawing for figures: one style at printed size, means with bands over seeds, theory dashed, and
+a caption that says what was drawn.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,11 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 
+from jaxtheory.engine.plotted import Drawn, broken, notes
+from jaxtheory.engine.plotted import add_caption as add_caption
+from jaxtheory.engine.plotted import caption as caption
+from jaxtheory.engine.plotted import numbers as numbers
+from jaxtheory.engine.plotted import remark as remark
 from jaxtheory.engine.statistics import average
 from jaxtheory.engine.statistics import share as share
 from jaxtheory.engine.statistics import slope as slope
@@ -27,37 +32,78 @@ COLOURS = (
     "#CC79A7",
     "#E69F00",
     "#56B4E9",
-    "#000000",
-)  # Okabe and Ito: safe for colour-blind readers
+    "#8C6D46",
+)  # Okabe and Ito, safe for colour-blind readers; brown for their black, which is theory's
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+WIDTH = 6.7  # inches, 17 cm: the text of a page
+FEW = 5  # seeds; with fewer, single runs are drawn and no band
+TEXT, HEADING, TITLE, SMALL, SMALLEST = 7.0, 7.5, 9.0, 6.5, 4.4  # points, at printed size
+LETTER = 0.56 / 72  # inches: the width of a letter per point
 STYLE: Any = {
-    "font.size": 9,
-    "axes.titlesize": 9,
+    "font.size": TEXT,
+    "axes.titlesize": HEADING,
+    "axes.labelsize": TEXT,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.5,
+    "axes.linewidth": 0.6,
+    "axes.titlepad": 4,
+    "axes.labelpad": 2,
+    "axes.axisbelow": True,
     "legend.frameon": False,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.5,
+    "legend.fontsize": SMALL,
+    "legend.handlelength": 1.8,
+    "legend.labelspacing": 0.3,
+    "legend.borderaxespad": 0.3,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.2,
+    "hatch.linewidth": 0.5,
     "axes.prop_cycle": cycler(color=COLOURS),
 }
 
 
 def panels(
-    columns: int = 1, rows: int = 1, *, title: str = "", width: float = 3.6, height: float = 2.8
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    title: str = "",
+    width: float = 3.6,
+    height: float = 2.8,
+    across: int = 0,
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with a row-major array of axes [rows, columns] in the common style."""
+    """A figure with a row-major array of axes [rows, columns] in the common style, at most 17 cm
+    wide; on paper a row has `across` panels at most (two of four, else three). width, height: of a
+    panel in inches, where there is room.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
+    across = min(columns, across or (2 if columns == 4 else 3))
+    down = -(-columns // across)
+    whole = min(WIDTH, max(width * across, 4.4))
+    tall = min(max(height * whole / (width * across), 2.0), 2.6, 9 / (down * rows))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False)
+        figure = Figure(figsize=(whole, tall * down * rows), layout="constrained")
+        grid = figure.add_gridspec(down * rows, across)
+        places = [
+            grid[i * down + j // across, j % across] for i in range(rows) for j in range(columns)
+        ]
+        axes = np.asarray([figure.add_subplot(place) for place in places], object)
+    for ax in axes:
+        ax.tick_params(which="both", labelsize=SMALL, width=0.6)
+        ax.grid(True, alpha=0.25, linewidth=0.5)
     if title:
-        figure.suptitle(title, fontsize=10)
-    return figure, axes
+        figure.suptitle(broken(title, whole, LETTER * TITLE), fontsize=TITLE)
+    return figure, axes.reshape(rows, columns)
+
+
+def room(ax: Axes) -> tuple[float, float]:
+    """Inches of a panel with its labels: width, height."""
+    width, height = ax.figure.get_size_inches()
+    place = ax.get_subplotspec()
+    if place is None:
+        return float(width), float(height)
+    rows, columns, _, _ = place.get_geometry()
+    return float(width) / columns, float(height) / rows
 
 
 def series(
@@ -70,44 +116,79 @@ def series(
     seeds: bool = False,
     markers: bool | None = None,
 ) -> None:
-    """Mean over `seed` against the dimension x, with a band of two standard errors (seeds=True: a
-    thin line per seed instead).
+    """Mean over `seed` against the dimension x, with a band of two standard errors, cut to the
+    range of the runs; with seeds=True, or fewer than 5 of them, a thin line per seed instead.
 
-    Runs that are NaN throughout are left out; the legend then says how many.
+    Runs that are NaN throughout are left out; the caption says how many.
     """
     values = values.squeeze(drop=True) if values.ndim > 2 else values
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
     lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
-    found = average(values)
-    at = values[x].values
+    found, at = average(values), values[x].values
     few = len(at) <= 20 if markers is None else markers
-    text = label + (f" ({lost} of {values.sizes['seed']} excluded)" if lost else "")
-    style: dict[str, Any] = {
-        "color": COLOURS[colour % len(COLOURS)],
-        "marker": MARKERS[colour % len(MARKERS)] if few else None,
-        "markersize": 4,
-    }
-    ax.plot(at, found.mean.transpose(x).values, label=text or None, **style)
-    if seeds:
-        for seed in range(values.sizes["seed"]):
-            ax.plot(
-                at, values.isel(seed=seed).values, color=style["color"], alpha=0.25, linewidth=0.6
+    shade = COLOURS[colour % len(COLOURS)]
+    (line,) = ax.plot(
+        at,
+        found.mean.transpose(x).values,
+        color=shade,
+        marker=MARKERS[colour % len(MARKERS)] if few else None,
+        markersize=3.2,
+        label=label or None,
+    )
+    marks: Any = ax.xaxis.get_major_locator()
+    if at.dtype.kind in "iu" and type(marks).__name__ == "AutoLocator":
+        marks.set_params(integer=True)
+    n = found.n.values
+    single = values.sizes["seed"] > 1 and (seeds or n.max() < FEW)
+    low = high = None
+    if single:
+        dot = "." if few else None
+        for run in values.transpose("seed", x).values:
+            (thin,) = ax.plot(
+                at, run, color=shade, alpha=0.35, linewidth=0.5, marker=dot, markersize=2.5
             )
+            notes(ax).append(Drawn("run", label, thin))
     elif values.sizes["seed"] > 1:
-        low, high = found.mean - 2 * found.error, found.mean + 2 * found.error
-        ax.fill_between(at, low.values, high.values, color=style["color"], alpha=0.2, linewidth=0)
+        kept = values.where(np.isfinite(values))
+        low = np.fmax(found.mean - 2 * found.error, kept.min("seed")).values
+        high = np.fmin(found.mean + 2 * found.error, kept.max("seed")).values
+        shadow = ax.fill_between(at, low, high, color=shade, alpha=0.2, linewidth=0)
+        notes(ax).append(Drawn("shadow", label, shadow))
+    counts = tuple(int(v) for v in n[n > 0])
+    span = (min(counts), max(counts)) if counts else (0, 0)
+    note = Drawn("runs" if single else "mean", label, line, low, high, span)
+    notes(ax).append(note._replace(lost=lost, of=values.sizes["seed"]))
 
 
-def theory(ax: Axes, x: Any, y: Any, label: str, *, colour: int | None = None) -> None:
-    """A theory's curve, dashed; a constant y spans the panel."""
-    shade = "#333333" if colour is None else COLOURS[colour % len(COLOURS)]
+def theory(
+    ax: Axes, x: Any, y: Any, label: str, *, colour: int | None = None, says: str = ""
+) -> None:
+    """A theory's curve, dashed and black (colour: that of the runs it belongs to, where there are
+    several); a constant y spans the panel. says: what it is, for the caption, if not the label.
+    """
+    _ruled(ax, x, y, label, "theory", {"colour": colour, "says": says or label})
+
+
+def reference(
+    ax: Axes, x: Any, y: Any, label: str = "", *, colour: int | None = None, says: str = ""
+) -> None:
+    """A line to compare with that is no theory (equality, another method), dotted; as `theory`."""
+    _ruled(ax, x, y, label, "reference", {"colour": colour, "says": says or label})
+
+
+def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any]) -> None:
+    style: dict[str, Any] = {
+        "linestyle": "--" if kind == "theory" else ":",
+        "color": "black" if how["colour"] is None else COLOURS[how["colour"] % len(COLOURS)],
+        "linewidth": 1.0,
+        "label": label or None,
+    }
     if np.ndim(y) == 0:
-        ax.axhline(float(y), linestyle="--", color=shade, linewidth=1.2, label=label)
+        line = ax.axhline(float(y), **style)
     else:
-        ax.plot(
-            np.asarray(x), np.asarray(y), linestyle="--", color=shade, linewidth=1.2, label=label
-        )
+        (line,) = ax.plot(np.asarray(x), np.asarray(y), **style)
+    notes(ax).append(Drawn(kind, how["says"], line))
 
 
 def heat(
@@ -120,43 +201,107 @@ def heat(
     digits: int = 2,
     span: Any = (None, None),
 ) -> None:
-    """A phase diagram: one cell per pair of axis values, written with its number; NaN cells stay
-    blank.
+    """A phase diagram: one cell per pair of axis values, written with its number where there is
+    room, averaged over `seed` if it has one; NaN cells are hatched.
+
+    span: where the colours begin and end; the colour bar ends at the data.
     """
-    table = values.transpose(y, x)
+    n = values.sizes.get("seed", 0)
+    table = (average(values).mean if n else values).transpose(y, x)
+    rows, columns = table.shape
     picture = ax.pcolormesh(
-        np.arange(table.sizes[x] + 1),
-        np.arange(table.sizes[y] + 1),
+        np.arange(columns + 1),
+        np.arange(rows + 1),
         table.values,
         cmap="cividis",
         vmin=span[0],
         vmax=span[1],
     )
-    low, high = picture.get_clim()
-    for i in range(table.sizes[y]):
-        for j in range(table.sizes[x]):
-            value = float(table.values[i, j])
-            if np.isfinite(value):
-                dark = (value - low) < 0.55 * (high - low)
-                ax.text(
-                    j + 0.5,
-                    i + 0.5,
-                    f"{value:.{digits}f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color="white" if dark else "black",
-                )
-    ax.set_xticks(
-        np.arange(table.sizes[x]) + 0.5,
-        [f"{v:g}" if not isinstance(v, str) else v for v in table[x].values],
-    )
-    ax.set_yticks(
-        np.arange(table.sizes[y]) + 0.5,
-        [f"{v:g}" if not isinstance(v, str) else v for v in table[y].values],
-    )
+    _write(ax, table.values, picture.get_clim(), digits)
+    lost = np.argwhere(~np.isfinite(table.values))
+    for i, j in lost:
+        ax.fill(
+            [j, j + 1, j + 1, j], [i, i, i + 1, i + 1], "none", hatch="////", edgecolor="#777777",
+            linewidth=0,
+        )  # fmt: skip
+    ax.set_xlim(0, columns)
+    ax.set_ylim(0, rows)
+    names = [[v if isinstance(v, str) else f"{v:g}" for v in table[d].values] for d in (x, y)]
+    wide = max(map(len, names[0])) * LETTER * SMALL > 0.95 * (room(ax)[0] - 1.2) / columns
+    slant: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if wide else {}
+    ax.set_xticks(np.arange(columns) + 0.5, names[0], **slant)
+    ax.set_yticks(np.arange(rows) + 0.5, names[1])
     ax.grid(False)
-    ax.figure.colorbar(picture, ax=ax, label=label)
+    colour_bar(ax, picture, label)
+    note = Drawn("cells", label, picture, names[0], names[1], (n, n), len(lost), table.size)
+    notes(ax).append(note)
+
+
+def _write(ax: Axes, table: np.ndarray, ends: tuple[float, float], digits: int) -> None:
+    """The number of each cell, in letters that fit; none where they would be too small to read."""
+    words = np.vectorize(lambda value: f"{value:.{digits}f}")(table)
+    longest = max(
+        (len(w) for w, v in zip(words.flat, table.flat, strict=True) if v == v), default=1
+    )
+    width, height = room(ax)
+    rows, columns = table.shape
+    wide, high = (width - 1.2) / columns, (height - 0.7) / rows
+    size = min(wide / (longest + 0.4) / LETTER, high * 72 / 1.4, SMALL)
+    if size < SMALLEST:
+        return
+    for (i, j), value in np.ndenumerate(table):
+        if np.isfinite(value):
+            dark = value - ends[0] < 0.55 * (ends[1] - ends[0])
+            colour = "white" if dark else "black"
+            place = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
+            ax.text(j + 0.5, i + 0.5, words[i, j], **place)
+
+
+def colour_bar(ax: Axes, picture: Any, label: str = "") -> None:
+    """The colour bar of a picture, which ends at its data; an arrow where the colours end first."""
+    values = np.ma.masked_invalid(picture.get_array()).compressed()
+    low, high = picture.get_clim()
+    over = "".join("-+"[k] for k, v in enumerate((low, high)) if len(values) and (
+        values.min() < v if k == 0 else values.max() > v)
+    )  # fmt: skip
+    extend: Any = {"": "neither", "-": "min", "+": "max", "-+": "both"}[over]
+    drawn = ax.figure.colorbar(picture, ax=ax, extend=extend)
+    drawn.set_label(broken(label, room(ax)[1] - 0.85, LETTER * TEXT), size=TEXT)
+    drawn.ax.tick_params(labelsize=SMALL, width=0.6)
+    drawn.outline.set_linewidth(0.6)
+    if len(values) and values.min() < values.max():
+        drawn.ax.set_ylim(max(low, values.min()), min(high, values.max()))
+
+
+def boundary(
+    ax: Axes, inside: xr.DataArray, x: str, y: str, says: str, *, measured: bool = False
+) -> None:
+    """The line around the cells of a `heat` where `inside` holds, dashed as theory is, or solid
+    where it was measured. says: what it is, for the caption.
+    """
+    table = np.pad(inside.transpose(y, x).values.astype(bool), 1, mode="edge")
+    edges = [([j, j], [i, i + 1]) for i, j in np.argwhere(table[1:-1, :-1] != table[1:-1, 1:])]
+    edges += [([j, j + 1], [i, i]) for i, j in np.argwhere(table[:-1, 1:-1] != table[1:, 1:-1])]
+    line = None
+    for colour, width in (("white", 3.2), ("black", 1.6)):
+        for across, up in edges:
+            style = "-" if measured or colour == "white" else (0, (3, 1.2))
+            (line,) = ax.plot(across, up, color=colour, linewidth=width, linestyle=style)
+            notes(ax).append(Drawn("edge", "", line))
+    if line is not None:
+        notes(ax).append(Drawn("outline" if measured else "boundary", says, line))
+
+
+def slope_label(values: xr.DataArray, x: str) -> str:
+    """The fitted exponent of values [seed, x] in x and two standard errors over the seeds, in
+    words: "slope -0.49 ± 0.02".
+    """
+    kept = values.where((values > 0) & np.isfinite(values)).dropna(x, how="any")
+    if kept.sizes[x] < 2:
+        return "no slope"
+    found = average(slope(kept, x))
+    error = 2 * float(found.error)
+    return f"slope {float(found.mean):.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "")
 
 
 def finish(
@@ -165,16 +310,33 @@ def finish(
     """Axis labels (with units where there are any), title, legend; scales: xscale="log",
     yscale="log".
     """
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    ax.set_title(title)
+    width, height = room(ax)
+    ax.set_xlabel(broken(x, width - 0.5, LETTER * TEXT))
+    ax.set_ylabel(broken(y, height - 0.85, LETTER * TEXT))
+    ax.set_title(broken(title, width - 0.3, LETTER * HEADING), fontsize=HEADING)
     for name, scale in scales.items():
         getattr(ax, f"set_{name}")(scale)
+        if scale == "log":
+            _plain_numbers(getattr(ax, f"{name[0]}axis"))
     if legend and ax.get_legend_handles_labels()[0]:
         import matplotlib
 
         with matplotlib.rc_context(STYLE):
             ax.legend()
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Marks of a logarithmic axis as 0.2, not as 2 x 10^-1, where all of them are short."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class Plain(LogFormatterSciNotation):
+        def __call__(self, x: float, pos: Any = None) -> str:
+            low, high = sorted(axis.get_view_interval())
+            text: str = super().__call__(x, pos)
+            return f"{x:g}" if text and low > 5e-4 and high < 5e4 else text
+
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
 def ticks(axis: Any, values: Any, labels: Any = None) -> None:
@@ -184,10 +346,24 @@ def ticks(axis: Any, values: Any, labels: Any = None) -> None:
     axis.set_ticks([], minor=True)
 
 
-def legend_below(figure: Figure, ax: Axes) -> None:
-    """One legend for all panels, that of `ax`, below them."""
-    columns = max(1, int(figure.get_figwidth() / 1.75))
+def legend_below(figure: Figure, *axes: Axes) -> None:
+    """One legend for all panels, that of these axes, below them; each label once."""
+    found: dict[str, Any] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        found = dict(zip(labels, handles, strict=True)) | found
+    width = max((len(_bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
+    columns = min(len(found), max(1, int(figure.get_figwidth() / width))) or 1
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+        legend = figure.legend(
+            list(found.values()), list(found), loc="outside lower center", ncols=columns
+        )
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + legend.get_tightbbox().height / figure.dpi)
+
+
+def _bare(label: str) -> str:
+    """A label without the letters of its formulas that are not printed."""
+    return "".join(c for c in label if c not in "$\\{}^_")

@@ -33,9 +33,9 @@ def claims_of(origin: str, source: str) -> Callable[..., Claim]:
 derived = claims_of("derived", "derived")
 
 
-def with_legend(figure: plot.Drawing, ax: Any) -> plot.Drawing:
-    """The figure, with one legend for all panels below them."""
-    plot.legend_below(figure, ax)
+def with_legend(figure: plot.Drawing, *axes: Any) -> plot.Drawing:
+    """The figure, with one legend for all panels below them, that of these axes."""
+    plot.legend_below(figure, *axes)
     return figure
 
 

@@ -21,16 +21,14 @@ def share_of_best(dataset: xr.Dataset) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors against rho at the best lambda, calibration and held out, a column per attention."""
     masks = [str(name) for name in dataset.attention.values]
-    figure, axes = plot.panels(
-        len(masks), 2, title=f"Error under other attention masks ({dataset.sizes['seed']} seeds)"
-    )
+    figure, axes = plot.panels(len(masks), 2, title="Error under other attention masks")
     for name, column in zip(masks, axes.T, strict=True):
         chosen = dataset.sel(attention=name)
         for ax, metric, data in zip(
             column, (PLAIN, HELDOUT), ("calibration", "held out"), strict=True
         ):
             lines(ax, tuned(chosen, metric), "pruning_ratio", NAMES)
-            finish(ax, "rho", f"{name} attention, {data}", y="relative error", top=1.5)
+            finish(ax, "share pruned, ρ", f"{name} attention, {data}", y="relative error", top=1.5)
     return with_legend(figure, axes[0, 0])
 
 

@@ -44,19 +44,19 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The attention loss along descent, and the tightness of each bound, one mark per run."""
     figure, axes = plot.panels(
         2,
-        title=f"Theorem 4.1 and its lemmas from a uniform M_0 ({dataset.sizes['seed']} seeds, n = "
-        "8, d = 16)",
+        title="Theorem 4.1 and its lemmas hold (from a uniform $M_0$, n = 8, d = 16)",
     )
     left, right = axes[0]
+    places = -np.arange(dataset.sizes["bound"])
     for colour, tau in enumerate(dataset.logit_scale.values):
         chosen = dataset.sel(logit_scale=tau, step=slice(1, None))
         loss, bound = chosen.attention_loss, chosen.predicted_attention_loss_descent
-        plot.series(left, loss, "step", f"tau = {tau:g}", colour=colour, markers=False)
-        plot.theory(left, chosen.step, bound.mean("seed"), "", colour=colour)
+        plot.series(left, loss, "step", f"τ = {tau:g}", colour=colour, markers=False)
+        plot.theory(left, chosen.step, bound.mean("seed"), "", colour=colour, says="the bounds")
         ratios = chosen.bound_ratio.where(chosen.bound_ratio > 0).transpose("bound", "seed")
         right.plot(
-            np.arange(len(ratios)) + 0.2 * (colour - 1),
             ratios,
+            np.broadcast_to(places[:, None] + 0.2 * (1 - colour), ratios.shape),
             plot.MARKERS[colour],
             color=plot.COLOURS[colour],
             markersize=3,
@@ -65,20 +65,16 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     plot.finish(
         left,
         "step t",
-        "L_attn",
-        "descent; dashed: L(M_0)",
+        "$L_{attn}$",
+        "descent",
         legend=False,
         xscale="log",
         yscale="log",
     )
-    right.set_xticks(
-        range(dataset.sizes["bound"]),
-        [str(b).replace("_", " ") for b in dataset.bound.values],
-        fontsize=6,
-        rotation=90,
-    )
-    plot.theory(right, 0, 1.0, "")
-    plot.finish(right, "", "tightness of the bound", "after training, a mark per run", yscale="log")
+    plot.ticks(right.yaxis, places, [str(b).replace("_", " ") for b in dataset.bound.values])
+    ends = np.array([places[-1] - 0.5, 0.5])
+    plot.theory(right, np.ones(2), ends, "", says="the bounds")
+    plot.finish(right, "measured / bound", "", "after training, a mark per run", xscale="log")
     return with_legend(figure, left)
 
 

@@ -33,9 +33,8 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors at rho = 1/2 on calibration and held-out sequences, as pruned and with the best factor
     on the logits.
     """
-    runs = f"{dataset.sizes['seed']} seeds, rho = 1/2"
     figure, axes = plot.panels(
-        2, 2, title=f"Error against the number of calibration sequences ({runs})"
+        2, 2, title="Error against the number of calibration sequences (ρ = 1/2)"
     )
     for ax, (name, title) in zip(axes.flat, PANELS.items(), strict=True):
         lines(ax, tuned(half(dataset), name), "num_sequences", NAMES)

@@ -14,18 +14,18 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     ratios = dataset.pruning_ratio.values
     figure, axes = plot.panels(
         len(ratios),
-        title=f"Error against lambda for each initial mask ({dataset.sizes['seed']} seeds)",
+        title="Error against λ for each initial mask",
     )
     for ax, rho in zip(axes[0], ratios, strict=True):
         errors = of(after(dataset.sel(pruning_ratio=rho)), "gradient")
         for colour, start in enumerate(dataset.mask_init.values):
             plot.series(
-                ax, errors.sel(mask_init=start), "regularization", f"M_0 = {start}", colour=colour
+                ax, errors.sel(mask_init=start), "regularization", f"$M_0$: {start}", colour=colour
             )
         finish(
             ax,
-            "lambda",
-            f"rho = {rho:g}",
+            "λ",
+            f"ρ = {rho:g}",
             top=0.6,
             at=dataset.regularization,
             xscale="log",

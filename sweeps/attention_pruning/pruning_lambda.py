@@ -50,7 +50,9 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """A column per preset: errors, and the step against the stability edge (left of it: shaded)."""
     presets = [str(p) for p in dataset.preset.values]
     figure, axes = plot.panels(
-        len(presets), 2, title=f"Error against lambda (rho = 1/2, {dataset.sizes['seed']} seeds)"
+        len(presets),
+        2,
+        title="The error has a minimum in λ, where the step becomes stable (ρ = 1/2)",
     )
     for preset, (top, bottom) in zip(presets, axes.T, strict=True):
         config, steps = PRESETS[preset]
@@ -65,11 +67,14 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         plot.theory(top, 0, float(chosen[LIMIT].mean()), "one-shot limit")
         clipped = ", clipped" if config.clip else ""
         title = f"{preset}: c = {config.step_scale:g}, {steps} steps{clipped}"
-        finish(top, "lambda", title, xscale="log")
+        finish(top, "λ", title, xscale="log")
         plot.series(bottom, chosen.stability_ratio, "regularization", colour=4)
         plot.theory(bottom, 0, 1.0, "stability edge")
-        plot.finish(bottom, "lambda", "eta ||Hessian|| / (2 + 2 beta)", xscale="log", yscale="log")
-    return with_legend(figure, axes[0, 0])
+        plot.finish(
+            bottom, "λ", r"$\eta\,\|H\| / (2 + 2\beta)$", legend=False, xscale="log", yscale="log"
+        )
+    plot.remark(figure, "H: the Hessian of the loss.")
+    return with_legend(figure, *axes[:, 0])
 
 
 FIGURE = Figure(

@@ -28,15 +28,15 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
     figure, axes = plot.panels(
         dataset.sizes["pruning_ratio"],
-        title=f"Error against sequence length ({dataset.sizes['seed']} seeds)",
+        title="Error against sequence length",
     )
     for ax, rho in zip(axes[0], dataset.pruning_ratio.values, strict=True):
         errors = after(dataset.sel(pruning_ratio=rho))
         for j in range(errors.sizes["regularization"]):
-            label = "" if j else f"gradient mask, lambda in {{{strengths}}}"
+            label = "" if j else f"gradient mask, λ in {{{strengths}}}"
             plot.series(ax, of(errors, "gradient").isel(regularization=j), "length", label)
         lines(ax, errors.isel(regularization=0), "length")
-        finish(ax, "L (tokens)", f"rho = {rho:g}", at=dataset.length, xscale="log")
+        finish(ax, "length L in tokens", f"ρ = {rho:g}", at=dataset.length, xscale="log")
     return with_legend(figure, axes[0, 0])
 
 

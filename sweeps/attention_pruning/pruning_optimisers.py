@@ -46,24 +46,24 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         2,
-        title=f"lambda = 5, rho = 0.5, d = 32, L = 64, {data.sizes['seed']} seeds",
+        title="The mask beats the usual scores with each optimiser (λ = 5, ρ = .5, d = 32, L = 64)",
         width=4.4,
         height=3.6,
     )
     optimisers.against_rate(axes[0, 0], of(after(data), "gradient"), SCALE)
     for colour, pruner in enumerate((*RIVALS, "magnitude"), start=4):
         level = float(usual(data, pruner).mean())
-        plot.theory(axes[0, 0], None, level, NAMES[pruner], colour=colour)
+        plot.reference(axes[0, 0], None, level, NAMES[pruner], colour=colour)
     plot.finish(
         axes[0, 0],
-        "c = step size times lambda",
+        "c = step size times λ",
         "relative error, calibration",
         xscale="log",
         legend=False,
     )
     optimisers.against_rate(axes[0, 1], data.loss.isel(step=-1), SCALE)
     plot.finish(
-        axes[0, 1], "c = step size times lambda", "loss", xscale="log", yscale="log", legend=False
+        axes[0, 1], "c = step size times λ", "loss", xscale="log", yscale="log", legend=False
     )
     plot.legend_below(figure, axes[0, 0])
     return figure

@@ -35,7 +35,7 @@ def rise(dataset: xr.Dataset, low: float, high: float) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors as pruned, and with the best factor on the logits."""
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
-    runs = f"{dataset.sizes['seed']} seeds, mean over lambda in {{{strengths}}}"
+    runs = f"mean over λ in {{{strengths}}}"
     figure, axes = plot.panels(2, title=f"Error against the share of pruned weights ({runs})")
     titles = {PLAIN: "as pruned", RESCALED: "logits rescaled by the best factor"}
     for ax, (name, title) in zip(axes[0], titles.items(), strict=True):
@@ -47,7 +47,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             fitted = of(errors, "gradient").sel(clip=clip)
             plot.series(ax, fitted, "pruning_ratio", label, colour=colour)
         lines(ax, errors.isel(clip=0), "pruning_ratio")
-        finish(ax, "rho (share of weights set to zero)", title, top=1.4)
+        finish(ax, "share of weights set to zero, ρ", title, top=1.4)
     return with_legend(figure, axes[0, 0])
 
 

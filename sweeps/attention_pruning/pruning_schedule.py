@@ -56,9 +56,7 @@ def smaller(dataset: xr.Dataset) -> xr.DataArray:
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The loss along both descents; how much slower against how much smaller, a mark per run."""
-    figure, axes = plot.panels(
-        2, title=f"Descent with the step size of theorem 4.1 ({dataset.sizes['seed']} seeds)"
-    )
+    figure, axes = plot.panels(2, title="Descent with the step size of theorem 4.1")
     along, cost = axes[0]
     for colour, lam in enumerate(dataset.regularization.values):
         chosen = dataset.sel(regularization=lam, step=slice(1, None))
@@ -67,12 +65,12 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             along,
             chosen.loss.sel(algorithm="smooth"),
             "step",
-            f"lambda = {lam:.1e}",
+            f"λ = {lam:.1e}",
             colour=colour,
             markers=False,
         )
         fixed = chosen.loss.sel(algorithm="gradient_descent").mean("seed")
-        plot.theory(along, fixed.step, fixed, "", colour=colour)
+        plot.reference(along, fixed.step, fixed, "", colour=colour, says=f"η = {ETA:g}")
         cost.plot(
             smaller(chosen),
             slower(dataset).sel(regularization=lam),
@@ -84,18 +82,18 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         along,
         "step t",
         "loss",
-        f"eta = 1/L_g; dashed: eta = {ETA:g}",
+        f"$\\eta = 1/L_g$; dotted: η = {ETA:g}",
         legend=False,
         xscale="log",
         yscale="log",
     )
     ends = np.asarray([float(smaller(dataset).min()), float(smaller(dataset).max())])
-    plot.theory(cost, ends, ends, "")
+    plot.reference(cost, ends, ends, says="equality")
     plot.finish(
         cost,
-        f"{ETA:g} L_g, how much smaller the step is",
+        f"${ETA:g} L_g$, how much smaller the step is",
         "times as many steps",
-        "to 99 % of the way; dashed: equal",
+        "to 99 % of the way, a mark per run",
         legend=False,
     )
     return with_legend(figure, along)

@@ -41,28 +41,26 @@ def excess_step(dataset: xr.Dataset) -> xr.DataArray:
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """L_attn along descent for each lambda; its floor and the time to settle against lambda."""
-    figure, axes = plot.panels(
-        3, title=f"Descent from a uniform M_0 with eta = {ETA:g} ({dataset.sizes['seed']} seeds)"
-    )
+    figure, axes = plot.panels(3, title=f"Descent from a uniform $M_0$ with η = {ETA:g}")
     along, floors, times = axes[0]
     for colour, lam in enumerate(dataset.regularization.values):
         loss = dataset.attention_loss.sel(regularization=lam, step=slice(1, None))
-        label = f"lambda = {lam:.1e}"
+        label = f"λ = {lam:.1e}"
         plot.series(along, loss, "step", label, colour=colour, markers=False)
-    plot.finish(along, "step t", "L_attn", "descent", legend=False, xscale="log", yscale="log")
+    plot.finish(along, "step t", "$L_{attn}$", "descent", legend=False, xscale="log", yscale="log")
     for ax, values, slope, title in (
-        (floors, floor(dataset), 1, "L_attn at the end"),
+        (floors, floor(dataset), 1, "$L_{attn}$ at the end"),
         (times, settled(dataset), -1, "steps until twice of it"),
     ):
         plot.series(ax, values, "regularization", seeds=True)
         x = dataset.regularization.values
         guide = float(np.exp(np.log(values).mean())) * (x / np.exp(np.log(x).mean())) ** slope
-        plot.theory(ax, x, guide, "")
+        plot.theory(ax, x, guide, "", says=f"$λ^{{{slope}}}$")
         plot.finish(
             ax,
-            "lambda",
+            "λ",
             title,
-            f"dashed: lambda^{slope}",
+            plot.slope_label(values, "regularization"),
             legend=False,
             xscale="log",
             yscale="log",

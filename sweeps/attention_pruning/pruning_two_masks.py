@@ -10,16 +10,14 @@ from jaxtheory.theories.attention_pruning import P3
 from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, with_legend
 from ._errors import NAMES, PLAIN, RIVALS, after, best, finish, lead, of, tuned
 
-LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on W_Q and W_K, equation (1)"}
+LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on $W_Q$ and $W_K$, equation (1)"}
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors against lambda at the middle rho, against rho, and against the number of
     weights kept.
     """
-    figure, axes = plot.panels(
-        3, title=f"One mask on W against a mask on each factor ({dataset.sizes['seed']} seeds)"
-    )
+    figure, axes = plot.panels(3, title="One mask on W against a mask on each factor")
     by_lambda, by_ratio, by_count = axes[0]
     middle = float(dataset.pruning_ratio[dataset.sizes["pruning_ratio"] // 2])
 
@@ -41,9 +39,9 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             NAMES[pruner],
             colour,
         )
-    finish(by_lambda, "lambda", f"rho = {middle:g}", xscale="log")
-    finish(by_ratio, "rho", "best lambda, equal rho")
-    finish(by_count, "weights kept / d^2", "best lambda, by weights kept")
+    finish(by_lambda, "λ", f"ρ = {middle:g}", xscale="log")
+    finish(by_ratio, "share pruned, ρ", "best λ, equal ρ")
+    finish(by_count, "weights kept / $d^2$", "best λ, by weights kept")
     return with_legend(figure, by_ratio)
 
 

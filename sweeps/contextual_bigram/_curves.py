@@ -50,10 +50,9 @@ def draw_runs(
     counted: bool = True,
     **options: Any,
 ) -> None:
-    """A panel per curve, a colour per kind of run; counted: legends say how many are left out;
-    options: legend (in one panel), seeds.
+    """A panel per curve, a colour per kind of run; counted: the caption says how many are left
+    out; options: seeds.
     """
-    legend = options.pop("legend", "")
     for ax, name in zip(axes, names, strict=False):
         for colour, run in enumerate(data.run.values):
             values = (
@@ -63,7 +62,7 @@ def draw_runs(
             )
             plot.series(ax, values, "step", str(run), colour=colour, markers=False, **options)
         scale = "log" if log and name in LOGARITHMIC else "linear"
-        plot.finish(ax, "step t", CURVES[name], yscale=scale, legend=legend in ("", name))
+        plot.finish(ax, "step t", CURVES[name], yscale=scale, legend=False)
 
 
 def draw_rounding(
@@ -81,7 +80,7 @@ def draw_rounding(
             "color": plot.COLOURS[colour],
             "marker": plot.MARKERS[colour],
             "alpha": 0.6,
-            "markersize": 4,
+            "markersize": 3,
             "linewidth": 0.8,
         }
         ax.plot([0.1 * colour, 1 + 0.1 * colour], np.maximum(pair, 1e-4), **style)[0].set_label(
@@ -89,12 +88,12 @@ def draw_rounding(
         )
     middle = 0.05 * (data.sizes["run"] - 1)
     ax.set_xticks([middle, 1 + middle], ["end of training", rounded])
-    plot.finish(ax, "", label, "a line per run, not below 1e-4", yscale="log")
+    plot.finish(ax, "", label, "a line per run, cut at $10^{-4}$", yscale="log", legend=False)
 
 
 def draw_one(ax: Any) -> None:
     """The line of an alignment of 1."""
-    ax.axhline(1.0, color="#999999", linewidth=0.8)
+    plot.reference(ax, None, 1.0, says="the task's")
 
 
 def power(size: int) -> str:

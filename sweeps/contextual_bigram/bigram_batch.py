@@ -34,7 +34,7 @@ def at(size: int) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The share of diverged runs against B."""
-    title = f"Divergence at small batches, {data.sizes['seed']} tasks"
+    title = "SGD and proximal steps diverge at small batches"
     figure, ((ax,),) = plot.panels(1, title=title, width=4.2, height=3.2)
     for colour, run in enumerate(data.run.values):
         plot.series(ax, diverged(data).sel(run=run), B, str(run), colour=colour)

@@ -68,24 +68,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             )
             if title == LEAST:
                 low = curve(data.assign({name: data[name].min("step")}), name, kind)
-                ax.plot(
-                    low.l1,
-                    low.mean("seed"),
-                    ":",
-                    marker=".",
-                    color=plot.COLOURS[colour],
-                    label="" if colour else "least in t",
-                )
+                least = low.mean("seed")
+                plot.reference(ax, low.l1, least, colour=colour, says="the least in t (coloured)")
         if title == NOISELESS:  # as long as attended entries are not cut
             noiseless = curve(data, f"predicted_{name}_prox").where(
                 curve(data, "predicted_attention_alignment_prox") > 0
             )
             plot.theory(ax, noiseless.l1, noiseless.mean("seed"), "two cases, no noise", colour=0)
         plain = ends(data, name).isel(run=int(np.argmin(data.l1.values))).mean()
-        ax.axhline(float(plain), color="#333333", linestyle=":", label="λ = 0 (SGD)")
-        plot.finish(
-            ax, "λ", label, title, xscale="log", yscale=scale, legend=name == "attention_residual"
-        )
+        plot.reference(ax, None, float(plain), "λ = 0 (SGD)")
+        plot.finish(ax, "λ", label, title, xscale="log", yscale=scale, legend=False)
+    plot.legend_below(figure, *axes[0])
     return figure
 
 

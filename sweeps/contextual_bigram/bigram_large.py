@@ -29,12 +29,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     shown = data.where(right_sign(data))
     figure, axes = plot.panels(
         4,
-        title=f"Many tokens, simulated noise{at(FIGURE, data)}, {data.sizes['seed']} tasks",
+        title=f"Many tokens, simulated noise{at(FIGURE, data)}",
         width=3.3,
     )
     draw_runs(axes[0, :3], shown, list(CURVES)[1:])
     axes[0, 2].set_ylim(1e-3, None)
     draw_rounding(axes[0, 3], shown, "attention", CURVES["attention_distance"])
+    plot.legend_below(figure, axes[0, 0])
+    plot.remark(figure, "Marks: single runs at the end, and rounded.")
     return figure
 
 

@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     good = right_sign(data).all("algorithm")
     figure, axes = plot.panels(
         4,
-        title=f"Simulated noise against mini-batches, {data.sizes['seed']} tasks",
+        title="Simulated noise ends where mini-batches do",
         width=3.3,
         height=3.0,
     )
@@ -58,7 +58,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 values = data[name].sel(l1=lam, algorithm=algorithm).where(good.sel(l1=lam))
                 text = ("proximal" if lam else "SGD") + (", simulated" if j else ", mini-batches")
                 plot.series(ax, values, "step", text, colour=2 * i + j, markers=False)
-        plot.finish(ax, "step t", label, legend=name == "attention_alignment")
+        plot.finish(ax, "step t", label, legend=False)
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """What is learned at the end by the runs of the right sign, and their share, against the
     learning rate.
     """
-    title = f"N = 3, T = 200, B = 128, t = {int(data.step[-1])}, {data.sizes['seed']} seeds"
+    title = f"P and Q by optimiser (N = 3, T = 200, B = 128, t = {int(data.step[-1])})"
     figure, axes = plot.panels(5, title=title, width=3.0, height=3.4)
     share = right_sign(data).astype(float)
     for ax, (values, label) in zip(

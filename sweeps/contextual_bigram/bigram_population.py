@@ -37,7 +37,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     length = " (T = 300)" if data.sizes["seed"] >= 8 else ""
     figure, axes = plot.panels(
         3,
-        title=f"The limit of large batches{length}, {data.sizes['seed']} tasks",
+        title=f"The limit of large batches{length}",
         width=3.8,
         height=3.2,
     )
@@ -54,9 +54,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             "equation (8)",
         )
         early = data[f"predicted_{name}_early"].isel({B: 0, "seed": 0})
-        ax.plot(data.step.values, early, ":", color="#333333", label="early form")
+        plot.reference(ax, data.step.values, early, "early form")
         ax.set_ylim(0, 1.1 * max(1, float(shown[name].mean("seed").max())))
-        plot.finish(ax, "step t", label)
+        plot.finish(ax, "step t", label, legend=False)
     gap = deviation(data)
     plot.series(axes[0, 2], gap, B, "measured")
     sizes, mean = data[B].values, statistics.average(gap).mean
@@ -64,10 +64,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(
         axes[0, 2],
         "batch size B",
-        r"$\sup_t\,|\alpha - \alpha_{\rm theory}|$, either α",
+        r"$\sup_t\,|\alpha - \alpha_{\rm theory}|$",
+        f"either α, {plot.slope_label(gap, B)}",
         xscale="log",
         yscale="log",
     )
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

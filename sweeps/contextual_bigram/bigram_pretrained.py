@@ -44,13 +44,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         4, title=f"After one step from a pre-trained V{at(FIGURE, data)}: {tasks}", width=3.3
     )
     data = data.where(likely(data))
-    draw_runs(axes[0, :3], data, CURVES, counted=False, seeds=True, legend="attention_cosine")
+    draw_runs(axes[0, :3], data, CURVES, counted=False, seeds=True)
     for colour, run in enumerate(data.run.values):
-        style = {"color": plot.COLOURS[colour], "alpha": 0.6}
+        style = {"color": plot.COLOURS[colour], "alpha": 0.6, "markersize": 3, "linestyle": "none"}
         for place, name in enumerate(("rounded_attention_distance", "rounded_value_distance")):
             values = np.maximum(data[name].sel(run=run), 1e-5)
             axes[0, 3].plot(
-                np.full(values.size, place + 0.15 * colour), values, plot.MARKERS[colour], **style
+                np.full(values.size, place + 0.15 * colour),
+                values,
+                marker=plot.MARKERS[colour],
+                **style,
             )
     axes[0, 3].set_xticks([0.07, 1.07], [r"$\|A - Q\|_\mu$", r"$\|V - P\|_\mu$"])
     plot.finish(
@@ -61,6 +64,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         yscale="log",
         legend=False,
     )
+    plot.legend_below(figure, axes[0, 0])
+    plot.remark(figure, "Marks: one per run.")
     return figure
 
 

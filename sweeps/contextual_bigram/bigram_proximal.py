@@ -90,10 +90,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     draw_runs(axes[0], shown, CURVES, counted=False)
     axes[0, 3].set_ylim(1e-2, None)
-    draw_alphas(axes[1, 0], shown, PROX, "prox", "proximal: noise cut at 0 lowers α_A")
-    draw_alphas(axes[1, 1], shown, SGD, "population", "SGD: noise lowers α_V")
+    draw_alphas(axes[1, 0], shown, PROX, "prox", "proximal: noise cut at 0 lowers $α_A$")
+    draw_alphas(axes[1, 1], shown, SGD, "population", "SGD: noise lowers $α_V$")
     draw_rounding(axes[1, 2], shown, "attention", r"$\|A - Q\|_\mu$")
     draw_rounding(axes[1, 3], shown, "value", r"$\|V - P\|_\mu$", "rounded, best V (oracle)")
+    plot.legend_below(figure, axes[0, 0])
+    plot.remark(figure, "Last row: a line per run.")
     return figure
 
 

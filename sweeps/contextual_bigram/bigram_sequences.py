@@ -47,17 +47,18 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The end of training on generated contexts against that on independent tokens, a point per
     task.
     """
-    title = f"Generated contexts teach as well as independent tokens, {data.sizes['seed']} tasks"
+    title = "Generated contexts teach as well as independent tokens"
     figure, axes = plot.panels(len(SHOWN), title=title, width=4.0, height=3.6)
     kept = data.where(right_sign(data))
     for ax, (name, (least, most)) in zip(axes[0], SHOWN.items(), strict=True):
-        ax.plot([least, most], [least, most], color="#999999", linewidth=0.8)
+        plot.reference(ax, [least, most], [least, most], says="equality")
         pairs = product((r for r in data.run.values if ON not in r), data[PEAKED].values)
         for colour, (run, alpha) in enumerate(pairs):
             x, y = (last(kept[name]).sel({"run": r, PEAKED: alpha}) for r in (run, run + ON))
             style = {"color": plot.COLOURS[colour], "marker": plot.MARKERS[colour]}
-            ax.plot(x, y, linestyle="", markersize=5, label=f"{run}, α0 = {alpha:g}", **style)
+            ax.plot(x, y, linestyle="", markersize=3.5, label=f"{run}, α0 = {alpha:g}", **style)
         plot.finish(ax, "independent tokens", "generated", CURVES[name], xscale="log", yscale="log")
+    plot.remark(figure, f"Marks: one per task (n = {data.sizes['seed']}), after training.")
     return figure
 
 

@@ -55,7 +55,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "no noise",
     )
     draw_one(axes[0, 3])
-    plot.finish(axes[0, 3], "step t", r"$\alpha_A$ (1 at the task), a line per run")
+    plot.finish(axes[0, 3], "step t", r"$\alpha_A$ (1 at the task)", legend=False)
+    plot.legend_below(figure, axes[0, 3])
     return figure
 
 

@@ -53,7 +53,7 @@ def scatter(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Shares by B and T, and of all cells against B / (eta T) with the law."""
     n, share, x = data.sizes["seed"], sign(data).mean("seed"), scaled(data)
-    title = f"Sign at s = 5, {n} tasks, the same in all cells; diverged runs count as wrong"
+    title = "The sign of stage one (s = 5); diverged runs count as wrong"
     figure, ((left, ax),) = plot.panels(2, title=title, width=4.2, height=3.4)
     slow = float(data[ETA].min())
     plot.heat(left, share.sel({ETA: slow}), T, B, label="share of the right sign", span=(0.5, 1))
@@ -64,7 +64,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             style = {
                 "fmt": plot.MARKERS[j],
                 "color": plot.COLOURS[i],
-                "markersize": 4,
+                "markersize": 3,
                 "linewidth": 0.8,
                 "alpha": 0.8,
             }
@@ -85,10 +85,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(
         ax,
         "B / (η T)",
-        "share, ± 2 standard errors",
+        "share of the right sign",
         "one curve, but for large steps",
         xscale="log",
     )
+    plot.remark(figure, f"Marks: shares of {n} tasks, the same everywhere, ± two standard errors.")
     return figure
 
 

@@ -41,8 +41,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "attention_distance",
         "value_cosine_centred",
     )
-    draw_runs(axes[0], data.where(right(data)), names, seeds=True, legend="attention_cosine")
-    axes[0, 1].axhline(np.sqrt(0.5), color="#333333", linestyle="--", linewidth=1)
+    draw_runs(axes[0], data.where(right(data)), names, seeds=True)
+    plot.reference(axes[0, 1], None, np.sqrt(0.5), says=r"$\sqrt{1/2}$")
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

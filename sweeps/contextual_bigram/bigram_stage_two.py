@@ -46,20 +46,27 @@ def at(size: int, measure: Measure) -> Measure:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """|Delta_A| against T, and the share of entries below -lambda before the prox."""
     figure, axes = plot.panels(
-        3, title=f"The end of stage two, {data.sizes['seed']} tasks", width=3.8, height=3.2
+        3,
+        title="The end of stage two: how far off the line, and what the prox cuts",
+        width=3.8,
+        height=3.2,
     )
     for ax, size in zip(axes[0], (data[B].values[0], data[B].values[-1]), strict=False):
         for colour, run in enumerate(r for r in data.run.values if BEFORE not in r):
             values = end("attention_residual", run)(data).sel({B: size})
             plot.series(ax, values, T, str(run), colour=colour)
         label = CURVES["attention_residual"]
-        plot.finish(ax, "length T", label, f"B = {power(size)}", xscale="log", yscale="log")
+        plot.finish(
+            ax, "length T", label, f"B = {power(size)}", legend=False, xscale="log", yscale="log"
+        )
         plot.ticks(ax.xaxis, data[T].values)
     for colour, run in enumerate(r for r in data.run.values if BEFORE in r):
         low = end("below_lambda", run)(data).isel({T: -1})
         plot.series(axes[0, 2], low, B, str(run).removesuffix(BEFORE), colour=colour + 1)
+    axes[0, 2].set_ylim(-0.02, None)
     label = "share of entries below -λ"
-    plot.finish(axes[0, 2], "batch size B", label, "before the prox", xscale="log")
+    plot.finish(axes[0, 2], "batch size B", label, "before the prox", xscale="log", legend=False)
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

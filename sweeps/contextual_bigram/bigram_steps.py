@@ -54,10 +54,7 @@ def floor(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Excess loss in t since the switch; steps to a hundredth of it against T."""
-    title = (
-        "Stage two takes log(1/ε) / η steps at every T; small batches set a floor, "
-        f"{data.sizes['seed']} tasks"
-    )
+    title = "Stage two takes log(1/ε) / η steps at every T; small batches set a floor"
     figure, axes = plot.panels(2, title=title, width=4.6, height=3.2)
     sizes, rates = data[B].values, data[ETA2].values
     for colour, (size, i) in enumerate(product(sizes, range(data.sizes[T]))):

@@ -37,10 +37,7 @@ SHOWN = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The end of training against N: excess loss, distance from the line, columns recovered."""
-    title = (
-        "More tokens, same batches: the prox leaves less than half of SGD's excess loss, "
-        f"{data.sizes['seed']} tasks"
-    )
+    title = "More tokens, same batches: the prox leaves less than half of SGD's excess loss"
     figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for colour, run in enumerate(data.run.values):

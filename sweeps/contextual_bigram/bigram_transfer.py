@@ -53,7 +53,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     their laws.
     """
     figure, axes = plot.panels(
-        2, title=f"One step from a pre-trained V, {data.sizes['seed']} tasks", width=4.0, height=3.2
+        2, title="Supports recovered by one step from a pre-trained V", width=4.0, height=3.2
     )
     for ax, name in zip(axes[0], (RECOVERY, SPREAD), strict=True):
         values, theory = measured(data, name), law(data, name)
@@ -67,6 +67,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 "" if colour else "law",
                 colour=colour,
             )
+    fitted = plot.slope_label(measured(data, SPREAD).isel({RHO: 0, T: 0}), "samples")
     x, spread = "samples of the step, τB", "standard deviation off the support"
     plot.finish(
         axes[0, 0],
@@ -76,7 +77,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         xscale="log",
     )
     plot.finish(
-        axes[0, 1], x, spread, "the same for every T", xscale="log", yscale="log", legend=False
+        axes[0, 1],
+        x,
+        spread,
+        f"the same for every T, {fitted}",
+        xscale="log",
+        yscale="log",
+        legend=False,
     )
     for ax in axes[0]:
         plot.ticks(ax.xaxis, data.samples.values)

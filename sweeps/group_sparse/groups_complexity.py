@@ -88,7 +88,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     logistic regression; and the samples needed against k.
     """
     whole = data.sizes["size"] > 1
-    title = f"W frozen (markers) and logistic regression, d = D = k, {data.sizes['seed']} seeds"
+    title = "Samples needed with W frozen (marks) and by logistic regression (d = D = k)"
     figure, ((*axes, last),) = plot.panels(
         data.sizes["margin"] + 1, width=3.6, height=3.2, title=title
     )
@@ -99,23 +99,25 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, solid, "samples", str(size), colour=colour)
             other = logistic(errors(runs))
             label = None if colour else "logistic"
-            ax.plot(other.samples, other, ":", color=plot.COLOURS[colour], label=label)
+            plot.reference(ax, other.samples, other, label or "", colour=colour)
         labels = "downstream samples n", "downstream test error", f"γ = {gamma:g}"
-        plot.finish(ax, *labels, xscale="log", legend=gamma == data.margin[0])
+        plot.finish(ax, *labels, xscale="log", legend=False)
         ax.set_ylim(-0.01, 0.5)
         plot.ticks(ax.xaxis, [10, 30, 100, 300, 800])
     k = data.group_dim.values
     for colour, gamma in enumerate(data.margin.values if whole else ()):
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
             found, name = way(needed(data)).sel(margin=gamma).values, way.__name__
-            last.plot(k, found, mark, color=plot.COLOURS[colour], label=f"{name}, γ = {gamma:g}")
+            text = f"{name}, γ = {gamma:g}"
+            last.plot(k, found, mark, color=plot.COLOURS[colour], label=text, markersize=3.2)
     if whole:
         start = float(frozen(needed(data)).min())
-        plot.theory(last, k, start * k / k[0], "(d + D) / 2", colour=3)
+        plot.theory(last, k, start * k / k[0], "(d + D) / 2", colour=5)
         plot.theory(last, k, start * (k / k[0]) ** 2, r"$k^2 = dD$", colour=4)
     names = "k = d = D", f"samples to an error of {REACHED:g}"
-    plot.finish(last, *names, xscale="log", yscale="log")
+    plot.finish(last, *names, "n to reach it", xscale="log", yscale="log", legend=False)
     plot.ticks(last.xaxis, k)
+    plot.legend_below(figure, axes[0], last)
     return figure
 
 

@@ -33,7 +33,7 @@ def lead(data: xr.Dataset, other: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per law: accuracy against the number of samples."""
-    title = f"(d, D) = (4, 6), γ = .2, {data.sizes['seed']} seeds"
+    title = "Other laws of the features downstream ((d, D) = (4, 6), γ = .2)"
     figure, axes = plot.panels(data.sizes["features"], width=3.8, height=3.2, title=title)
     for ax, law in zip(axes[0], data.features.values, strict=True):
         found = accuracy(data).sel(features=law)

@@ -39,7 +39,7 @@ def overfit(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Three metrics at the end against the learning rate; attention in t at the middle rates."""
-    title = f"(n, d, D) = (500, 4, 6), {data.sizes['seed']} seeds"
+    title = "Selection of the group by optimiser ((n, d, D) = (500, 4, 6))"
     figure, axes = plot.panels(4, title=title, width=3.4, height=3.4)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
         optimisers.against_rate(ax, last(data[name]), ETA)

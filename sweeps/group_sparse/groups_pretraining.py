@@ -44,7 +44,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """A row per setting, a panel per curve of the talk; dashed: the population with all attention
     on j* from the start.
     """
-    title = f"(n, d, D), j* = 2, {data.sizes['seed']} seeds"
+    title = "Pre-training selects the group $j^*$ = 2"
     figure, axes = plot.panels(4, data.sizes["setting"], width=3.2, title=title)
     data = data.isel(step=slice(1, None))
     for row, setting in zip(axes, data.setting.values, strict=True):
@@ -57,8 +57,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     law = "" if colour else "theory, n = ∞, full selection"
                     plot.theory(ax, curve.step, curve, law, colour=colour)
             scale = "log" if name == "loss" else "linear"
-            plot.finish(ax, "step t", label, setting, xscale="log", yscale=scale)
+            place = f"(n, d, D) = {setting}"
+            plot.finish(ax, "step t", label, place, xscale="log", yscale=scale, legend=False)
         row[0].set_ylim(5e-3, 1.3)
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

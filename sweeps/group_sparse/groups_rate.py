@@ -105,7 +105,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     shown = [name for name in GROUPS if name in data.run]
     whole = shown == GROUPS
-    title = f"η = .25, d = 4, population by six numbers, {data.sizes['seed']} seeds"
+    title = "After selection the loss falls as a power of t and D (η = .25, d = 4)"
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     loss, missing, *against_d = axes[0]
     for colour, name in enumerate(shown):
@@ -125,11 +125,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     descent = against_groups(at_end.test_loss, ["gd, D = 4", "gd, D = 8"])
     law = against_groups(at_end.predicted_loss_rate).isel(seed=0)
     D_over_4 = law.run.values / 4
-    plot.series(losses, end, "run", "six numbers")
+    plot.series(losses, end, "run", f"population, {plot.slope_label(end, 'run')}")
     plot.series(losses, descent, "run", "gradient descent", colour=1)
     plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived")
     plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", colour=3)
-    plot.series(selection, times, "run", "six numbers")
+    plot.series(selection, times, "run")
     plot.finish(losses, "groups D", f"test loss at t = {T}", **LOG)
     plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", **LOG)
     for ax in against_d:

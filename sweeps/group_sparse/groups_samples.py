@@ -47,7 +47,7 @@ def form(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention in t, attention, accuracy and the form of W against n."""
-    title = f"d = 4, D = 6, η = .25, {data.sizes['seed']} seeds"
+    title = "More samples approach the population (d = 4, D = 6, η = .25)"
     figure, ((curves, *others),) = plot.panels(4, width=3.4, height=3.0, title=title)
     for colour, run in enumerate(data.run.values):
         values = data.relevant_attention.sel(run=run)
@@ -62,9 +62,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (classified, "accuracy", "gradient descent", 0),
         (form, "off_structure", "gradient descent", 0),
     ):
-        plot.series(ax, runs[name], "run", label, colour=colour)
+        fitted = f", {plot.slope_label(runs[name], 'run')}" if ax is form else ""
+        plot.series(ax, runs[name], "run", label + fitted, colour=colour)
         if POPULATION in data.run and ax is not form:
-            plot.theory(ax, 0, float(population(data)[name].mean()), "six numbers", colour=colour)
+            plot.theory(ax, 0, float(population(data)[name].mean()), "population", colour=colour)
     plot.theory(form, n, float(runs.off_structure.isel(run=0).mean() * n[0]) / n, "1/n")
     for ax, label, scale in (
         (attention, r"attention on $j^*$ at the end", "linear"),

@@ -67,19 +67,20 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """What is missing and the loss at t = D^3 against D; the loss against epsilon, the direction
     error against t.
     """
-    title = f"d = 4, η = .25, {data.sizes['seed']} seeds"
+    title = "At t = D³: attention that is missing, and loss (d = 4, η = .25)"
     whole = f"n = {SAMPLES[0]}" in data.run
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     attention, loss, *others = axes[0]
     groups = (ends := at_schedule(data)).run.values
     left = 1 - ends.relevant_attention_min
-    plot.series(attention, left, "run", "six numbers")
+    plot.series(attention, left, "run", "population")
     start = float(left[0].mean())
     fall = float(np.log(left[0].mean() / left[1].mean()))
     plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", colour=3)
     power = (groups / 4) ** (-fall / np.log(1.5))
     plot.theory(attention, groups, start * power, "a power of D", colour=1)
-    plot.series(loss, ends.test_loss, "run", "six numbers")
+    fitted = plot.slope_label(ends.test_loss, "run")
+    plot.series(loss, ends.test_loss, "run", f"population, {fitted}")
     plot.theory(loss, groups, ends.predicted_loss_rate.isel(seed=0), r"$D^{-5/3}$, derived")
     steep = float(ends.test_loss[-1].mean()) * (groups / groups[-1]) ** -2.0
     plot.theory(loss, groups, steep, r"$D^{-2}$, source", colour=3)
@@ -93,14 +94,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         return figure
     small, angle = others
     found = by_epsilon(data).test_loss
-    plot.series(small, found, "step", "six numbers, D = 4")
+    plot.series(small, found, "step", f"population, {plot.slope_label(found, 'step')}")
     plot.theory(
         small, EPSILON, float(found[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", colour=3
     )
     times, errors = data.step.sel(step=slice(1, LATE[-1])), error(data)
     for colour, n in enumerate(SAMPLES):
         shown = errors.sel(run=n, step=times)
-        angle.plot(times, shown, color=plot.COLOURS[colour], label=f"n = {n}, D = 4")
+        angle.plot(times, shown, color=plot.COLOURS[colour], label=f"n = {n}")
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
     plot.ticks(small.xaxis, EPSILON)

@@ -53,7 +53,8 @@ def beyond(data: xr.Dataset) -> xr.Dataset:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention, the form of W and accuracy against eta D^2, a colour per D."""
-    title = f"n = 1000, d = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds"
+    at = f"d = 4, t = {int(data.step[-1])}"
+    title = rf"Of n = 1000 samples selection is lost at about $\eta D^2 = 40$ ({at})"
     figure, axes = plot.panels(3, height=3.0, title=title)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
         for colour, groups in enumerate(np.unique(data[D])):
@@ -64,9 +65,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             if whole.sizes["cell"]:
                 named = f"population, η = {ONE:g}" if colour == 0 else None
                 ends_at = float(whole[name].mean())
-                ax.plot(product(whole), [ends_at], "*", color=plot.COLOURS[colour], label=named)
-        plot.finish(ax, r"$\eta D^2$", label)
+                ax.plot(
+                    product(whole),
+                    [ends_at],
+                    "*",
+                    color=plot.COLOURS[colour],
+                    label=named,
+                    markersize=5,
+                )
+        plot.finish(ax, r"$\eta D^2$", label, legend=False)
         ax.set_xticks(np.unique(product(data)[data.algorithm == "gd"]))
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

@@ -63,11 +63,11 @@ def rate(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per constant, a line per seed."""
     panels = {
-        "singular": ("share of windows with singular X Xᵀ", "linear"),
-        "log10_attention_floor": ("log10 of the smallest attention", "linear"),
-        "weight_floor": ("smallest |weight| of W_Q, W_K", "log"),
+        "singular": ("share of windows with singular $X X^T$", "linear"),
+        "log10_attention_floor": (r"$\log_{10}$ of the smallest attention", "linear"),
+        "weight_floor": ("smallest |weight| of $W_Q$, $W_K$", "log"),
     }
-    figure, axes = plot.panels(3, title=f"Assumptions: {data.sizes['seed']} calibration seeds")
+    figure, axes = plot.panels(3, title="Constants of the source's assumptions, layer by layer")
     for ax, (name, (label, scale)) in zip(axes[0], panels.items(), strict=True):
         plot.series(ax, data[name], "layer", seeds=True)
         plot.finish(ax, "layer", label, legend=False, yscale=scale)

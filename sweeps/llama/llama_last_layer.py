@@ -72,7 +72,9 @@ def growth(data: xr.Dataset, along: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Error against length and against ratio, on calibration and on held-out text."""
-    figure, axes = plot.panels(2, 2, title=f"Last layer: {data.sizes['seed']} calibration seeds")
+    figure, axes = plot.panels(
+        2, 2, title="Error of the last layer's attention against length and ratio"
+    )
     kinds = {"attention_error": "calibration text", "attention_error_heldout": "held-out text"}
     for row, (name, text) in zip(axes, kinds.items(), strict=True):
         for ax, along in zip(row, ("length", "ratio"), strict=True):
@@ -82,7 +84,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     ax, cases[name].sel(attention=attention), along, attention, colour=colour
                 )
             fixed = "ratio .5" if along == "length" else f"{int(data.length.max())} tokens"
-            plot.finish(ax, along, "error of the attention", f"{text}, {fixed}")
+            names = {"length": "length in tokens", "ratio": "share of weights pruned"}
+            plot.finish(ax, names[along], "error of the attention", f"{text}, {fixed}")
     return figure
 
 

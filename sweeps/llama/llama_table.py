@@ -73,14 +73,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Perplexity of every cell, a panel per ratio, beside the source's; errors by layer."""
     ratios = data.ratio.values
     figure, axes = plot.panels(
-        len(ratios) + 2, title=f"Pruned Llama: {data.sizes['seed']} calibration seeds", width=3.4
+        len(ratios) + 2, title="Perplexity and error of a pruned Llama", width=3.4
     )
     source = xr.DataArray(
         [[PUBLISHED[m].get(a, np.nan) for a in ATTENTION] for m in MLP],
         {"mlp": list(MLP), "attention": list(ATTENTION)},
     )
     for ax, ratio in zip(axes[0], ratios, strict=False):
-        plot.heat(ax, data.perplexity.sel(ratio=ratio).mean("seed"), "attention", "mlp", digits=3)
+        plot.heat(ax, data.perplexity.sel(ratio=ratio), "attention", "mlp", digits=2)
         plot.finish(ax, "attention", "MLP", f"perplexity, ratio {ratio:g}", legend=False)
     plot.heat(axes[0, -2], source, "attention", "mlp", digits=1)
     plot.finish(axes[0, -2], "attention", "MLP", "the source's (1B, C4)", legend=False)
@@ -89,8 +89,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, -1], error.sel(attention=attention), "layer", attention, colour=colour)
     plot.finish(axes[0, -1], "layer", "error of the attention", f"ratio {ratios[-1]:g}, dense MLP")
     axes[0, -1].set_ylim(0, 1.6 * float(error.max()))
-    for ax in axes[0, :-1]:
-        ax.tick_params(axis="x", rotation=35)
     return figure
 
 

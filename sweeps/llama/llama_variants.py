@@ -91,7 +91,9 @@ def lead(data: xr.Dataset, temperature: bool) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Excess perplexity by method, plain and with temperatures, a panel per ratio."""
     figure, axes = plot.panels(
-        data.sizes["ratio"], title=f"Variants: {data.sizes['seed']} calibration seeds", height=3.6
+        data.sizes["ratio"],
+        title="Variants of the gradient mask: perplexity above the dense model",
+        height=3.6,
     )
     methods = [name for name in data.variant.values if name not in ("dense", "wanda")]
     for ax, ratio in zip(axes[0], data.ratio.values, strict=True):
@@ -107,12 +109,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     plot.MARKERS[colour],
                     color=plot.COLOURS[colour],
                     alpha=0.6,
+                    markersize=4,
                     label=text if seed == 0 else None,
                 )
         ax.set_yticks(range(len(methods)), methods)
         plot.finish(ax, "perplexity above dense", "", f"ratio {ratio:g}", xscale="log")
         ax.minorticks_off()
         ax.set_xticks(TICKS, map(str, TICKS))
+    plot.remark(figure, f"Marks: single runs of n = {data.sizes['seed']} calibration seeds.")
     return figure
 
 

@@ -126,11 +126,9 @@ def law(data: xr.Dataset, name: str) -> xr.DataArray:
 # Drawing
 
 
-def panels(
-    data: xr.Dataset, columns: int, title: str, **size: Any
-) -> tuple[plot.Drawing, np.ndarray]:
-    """A figure and its panels in reading order; its title tells the number of seeds."""
-    figure, axes = plot.panels(columns, title=f"{title}, {data.sizes['seed']} seeds", **size)
+def panels(columns: int, title: str, **size: Any) -> tuple[plot.Drawing, np.ndarray]:
+    """A figure and its panels in reading order."""
+    figure, axes = plot.panels(columns, title=title, **size)
     return figure, axes.ravel()
 
 

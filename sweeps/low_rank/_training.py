@@ -20,9 +20,9 @@ def gain(data: xr.Dataset) -> xr.DataArray:
 
 
 def title(data: xr.Dataset) -> str:
-    """The number of seeds, and the loss, which is small in every cell."""
+    """The loss, which is small in every cell."""
     most = float(last(data.loss).mean("seed").max())
-    return f"{data.sizes['seed']} seeds, test loss at most {most:.2g}"
+    return f"test loss at most {most:.2g}"
 
 
 def alpha(data: xr.Dataset) -> xr.DataArray:
@@ -57,12 +57,12 @@ def draw_time(
     data: xr.Dataset, x: str, values: np.ndarray, label: str, printed: float, measured: float
 ) -> plot.Drawing:
     """The loss in t, and the time to .1 against x with two power laws through the middle."""
-    figure, (left, right) = panels(data, 2, "Steps until the test loss is below .1 (S1)", width=4.0)
+    figure, (left, right) = panels(2, "Steps until the test loss is below .1 (S1)", width=4.0)
     data = data.assign_coords({x: values})
     lines(left, data.loss, "step", x, label + " = {:.2g}", markers=False)
     plot.finish(left, "step t", "test hinge loss")
     times, middle = fitted(data), len(values) // 2
-    plot.series(right, times, x, "measured")
+    plot.series(right, times, x, f"measured, {plot.slope_label(times, x)}")
     for colour, power, note in ((1, printed, ", as printed"), (2, measured, "")):
         curve = float(times.mean("seed")[middle]) * (values / values[middle]) ** power
         plot.theory(right, values, curve, f"exponent {power:g}{note}", colour=colour)

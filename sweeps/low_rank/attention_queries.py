@@ -13,7 +13,11 @@ from ._training import ENDS, alpha, gain, title
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The gain over |S|, a line for each alpha*; the loss is small in every cell."""
-    figure, axes = plot.panels(1, title=f"Positions read out (P1), {title(data)}", width=4.6)
+    figure, axes = plot.panels(
+        1,
+        title=f"Attention learns more when more positions are read out (P1, {title(data)})",
+        width=4.6,
+    )
     labels, ax = [str(v) if v else "all" for v in data.num_queries.values], axes[0, 0]
     shares = alpha(data).isel(num_queries=0).values
     values = gain(data).assign_coords(num_queries=range(len(labels)), num_relevant=shares)

@@ -15,14 +15,22 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """What attention gains over delta and xi, for both readings of A; the loss is small in every
     cell.
     """
-    figure, axes = plot.panels(2, title=f"When does attention learn? {title(data)}", width=4.0)
+    figure, axes = plot.panels(
+        2, title=f"Attention learns with one a per position ({title(data)})", width=4.0
+    )
     names = {"shared": "one a for all positions", "per_token": "one a per position"}
     for ax, reading in zip(axes[0], data.output.values, strict=False):
-        values = gain(data).mean("seed").sel(output=reading)
+        values = gain(data).sel(output=reading)
         plot.heat(
             ax, values, "init_diagonal", "output_scale", label="gain of attention", span=(0, 0.5)
         )
-        plot.finish(ax, "δ", "ξ", names[str(reading)], legend=False)
+        plot.finish(
+            ax,
+            "diagonal at the start, δ",
+            "scale of a at the start, ξ",
+            names[str(reading)],
+            legend=False,
+        )
     return figure
 
 

@@ -18,14 +18,16 @@ def drift(data: xr.Dataset, law: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The drift against eta, with slope 1."""
-    figure, (ax,) = panels(data, 1, "Conservation laws, drift at ηt = 30", width=4.2)
+    figure, (ax,) = panels(1, "Drift from the conservation laws at ηt = 30", width=4.2)
     eta = data.learning_rate.values
     for colour, name in enumerate(data.law.values):
         values = final(data.balance_drift).sel(law=name)
-        plot.series(ax, values, "learning_rate", str(name), colour=colour)
+        text = f"{name}, {plot.slope_label(values, 'learning_rate')}"
+        plot.series(ax, values, "learning_rate", text, colour=colour)
         first = float(values.mean("seed")[0])
         plot.theory(ax, eta, first * eta / eta[0], "" if colour else "∝ η", colour=colour)
     plot.finish(ax, "step size η", "relative drift", xscale="log", yscale="log")
+    plot.ticks(ax.xaxis, eta)
     return figure
 
 

@@ -18,7 +18,9 @@ RUNS: dict[str, list] = {
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The loss in t; at the end the loss, and that of the changes cut to rank 1."""
-    figure, (left, right) = panels(data, 2, "LoRA on all four matrices (S1)", width=4.2)
+    figure, (left, right) = panels(
+        2, "LoRA of rank 1 learns what truncation to rank 1 loses (S1)", width=4.2
+    )
     lines(left, data.loss, "step", "run", markers=False)
     plot.finish(left, "step t", "test hinge loss")
     at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
@@ -27,6 +29,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     right.set_xticks(at, data.run.values)
     slanted(right)
     plot.finish(right, "", "test hinge loss")
+    plot.remark(figure, f"Bars: means over n = {data.sizes['seed']} seeds.")
     return figure
 
 

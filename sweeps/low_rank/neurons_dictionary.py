@@ -23,7 +23,7 @@ def power(order: str, rate: float) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss by the share pruned, small first and large first, for each M; 1/M dashed."""
-    figure, axes = panels(data, 2, "Pruning with M patterns (S1)", width=4.0)
+    figure, axes = panels(2, "Pruning small neurons with M patterns (S1)", width=4.0)
     for ax, order in zip(axes, ("small", "large"), strict=True):
         for colour, M in enumerate(data.num_patterns.values):
             values = data.pruned_loss.sel(num_patterns=M, order=order)

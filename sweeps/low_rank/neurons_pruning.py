@@ -67,7 +67,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     all orders in one of each reading, value dimensions in all settings.
     """
     names = list(data.setting.values)
-    figure, axes = panels(data, 6, "Neurons of $W_O$, value dimensions", width=3.0)
+    figure, axes = panels(
+        6, "Which neurons of $W_O$ stay small, and what pruning them costs", width=3.0
+    )
     norms, changes, small, first, second, values = axes
     share = (np.arange(data.sizes["neuron"]) + 1) / data.sizes["neuron"]
     for ax, sizes, label in (
@@ -78,17 +80,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             np.sort, sizes, input_core_dims=[["neuron"]], output_core_dims=[["share"]]
         ).assign_coords(share=share)
         lines(ax, ordered, "share", "setting", markers=False)
-        plot.finish(ax, "share of the neurons", label, legend=ax is norms)
+        plot.finish(ax, "share of the neurons", label, "by setting", legend=False)
     lines(small, data.pruned_loss.sel(order="small"), "rate", "setting", markers=False)
-    plot.theory(small, None, 0.0, "")
-    small.axvline(0.4, color="#999999", linewidth=0.8)
-    plot.finish(small, "share pruned, small first", "test hinge loss", legend=False)
+    plot.reference(small, np.full(2, 0.4), np.array([0.0, 1.0]), says="a share of .4")
+    plot.finish(small, "share pruned", "test hinge loss", "small first, by setting", legend=False)
     for ax, setting in ((first, names[0]), (second, "P1" if "P1" in names else names[-1])):
         lines(ax, data.pruned_loss.sel(setting=setting), "rate", "order", markers=False)
-        plot.theory(ax, data.rate.values, data.rate.values, "loss = share")
-        plot.finish(ax, f"share pruned in {setting}", "test hinge loss", legend=ax is first)
+        plot.reference(ax, data.rate.values, data.rate.values, "loss = share")
+        plot.finish(ax, "share pruned", "test hinge loss", f"{setting}, by order", legend=False)
     lines(values, data.value_pruned_loss, "value_rate", "setting")
-    plot.finish(values, "share of value dimensions pruned", "test hinge loss", legend=False)
+    plot.finish(
+        values, "share of value dimensions pruned", "test hinge loss", "by setting", legend=False
+    )
+    plot.legend_below(figure, norms, first)
     return figure
 
 

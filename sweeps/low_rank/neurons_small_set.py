@@ -36,10 +36,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     the start.
     """
     figure, (small, share, dead) = panels(
-        data, 3, "Which neurons stay small (setting G)", width=4.0, height=3.2
+        3, "Neurons inactive on their own class mean stay small (setting G)", across=2
     )
     for colour, count in enumerate(data.num_confusion.values):
-        at, label = data.sel(num_confusion=count), f"nconf = {count}"
+        at, label = data.sel(num_confusion=count), f"{count} confusing"
         own_mean, angle = law(at, "small_fraction_own_mean"), law(at, "dead_neurons_angle")
         own_mean_label = "" if colour else "own-mean law"
         plot.series(small, last(at.small_fraction), "noise", label, colour=colour)
@@ -47,7 +47,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(share, share_small(at, True), "noise", f"active, {label}", colour=colour)
         plot.series(share, share_small(at, False), "noise", f"inactive, {label}", colour=colour + 3)
         plot.series(dead, at.dead_neurons.isel(step=0), "noise", label, colour=colour)
-        plot.theory(dead, None, float(angle[0]), "", colour=colour)
+        plot.theory(dead, None, float(angle[0]), "", colour=colour, says=r"$1/2 - \theta/2\pi$")
     plot.finish(small, "noise σ", "share of small neurons")
     plot.finish(share, "noise σ", "share that stays small", "own class mean at t = 0")
     law_shown = r"dashed: $1/2 - \theta/2\pi$"

@@ -38,17 +38,18 @@ def power(data: xr.Dataset, start: str, large: bool = False) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Mean norms of the smallest fifth and the largest third over m, with 1 / sqrt(m)."""
-    figure, axes = panels(data, 2, "Norms of neurons over their number (G)", width=4.2)
+    figure, axes = panels(2, "Norms of small and large neurons against their number (G)", width=4.2)
     starts = [s for s in STARTS if any(str(cell).startswith(s) for cell in data.cell.values)]
     for ax, large in zip(axes, (False, True), strict=True):
         for colour, start in enumerate(starts):
             norms = sizes(data, start, large)
             m = norms.m.values
-            plot.series(ax, norms, "m", start, colour=colour)
+            text = f"{start}, {plot.slope_label(norms, 'm')}"
+            plot.series(ax, norms, "m", text, colour=colour)
             law = float(norms.mean("seed")[0]) * (m[0] / m) ** 0.5
             plot.theory(ax, m, law, "" if colour else r"$\propto 1/\sqrt{m}$", colour=colour)
-        label = f"mean |o_i|, {'largest third' if large else 'smallest fifth'}"
-        plot.finish(ax, "neurons m", label, xscale="log", yscale="log", legend=not large)
+        label = f"mean $|o_i|$, {'largest third' if large else 'smallest fifth'}"
+        plot.finish(ax, "neurons m", label, xscale="log", yscale="log")
         plot.ticks(ax.xaxis, [int(v) for v in m])
     return figure
 

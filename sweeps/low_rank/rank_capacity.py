@@ -5,7 +5,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import FAILURES, last, only, ours, panels, pick, runs, slanted, somewhere
+from . import FAILURES, last, only, ours, panels, pick, runs, somewhere
 
 SHAPES: dict[str, list] = {
     "shape": ["20, 20", "m_b=1", "m_b=2", "m_b=4", "m_a=1", "m_a=2", "m_a=4"],
@@ -28,16 +28,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     relevant patterns.
     """
     figure, axes = panels(
-        data, 2, "Query and value dimensions against R relevant patterns", width=4.2
+        2, "Few query and value dimensions against R relevant patterns", width=4.2
     )
-    for ax, measured, label, most in (
-        (axes[0], data.loss, "test hinge loss", 0.2),
-        (axes[1], data.error, "test error", 0.1),
+    for ax, measured, label in (
+        (axes[0], data.loss, "test hinge loss"),
+        (axes[1], data.error, "test error"),
     ):
-        values, span = last(measured).mean("seed"), (0, most)
-        plot.heat(ax, values, "shape", "num_relevant_patterns", label=label, digits=3, span=span)
-        plot.finish(ax, "", "relevant patterns R", legend=False)
-        slanted(ax)
+        plot.heat(ax, last(measured), "shape", "num_relevant_patterns", label=label, digits=3)
+        widths = "$m_b$ of queries and keys, $m_a$ of values (else 20)"
+        plot.finish(ax, widths, "relevant patterns R", legend=False)
+        names = [str(shape).replace("m_b", "$m_b$") for shape in data["shape"].values]
+        ax.set_xticklabels([name.replace("m_a", "$m_a$") for name in names])
     return figure
 
 

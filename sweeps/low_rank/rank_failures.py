@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtheory import Figure, plot, refuted
 from jaxtheory.theories.low_rank import S1
 
-from . import FAILURES, TRUNCATED, last, ours, panels, pick, rank_cost, ratio, runs, slanted, worst
+from . import FAILURES, TRUNCATED, last, ours, panels, pick, rank_cost, ratio, runs, worst
 
 COSINES = [0.3, 0.6, 0.9]
 PAIRS: dict[str, list] = {
@@ -40,7 +40,9 @@ def together(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Phase diagrams over coherent pairs and noise."""
-    figure, axes = panels(data, 4, "Coherent patterns and noise (S1)", width=3.4)
+    figure, axes = panels(
+        4, "Coherent patterns and strong noise break learning and ranks (S1)", width=3.4
+    )
     gap = xr.ufuncs.log10(ratio(of(data, "WK"), 2, 3))
     for ax, values, label, digits in (
         (axes[0], last(data.loss), "test hinge loss", 2),
@@ -48,9 +50,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (axes[2], gap, r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
         (axes[3], ratio(of(data, "WV"), 2, 1), r"$s_2 / s_1$ of $\Delta W_V$", 2),
     ):
-        plot.heat(ax, values.mean("seed"), "pair", "noise", label=label, digits=digits)
-        plot.finish(ax, "cosine of", "noise σ", legend=False)
-        slanted(ax)
+        plot.heat(ax, values, "pair", "noise", label=label, digits=digits)
+        plot.finish(ax, "coherent pair, its cosine", "noise σ", legend=False)
     return figure
 
 

@@ -39,7 +39,9 @@ def further(*settings: str) -> Measure:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The relevant diagonal against the number of steps, with sqrt(log T) through the first."""
     names = [n for n in ("S1", "P1") if any(str(c).startswith(n) for c in data.cell.values)]
-    figure, axes = panels(data, len(names), "Growth of (7), ηT fixed")
+    figure, axes = panels(
+        len(names), "Relevant diagonal of (7) against the number of steps, ηT fixed"
+    )
     for ax, name in zip(axes, names, strict=True):
         values = diagonal(data, name)
         T = values["T"].values

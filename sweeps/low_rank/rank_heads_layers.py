@@ -46,16 +46,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The largest singular values of any change over its first, loss by rank, loss by heads
     removed, attention in t.
     """
-    figure, axes = panels(data, 4, "Heads and layers (P1)", width=3.4)
+    figure, axes = panels(4, "Changes have rank 2 with several heads and layers (P1)", width=3.4)
     s, few = last(data.singular_values), slice(0, 5)
     lines(axes[0], (s / s.sel(index=1)).isel(index=few).max("matrix"), "index", "shape")
     lines(axes[1], data.truncated_loss.isel(kept_rank=few), "kept_rank", "shape")
     lines(axes[2], data.head_pruned_loss, "removed_heads", "shape")
     lines(axes[3], data.relevant_query_attention, "step", "shape")
-    plot.finish(axes[0], "index", "singular value / first, worst change", yscale="log")
+    plot.finish(
+        axes[0], "index", "singular value / first, worst change", yscale="log", legend=False
+    )
     plot.finish(axes[1], "all changes cut to rank r", "test hinge loss", legend=False)
     plot.finish(axes[2], "heads removed, in all layers", "test hinge loss", legend=False)
     plot.finish(axes[3], "step t", "attention of relevant queries", legend=False)
+    plot.legend_below(figure, axes[0])
     return figure
 
 

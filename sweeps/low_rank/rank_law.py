@@ -60,7 +60,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     all tasks, P: one a per position.
     """
     figure, axes = panels(
-        data, 4, "R relevant patterns, K outputs: singular values and truncation", rows=2, width=3.3
+        7, "The rank follows independent patterns, or classes (R patterns, K outputs)", across=2
     )
     shared = data.sel(case=[c for c in data.case.values if not str(c).endswith("P")])
     s = last(shared.singular_values) / last(shared.singular_values).sel(index=1)
@@ -68,13 +68,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         lines(ax, s.sel(matrix=matrix).isel(index=slice(0, 8)), "index", "case")
         ax.set_ylim(1e-4, 1.5)
         plot.finish(ax, "index", f"singular value / largest, {matrix}", yscale="log", legend=False)
-    by_rank, found, predicted, names = axes[4:]
+    by_rank, found, predicted = axes[4:]
     lines(by_rank, shared.truncated_loss.isel(kept_rank=slice(0, 8)), "kept_rank", "case")
     plot.finish(by_rank, "all changes cut to rank r", "test hinge loss", legend=False)
-    names.legend(*by_rank.get_legend_handles_labels(), frameon=False, loc="center")
-    names.set_axis_off()
+    plot.legend_below(figure, by_rank)
     for ax, values, label in (
-        (found, last(data.gap_rank).mean("seed"), "largest-gap rank"),
+        (found, last(data.gap_rank), "rank, by the largest gap"),
         (predicted, law(data, LAW), "rank of the law"),
     ):
         plot.heat(ax, values, "matrix", "case", label=label, digits=1)

@@ -27,16 +27,22 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     projections.
     """
     settings = [str(s) for s in data.setting.values]
-    figure, axes = panels(data, len(settings) + 1, "Without noise", width=3.6)
+    figure, axes = panels(
+        len(settings) + 1,
+        "Without noise the first step has a small rank, and rows sum to zero",
+        across=2,
+    )
     s = data.singular_values.sel(step=1).isel(seed=[0], index=slice(0, 8)) + 1e-12
     for ax, setting in zip(axes, settings, strict=False):
         lines(ax, s.sel(setting=setting), "index", "matrix")
         plot.finish(ax, "index", "singular value at t = 1", f"{setting}, seed 0", yscale="log")
     P, ax = data.projections.sel(setting=settings[-1], projection="WK").mean("seed"), axes[-1]
     picture = ax.imshow(np.sign(P) * np.sqrt(abs(P)), cmap="RdBu_r", vmin=-1, vmax=1)
-    ax.figure.colorbar(picture, ax=ax, label=r"signed $\sqrt{|\mu_i^\top \Delta W_K \mu_j|}$")
+    plot.colour_bar(ax, picture, r"signed $\sqrt{|\mu_i^\top \Delta W_K \mu_j|}$")
     ax.grid(False)
     plot.finish(ax, "pattern j", "pattern i", f"{settings[-1]}: rows sum to zero", legend=False)
+    ax.set_xticks(range(0, P.shape[1], 5))
+    ax.set_yticks(range(0, P.shape[0], 5))
     return figure
 
 

@@ -36,7 +36,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Against the learning rate: s_3 / s_1 of W_Q and W_V, the share of neurons below the largest
     gap, the size of that gap, and the test loss.
     """
-    figure, axes = panels(data, 5, f"Setting G, t = {int(data.step[-1])}", width=3.0, height=3.2)
+    figure, axes = panels(
+        5, f"Updates keep a low rank with descent, less with Adam (G, t = {int(data.step[-1])})"
+    )
     ratios = beyond(data)
     shown = {
         r"$s_3/s_1$ of $\Delta W_Q$": ratios.sel(matrix="WQ"),
@@ -47,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     }
     for ax, (label, values) in zip(axes, shown.items(), strict=True):
         optimisers.against_rate(ax, values, ETA)
-        scale = "linear" if "below" in label else "log"
+        scale = "linear" if "below" in label or "loss" in label else "log"
         plot.finish(ax, "learning rate", label, xscale="log", yscale=scale, legend=False)
     plot.theory(axes[2], None, float(law(data, "small_fraction_own_mean").mean()), "law")
     plot.legend_below(figure, axes[2])

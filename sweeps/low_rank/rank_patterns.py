@@ -47,13 +47,15 @@ def power(setting: str, matrix: str, name: str) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Four blocks against M, with 1 / M."""
-    figure, axes = panels(data, len(BLOCKS), "Theorem 1 over the number of patterns", width=3.4)
+    figure, axes = panels(
+        len(BLOCKS), "The blocks of theorem 1 against the number M of patterns", width=3.4
+    )
     names = [n for n in NAMES if any(str(cell).startswith(n) for cell in data.cell.values)]
     for ax, ((matrix, name), label) in zip(axes, BLOCKS.items(), strict=True):
         for colour, setting in enumerate(names):
             values = block(data, setting, matrix, name)
             M = values.M.values
-            plot.series(ax, values, "M", setting, colour=colour)
+            plot.series(ax, values.where(values.mean("seed") > 0), "M", setting, colour=colour)
             law = abs(float(values.mean("seed")[0])) * M[0] / M
             plot.theory(ax, M, law, "" if colour else "∝ 1/M", colour=colour)
         plot.finish(ax, "patterns M", label, xscale="log", yscale="log", legend=ax is axes[0])

@@ -63,15 +63,17 @@ def own_cosine(data: xr.Dataset, setting: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The mean blocks of each matrix, a bar for each setting."""
-    title = rf"$\mu_i^\top \Delta W \mu_j$: means over blocks and {data.sizes['seed']} seeds"
-    figure, axes = plot.panels(3, title=title, width=5.0, height=3.0)
+    title = rf"$\mu_i^\top \Delta W \mu_j$: means over blocks (n = {data.sizes['seed']} seeds)"
+    figure, axes = plot.panels(3, title=title, width=6.7, height=2.0, across=1)
     found = parts(data.projections).mean("seed").to_array("block")
     names = [str(name).replace("_", "\n") for name in found.block.values]
     for ax, matrix in zip(axes[0], data.projection.values, strict=True):
-        bars(ax, found.sel(projection=matrix), names, fontsize=8)
-        ax.axhline(0, color="#333333", linewidth=0.8)
-        plot.finish(ax, "", f"mean projection, {matrix}", yscale="symlog", legend=matrix == "WQ")
+        bars(ax, found.sel(projection=matrix), names)
+        ax.axhline(0, color="#333333", linewidth=0.6)
+        plot.finish(ax, "", f"mean projection, {matrix}", legend=False)
         ax.set_yscale("symlog", linthresh=0.01)
+    plot.legend_below(figure, axes[0, 0])
+    plot.remark(figure, "Bars: means over blocks and seeds; the scale is linear below .01.")
     return figure
 
 

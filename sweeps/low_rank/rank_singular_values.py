@@ -25,13 +25,18 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The singular values at four times; and s_2 / s_3 in t."""
-    figure, axes = panels(data, len(TIMES) + 1, "Singular values of the change of $W_K$", width=3.0)
+    figure, axes = panels(
+        len(TIMES) + 1,
+        "Two singular values of the change of $W_K$ grow away from the others",
+        width=3.0,
+    )
     for ax, t in zip(axes, TIMES, strict=False):
         lines(ax, of_keys(data).sel(step=t), "index", "setting", markers=True)
-        plot.finish(ax, "index", f"singular value at t = {t}", yscale="log", legend=False)
+        plot.finish(ax, "index", "singular value", f"t = {t}", yscale="log", legend=False)
     lines(axes[-1], gap(data).isel(step=slice(1, None)), "step", "setting")
-    plot.theory(axes[-1], None, 10.0, "10")
-    plot.finish(axes[-1], "step t", "$s_2 / s_3$", xscale="log", yscale="log")
+    plot.reference(axes[-1], None, 10.0, says="10")
+    plot.finish(axes[-1], "step t", "$s_2 / s_3$", xscale="log", yscale="log", legend=False)
+    plot.legend_below(figure, axes[0])
     return figure
 
 

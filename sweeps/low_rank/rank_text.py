@@ -16,7 +16,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     neurons pruned.
     """
     figure, (time, spectrum, rank, share) = panels(
-        data, 4, "Windows of 96 bytes, asyncio against email", width=3.3
+        4, "Rank and sparsity on text: windows of 96 bytes, asyncio against email", width=3.3
     )
     for colour, name in enumerate(("loss", "error")):
         plot.series(time, data[name], "step", f"test {name}", colour=colour)
@@ -28,7 +28,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(rank, "all changes cut to rank r", "test loss and error", xscale="log")
     plot.ticks(rank.xaxis, [1, 2, 5, 10, 32])
     lines(share, data.pruned_loss, "rate", "order", markers=False)
-    plot.theory(share, [0.0, 1.0], [0.0, 1.0], "loss = share")
+    plot.reference(share, [0.0, 1.0], [0.0, 1.0], "loss = share")
     plot.finish(share, "share of neurons pruned", "test hinge loss")
     return figure
 

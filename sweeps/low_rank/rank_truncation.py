@@ -49,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss, attention of all and of the relevant queries against the rank; one matrix cut to rank 1
     at a time.
     """
-    figure, axes = panels(data, 4, "All changes cut to rank r", width=3.3)
+    figure, axes = panels(4, "Rank 2 keeps loss and attention when all changes are cut", width=3.3)
     ranks = [r for r in RANKS if r in data["kept_rank"]]
     uniform = float(law(data, "relevant_attention_uniform").isel(setting=0))
     for ax, (name, label) in zip(axes, PANELS.items(), strict=False):
@@ -58,8 +58,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.theory(ax, ranks, uniform, "uniform")
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
         plot.ticks(ax.xaxis, ranks)
+    plot.legend_below(figure, axes[1])
     bars(axes[3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
-    plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss")
+    plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss", legend=False)
+    plot.remark(figure, f"Bars: means over n = {data.sizes['seed']} seeds.")
     return figure
 
 

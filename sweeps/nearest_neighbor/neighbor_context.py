@@ -35,7 +35,9 @@ def below(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss in t for one d; the last loss and the late exponent over d and N."""
     figure, axes = plot.panels(
-        3, title="Infinitely many prompts, η = d, σ = 8", width=4.2, height=3.2
+        3,
+        title="Training does not need √d log d examples (infinitely many prompts, η = d, σ = 8)",
+        across=2,
     )
     data = data.isel(seed=0)
     late = started(data).isel(dim=-1)
@@ -50,10 +52,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (axes[0, 2], late_slope(data.population_loss), "exponent of t"),
     ):
         plot.heat(ax, values, N, "dim", label=label)
-        plot.finish(ax, "examples in a prompt, N", "dimension d", "left of the line: N < √d log d")
-        edge = below(data).sum(N).values
-        rows = np.arange(len(edge) + 1)
-        ax.step(np.repeat(edge, 2), np.repeat(rows, 2)[1:-1], color=plot.COLOURS[1], linewidth=2)
+        plot.finish(ax, "examples in a prompt, N", "dimension d")
+        plot.boundary(ax, below(data), N, "dim", "left of it N < √d log d")
     return figure
 
 

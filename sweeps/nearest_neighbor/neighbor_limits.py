@@ -28,7 +28,9 @@ def ray(data: xr.Dataset, r: float, scales: list[float] = LARGE) -> xr.Dataset:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and the query's attention along rays; the error under shift in N."""
-    figure, axes = plot.panels(3, title="d = 3, no training", width=4.2, height=3.4)
+    figure, axes = plot.panels(
+        3, title="The layer between an average and a hard maximum (d = 3, no training)", across=2
+    )
     n = data[N].values
     scales = [x for x in LARGE if x in data[XI0].values]
     for i, (label, r) in enumerate(RATIOS.items()):
@@ -36,19 +38,20 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, colour=i)
         plot.series(axes[0, 1], runs.query_attention, "xi1", label, colour=i)
         law = np.full(len(scales), (1 - r / 2) ** n[0])
-        plot.theory(axes[0, 1], scales, law, "", colour=i)
+        plot.theory(axes[0, 1], scales, law, "", colour=i, says="P(t* < 1 − r)")
     title = f"N = {n[0]}; dashed: P(t* < 1 − r)"
     plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", legend=False, **LOG)
-    plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log")
+    plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log", legend=False)
     errors = ray(data, 2.0, scales).shift_error
     for i, xi1 in enumerate(scales):
         plot.series(axes[0, 2], errors.sel(xi1=xi1), N, f"ξ1 = {xi1:g}", colour=i)
     error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
     plot.finish(axes[0, 2], "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
-    axes[0, 1].set_ylim(-0.03, 1.03)  # room for the legend
-    axes[0, 2].set_ylim(errors.min() ** 1.35, 1)
+    axes[0, 1].set_ylim(-0.03, 1.03)
+    axes[0, 2].set_ylim(errors.min() ** 1.35, 1)  # room for the legend
     for ax, values in zip(axes[0], (scales, scales, n), strict=True):
         plot.ticks(ax.xaxis, values)
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

@@ -31,7 +31,11 @@ PANELS = {
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss, xi2 and the query's attention for every sigma, a row per setting."""
     figure, axes = plot.panels(
-        3, data.sizes["setting"], title="The initial mask σ", width=3.8, height=2.8
+        3,
+        data.sizes["setting"],
+        title="The initial mask σ is forgotten in training",
+        width=3.8,
+        height=2.8,
     )
     for row, setting in zip(axes, data.setting.values, strict=True):
         runs = started(data).sel(setting=setting)
@@ -42,7 +46,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 law = runs.predicted_xi2_valley.isel({SIGMA: 0, "seed": 0})
                 plot.theory(ax, runs.step.values, law.where(runs.step >= 50).values, "valley")
             scales = LOG | {"yscale": "linear"} if name == "xi2" else LOG
-            plot.finish(ax, "step t", label, str(setting), legend=name == "xi2", **scales)
+            plot.finish(ax, "step t", label, str(setting), legend=False, **scales)
+    plot.legend_below(figure, axes[0, 1])
     return figure
 
 

@@ -71,7 +71,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         4,
-        title=f"d = N = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds",
+        title=f"The nearest neighbour is still approached (d = N = 4, t = {int(data.step[-1])})",
         width=3.4,
         height=3.4,
     )

@@ -21,7 +21,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Level lines of the loss with the directions of the flow; runs from the left edge and from the
     others.
     """
-    figure, axes = plot.panels(2, title="d = N = 4, infinitely many prompts", width=4.6, height=3.8)
+    figure, axes = plot.panels(
+        2,
+        title="All starts lead into a valley (d = N = 4, infinitely many prompts)",
+        width=4.6,
+        height=3.8,
+    )
     data = data.isel(seed=0).transpose(SIGMA, XI0, ...)
     x, y = data[XI0].values, data[SIGMA].values
     u, v = (flow(data, name).values[:-1, :-1] for name in ("xi1", "xi2"))
@@ -29,17 +34,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     ax = axes[0, 0]
     loss = 2 * data.population_loss.isel(step=0).values
     levels = ax.contourf(x, y, loss, levels=np.linspace(0, 1, 21), cmap="cividis")
-    ax.figure.colorbar(levels, ax=ax, label="2 L")
+    plot.colour_bar(ax, levels, "2 L")
     ax.quiver(x[:-1], y[:-1], u / length, v / length, color="white", width=0.004)
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", "direction of the flow", legend=False)
     ax = axes[0, 1]
     for sigma in y:
         for xi0 in x[:: max(1, len(x) // 4)]:
             run = data.sel({SIGMA: sigma, XI0: xi0})
-            ax.plot(run.xi1, run.xi2, color=plot.COLOURS[0], linewidth=0.7)
+            ax.plot(run.xi1, run.xi2, color=plot.COLOURS[0], linewidth=0.6)
     late = started(data).sel({XI0: 0.0}).isel({SIGMA: 0})
     xi1, xi2 = late.predicted_xi1_valley.values, late.predicted_xi2_valley.values
-    plot.theory(ax, xi1, xi2, "valley", colour=1)
+    plot.theory(ax, xi1, xi2, "valley")
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", f"runs of {int(data.step[-1])} steps, η = 10")
     return figure
 

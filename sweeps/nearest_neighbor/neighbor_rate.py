@@ -37,15 +37,22 @@ def per_alignment(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The error of both kinds of tests in t for one setting; exponents of T over delta."""
-    figure, axes = plot.panels(3, title="Infinitely many prompts", width=4.2, height=3.4)
+    figure, axes = plot.panels(
+        3, title="How the error under shift falls with T (infinitely many prompts)", across=2
+    )
     late = started(data).isel(setting=0)
     kinds = {"shift_error": r"$q = x_{i^*}$", "separated_error": "any query"}
     for ax, (name, title) in zip(axes[0], kinds.items(), strict=False):
         for i, delta in enumerate(data[DELTA].values):
             course(ax, late[name].sel({DELTA: delta}), f"δ = {delta:g}", i)
-        ax.plot(late.step, worst(late).isel({"seed": 0, DELTA: 0}), "k:", label="worst prompt")
+        plot.reference(ax, late.step, worst(late).isel({"seed": 0, DELTA: 0}), "worst prompt")
         plot.finish(
-            ax, "step t", r"mean $(f - y_{i^*})^2$", f"{title}; {late.setting.item()}", **LOG
+            ax,
+            "step t",
+            r"mean $(f - y_{i^*})^2$",
+            f"{title}; {late.setting.item()}",
+            legend=False,
+            **LOG,
         )
         ax.set_ylim(1e-9, 3)
     for i, setting in enumerate(data.setting.values):
@@ -54,6 +61,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             label = setting if line == "-" else ""
             axes[0, 2].plot(data[DELTA], values, line, color=plot.COLOURS[i], label=label)
     plot.finish(axes[0, 2], "separation δ", "− exponent of T", "dashed: any query", **LOG)
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

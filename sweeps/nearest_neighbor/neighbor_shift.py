@@ -31,7 +31,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         data.sizes["setting"] + 1,
-        title="Tests under shift by δ: flipped examples are min(δ, 4 − δ) away",
+        title="Tests under shift by δ stay below the bound (flipped examples min(δ, 4 − δ) away)",
         width=4.1,
         height=3.4,
     )
@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for i, setting in enumerate(data.setting.values):
         worst = data.bound_ratio.sel(setting=setting).max(["step", "seed"])
         ax.plot(data[DELTA].values, worst, color=plot.COLOURS[i], label=setting)
-    ax.axhline(1, color="#333333", linewidth=0.8)
+    plot.theory(ax, None, 1.0, "", says="bound")
     ratio, title = r"largest $|f - y_{i^*}|$ / bound", "of a prompt, both tests"
     plot.finish(ax, "separation δ", ratio, title)
     return figure

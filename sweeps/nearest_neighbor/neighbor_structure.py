@@ -35,7 +35,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         3,
-        title=f"d = N = 4, t = {int(data.step[-1])}, {data.sizes['seed']} seeds",
+        title=f"W trained on B prompts nears its structure (d = N = 4, t = {int(data.step[-1])})",
+        across=2,
         width=4.0,
         height=3.4,
     )
@@ -45,7 +46,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, values.sel(route=route), B, str(route), colour=i, markers=True)
     first = float(distance(data).mean("seed").sel(route="W")[0])
     plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
-    plot.finish(axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", **LOG)
+    slope = plot.slope_label(distance(data).sel(route="W"), B)
+    plot.finish(
+        axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", f"W: {slope}", **LOG
+    )
     plot.finish(axes[0, 1], "prompts B", r"$\xi_1 = $ tr $W_{11}$ / d", xscale="log")
     runs = data.sel(route="W").isel({B: -1})
     course(axes[0, 2], runs.query_logit, r"$h_q^\top W h_q$", 0)

@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and both parameters in t for every setting; dashed: what near ties predict."""
     figure, axes = plot.panels(
         3,
-        title=f"Gradient descent from $\\xi_1 = 0$, {data.sizes['seed']} seeds",
+        title="Gradient descent from $\\xi_1 = 0$ follows the laws of near ties",
         width=4.2,
         height=3.6,
     )
@@ -58,7 +58,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             runs = late.sel(setting=setting)
             dashed = runs[f"predicted_{law}"].isel(seed=0).where(late.step >= 50)
             course(ax, factor * runs[name], str(setting), i, factor * dashed)
-        plot.finish(ax, "step t", label, title, legend=name == "xi2", **LOG)
+        plot.finish(ax, "step t", label, title, legend=False, **LOG)
+    plot.legend_below(figure, axes[0, 0])
     return figure
 
 

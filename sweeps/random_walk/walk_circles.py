@@ -71,7 +71,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """A row per circle, a panel per metric, a colour per p; dashed: infinitely many sequences, and
     the limits of the accuracy.
     """
-    figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], width=3.0, height=2.6)
+    title = "Attention finds the parent at p = 1/2, and not at p = 1"
+    figure, axes = plot.panels(len(SHOWN), data.sizes["circle"], title=title)
     for row, circle in enumerate(data.circle.values):
         for ax, (name, label) in zip(axes[row], SHOWN.items(), strict=True):
             for i, p in enumerate(data[P].values):
@@ -79,12 +80,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, runs[name], "step", f"p = {p:g}", colour=i, markers=False)
                 if name == "accuracy":
                     plot.theory(
-                        ax, 0, float(runs.predicted_accuracy.max()), "theory" if i else "", colour=i
+                        ax, 0, float(runs.predicted_accuracy.max()), "", colour=i, says="limit"
                     )
                 curve = runs.get(f"predicted_{name}_population")
                 if curve is not None and curve.notnull().any():
-                    predicted(ax, curve, "step", "B = ∞, theory", i)
-            plot.finish(ax, "step t", label, str(circle))
+                    predicted(ax, curve, "step", "theory, B = ∞", i)
+            plot.finish(ax, "step t", label, str(circle), legend=False)
+    plot.legend_below(figure, *axes[0])
     return figure
 
 

@@ -47,17 +47,22 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """V at the last step against p, with both laws; runs that select another token are left out and
     counted.
     """
-    figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
+    lost = int((~right(data)).sum())
+    title = "V takes the direction of the square root, not that of the transition matrix"
+    figure, axes = plot.panels(len(SHOWN), title=title)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         values = last(data[name]).where(right(data))
-        lost = int(values.isnull().sum())
-        excluded = f" ({lost} of {values.size} runs excluded)" if lost else ""
-        plot.series(ax, values, P, end(data) + excluded)
+        plot.series(ax, values, P, end(data))
         for colour, (law, text) in enumerate(LAWS.items(), 1):
             if f"predicted_{name}_{law}" in data:
                 predicted(ax, last(data[f"predicted_{name}_{law}"]), P, text, colour)
         scale = "log" if name == "value_ratio" else "linear"
-        plot.finish(ax, "probability of a step clockwise, p", label, yscale=scale)
+        plot.finish(ax, "probability of a step clockwise, p", label, yscale=scale, legend=False)
+    plot.legend_below(figure, *axes[0])
+    if lost:
+        plot.remark(
+            figure, f"{lost} of {right(data).size} runs select another token and are left out."
+        )
     return figure
 
 

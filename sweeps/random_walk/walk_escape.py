@@ -32,7 +32,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The spread of the attention in t for each disturbance, and the step at which it is lost;
     dashed: the linear theory.
     """
-    figure, ((spread, escaped),) = plot.panels(2, width=4.8, height=3.4)
+    title = "How a disturbed run at p = 1 leaves the symmetric start"
+    figure, ((spread, escaped),) = plot.panels(2, title=title)
     for i, delta in enumerate(data[DELTA].values):
         runs = data.sel({DELTA: delta, P: 1.0, ETA: 1.0})
         plot.series(
@@ -43,7 +44,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(
         spread,
         "step t",
-        "max − min of the attention over tokens",
+        "max − min of the attention",
         "p = 1, K = 6, N = 97, η = 1",
         yscale="log",
     )

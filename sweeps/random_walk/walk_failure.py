@@ -35,15 +35,15 @@ def distance(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Accuracy by (K, N) and by loss and rate; the spread of the attention along two runs."""
     data = data if "loss_function" in data.dims else data.expand_dims(loss_function=["log"])
-    figure, ((learned, run),) = plot.panels(2, width=5.0, height=3.4)
+    title = "Walks of p = 0 or 1 are not learned only where N = rK + 1"
+    figure, ((learned, run),) = plot.panels(2, title=title)
     table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
     table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
     plot.heat(
         learned, table, "circle", "rule", label=f"accuracy at {end(data)}, p = 0 and 1", span=(0, 1)
     )
-    plot.finish(learned, "K, N", "loss function, η", "learned unless N = rK + 1")
-    learned.tick_params(axis="x", rotation=45)
+    plot.finish(learned, "K, N", "loss function, η", "all losses and rates")
     for colour, circle in enumerate(("6, 97", "6, 98")):
         spread = data.attention_spread.sel(
             {"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"}
@@ -56,6 +56,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "log loss, η = 1, p = 1",
         yscale="log",
     )
+    plot.remark(figure, "Infinitely many walks, no seeds.")
     return figure
 
 

@@ -57,15 +57,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Sharpness against N, one line per rule for M and one panel per p; the share of seeds that
     select the parent against M.
     """
-    figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1, width=4.6, height=4.0)
+    title = "How sharply the parent is selected, by length N and dimension M"
+    figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1, title=title)
     lengths = np.unique(data[N])
     for i, (ax, p) in enumerate(zip(panels, data[P].values, strict=True)):
         for colour, rule in enumerate(RULES):
             chosen = of_rule(data, rule)
             if chosen.sizes[N]:
-                lost = int((~right(chosen)).sum())
-                excluded = f" ({lost} of {right(chosen).size} excluded)" if lost else ""
-                name = rule.replace("N^1.5", "$N^{1.5}$") + excluded
+                name = rule.replace("N^1.5", "$N^{1.5}$")
                 plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, colour=colour)
         if of_rule(data, "M = 4 N^1.5").sizes[N]:
             plot.theory(ax, lengths, lengths * 2.8, "2.8 N")

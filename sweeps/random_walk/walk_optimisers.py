@@ -50,7 +50,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Share of runs that select the parent and predict optimally against the learning rate, from
     both starts; attention and the direction of V in t at the middle rates, from the zero start.
     """
-    title = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}, {data.sizes['seed']} seeds"
+    at = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}"
+    title = f"Selection of the parent by optimiser ({at})"
     figure, axes = plot.panels(4, title=title, width=3.4, height=3.4)
     for ax, sigma in zip(axes[0], data[SIGMA].values, strict=False):
         optimisers.against_rate(ax, at_start(sigma)(data).astype(float), ETA, LABELS)

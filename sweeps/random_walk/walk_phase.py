@@ -47,17 +47,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """By K and p: the share of seeds that select the parent, the lag that the others select, the
     accuracy lost.
     """
-    figure, axes = plot.panels(3, width=4.4, height=3.8)
+    title = f"Where attention selects the parent, by states K and probability p ({end(data)})"
+    figure, axes = plot.panels(3, title=title, width=3.3, height=3.0, across=2)
     lost = (optimum(data) - last(data.accuracy).mean("seed")).clip(0)
     tables = (
-        (right(data).mean("seed"), "share of seeds that select the parent (lag 1)", 2, (0, 1)),
+        (right(data).astype(float), "share of seeds that select the parent (lag 1)", 2, (0, 1)),
         (commonest_stray(data), "lag of most of the other seeds (1: none)", 0, (1, 7)),
         (lost, "max(p, 1 − p) − accuracy", 3, (0, 0.25)),
     )
-    title = f"{end(data)}, {data.sizes['seed']} seeds"
     for ax, (table, label, digits, span) in zip(axes[0], tables, strict=True):
         plot.heat(ax, table, K, P, label=label, digits=digits, span=span)
-        plot.finish(ax, "states on the circle, K", "probability of a step clockwise, p", title)
+        plot.finish(ax, "states on the circle, K", "probability of a step clockwise, p")
     return figure
 
 

@@ -25,14 +25,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Accuracy and KL in t, a colour per task; dashed: an answer known, or a coin thrown between
     the two fruits.
     """
-    figure, axes = plot.panels(len(SHOWN), width=4.6, height=3.2)
+    figure, axes = plot.panels(
+        len(SHOWN), title="The average of the tokens is enough for one task alone"
+    )
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for colour, task in enumerate(data.task.values):
             runs = data.sel(task=task).isel(step=slice(1, None))
             text, limit = TASKS[str(task)]
             plot.series(ax, runs[name], "step", text, colour=colour, markers=False)
             plot.theory(ax, 0, float(runs[f"predicted_{name}"].mean()), limit, colour=colour)
-        plot.finish(ax, "step t", label, f"{data.sizes['seed']} seeds")
+        plot.finish(ax, "step t", label)
     return figure
 
 

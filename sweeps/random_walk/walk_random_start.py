@@ -44,7 +44,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """A row per p: accuracy and attention on the parent in t (thin lines: seeds), and the lag that
     each run selects.
     """
-    figure, axes = plot.panels(3, data.sizes[P], width=4.4, height=3.0)
+    figure, axes = plot.panels(3, data.sizes[P], title="What is learned from random starts")
     names = data.layer.values.tolist()
     for (accuracy, attention, lags), p in zip(axes, data[P].values, strict=True):
         for colour, layer in enumerate(names):
@@ -54,15 +54,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             picked = last(runs.selected_lag).values
             spread = colour + np.linspace(-0.3, 0.3, len(picked))
             shape, shade = plot.MARKERS[colour], plot.COLOURS[colour]
-            lags.plot(spread, picked, shape, markersize=4, color=shade)
+            lags.plot(spread, picked, shape, markersize=3, color=shade)
         plot.theory(accuracy, 0, max(p, 1 - p), "max(p, 1 − p)")
         title = f"p = {p:g}"
-        plot.finish(accuracy, "step t", "accuracy", title, legend=p == data[P].values[-1])
+        plot.finish(accuracy, "step t", "accuracy", title, legend=False)
         plot.finish(attention, "step t", "attention on the parent", title, legend=False)
         attention.set_ylim(-0.03, 1.03)
         lags.set_ylim(0.8, 130)
-        plot.finish(lags, "", "lag selected at the end, by seed (parent: 1)", title, yscale="log")
-        lags.set_xticks(range(len(names)), [name.replace(", ", "\n") for name in names])
+        plot.finish(lags, "", "lag selected (parent: 1)", title, yscale="log")
+        lags.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    plot.legend_below(figure, axes[0, 0])
+    plot.remark(figure, "Marks: one per seed, at the end.")
     return figure
 
 

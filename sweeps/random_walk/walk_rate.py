@@ -37,7 +37,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Three errors in t for two p, solid for the largest sample; dashed: infinitely many sequences,
     and t^(-1/2).
     """
-    figure, axes = plot.panels(len(SHOWN), width=3.8, height=3.2)
+    figure, axes = plot.panels(
+        len(SHOWN), title="At p = 1/2 the direction errors fall as $t^{-1/2}$"
+    )
     late = data.isel(step=data.step.values >= 3).where(right(data))
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):
@@ -55,7 +57,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         else:
             t, start = late.step.values, late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean()
             plot.theory(ax, t, float(start) * np.sqrt(t[0] / t), r"$t^{-1/2}$")
-        plot.finish(ax, "step t", label, xscale="log", yscale="log")
+        most = late[name].sel({P: data[P].values[0]}).isel({B: -1})
+        fitted = f"p = {data[P].values[0]:g}: {plot.slope_label(most, 'step')}"
+        plot.finish(ax, "step t", label, fitted, xscale="log", yscale="log")
         ticks = [t for t in (3, 10, 30, 100, 300) if t <= late.step[-1]]
         ax.set_xticks(ticks, [str(t) for t in ticks])
         ax.tick_params(axis="x", which="minor", labelbottom=False)
