@@ -3,13 +3,15 @@ ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 
-.PHONY: help install oracle reproduce test mutation verdicts reliability bench bench-gpu bench-plan lint format \
+.PHONY: help install oracle browser reproduce everything test mutation verdicts reliability bench bench-gpu bench-plan lint format \
 	clean
 
 help:
-	@echo "make reproduce  install, then run every figure in its quick form: verdicts and figures"
+	@echo "make reproduce  install, then run one figure of each theory: verdicts, figures and a page"
+	@echo "make everything the same with all figures, in about an hour and a half"
 	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
 	@echo "make oracle     install torch and transformers too, which some tests compare with"
+	@echo "make browser    install Chromium too, in which the page is tested (Debian, as root)"
 	@echo "make mutation   how many wrong versions of each formula the checks notice"
 	@echo "make verdicts   write docs/verdicts.md from what jaxtheory run all --key 1 and --key 2 kept"
 	@echo "make reliability  write the table of docs/reliability.md: faults, and what became of the data"
@@ -30,8 +32,15 @@ install: $(READY)
 oracle: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,oracle]'
 
+browser:
+	apt-get install --yes --no-install-recommends chromium chromium-driver || \
+		(apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver)
+
 reproduce: $(READY)
-	$(BIN)/jaxtheory run all --quick
+	$(BIN)/jaxtheory run headlines
+
+everything: $(READY)
+	$(BIN)/jaxtheory run all
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)

@@ -6,13 +6,13 @@ key are an error.
 
 import argparse
 import functools
-import json
 import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
 
 import jaxtheory
+from jaxtheory.engine.keep import read_record, stem
 
 PAGE = Path(__file__).with_name("verdicts.md")
 HEAD = """# Verdicts
@@ -38,7 +38,10 @@ def entries() -> list[tuple[str, jaxtheory.Claim]]:
 
 def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
     """The verdicts of a figure under a key, by claim."""
-    return json.loads((store / f"{figure}{f'-key{key}' if key else ''}.json").read_text())
+    file = stem(store, figure, key).with_suffix(".json")
+    if not (record := read_record(file)):
+        raise FileNotFoundError(f"{file}: run jaxtheory run {figure} --key {key} --store {store}")
+    return record["claims"]
 
 
 def counts(rows: list[tuple[str, jaxtheory.Claim]], found: dict[str, dict]) -> list[str]:

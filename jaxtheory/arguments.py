@@ -188,23 +188,30 @@ def load_figures(name: str) -> "list[jaxtheory.Figure]":
     return list(figures)
 
 
-def named_figures(name: str) -> "list[jaxtheory.Figure]":
-    """The figures that `run` and `show` mean by a name: a figure's, a theory's, a
-    FILE.py's or all.
+def figure_places(name: str) -> list[tuple[str, int]]:
+    """What `run` means by a name, each as (word, i), the i-th of `named_figures(word)`: a figure, a
+    theory's figures, those of a FILE.py, headlines or all. Nothing but such a file is loaded.
     """
     if name.endswith(".py"):
-        return load_figures(name)
+        return [(name, i) for i in range(len(load_figures(name)))]
     known = jaxtheory.figures.entries()
     found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
+    if name == "headlines":
+        found = list(jaxtheory.figures.headlines())
     others = installed.offered(installed.FIGURES)
     if not found and name in others:
         found = [name]
     if not found:
-        raise jaxtheory.InputError(
-            f"unknown figure or theory {name!r}; "
-            f"{suggest(name, [*known, *others, *jaxtheory.theories.names(), 'all'])}"
-        )
-    return [jaxtheory.figures.get(figure) for figure in found]
+        words = [*known, *others, *jaxtheory.theories.names(), "headlines", "all"]
+        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, words)}")
+    return [(figure, 0) for figure in found]
+
+
+def named_figures(name: str) -> "list[jaxtheory.Figure]":
+    """The figures that `run` and `show` mean by a name."""
+    if name.endswith(".py"):
+        return load_figures(name)
+    return [jaxtheory.figures.get(figure) for figure, _ in figure_places(name)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""The command line: `jaxtheory list | show | run | sweep | plan | verify | prune | new | doctor`.
-The only place that prints.
+"""The command line: `jaxtheory list | show | run | report | sweep | plan | verify | prune | new |
+doctor`. Only what stands beside this file prints.
 
 Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
 (the store can be resumed). JAX and all that rests on it load when a command needs them, so that
@@ -24,24 +24,12 @@ from jaxtheory.arguments import Words, load_theory, named_figures
 from jaxtheory.core import installed
 from jaxtheory.core.errors import line, place, tried
 from jaxtheory.machines import Machines
+from jaxtheory.running import RESULTS, Report, Run
 from jaxtheory.terminal import steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Config
     from jaxtheory.core.theory import Theory
-    from jaxtheory.engine.claims import Figure, Judged
-
-RESULTS = Path("results")
-
-
-def _store(
-    folder: Path, name: str, theory: "Theory", config: "Config", asked: dict[str, Any]
-) -> Path:
-    """FOLDER/<name>-<hash of all that determines the numbers>; an edited theory starts anew."""
-    from jaxtheory.engine.identity import fingerprint, identity
-    from jaxtheory.engine.request import read
-
-    return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
 def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
@@ -54,14 +42,6 @@ def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
 
 
 # ----------------------------------------------------------------------------------------- commands
-
-
-def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
-    """Where the sweep of a figure lies; an experiment names its own place in the folder."""
-    config, asked = jaxtheory.claims.arguments(figure, quick)
-    if figure.theory is None:
-        return folder
-    return _store(folder, figure.name, figure.theory, config, {**asked, "key": key})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,56 +133,6 @@ def _show_theory(theory: "Theory") -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
-    """Sweep, judge and draw figures. Exit code 1 if a verdict differs from the expected one."""
-
-    name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """Figure, theory (all its figures), FILE.py that defines FIGURES, or all."""
-    quick: FlagCreatePairsOff[bool] = False
-    """The short form: fewer seeds and points; claims that need more are not tested."""
-    key: int = 0
-    """Root of all random numbers."""
-    store: Annotated[Path, arg(metavar="DIR")] = RESULTS
-    """Directory for the datasets and the drawings."""
-
-    def __call__(self) -> int:
-        figures = named_figures(self.name)
-        summary, failed = [], False
-        for figure in figures:
-            quick, key = "-quick" * self.quick, f"-key{self.key}" if self.key else ""
-            show = steps_progress if figure.experiment else sweep_progress
-            store = _figure_store(self.store, figure, self.quick, self.key)
-            with show(figure.name) as progress:
-                result = jaxtheory.claims.run_figure(
-                    figure, key=self.key, quick=self.quick, store=store, progress=progress
-                )
-            image = self.store / f"{figure.name}{quick}{key}.png"
-            jaxtheory.claims.keep_drawing(image, result)
-            columns = (
-                *("claim", "origin", "source", "expected"),
-                *("measured", "threshold", "n", "verdict", ""),
-            )
-            table(f"{figure.name}: {figure.source}", columns, map(_verdict, result.verdicts))
-            jaxtheory.claims.keep_verdicts(image.with_suffix(".json"), result)
-            print(f"  figure {image}\n  data   {result.store}\n")
-            outcomes = [judged.outcome for judged in result.verdicts]
-            summary.append((figure.name, *(outcomes.count(outcome) for outcome in OUTCOMES), image))
-            failed |= "differs" in outcomes
-        table("summary", ("figure", *OUTCOMES, "drawing"), summary)
-        return int(failed)
-
-
-OUTCOMES = ("as expected", "differs", "open", "not tested")
-
-
-def _verdict(judged: "Judged") -> tuple:
-    claim, verdict, _ = judged
-    found = ("", "", "") if verdict is None else (verdict.measured, verdict.threshold, verdict.n)
-    outcome = "" if verdict is None else judged.outcome
-    return claim.id, claim.origin, claim.source, claim.expected, *found, judged.finding, outcome
-
-
-@dataclasses.dataclass(frozen=True)
 class Sweep(Machines, Words):
     """Train at every point of the axes and write one labelled dataset. The same command resumes.
 
@@ -213,9 +143,11 @@ class Sweep(Machines, Words):
     """Directory of the results; results/<theory>-<hash of the request> by default."""
 
     def __call__(self) -> int:
+        from jaxtheory.engine.identity import store_of
+
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
-        store = self.store or _store(RESULTS, theory.name, theory, config, asked)
+        store = self.store or store_of(RESULTS, theory.name, theory, config, asked)
         _remark(theory, config, asked)
         with self.opened() as where, sweep_progress(theory.name) as progress:
             data = jaxtheory.sweep(theory, config, **asked, **where, store=store, progress=progress)
@@ -421,6 +353,7 @@ Command = (
     Annotated[List, subcommand("list")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Run, subcommand("run")]
+    | Annotated[Report, subcommand("report")]
     | Annotated[Sweep, subcommand("sweep")]
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]

@@ -28,9 +28,9 @@ def text(value: Any) -> str:
 
 
 @contextlib.contextmanager
-def bar(title: str) -> Iterator[Callable[[int, int, str], None] | None]:
+def bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | None]:
     """A callback (done, of, note) that draws a bar on a terminal's stderr; None elsewhere."""
-    if not sys.stderr.isatty():
+    if not shown or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
@@ -48,9 +48,9 @@ def bar(title: str) -> Iterator[Callable[[int, int, str], None] | None]:
 
 
 @contextlib.contextmanager
-def sweep_progress(title: str) -> Iterator[Callable | None]:
+def sweep_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
     """A bar for the events of a sweep."""
-    with bar(title) as draw:
+    with bar(title, shown) as draw:
         if draw is None:
             yield None
             return
@@ -66,9 +66,9 @@ def sweep_progress(title: str) -> Iterator[Callable | None]:
 
 
 @contextlib.contextmanager
-def steps_progress(title: str) -> Iterator[Callable | None]:
+def steps_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
     """A bar for what comes one after the other: (what, done, of, seconds left)."""
-    with bar(title) as draw:
+    with bar(title, shown) as draw:
         if draw is None:
             yield None
             return
@@ -81,4 +81,9 @@ def steps_progress(title: str) -> Iterator[Callable | None]:
 
 def left(seconds: float | None) -> str:
     """The time that is left, where known."""
-    return "" if seconds is None else f", {seconds:.0f} s left"
+    return "" if seconds is None else f", {duration(seconds)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds below two minutes, else minutes."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

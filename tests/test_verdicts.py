@@ -26,7 +26,9 @@ def store(tmp_path):
                 "outcome": "differs" if key and claim.id == "RW-1" else "as expected",
             }
         for figure, rows in by_figure.items():
-            (tmp_path / f"{figure}{key}.json").write_text(json.dumps(rows))
+            (tmp_path / f"{figure}{key}.json").write_text(
+                json.dumps({"figure": figure, "claims": rows})
+            )
     return tmp_path
 
 

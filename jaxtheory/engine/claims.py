@@ -5,11 +5,9 @@ A figure is a sweep with its claims and its drawing. Statements that do not hold
 `refuted` claims.
 """
 
-import json
 import math
 import tempfile
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +20,6 @@ from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verdicts import Verdict, verdict
 
-STAMP = "jaxtheory"  # the word of a PNG under which it says what it was drawn from
 ORIGINS = ("printed", "reading", "derived")
 
 
@@ -198,43 +195,3 @@ def run_figure(
     return FigureResult(
         figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
     )
-
-
-def keep_drawing(image: Path, result: FigureResult) -> None:
-    """Draw a figure into a PNG, unless it stands there, drawn by this code from these numbers."""
-    sums = None if result.store is None else result.store / "data.sum"  # experiments have none
-    stamp = ""
-    if sums is not None and sums.is_file():
-        made = digest_code(result.figure.draw), version("matplotlib"), sums.read_text()
-        stamp = fingerprint(plain({"made": made}))
-    if not stamp or stamp_of(image) != stamp:
-        result.figure.draw(result.dataset).savefig(image, dpi=150, metadata={STAMP: stamp})
-
-
-def stamp_of(image: Path) -> str:
-    """What `keep_drawing` wrote into a PNG; "" for any other file, or none."""
-    from PIL import Image
-
-    try:
-        with Image.open(image) as opened:
-            return str(opened.info.get(STAMP, ""))
-    except (OSError, SyntaxError, ValueError):  # damaged: drawn anew
-        return ""
-
-
-def keep_verdicts(file: Path, result: FigureResult) -> None:
-    """Write a figure's verdicts as JSON: of each claim measured (None for NaN), threshold, n, the
-    finding in words, and how it compares with what is expected.
-    """
-    rows = {}
-    for judged in result.verdicts:
-        found = judged.verdict
-        number = None if found is None or math.isnan(found.measured) else found.measured
-        rows[judged.claim.id] = {
-            "measured": number,
-            "threshold": None if found is None else found.threshold,
-            "n": None if found is None else found.n,
-            "finding": judged.finding,
-            "outcome": judged.outcome,
-        }
-    file.write_text(json.dumps(rows, indent=1))

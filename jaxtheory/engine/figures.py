@@ -5,10 +5,13 @@ Names and questions are read from the files without running them; a figure is im
 asked for.
 """
 
+import functools
 import importlib
 import importlib.util
+import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxtheory.core import installed
@@ -49,16 +52,27 @@ def entries() -> dict[str, Entry]:
     return {name: Entry(name, file.parent.name, question(file)) for name, file in files().items()}
 
 
-def get(name: str) -> "Figure":
-    """A figure by name, of this package or another that offers one; loads its file. Raises
-    InputError with the closest name, or where another package's cannot be loaded.
+def headlines() -> tuple[str, ...]:
+    """The one figure of each theory that a reader of its paper would ask for first."""
+    names: tuple[str, ...] = _package().HEADLINES
+    return names
+
+
+@functools.cache
+def _measured() -> dict[str, float]:
+    found: dict[str, float] = json.loads((folder() / "seconds.json").read_text())
+    return found
+
+
+def seconds(name: str) -> float | None:
+    """About how long a figure of this package takes, whole, on two CPU cores; None where it was not
+    measured (sweeps/seconds.json).
     """
-    known, others = files(), installed.offered(installed.FIGURES)
-    if name not in known:
-        if name not in others:
-            raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *others])}")
-        figure: Figure = installed.load(others[name])
-        return figure
+    return _measured().get(name)
+
+
+def _package() -> ModuleType:
+    """The package of the figures; nothing of JAX is loaded."""
     if PACKAGE not in sys.modules:
         place = folder()
         spec = importlib.util.spec_from_file_location(
@@ -69,5 +83,19 @@ def get(name: str) -> "Figure":
         package = importlib.util.module_from_spec(spec)
         sys.modules[PACKAGE] = package
         spec.loader.exec_module(package)
+    return sys.modules[PACKAGE]
+
+
+def get(name: str) -> "Figure":
+    """A figure by name, of this package or another that offers one; loads its file. Raises
+    InputError with the closest name, or where another package's cannot be loaded.
+    """
+    known, others = files(), installed.offered(installed.FIGURES)
+    if name not in known:
+        if name not in others:
+            raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *others])}")
+        figure: Figure = installed.load(others[name])
+        return figure
+    _package()
     figure = importlib.import_module(f"{PACKAGE}.{known[name].parent.name}.{name}").FIGURE
     return figure

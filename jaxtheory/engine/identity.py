@@ -5,17 +5,19 @@ it.
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxtheory.core import draws
-from jaxtheory.core.config import Size, fields
+from jaxtheory.core.config import Config, Size, fields
+from jaxtheory.core.theory import Theory
 from jaxtheory.engine import lanes, layout, part, program
 from jaxtheory.engine.digest import code_of_module, digest_arrays, digest_code
 from jaxtheory.engine.lanes import Run
-from jaxtheory.engine.request import Request
+from jaxtheory.engine.request import Request, read
 
 THEORY_SLOTS = (
     "problem",
@@ -76,6 +78,13 @@ def identity(request: Request) -> dict[str, Any]:
 def fingerprint(described: Mapping[str, Any]) -> str:
     """Eight hexadecimal digits that name a request."""
     return hashlib.sha256(json.dumps(plain(described), sort_keys=True).encode()).hexdigest()[:8]
+
+
+def store_of(
+    folder: Path, name: str, theory: Theory, config: Config, asked: dict[str, Any]
+) -> Path:
+    """FOLDER/<name>-<fingerprint of what `sweep` is asked>: an edited theory starts anew."""
+    return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
 def plain(value: Any) -> Any:

@@ -11,20 +11,23 @@ from jaxtheory.engine.statistics import average
 
 class Verdict(NamedTuple):
     """Whether a claim holds, the number that decides, its threshold (in words where it is a range),
-    and the number of seeds behind it.
+    the number of seeds behind it, and the standard error of the number (of a mean or a share of at
+    least two runs; else None).
     """
 
     holds: bool
     measured: float
     threshold: float | str
     n: int
+    error: float | None = None
 
 
+# the statistic of each condition and its standard error, NaN where it has none
 STATISTICS = {
-    "mean": lambda values: average(values).mean,  # entries that are not finite are left out
-    "median": lambda values: values.median("seed"),
-    "share": lambda values: values.astype(float).mean("seed"),  # of truth values
-    "each": lambda values: values,
+    "mean": lambda values: average(values)[:2],  # entries that are not finite are left out
+    "median": lambda values: (values.median("seed"), values.mean("seed") * np.nan),
+    "share": lambda values: average(values.astype(float))[:2],  # of truth values
+    "each": lambda values: (values, values * np.nan),
 }
 PLACES = ("everywhere", "somewhere", "together")
 
@@ -61,13 +64,14 @@ def verdict(
         values = values.expand_dims("seed")
     if where == "together":
         values = xr.DataArray(np.ravel(values.values), dims="seed")
-    found = np.ravel(STATISTICS[statistic](values).values).astype(float)
-    found = found[~np.isnan(found)]
+    found, errors = (np.ravel(x.values).astype(float) for x in STATISTICS[statistic](values))
+    found, errors = found[~np.isnan(found)], errors[~np.isnan(found)]
     if not found.size:
         return Verdict(False, float("nan"), threshold, n)
     outside = np.maximum(low - found, found - high)  # positive where the bound fails
     place = int(np.argmin(outside) if where == "somewhere" else np.argmax(outside))
-    return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n)
+    error = None if np.isnan(errors[place]) else float(errors[place])
+    return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n, error)
 
 
 def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float, float | str]:

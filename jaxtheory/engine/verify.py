@@ -1,12 +1,8 @@
 """A theory's checks, run over its examples with random values of the traced fields, in float64."""
 
-import gc
-import multiprocessing
-import os
-import signal
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +14,8 @@ from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine import autodiff, padding, purity
-from jaxtheory.engine.request import backend, compiler_options, numerics
+from jaxtheory.engine.processes import count_processes, in_processes
+from jaxtheory.engine.request import compiler_options, numerics
 from jaxtheory.engine.threads import workers
 
 STANDARD_ERRORS = 5.0
@@ -176,29 +173,12 @@ def verify_each(
 
     On CPU in a process for each core, as tracing holds Python's lock; those with most checks begin.
     """
-    count = min(len(names), workers()) if backend() == "cpu" else 1
-    if count < 2:
+    if count_processes(len(names)) < 2:  # nothing is loaded before it is asked for
         yield from ((name, verify(load(name), seeds=seeds)) for name in names)
         return
-    longest = sorted(names, key=lambda name: -len(load(name).checks))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, context, initializer=_on_one_core) as pool:
-        try:
-            jobs = {name: pool.submit(_verify_named, load, name, seeds) for name in longest}
-            yield from ((name, jobs[name].result()) for name in names)
-        except BaseException:
-            for process in multiprocessing.active_children():
-                process.terminate()
-            raise
-
-
-def _on_one_core() -> None:
-    """A process of `verify_each` has one thread, looks for garbage seldom, as tracing makes many
-    objects that stay, and ends without a word on Ctrl-C.
-    """
-    gc.set_threshold(200_000)
-    os.environ["JAXTHEORY_DEVICES"] = "1"
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    longest = sorted(range(len(names)), key=lambda i: -len(load(names[i]).checks))
+    tables = in_processes(_verify_named, [(load, name, seeds) for name in names], longest)
+    yield from zip(names, tables, strict=True)
 
 
 def _verify_named(load: Callable[[str], Theory], name: str, seeds: int) -> Table:

@@ -5,7 +5,8 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Figure, InputError, holds, plot, refuted, undecided, verdict
-from jaxtheory.engine.claims import judge, keep_drawing, run_figure
+from jaxtheory.engine.claims import judge, run_figure
+from jaxtheory.engine.keep import keep_drawing
 from jaxtheory.engine.statistics import average, slope
 
 MAKERS = {"holds": holds, "refuted": refuted, "open": undecided}
@@ -145,9 +146,12 @@ def test_an_unknown_origin_is_refused():
 
 def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, monkeypatch):
     drawn, save = [], matplotlib.figure.Figure.savefig
-    monkeypatch.setattr(
-        "matplotlib.figure.Figure.savefig", lambda *a, **k: drawn.append(1) or save(*a, **k)
-    )
+
+    def saved(picture, file, **options):
+        drawn.extend([1] * (file.suffix == ".png"))
+        save(picture, file, **options)
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", saved)
 
     def draw(dataset):
         picture, axes = plot.panels()

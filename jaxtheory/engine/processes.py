@@ -1,0 +1,42 @@
+"""Work side by side in processes, one per core: tracing and compiling hold Python's lock."""
+
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+from jaxtheory.engine.request import backend
+from jaxtheory.engine.threads import workers
+
+
+def count_processes(jobs: int) -> int:
+    """How many processes serve so many jobs: on CPU at most one per core, else one."""
+    return min(jobs, workers()) if backend() == "cpu" else 1
+
+
+def in_processes(function: Callable, jobs: Sequence[tuple], first: Sequence[int]) -> Iterator[Any]:
+    """function(*job) of every job, in their order; they begin in the order of the indices `first`.
+    A function of a module; jobs and results travel by pickle.
+    """
+    context = multiprocessing.get_context("spawn")
+    count = count_processes(len(jobs))
+    with ProcessPoolExecutor(count, context, initializer=_on_one_core) as pool:
+        try:
+            begun = {i: pool.submit(function, *jobs[i]) for i in first}
+            yield from (begun[i].result() for i in range(len(jobs)))
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _on_one_core() -> None:
+    """One thread; garbage is seldom looked for, as tracing makes many objects that stay; no word on
+    Ctrl-C.
+    """
+    gc.set_threshold(200_000)
+    os.environ["JAXTHEORY_DEVICES"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,0 +1,140 @@
+"""The page that `run` writes, in a browser without a window: no error, no request, a filter that
+works, pictures, print.
+"""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from jaxtheory.cli import main
+from jaxtheory.engine.report import records, report
+
+FIGURES = str(Path(__file__).parent / "data" / "figures.py")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder into which two figures were run, with a third record, of another theory."""
+    place = tmp_path_factory.mktemp("results")
+    assert main(["run", FIGURES, "--store", str(place)]) == 1
+    other = json.loads((place / "bad.json").read_text())
+    (claim,) = other["claims"].values()
+    claim |= {"origin": "derived", "finding": "does not hold", "outcome": "as expected"}
+    (place / "other.json").write_text(json.dumps(other | {"figure": "other", "theory": "z"}))
+    report(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def browser(folder):
+    """Chromium on the page of the folder."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver):
+        pytest.skip("no chromium and chromedriver here (Debian: chromium, chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    opened = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    opened.get((folder / "report.html").as_uri())
+    yield opened
+    opened.quit()
+
+
+def test_a_run_leaves_pictures_numbers_and_a_record(folder):
+    for suffix, begin in ((".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")):
+        assert (folder / "good").with_suffix(suffix).read_bytes().startswith(begin)
+    lines = (folder / "good.csv").read_text().splitlines()
+    assert lines[0].startswith("panel,") and len(lines) > 2
+    (_, bad), (_, good), (_, other) = records(folder)
+    assert [r["figure"] for r in (bad, good, other)] == ["bad", "good", "other"]
+    assert good["gradient"]["agrees"] and good["gradient"]["error"] < 1e-8
+    assert good["versions"]["jax"] and good["runs"]["diverged"] == 0
+    claim = good["claims"]["falls"]
+    assert (claim["measured"], claim["error"], claim["n"]) == (1, 0, 4)
+    assert claim["outcome"] == "as expected"
+
+
+def test_a_repeated_run_keeps_what_was_measured(folder):
+    before = json.loads((folder / "good.json").read_text())
+    assert main(["run", FIGURES, "--store", str(folder)]) == 1
+    after = json.loads((folder / "good.json").read_text())
+    assert after == before | {"seconds": after["seconds"]}
+    assert after["seconds"] >= before["seconds"]
+
+
+def test_an_empty_folder_is_refused(tmp_path, capsys):
+    (tmp_path / "other.json").write_text("[1]")
+    assert main(["report", str(tmp_path)]) == 2
+    assert "holds no results" in capsys.readouterr().err
+
+
+def test_the_page_stands_alone(folder):
+    text = report(folder).read_text()
+    assert "http://" not in text and "https://" not in text
+    assert "2 differ from what is expected: wrong, rarely." in text
+
+
+def test_no_error_and_no_request(browser):
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    events = [json.loads(e["message"])["message"] for e in browser.get_log("performance")]
+    asked = [
+        event["params"]["request"]["url"].partition(":")[0]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    assert asked and {*asked} <= {"file", "data"}
+
+
+def test_pictures_are_there_and_say_what_they_show(browser):
+    sizes = browser.execute_script(
+        "return [...document.images].map(i => [i.naturalWidth, i.alt.length])"
+    )
+    assert len(sizes) == 2 and all(width > 300 and alt > 20 for width, alt in sizes)
+
+
+def test_the_filter_shows_what_is_asked(browser):
+    shown = lambda: browser.execute_script(
+        "return [...document.querySelectorAll('#table tbody tr')].filter(r => r.offsetHeight)"
+        ".map(r => r.cells[0].innerText)"
+    )
+    choose = lambda name, value: browser.execute_script(
+        "const f = document.getElementById('filter');"
+        "f.elements[arguments[0]].value = arguments[1]; f.dispatchEvent(new Event('input'))",
+        *(name, value),
+    )
+    everything = shown()
+    assert everything == ["wrong", "falls", "rises", "rarely", "wrong"]
+    for name, value, count in (
+        ("room", "z", 1),
+        ("finding", "does not hold", 1),
+        ("finding", "holds", 4),
+        ("origin", "derived", 1),
+        ("words", "RARELY", 1),
+        ("words", "no statement says this", 0),
+    ):
+        choose(name, value)
+        assert len(shown()) == count, (name, value)
+        text = browser.execute_script("return document.getElementById('shown').textContent")
+        assert text == f"{count} of 5"
+        choose(name, "")
+    assert shown() == everything
+
+
+def test_light_and_dark(browser):
+    colour = lambda: browser.execute_script(
+        "return getComputedStyle(document.body).backgroundColor"
+    )
+    before = colour()
+    browser.execute_script("document.getElementById('shade').click()")
+    assert colour() != before
+
+
+def test_it_prints(browser):
+    found = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    assert base64.b64decode(found).startswith(b"%PDF")
