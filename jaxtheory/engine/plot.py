@@ -38,7 +38,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 6.7  # inches, 17 cm: the text of a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
 TEXT, HEADING, TITLE, SMALL, SMALLEST = 7.0, 7.5, 9.0, 6.5, 4.4  # points, at printed size
-LETTER = 0.56 / 72  # inches: the width of a letter per point
+LETTER, DIGIT = 0.56 / 72, 0.62 / 72  # inches: the width of a letter, of a digit, per point
 STYLE: Any = {
     "font.size": TEXT,
     "axes.titlesize": HEADING,
@@ -246,7 +246,7 @@ def _write(ax: Axes, table: np.ndarray, ends: tuple[float, float], digits: int) 
     width, height = room(ax)
     rows, columns = table.shape
     wide, high = (width - 1.2) / columns, (height - 0.7) / rows
-    size = min(wide / (longest + 0.4) / LETTER, high * 72 / 1.4, SMALL)
+    size = min(wide / (longest + 0.5) / DIGIT, high * 72 / 1.4, SMALL)
     if size < SMALLEST:
         return
     for (i, j), value in np.ndenumerate(table):
