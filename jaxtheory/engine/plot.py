@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 
-from jaxtheory.engine.plotted import Drawn, broken, notes
+from jaxtheory.engine.plotted import Drawn, bare, broken, notes
 from jaxtheory.engine.plotted import add_caption as add_caption
 from jaxtheory.engine.plotted import caption as caption
 from jaxtheory.engine.plotted import numbers as numbers
@@ -294,14 +294,16 @@ def boundary(
 
 def slope_label(values: xr.DataArray, x: str) -> str:
     """The fitted exponent of values [seed, x] in x and two standard errors over the seeds, in
-    words: "slope -0.49 ± 0.02".
+    words: "slope −0.49 ± 0.02".
     """
     kept = values.where((values > 0) & np.isfinite(values)).dropna(x, how="any")
     if kept.sizes[x] < 2:
         return "no slope"
     found = average(slope(kept, x))
     error = 2 * float(found.error)
-    return f"slope {float(found.mean):.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "")
+    digits = 3 if error < 0.005 else 2
+    text = f"slope {float(found.mean):.{digits}f}".replace("-", "−")
+    return text + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
 
 
 def finish(
@@ -352,7 +354,7 @@ def legend_below(figure: Figure, *axes: Axes) -> None:
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         found = dict(zip(labels, handles, strict=True)) | found
-    width = max((len(_bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
+    width = max((len(bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
     columns = min(len(found), max(1, int(figure.get_figwidth() / width))) or 1
     import matplotlib
 
@@ -362,8 +364,3 @@ def legend_below(figure: Figure, *axes: Axes) -> None:
         )
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + legend.get_tightbbox().height / figure.dpi)
-
-
-def _bare(label: str) -> str:
-    """A label without the letters of its formulas that are not printed."""
-    return "".join(c for c in label if c not in "$\\{}^_")
