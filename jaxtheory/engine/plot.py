@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 
-from jaxtheory.engine.plotted import Drawn, broken, notes
+from jaxtheory.engine.plotted import Drawn, bare, broken, notes
 from jaxtheory.engine.plotted import add_caption as add_caption
 from jaxtheory.engine.plotted import caption as caption
 from jaxtheory.engine.plotted import numbers as numbers
@@ -38,7 +38,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 6.7  # inches, 17 cm: the text of a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
 TEXT, HEADING, TITLE, SMALL, SMALLEST = 7.0, 7.5, 9.0, 6.5, 4.4  # points, at printed size
-LETTER = 0.56 / 72  # inches: the width of a letter per point
+LETTER, DIGIT = 0.56 / 72, 0.62 / 72  # inches: the width of a letter, of a digit, per point
 STYLE: Any = {
     "font.size": TEXT,
     "axes.titlesize": HEADING,
@@ -246,7 +246,7 @@ def _write(ax: Axes, table: np.ndarray, ends: tuple[float, float], digits: int) 
     width, height = room(ax)
     rows, columns = table.shape
     wide, high = (width - 1.2) / columns, (height - 0.7) / rows
-    size = min(wide / (longest + 0.4) / LETTER, high * 72 / 1.4, SMALL)
+    size = min(wide / (longest + 0.5) / DIGIT, high * 72 / 1.4, SMALL)
     if size < SMALLEST:
         return
     for (i, j), value in np.ndenumerate(table):
@@ -294,14 +294,16 @@ def boundary(
 
 def slope_label(values: xr.DataArray, x: str) -> str:
     """The fitted exponent of values [seed, x] in x and two standard errors over the seeds, in
-    words: "slope -0.49 ± 0.02".
+    words: "slope −0.49 ± 0.02".
     """
     kept = values.where((values > 0) & np.isfinite(values)).dropna(x, how="any")
     if kept.sizes[x] < 2:
         return "no slope"
     found = average(slope(kept, x))
     error = 2 * float(found.error)
-    return f"slope {float(found.mean):.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "")
+    digits = 3 if error < 0.005 else 2
+    text = f"slope {float(found.mean):.{digits}f}".replace("-", "−")
+    return text + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
 
 
 def finish(
@@ -352,7 +354,7 @@ def legend_below(figure: Figure, *axes: Axes) -> None:
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         found = dict(zip(labels, handles, strict=True)) | found
-    width = max((len(_bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
+    width = max((len(bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
     columns = min(len(found), max(1, int(figure.get_figwidth() / width))) or 1
     import matplotlib
 
@@ -362,8 +364,3 @@ def legend_below(figure: Figure, *axes: Axes) -> None:
         )
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + legend.get_tightbbox().height / figure.dpi)
-
-
-def _bare(label: str) -> str:
-    """A label without the letters of its formulas that are not printed."""
-    return "".join(c for c in label if c not in "$\\{}^_")

@@ -2,6 +2,7 @@
 noted when it drew them.
 """
 
+import re
 import textwrap
 from typing import Any, NamedTuple
 
@@ -101,15 +102,21 @@ def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str
     same length; formulas stay whole.
     """
     parts = text.split("$")
-    parts[1::2] = [part.replace(" ", "\0") for part in parts[1::2]]
+    whole = {chr(0xE000 + k): f"${formula}$" for k, formula in enumerate(parts[1::2])}
+    parts[1::2] = [sign * max(1, len(bare(formula))) for sign, formula in whole.items()]
     most = max(8, int(inches / letter))
     lines: list[str] = []
-    for line in "$".join(parts).split("\n"):
+    for line in "".join(parts).split("\n"):
         greedy = textwrap.wrap(line, most, break_long_words=False)
         width = min(most, len(line) // max(len(greedy), 1) + 6)
         balanced = textwrap.wrap(line, width, break_long_words=False)
         lines += balanced if even and len(balanced) == len(greedy) else greedy
-    return "\n".join(lines).replace("\0", " ")
+    return re.sub("([\ue000-\uf8ff])\\1*", lambda found: whole[found[1]], "\n".join(lines))
+
+
+def bare(text: str) -> str:
+    """A text about as long as it is printed: formulas without what is not a letter there."""
+    return re.sub(r"[$\\{}^_]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text))
 
 
 def add_caption(figure: Any) -> None:

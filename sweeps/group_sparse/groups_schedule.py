@@ -84,10 +84,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.theory(loss, groups, ends.predicted_loss_rate.isel(seed=0), r"$D^{-5/3}$, derived")
     steep = float(ends.test_loss[-1].mean()) * (groups / groups[-1]) ** -2.0
     plot.theory(loss, groups, steep, r"$D^{-2}$, source", colour=3)
-    for ax, label in (
-        (attention, r"1 − least $S_{j^*j}$ at t = D³"),
-        (loss, "test loss at t = D³"),
-    ):
+    names = r"1 − least $S_{j^*j}$ at t = D³", "test loss at t = D³"
+    for ax, label in zip((attention, loss), names, strict=True):
         plot.finish(ax, "groups D", label, **LOG)
         plot.ticks(ax.xaxis, groups)
     if not whole:
@@ -105,6 +103,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
     plot.ticks(small.xaxis, EPSILON)
+    plot.remark(figure, "Lower right: means.")
     return figure
 
 

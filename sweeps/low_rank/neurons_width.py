@@ -51,6 +51,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         label = f"mean $|o_i|$, {'largest third' if large else 'smallest fifth'}"
         plot.finish(ax, "neurons m", label, xscale="log", yscale="log")
         plot.ticks(ax.xaxis, [int(v) for v in m])
+    axes[0].set_ylim(axes[0].get_ylim()[0] / 2, None)  # room for the legend
     return figure
 
 

@@ -15,14 +15,16 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and the gap of W_K over the batch and the noise; M = 20."""
+    asked = (data.batch_size >= 20) & (data.noise <= 1 / 20)
     figure, axes = panels(
         2, "Low rank outlives small batches, strong noise blurs it (S1, M = 20)", width=3.6
     )
     for ax, values, label, digits in (
-        (axes[0], last(data.loss), "test hinge loss", 3),
+        (axes[0], last(data.loss), "test hinge loss", 4),
         (axes[1], xr.ufuncs.log10(gap(data)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
     ):
         plot.heat(ax, values, "batch_size", "noise", label=label, digits=digits)
+        plot.boundary(ax, asked, "batch_size", "noise", "B ≥ M, τ ≤ 1/M (theorem 1, constants 1)")
         plot.finish(ax, "batch B", "norm of the noise τ", legend=False)
     return figure
 

@@ -27,6 +27,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and error over the width of queries and values, against the number of
     relevant patterns.
     """
+    R = data.num_relevant_patterns
     figure, axes = panels(
         2, "Few query and value dimensions against R relevant patterns", width=4.2
     )
@@ -35,6 +36,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (axes[1], data.error, "test error"),
     ):
         plot.heat(ax, last(measured), "shape", "num_relevant_patterns", label=label, digits=3)
+        enough = (data.query_dim >= R) & (data.value_dim >= R)
+        plot.boundary(ax, enough, "shape", "num_relevant_patterns", "R dimensions or more")
         widths = "$m_b$ of queries and keys, $m_a$ of values (else 20)"
         plot.finish(ax, widths, "relevant patterns R", legend=False)
         names = [str(shape).replace("m_b", "$m_b$") for shape in data["shape"].values]

@@ -43,6 +43,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.heat(
         learned, table, "circle", "rule", label=f"accuracy at {end(data)}, p = 0 and 1", span=(0, 1)
     )
+    symmetric = ((data[N] - 1) % data[K] == 0) & table.notnull()
+    plot.boundary(learned, symmetric, "circle", "rule", "N = rK + 1")
     plot.finish(learned, "K, N", "loss function, η", "all losses and rates")
     for colour, circle in enumerate(("6, 97", "6, 98")):
         spread = data.attention_spread.sel(

@@ -211,10 +211,10 @@ def test_numbers_of_theory_and_of_a_line_across_the_panel():
 def test_a_slope_is_told_with_its_error():
     n = np.array([1.0, 10.0, 100.0])
     fits = runs([2 * n**-0.5, n**-0.5], "n", n)
-    assert plot.slope_label(fits, "n") == "slope -0.50 ± 0.00"
-    assert plot.slope_label(fits.isel(seed=[0]), "n") == "slope -0.50"
+    assert plot.slope_label(fits, "n") == "slope −0.500 ± 0.000"
+    assert plot.slope_label(fits.isel(seed=[0]), "n") == "slope −0.50"
     spread = runs([n**-0.4, n**-0.6], "n", n)
-    assert plot.slope_label(spread, "n") == "slope -0.50 ± 0.20"
+    assert plot.slope_label(spread, "n") == "slope −0.50 ± 0.20"
 
 
 def test_a_long_row_of_panels_is_broken_at_the_width_of_a_page():
@@ -227,3 +227,9 @@ def test_a_formula_is_not_broken():
     figure, ((ax,),) = plot.panels(title="words and more words " * 6 + r"$a + b + c$ at the end")
     assert figure.get_suptitle().count("\n") >= 1
     assert "$a + b + c$" in figure.get_suptitle() and ax.get_title() == ""
+
+
+def test_a_formula_counts_as_long_as_it_is_printed():
+    label = r"$\|\alpha_A - \alpha_V\|_\mu$ at the end"
+    assert plot.broken(label, 30, 1) == label
+    assert plot.broken(label, 18, 1) == label.replace(" the", "\nthe")
