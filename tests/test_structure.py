@@ -17,7 +17,8 @@ ROOMS = sorted(
 )
 
 CORE_USES = {"jax", "flax", "optax", "numpy", "jaxtyping"}
-SEE_EVERYTHING = {"jaxtheory", "jaxtheory.cli", "jaxtheory.theories"}
+COMMANDS = {"jaxtheory.cli", "jaxtheory.describe", "jaxtheory.afterwards"}  # which may print
+SEE_EVERYTHING = {"jaxtheory", "jaxtheory.theories"} | COMMANDS
 LAYERS = (
     "model",
     "data",
@@ -144,7 +145,7 @@ def faults(module: str, source: str) -> list[str]:
         if (why := import_fault(module, name))
     ]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    if module != "jaxtheory.cli":
+    if module not in COMMANDS:
         prints = [
             call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"
         ]
@@ -252,6 +253,7 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("sweeps.a.figure", "from .. import b"),
         ("sweeps.a.figure", "import matplotlib"),
         ("jaxtheory.engine.sweep", "print(1)"),
+        ("jaxtheory.terminal", "print(1)"),
         ("jaxtheory.engine.sweep", "\n" * 501),
     ],
 )
@@ -307,6 +309,7 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
         ),
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
         ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
+        ("jaxtheory.describe", "from jaxtheory.engine import described\nprint(1)"),
         (
             "sweeps.a.figure",
             "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import "

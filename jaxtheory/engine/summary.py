@@ -63,10 +63,10 @@ def axes_of(data: xr.Dataset) -> list[str]:
 
 
 def metrics(data: xr.Dataset) -> list[str]:
-    """The scalar metrics: those with the axes, seed and step alone."""
+    """The scalar metrics, those with the axes, seed and step alone; the loss first."""
     dims = {*axes_of(data), "seed", "step"}
-    names = map(str, data.data_vars)
-    return [n for n in names if not n.startswith(PREDICTED) and set(data[n].dims) == dims]
+    names = [n for n in map(str, data.data_vars) if not n.startswith(PREDICTED)]
+    return sorted((n for n in names if set(data[n].dims) == dims), key=lambda n: n != "loss")
 
 
 def curves(data: xr.Dataset, metric: str) -> list[str]:
