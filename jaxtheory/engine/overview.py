@@ -2,6 +2,8 @@
 predicts; a heat map of two axes.
 """
 
+import itertools
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from jaxtheory.engine.statistics import average
 from jaxtheory.engine.summary import at_end, axes_of, curve, curves, final, label
 
 LINES = 7  # values of an axis that have a line of their own
+STYLES = ("--", "-.", ":", (0, (6, 4)), (0, (3, 2, 1, 2, 1, 2)))  # of the theory's curves, in turn
 
 
 def chosen(known: list[str], metric: str | None) -> str:
@@ -37,7 +40,9 @@ def picture(data: xr.Dataset, metric: str) -> Any:
     fixed = {axis: 0 for axis in axes if axis not in wide[:2]}
     at = [f"{axis} = {label(data[axis].values[0])}" for axis in fixed if axis in wide]
     shown = data.isel({axis: [0] for axis in fixed})
-    title = ", ".join([f"{metric} of {data.attrs.get('theory', 'a sweep')}", *at])
+    name = f"{data.attrs.get('theory', 'sweep')}: {metric}"
+    meaning = textwrap.shorten(str(data[metric].attrs.get("long_name", "")), 80, placeholder=" …")
+    title = ", ".join([name, *at]) + (f"\n{meaning}" if meaning not in ("", metric) else "")
     if len(wide) >= 2:
         return heats(shown, metric, wide[:2], title)
     return lines(shown, metric, wide, title)
@@ -54,7 +59,9 @@ def lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     if along or not number:
         against_step(panels[0, 0], data, metric, axis)
     if number:
-        against_axis(panels[0, -1], data, metric, axis)
+        against_axis(panels[0, -1], data, metric, axis, legend=not along)
+    if data.sizes["seed"] > 1:
+        figure.supxlabel(f"mean and band over {data.sizes['seed']} seeds", fontsize=8)
     return figure
 
 
@@ -63,38 +70,48 @@ def against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
     many).
     """
     n = data.sizes[axis] if axis else 1
-    for colour, i in enumerate(some(n)):
-        one = data.isel({axis: i}) if axis else data
-        text = f"{symbol(data, axis)} = {label(data[axis].values[i])}" if axis else metric
+    each = [data.isel({axis: i}) if axis else data for i in some(n)]
+    for colour, one in enumerate(each):
+        text = f"{symbol(data, axis)} = {label(one[axis].values)}" if axis else metric
         plot.series(ax, one[metric].transpose("seed", "step"), "step", text, colour=colour)
-        for name in curves(data, metric):
-            predicted = over_seeds(curve(one, metric, name))
-            if predicted.dims == ("step",) and bool(predicted.notnull().any()):
-                named = f"theory {name}".strip() if colour == 0 else ""
-                plot.theory(ax, predicted["step"].values, predicted.values, named)
+    for place, one in enumerate(each):
+        found = {name: curve(one, metric, name) for name in curves(data, metric)}
+        theory(ax, found, "step", named=place == 0)
     title = "" if len(some(n)) == n else f"{len(some(n))} of {n} values of {axis}"
     plot.finish(ax, "step", metric, title, **scale("y", data[metric].values))
 
 
-def against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
-    """The metric at the last record against the axis."""
+def against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str, legend: bool) -> None:
+    """The metric at the last record against the axis; the legend of the panel beside it may do."""
     found = final(data, metric)
     plot.series(ax, found.transpose("seed", axis), axis, metric)
-    for name in curves(data, metric):
-        predicted = over_seeds(at_end(data, curve(data, metric, name), metric))
-        if predicted.dims == (axis,) and bool(predicted.notnull().any()):
-            plot.theory(ax, data[axis].values, predicted.values, f"theory {name}".strip())
-    unit = data[axis].attrs.get("units", "1")
-    text = f"{axis} ({symbol(data, axis)})" if symbol(data, axis) != axis else axis
+    ends = {n: at_end(data, curve(data, metric, n), metric) for n in curves(data, metric)}
+    theory(ax, ends, axis)
     scales: Any = {**scale("x", data[axis].values, spaced=True), **scale("y", found.values)}
-    plot.finish(ax, text + f" [{unit}]" * (unit != "1"), f"{metric} at the last record", **scales)
+    plot.finish(ax, written(data, axis), f"{metric} at the last record", legend=legend, **scales)
+
+
+def theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
+    """The theory's curves against x, each in a style of its own; those that say something."""
+    for style, (name, values) in zip(itertools.cycle(STYLES), found.items(), strict=False):
+        predicted = over_seeds(values)
+        if predicted.dims == (x,) and bool(predicted.notnull().any()):
+            text = f"theory {name}".strip() if named else ""
+            plot.theory(ax, predicted[x].values, predicted.values, text)
+            ax.lines[-1].set_linestyle(style)
+
+
+def written(data: xr.Dataset, axis: str) -> str:
+    """The label of an axis: name, symbol and unit."""
+    unit, sign = data[axis].attrs.get("units", "1"), symbol(data, axis)
+    return axis + f" ({sign})" * (sign != axis) + f" [{unit}]" * (unit != "1")
 
 
 def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     """The mean over seeds of the last value against two axes; beside it each predicted curve."""
     flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
     data = data.isel(flat, drop=True)
-    maps = {"mean over seeds": average(final(data, metric)).mean}
+    maps = {f"mean over {data.sizes['seed']} seeds": average(final(data, metric)).mean}
     for name in curves(data, metric):
         predicted = over_seeds(at_end(data, curve(data, metric, name), metric))
         if set(predicted.dims) == set(wide) and bool(predicted.notnull().any()):
@@ -103,9 +120,12 @@ def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     width = max(3.6, 0.5 * data.sizes[x] + 1.2)
     height = max(2.8, 0.3 * data.sizes[y] + 1)
     figure, panels = plot.panels(len(maps), title=title, width=width, height=height)
+    numbers = np.concatenate([values.values.ravel() for values in maps.values()])
+    finite = numbers[np.isfinite(numbers)]
+    span = (finite.min(), finite.max()) if finite.size else (0, 1)
     for ax, (name, values) in zip(panels[0], maps.items(), strict=True):
-        plot.heat(ax, values, x, y, label=metric)
-        plot.finish(ax, x, y, name, legend=False)
+        plot.heat(ax, values, x, y, label=metric, span=span)
+        plot.finish(ax, written(data, x), written(data, y), name, legend=False)
     return figure
 
 

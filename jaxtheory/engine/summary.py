@@ -134,10 +134,17 @@ def texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
 
 
 def estimate(mean: float, error: float) -> str:
-    """`mean ± error`; the mean alone of one run, nothing of none."""
+    """`mean ± error`, both to the first digit of the error; the mean alone of one run, nothing of
+    none.
+    """
     if np.isnan(mean):
         return ""
-    return f"{mean:.4g}" if np.isnan(error) else f"{mean:.4g} ± {error:.1g}"
+    if np.isnan(error):
+        return f"{mean:.4g}"
+    if not 1e-6 <= error < 1:
+        return f"{mean:.4g} ± {error:.1g}"
+    digits = -int(np.floor(np.log10(error)))
+    return f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
 def label(value: Any) -> str:

@@ -48,16 +48,27 @@ def test_without_an_axis_there_is_one_line(data: xr.Dataset) -> None:
 def test_two_axes_give_a_heat_map_beside_the_theory_s(data: xr.Dataset) -> None:
     figure = picture(data, "loss")
     panels = [ax for ax in figure.axes if ax.get_xlabel()]
-    assert [ax.get_title() for ax in panels] == ["mean over seeds", "theory"]
-    assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in panels] == [("noise", "learning_rate")] * 2
+    assert [ax.get_title() for ax in panels] == ["mean over 2 seeds", "theory"]
+    assert {(ax.get_xlabel(), ax.get_ylabel()) for ax in panels} == {
+        ("noise (sigma)", "learning_rate (eta)")
+    }
+    assert len({ax.collections[0].get_clim() for ax in panels}) == 1  # one scale of colours
     want = data.loss.isel(step=-1).mean("seed").transpose("learning_rate", "noise").values
     np.testing.assert_allclose(panels[0].collections[0].get_array(), want)
+
+
+@pytest.mark.filterwarnings("error")
+def test_runs_that_all_diverged_leave_the_picture_blank(data: xr.Dataset) -> None:
+    lost = data.drop_vars("predicted_loss").assign(diverged_at=data.diverged_at * 0)
+    (panel, _) = picture(lost, "loss").axes
+    assert np.ma.getmaskarray(panel.collections[0].get_array()).all()
+    assert picture(lost.assign(loss=data.loss * np.nan).isel(noise=[0]), "loss").axes
 
 
 def test_of_three_axes_the_title_says_where_the_third_stands(data: xr.Dataset) -> None:
     three = xr.concat([data, data], "third").assign_coords(third=[7, 8])
     three = three.transpose("learning_rate", "noise", "third", ...)
-    assert picture(three, "loss").get_suptitle() == "loss of linear_regression, third = 7"
+    assert picture(three, "loss").get_suptitle().startswith("linear_regression: loss, third = 7\n")
 
 
 @pytest.mark.parametrize(

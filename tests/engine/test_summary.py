@@ -66,7 +66,14 @@ def test_a_metric_of_earlier_records_names_its_step() -> None:
 
 @pytest.mark.parametrize(
     ("mean", "error", "text"),
-    [(1.23456, 0.05, "1.235 ± 0.05"), (2.0, np.nan, "2"), (np.nan, np.nan, "")],
+    [
+        (1.23456, 0.05, "1.23 ± 0.05"),
+        (0.3, 0.00214, "0.300 ± 0.002"),
+        (1234.5, 12.3, "1234 ± 1e+01"),
+        (0.5, 0.0, "0.5 ± 0"),
+        (2.0, np.nan, "2"),
+        (np.nan, np.nan, ""),
+    ],
 )
 def test_estimates(mean: float, error: float, text: str) -> None:
     assert estimate(mean, error) == text

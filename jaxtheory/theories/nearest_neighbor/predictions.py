@@ -14,7 +14,8 @@ RATIO_CAP = 1e12
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     """What training is judged by. Errors are of averaged labels where training averages them.
 
-    loss, test_loss      1/2 mean (f - y_{i*})^2 on the training and the test prompts
+    loss                 1/2 mean (f - y_{i*})^2 on the training prompts
+    test_loss            1/2 mean (f - y_{i*})^2 on the test prompts
     population_loss      L(xi1, xi2) of infinitely many prompts, without what is off the structure;
                          NaN for xi1 > 40
     xi1, xi2             tr W_11 / d; -W_33
