@@ -1,5 +1,5 @@
-"""The command line: `jaxtheory list | show | run | report | sweep | plan | verify | prune | new |
-doctor`. Only what stands beside this file prints.
+"""The command line: `jaxtheory list | show | run | report | sweep | export | plan | verify |
+prune | new | doctor`. It and `running`, `describe`, `afterwards` are the only places that print.
 
 Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
 (the store can be resumed). JAX and all that rests on it load when a command needs them, so that
@@ -20,9 +20,12 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory.arguments import Words, load_theory, named_figures
+from jaxtheory import afterwards
+from jaxtheory.afterwards import Export
+from jaxtheory.arguments import Words, load_theory
 from jaxtheory.core import installed
-from jaxtheory.core.errors import line, place, tried
+from jaxtheory.core.errors import line, place
+from jaxtheory.describe import List, Show
 from jaxtheory.machines import Machines
 from jaxtheory.running import RESULTS, Report, Run
 from jaxtheory.terminal import steps_progress, sweep_progress, table
@@ -45,94 +48,6 @@ def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class List:
-    """The theories and the figures."""
-
-    def __call__(self) -> int:
-        ours = [
-            (name, "jaxtheory", jaxtheory.theories.question(name))
-            for name in jaxtheory.theories.names()
-        ]
-        others = {
-            group: [
-                (name, installed.package(entry), installed.question(entry))
-                for name, entry in installed.offered(group).items()
-            ]
-            for group in (installed.THEORIES, installed.FIGURES)
-        }
-        table("theories", ("name", "from", "question"), ours + others[installed.THEORIES])
-        figures = [*jaxtheory.figures.entries().values(), *others[installed.FIGURES]]
-        table("figures", ("name", "theory or package", "question"), figures)
-        return 0
-
-
-def _about(theory: "Theory") -> str:
-    """What the room (or file) that a theory lives in says of itself."""
-    from jaxtheory.core.files import question
-
-    module = theory.Config.__module__
-    package = sys.modules.get(module.rpartition(".")[0])
-    home = package if getattr(package, "__file__", None) else sys.modules[module]
-    return question(Path(str(home.__file__)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Show:
-    """A theory's fields, algorithms, metrics, checks and figures; or a figure's sweep
-    and claims.
-    """
-
-    name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """Theory, FILE.py, figure or all."""
-
-    def __call__(self) -> int:
-        theories = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
-        if self.name in theories or self.name.endswith(".py"):
-            theory = load_theory(self.name)
-            _show_theory(theory)
-            figures = [
-                jaxtheory.figures.get(entry.name)
-                for entry in jaxtheory.figures.entries().values()
-                if entry.theory == theory.name
-            ]
-        else:
-            figures = named_figures(self.name)
-        for figure in figures:
-            print(
-                f"figure {figure.name}: {figure.source}\n  sweep {figure.sweep}\n  quick "
-                f"{figure.quick}"
-            )
-            table(
-                "",
-                ("claim", "origin", "source", "expected", "statement"),
-                [(c.id, c.origin, c.source, c.expected, c.statement) for c in figure.claims],
-            )
-        return 0
-
-
-def _show_theory(theory: "Theory") -> None:
-    from jaxtheory.core.config import Interval, fields
-    from jaxtheory.core.theory import outputs
-
-    print(f"{theory.name}: {_about(theory)}")
-    rows = []
-    for f in fields(theory.Config).values():
-        valid = str(f.valid) if isinstance(f.valid, Interval) else ", ".join(map(str, f.valid))
-        rows.append(
-            (f.name, f.symbol, f.kind, str(f.default), f"{valid} {f.unit}".strip(), f.meaning)
-        )
-    table("fields", ("word", "symbol", "kind", "default", "range", "meaning"), rows)
-    print(f"algorithms: {', '.join(theory.algorithms)} (the first is the default)")
-    for title, names in tried(theory.name, outputs, theory).items():
-        print(f"{title}: {', '.join(names) or 'none'}")
-    table(
-        "checks",
-        ("check", "source", "kind", "tolerance"),
-        [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks],
-    )
-
-
-@dataclasses.dataclass(frozen=True)
 class Sweep(Machines, Words):
     """Train at every point of the axes and write one labelled dataset. The same command resumes.
 
@@ -141,12 +56,15 @@ class Sweep(Machines, Words):
 
     store: Annotated[Path | None, arg(metavar="DIR")] = None
     """Directory of the results; results/<theory>-<hash of the request> by default."""
+    plot: afterwards.Metrics = None
+    """Draw metrics into the store, the first one without a name; give it after THEORY."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.identity import store_of
 
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
+        afterwards.check_metrics(theory, self.plot)
         store = self.store or store_of(RESULTS, theory.name, theory, config, asked)
         _remark(theory, config, asked)
         with self.opened() as where, sweep_progress(theory.name) as progress:
@@ -161,6 +79,9 @@ class Sweep(Machines, Words):
                 f"diverged  {diverged} of {data['diverged_at'].size} runs; "
                 "their records are NaN from diverged_at on"
             )
+        afterwards.tell(data)
+        if self.plot is not None:
+            afterwards.draw(data, store, self.plot)
         return 0
 
 
@@ -355,6 +276,7 @@ Command = (
     | Annotated[Run, subcommand("run")]
     | Annotated[Report, subcommand("report")]
     | Annotated[Sweep, subcommand("sweep")]
+    | Annotated[Export, subcommand("export")]
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]
     | Annotated[Prune, subcommand("prune")]

@@ -94,7 +94,10 @@ def step(key, t, state, batch, problem, config):
 
 
 def metrics(params, problem, config):
-    """|w - mu|^2."""
+    """What is recorded, a line for each.
+
+    error  |w - mu|^2
+    """
     return {"error": jnp.sum((params.weights - problem.mean) ** 2)}
 
 

@@ -17,7 +17,8 @@ ROOMS = sorted(
 )
 
 CORE_USES = {"jax", "flax", "optax", "numpy", "jaxtyping"}
-COMMANDS = {"jaxtheory.cli", "jaxtheory.running"}  # which may print
+# which may print
+COMMANDS = {f"jaxtheory.{name}" for name in ("cli", "running", "describe", "afterwards")}
 SEE_EVERYTHING = {"jaxtheory", "jaxtheory.theories"} | COMMANDS
 LAYERS = (
     "model",
@@ -253,6 +254,7 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("sweeps.a.figure", "from .. import b"),
         ("sweeps.a.figure", "import matplotlib"),
         ("jaxtheory.engine.sweep", "print(1)"),
+        ("jaxtheory.terminal", "print(1)"),
         ("jaxtheory.engine.sweep", "\n" * 501),
     ],
 )
@@ -308,6 +310,7 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
         ),
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
         ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
+        ("jaxtheory.describe", "from jaxtheory.engine import described\nprint(1)"),
         (
             "sweeps.a.figure",
             "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import "

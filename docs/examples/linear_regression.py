@@ -98,8 +98,11 @@ def sgd_params(state, problem, config):
 
 
 def metrics(params, problem, config):
-    """Population loss |w - w*|^2/2 + sigma^2/2, and the same after rounding small
-    weights to zero.
+    """Of the population.
+
+    loss          |w - w*|^2/2 + sigma^2/2
+    rounded_loss  the same after rounding weights below theta to zero
+    weights       w
     """
     rounded = jnp.where(jnp.abs(params.weights) < config.threshold, 0, params.weights)
     risk = lambda w: jnp.sum((w - problem.truth) ** 2) / 2 + config.noise**2 / 2

@@ -49,7 +49,11 @@ def place(error: BaseException) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """A hint for an unknown name: the closest known one, or all of them."""
+    """A hint for an unknown name: the closest known one, or the nearest five."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]!r}?"
+    if len(known) <= 5:
+        return "known: " + ", ".join(known)
+    near = difflib.get_close_matches(name, known, n=5, cutoff=0.0)
+    return f"the nearest of {len(known)}: {', '.join(near)}"

@@ -9,6 +9,7 @@ import xarray as xr
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine import attributes
 from jaxtheory.engine.part import Part
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import Request
@@ -48,14 +49,10 @@ def assemble(request: Request, parts: Iterable[Part], allocate: Allocate = in_me
         for dims, array in variables.values()
         for dim, n in zip(dims, array.shape, strict=True)
     }
-    attrs: dict[str, Any] = {
-        "theory": request.theory.name,
-        "algorithm": request.points.point(0).algorithm,
-        "matmul_precision": "highest",
-    }
-    if isinstance(request.key, int):
-        attrs["key"] = request.key
-    return xr.Dataset(variables, coordinates(request, lengths), attrs)
+    whole_dataset = xr.Dataset(
+        variables, coordinates(request, lengths), attributes.of_dataset(request)
+    )
+    return attributes.add(whole_dataset, request)
 
 
 def room_for(

@@ -35,12 +35,6 @@ ENGINE = (layout, program, lanes, part, draws)  # the modules that compute a chu
 def identity(request: Request) -> dict[str, Any]:
     """A request as plain data: equal for two requests exactly when their numbers are."""
     config = {n: getattr(request.config, n) for n in fields(type(request.config))}
-    used = dict.fromkeys(request.points.values("algorithm"))
-    slots = {name: digest_code(getattr(request.theory, name)) for name in THEORY_SLOTS}
-    slots |= {
-        f"algorithm {name}": digest_code((request.theory.algorithms[name], request.theory.sample))
-        for name in used
-    }
     return {
         "theory": request.theory.name,
         "config": {
@@ -71,7 +65,18 @@ def identity(request: Request) -> dict[str, Any]:
         "matmul_precision": "highest",
         "buckets": request.buckets,
         "threefry_partitionable": request.partitionable,
-        "code": slots | {"engine": digest_code([code_of_module(module) for module in ENGINE])},
+        "code": theory_code(request)
+        | {"engine": digest_code([code_of_module(module) for module in ENGINE])},
+    }
+
+
+def theory_code(request: Request) -> dict[str, str]:
+    """A checksum of each slot of the theory, and of each algorithm, that a request uses."""
+    used = dict.fromkeys(request.points.values("algorithm"))
+    slots = {name: digest_code(getattr(request.theory, name)) for name in THEORY_SLOTS}
+    return slots | {
+        f"algorithm {name}": digest_code((request.theory.algorithms[name], request.theory.sample))
+        for name in used
     }
 
 

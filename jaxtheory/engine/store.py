@@ -224,16 +224,8 @@ class Store:
             yield Part(values.pop("point"), values.pop("place"), values)
 
     def dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None where it is missing or damaged. No clock is asked: parts
-        of one manifest that are computed again are the same.
-        """
-        target, sums = self.path / "data.zarr", self.path / "data.sum"
-        try:
-            text = sums.read_text(errors="replace")
-            lines = dict(line.split("  ", 1)[::-1] for line in text.splitlines() if "  " in line)
-            return opened(target) if lines and lines == checksums(target) else None
-        except OSError:
-            return None
+        """The finished dataset, or None where it is missing or damaged."""
+        return finished(self.path)
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
         """Write data.zarr beside the target, rename it, and open it. Of several processes the first
@@ -293,6 +285,19 @@ class Store:
             yield allocate
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def finished(path: Path) -> xr.Dataset | None:
+    """The dataset of a result directory, or None where it is missing or damaged. No clock is asked:
+    parts of one manifest that are computed again are the same.
+    """
+    target, sums = path / "data.zarr", path / "data.sum"
+    try:
+        text = sums.read_text(errors="replace")
+        lines = dict(line.split("  ", 1)[::-1] for line in text.splitlines() if "  " in line)
+        return opened(target) if lines and lines == checksums(target) else None
+    except OSError:
+        return None
 
 
 def digest_of(manifest: Mapping[str, Any]) -> str:
@@ -456,5 +461,6 @@ def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 def opened(target: Path) -> xr.Dataset:
     """A dataset from disk, in memory where it is small."""
     with quiet():
-        dataset = xr.open_zarr(target, chunks=None)
+        # a field's unit may be "seconds": numbers all the same
+        dataset = xr.open_zarr(target, chunks=None, decode_timedelta=False)
     return dataset.load() if dataset.nbytes <= IN_MEMORY else dataset

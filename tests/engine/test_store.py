@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
-from jaxtheory import InputError, sweep
+from jaxtheory import InputError, sweep, traced
 from jaxtheory.engine import execute
 from jaxtheory.engine import plan as planning
 
@@ -240,7 +240,9 @@ def test_killed_after_its_first_part_it_ends_with_the_uninterrupted_dataset(tmp_
     printed = subprocess.run(resumed, capture_output=True, text=True, check=True).stdout
     assert kept >= 1 and printed and kept + printed.count("part") == len(files(tmp_path / "run"))
     data = xr.open_zarr(tmp_path / "run" / "data.zarr").load()
-    assert data.identical(sweep(THEORY, Config(), **OPTIONS))
+    want = sweep(THEORY, Config(), **OPTIONS)
+    want.attrs["theory_digest"] = data.attrs["theory_digest"]
+    assert data.identical(want)
 
 
 def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
@@ -257,9 +259,39 @@ def test_a_resumed_sweep_follows_the_stored_plan(tmp_path, monkeypatch):
     )
 
 
-def test_attributes_are_those_of_the_request(tmp_path):
-    data = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
-    assert (
-        set(data.attrs) == {"theory", "key", "algorithm", "matmul_precision"}
-        and np.isfinite(data.loss).all()
-    )
+def test_a_dataset_knows_what_it_is_of(tmp_path):
+    """Attributes tell the request, also read back; they do not depend on having a store."""
+    config = Config(noise=0.3)
+    asked = {"vary": {"learning_rate": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
+    data = sweep(THEORY, config, store=tmp_path / "run", **asked)
+    assert data.identical(sweep(THEORY, config, **asked)) and np.isfinite(data.loss).all()
+    said = data.attrs
+    assert THEORY.Config(**json.loads(said["config"])) == config
+    assert [said[n] for n in ("theory", "algorithm", "steps", "key", "dtype")] == [
+        THEORY.name,
+        "sgd",
+        4,
+        0,
+        "float64",
+    ]
+    assert len(said["theory_digest"]) == 8 and said["jaxtheory_version"]
+    other = THEORY._replace(coords=lambda config: dict(THEORY.coords(config)))
+    assert sweep(other, config, **asked).attrs["theory_digest"] != said["theory_digest"]
+    assert data.learning_rate.attrs == {
+        "long_name": "step size of SGD",
+        "units": "1",
+        "symbol": "eta",
+    }
+    assert all({"long_name", "units", "symbol"} <= c.attrs.keys() for c in data.coords.values())
+    assert all(variable.attrs["long_name"] for variable in data.data_vars.values())
+
+
+def test_a_unit_of_time_leaves_numbers(tmp_path):
+    class Timed(Config):
+        """A field in seconds."""
+
+        wait: float = traced(1.0, "w", "time to wait", "[0, inf)", "seconds")
+
+    theory = THEORY._replace(Config=Timed, examples=())
+    data = sweep(theory, Timed(), vary={"wait": [0.5, 2.0]}, steps=2, store=tmp_path / "run")
+    assert data.wait.values.tolist() == [0.5, 2.0] and data.wait.attrs["units"] == "seconds"

@@ -26,8 +26,16 @@ def coords(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Errors after binarising at pruning_ratio, on calibration and held-out sequences, shape (1,);
-    loss, L_attn and norms of the mask.
+    """Of the mask along training; the errors have shape (1,).
+
+    relative_error          ||f - f*|| / ||f*|| after binarising at pruning_ratio, on the
+                            calibration sequences
+    relative_error_heldout  the same on the held-out sequences
+    loss                    L_attn + lambda/2 ||M||^2
+    attention_loss          L_attn of the mask as it is
+    gradient_norm           norm of the gradient of the loss
+    mask_norm               ||M||
+    mask_maximum            largest |M_ij|
     """
     batch = Batch(problem.inputs)
     weights = pruning.pruned_weights(params, problem, config)
@@ -56,10 +64,16 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     """Of the final mask: rescaled errors, curvature against the stability edge, and how tight each
     bound is.
 
-    stability_ratio = eta ||Hessian|| / (2 (1 + beta)): gradient descent with momentum is unstable
-    above 1 (left arm of figure 2a). bound_ratio in [0, 1]: measured / bound for upper bounds, bound
-    / measured for lower ones; 1 is tight, NaN for two masks. saturation in (0, 1]: mean over the
-    rows of the dense attention of their largest entry; near 1 where attention is one-hot.
+    relative_error_rescaled          relative_error with the logits times logit_factor
+    relative_error_rescaled_heldout  the same on the held-out sequences
+    logit_factor                     the factor on the pruned logits that fits best
+    hessian_norm                     ||Hessian of the loss||_2, from below by power iterations
+    stability_ratio                  eta ||Hessian|| / (2 (1 + beta)): gradient descent with
+                                     momentum is unstable above 1 (left arm of figure 2a)
+    bound_ratio                      in [0, 1]: measured / bound for upper bounds, bound / measured
+                                     for lower ones; 1 is tight, NaN for two masks
+    saturation                       in (0, 1]: mean over the rows of the dense attention of their
+                                     largest entry; near 1 where attention is one-hot
     """
     curvature = calculus.hessian_norm(params, problem, config)
     edge = 2 * (1 + config.momentum) * config.regularization / config.step_scale
@@ -80,10 +94,13 @@ def predict(
 ) -> dict[str, Float[Array, " t"]]:
     """Curves, constant in t, for a fused mask.
 
-    attention_loss:descent is L(M_0) >= L_attn(M_t) under monotone descent (lambda d^2/2 from ones);
-    relative_error:large_lambda the error of the one-shot score that the fitted mask tends to as
-    lambda grows (right arm of figure 2a); relative_error:curvature the error of the one-shot
-    diagonal Gauss-Newton score at M = 1.
+    attention_loss: descent                               L(M_0) >= L_attn(M_t) under monotone
+                                                          descent (lambda d^2/2 from ones)
+    relative_error, relative_error_heldout: large_lambda  the error of the one-shot score that the
+                                                          fitted mask tends to as lambda grows
+                                                          (right arm of figure 2a)
+    relative_error, relative_error_heldout: curvature     the error of the one-shot diagonal
+                                                          Gauss-Newton score at M = 1
     """
     batch = Batch(problem.inputs)
     start = FusedMask(model.initial_mask(problem.uniform[0], config))

@@ -4,8 +4,13 @@ one mask per factor; and `smooth`, the descent of theorem 4.1.
     V <- beta V + grad L(M),   M <- M - (c / lambda) V,   then M <- clip(M, 0, 1) where config.clip.
     smooth:   M <- M - grad L(M) / L_g,   L_g of the problem; c, beta and clip are not used
 
-sgd, momentum, adam and sgd_cosine: `descent.standard` on one fused mask with the rate c / lambda
-and the same projection, momentum without dampening being Algorithm 1 again.
+    gradient_descent  Algorithm 1 on one fused mask
+    sgd               the same without momentum, made by `descent.standard`
+    momentum          Algorithm 1 again: momentum without dampening
+    adam              Adam on the mask with the rate c / lambda
+    sgd_cosine        sgd whose rate falls to 0 as a cosine within decay_steps
+    two_mask          Algorithm 1 on a mask per factor, W_Q and W_K
+    smooth            gradient descent at the rate 1 / L_g, as in theorem 4.1
 
 Full batch. The momentum form (no dampening, no Nesterov) and the projection are reconstructions;
 the source's numbers are lost.

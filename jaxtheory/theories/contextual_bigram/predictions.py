@@ -54,15 +54,18 @@ def off_support_spread(
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     """Norms and cosines are mu-norms; losses are of the population, in closed form.
 
-    loss                    and excess_loss, minus the Bayes loss; relative_excess_loss over that of
-                            A = U, V = mu 1^T
-    attention_alignment     alpha_A, 0 at the start and 1 at Q; value_alignment alpha_V
-    attention_residual      |Delta_A|, the distance from the line of alpha_A; value_residual
-                            |Delta_V|
-    attention_distance      |A - Q|; value_distance |V - P|
-    attention_cosine        of A and Q, sqrt(1 / (T |Q|^2)) at the start; value_cosine of V and P,
-                            |mu| / |P| at the start;
-                            value_cosine_centred of V - mu 1^T and P - mu 1^T, 0 at the start
+    loss                    population mean of |e_y - V p|^2 / 2
+    excess_loss             the loss minus the Bayes loss
+    relative_excess_loss    excess_loss over that of A = U, V = mu 1^T
+    attention_alignment     alpha_A, 0 at the start and 1 at Q
+    value_alignment         alpha_V, 0 at the start and 1 at P
+    attention_residual      |Delta_A|, the distance from the line of alpha_A
+    value_residual          |Delta_V|, the distance from the line of alpha_V
+    attention_distance      |A - Q|
+    value_distance          |V - P|
+    attention_cosine        cosine of A and Q, sqrt(1 / (T |Q|^2)) at the start
+    value_cosine            cosine of V and P, |mu| / |P| at the start
+    value_cosine_centred    cosine of V - mu 1^T and P - mu 1^T, 0 at the start
     right_sign              1 where alpha_A + alpha_V > 0; a run of the wrong sign ends in the
                             mirrored minimum
     support_match           share of columns whose entries above the column's smallest one are

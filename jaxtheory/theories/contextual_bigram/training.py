@@ -3,15 +3,18 @@ by eta / K_P, V by eta / K_Q.
 
     proximal    stage one: preconditioned steps; at tau, small entries of A are cut; stage two:
                 steps with a prox on A (algorithm 1)
-    sgd         the same steps without threshold and prox; proximal with lambda = 0 is this. With
-                momentum, adam and sgd_cosine from `descent.standard`, A projected after each step
+    sgd         the same steps without threshold and prox; proximal with lambda = 0 is this
+    momentum    sgd with momentum beta, A projected after each step
+    adam        Adam along the preconditioned gradient, A projected after each step
+    sgd_cosine  sgd whose rate falls to 0 as a cosine within decay_steps
     sgd_plain   raw gradients at the same rates
     sequences   proximal on contexts that the task generated, in place of independent tokens
     softmax     A = softmax(logits) per column, logits at rate kappa eta T / K_P
     population  expected gradients; stays on the lines of alpha_A and alpha_V
     dynamics    the same run in these two numbers
-    noise       proximal with expected gradients plus Gaussian noise of the mini-batch covariance;
-                noise_sgd without prox; noise_entry is noise, seen before the prox of each step
+    noise       proximal with expected gradients plus Gaussian noise of the mini-batch covariance
+    noise_sgd   sgd with these noisy gradients
+    noise_entry  noise, seen before the prox of each step
     transfer    from a pre-trained V: t < tau gathers the gradient of A for one step at the end of
                 the stage, then stage two
     refit       A rounded at theta0 and frozen, V trained at rate eta2 (stage three)

@@ -64,16 +64,19 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
     """What training is judged by, on the task it is for: `gd` and `population` on the pre-training
     task, the others downstream.
 
-    loss                    on the training set; test_loss and accuracy on 1000 test samples
-    value_norm              |v1|; value_cosine its cosine with the task's direction;
-                            value_norm_ratio |v1|/|v|; the last two 0 at v = 0
-    relevant_attention      mean over test samples and queries j of S_{j* j}; ..._min mean over
-                            samples of the smallest over j;
-                            ..._worst the smallest over samples and j; fit_attention the mean on the
-                            training set
-    feature_attention       v*^T W11 v*, and feature_attention_rest the mean of W11 orthogonally to
-                            v*
-    off_structure           share of |W|^2 outside the six-number form, 0 at W = 0
+    loss                      logistic loss on the training set
+    test_loss                 logistic loss on 1000 test samples
+    accuracy                  share of 1000 test samples whose label has the sign of f
+    value_norm                |v1|
+    value_cosine              cosine of v1 with the task's direction, 0 at v = 0
+    value_norm_ratio          |v1| / |v|, 0 at v = 0
+    relevant_attention        mean over test samples and queries j of S_{j* j}
+    relevant_attention_min    mean over test samples of the smallest S_{j* j} over j
+    relevant_attention_worst  the smallest S_{j* j} over test samples and j
+    fit_attention             mean of S_{j* j} on the training set
+    feature_attention         v*^T W11 v*
+    feature_attention_rest    the mean of W11 orthogonally to v*
+    off_structure             share of |W|^2 outside the six-number form, 0 at W = 0
 
     A linear predictor beta counts as v1 = beta_{j*} and the rest; its attention is the share of
     |beta|^2 in group j*, W = 0.

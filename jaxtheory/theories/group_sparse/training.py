@@ -1,7 +1,15 @@
 """Pre-training by full-batch gradient descent, its six-number reduction, and online SGD on a
 downstream task.
 
-sgd, momentum, adam and sgd_cosine pre-train too: `descent.standard` on v and W.
+    gd            full-batch gradient descent on v and W: pre-training
+    sgd           the run of gd, made by `descent.standard`
+    momentum      the same with momentum beta
+    adam          Adam on v and W
+    sgd_cosine    gd whose rate falls to 0 as a cosine within decay_steps
+    population    gd in six numbers, on the training set completed by all symmetries of the law
+    downstream    tau steps of pre-training, then SGD on one downstream sample a step
+    logistic      logistic regression on vec(X) by the same downstream SGD
+    logistic_fit  logistic regression on vec(X) by gradient descent on all m samples at once
 
 Downstream runs take one sample a step: step t uses sample (t - tau) mod m. Steps before tau
 pre-train, so that one run does both; with tau = 0 they go on from `start=`. At t = tau the value

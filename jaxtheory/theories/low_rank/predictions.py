@@ -56,11 +56,11 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
                                 of the last layer; alpha* at the start
     relevant_query_attention    the same, mean over the queries that are such tokens
     Of the parameters, Delta W = W - W(0):
-    singular_values, gap_rank   of each Delta W; where its largest ratio s_r / s_(r+1) lies
+    singular_values, gap_rank   singular values of each Delta W; where s_r / s_(r+1) is largest
     balance_drift               by how much the conservation laws of gradient flow fail
     dead_neurons                share of neurons inactive on every class mean
-    small_fraction, small_ratio the largest gap in the sorted |o_i|: the share of neurons below it,
-    and its ratio
+    small_fraction              share of neurons below the largest gap in the sorted |o_i|
+    small_ratio                 the ratio of that gap
     small_changes               share of neurons with |Delta o_i| below .33 of its 95 % quantile
     """
     loss, error, every, own = attention.evaluate(params, problem, config)
@@ -86,18 +86,20 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
     """Of the trained parameters; losses are of the test set.
 
-    neuron_norms, neuron_changes   |o_i| and |o_i - o_i(0)|
+    neuron_norms, neuron_changes   |o_i|; |o_i - o_i(0)|
     neuron_class, neuron_start     the class a neuron speaks for; o_i(0)^T W_V(0) m_c on each class
                                    mean
-    projections                    mu_i^T Delta W mu_j of W_Q, W_K, W_V; neuron_projections o_i^T
-                                   mu_j
-    truncated_loss, _error, _attention, _query_attention   all Delta W cut to rank 1, 2, ..;
-                                                           alone_truncated_loss one of them cut to
-                                                           rank 1
-    pruned_loss                    neurons removed, 201 rates and five orders; pruned_truncated_loss
-                                   after truncation to rank r, small first
-    head_pruned_loss               without 0, 1, .., H heads, smallest |W_V^h| first;
-                                   value_pruned_loss without value dimensions
+    projections                    mu_i^T Delta W mu_j of W_Q, W_K, W_V
+    neuron_projections             o_i^T mu_j
+    truncated_loss                 loss with all Delta W cut to rank 1, 2, ..
+    truncated_error                share of samples with margin <= 0, all Delta W cut likewise
+    truncated_attention            relevant_attention, all Delta W cut likewise
+    truncated_query_attention      relevant_query_attention, all Delta W cut likewise
+    alone_truncated_loss           loss with one Delta W cut to rank 1
+    pruned_loss                    loss with neurons removed, 201 rates and five orders
+    pruned_truncated_loss          loss after truncation to rank r, small neurons removed first
+    head_pruned_loss               loss without 0, 1, .., H heads, smallest |W_V^h| first
+    value_pruned_loss              loss without 0, .1, .., 1 of the value dimensions, smallest first
     """
     return {
         "neuron_norms": pruning.norms(params.output),
@@ -125,8 +127,8 @@ def predict(
     gap_rank: law                   relevant patterns that occur independently for W_Q, W_K; classes
                                     for W_V, W_O
     dead_neurons: angle             1/2 - theta / 2 pi at step 0, NaN after; two classes
-    small_fraction: own_mean        the small set of a trained run with a small W_O(0); angle: 1/2 -
-                                    theta / 2 pi
+    small_fraction: own_mean        the small set of a trained run with a small W_O(0)
+    small_fraction: angle           1/2 - theta / 2 pi
     """
     times = np.asarray(steps)
     constant = lambda value: jnp.broadcast_to(value, (*times.shape, *jnp.shape(value)))

@@ -14,18 +14,21 @@ RATIO_CAP = 1e12
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
     """What training is judged by. Errors are of averaged labels where training averages them.
 
-    loss, test_loss      1/2 mean (f - y_{i*})^2 on the training and the test prompts
+    loss                 1/2 mean (f - y_{i*})^2 on the training prompts
+    test_loss            1/2 mean (f - y_{i*})^2 on the test prompts
     population_loss      L(xi1, xi2) of infinitely many prompts, without what is off the structure;
                          NaN for xi1 > 40
-    xi1, xi2             tr W_11 / d and -W_33
-    off_structure        |W - diag(xi1 I, 0, -xi2)|_F; off_diagonal, diagonal_spread: its largest
-                         entry, and max - min of diag W_11
-    nearest_attention    mean s* on the test prompts; query_attention mean s_q, query_logit mean
-                         h_q^T W h_q
+    xi1, xi2             tr W_11 / d; -W_33
+    off_structure        |W - diag(xi1 I, 0, -xi2)|_F
+    off_diagonal         largest entry of W off the diagonal
+    diagonal_spread      max - min of diag W_11
+    nearest_attention    mean s* on the test prompts
+    query_attention      mean s_q on the test prompts
+    query_logit          mean h_q^T W h_q on the test prompts
     agreement            share of test prompts on which f has the sign of exact
-                         one-nearest-neighbour prediction; labels +-1 where averaged
-    shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped;
-                         shift_bound its bound
+                         one-nearest-neighbour prediction (labels +-1 where averaged)
+    shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped
+    shift_bound          the bound on shift_error
     separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta
                          (`data.relabelled`)
     bound_ratio          largest |f - y_{i*}| / bound on both of these

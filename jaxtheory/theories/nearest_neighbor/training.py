@@ -6,8 +6,11 @@ literal      the full W on the same prompts: the reduced run up to how far finit
              from symmetric
 population   (xi1, xi2) on infinitely many prompts
 online       (xi1, xi2) on fresh prompts per step, drawn as inner products
-sgd, momentum, adam, sgd_cosine: `descent.standard` on (xi1, xi2) and the fixed prompts, dL/dxi1
-             over d; only Adam is then another run than on W, which adam_literal is
+sgd          reduced made by `descent.standard` from dL/dxi1 over d
+momentum     reduced with momentum beta
+adam         Adam on (xi1, xi2), another run than on W
+sgd_cosine   reduced whose rate falls to 0 as a cosine within decay_steps
+adam_literal  Adam on the full W
 """
 
 from jaxtyping import Array, Int

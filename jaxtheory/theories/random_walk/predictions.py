@@ -46,21 +46,22 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     """What training is judged by: `loss` on the training set, the rest on the test sequences (in
     population mode, both are the law).
 
+    loss                  training loss of f_y
     accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is
                           drawn; in [0, 1]
     kl                    mean KL(true law || normalised f), nats; log K less the entropy of the law
                           at V = 0
     output_error          mean | f/|f| - law/|law| |_2, in [0, 2]; 1 at f = 0
     output_gap            mean | f/|f| - law |_2, the law as it is: at least 1 - |law| once f != 0
-    parent_attention      mean S_{N-1}, and stray_attention the rest, 1 - S_{N-1} without
-                          cancellation
-    selected_lag          N - j of the token j < N with the largest mean attention; ties to 1e-9 go
-                          to the earliest token, lag N - 1
+    parent_attention      mean S_{N-1}
+    stray_attention       the rest, 1 - S_{N-1} without cancellation
+    selected_lag          N - j of the token j < N with the largest mean attention (ties to 1e-9 go
+                          to the earliest token, lag N - 1)
     attention_spread      max over sequences of max - min of S over the tokens 1..N-1
     query_attention       mean S_N
     For the walk, with the value matrix V (A relu(V) for an mlp):
-    value_direction_error | V/|V| - Pi^T/|Pi^T| |_F, in [0, 2]; 1 at V = 0; ..._sqrt against
-    sqrt(Pi^T), entry by entry
+    value_direction_error       | V/|V| - Pi^T/|Pi^T| |_F, in [0, 2]; 1 at V = 0
+    value_direction_error_sqrt  the same against sqrt(Pi^T), entry by entry
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
     """
     N, test = config.length, problem.test
@@ -107,16 +108,18 @@ def _value_metrics(params: Params, config: Config) -> dict:
 def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> dict:
     """The theory's curves at the given steps.
 
-    accuracy                                     limit: max(p, 1 - p); 1/K where the failure theorem
-                                                 applies; 1 and 1/2 for qa1 and qa2
-    value_direction_error, kl: theorem           limit 0, as the source states it for every 0 < p <
-                                                 1; value_ratio: p/(1-p)
-    value_direction_error, kl, output_gap:       limits of V with v(1)/v(-1) = sqrt(p/(1-p)), the
-    sqrt_law                                     ratio of the log loss
-    value_direction_error, kl, loss: population  the run of a large batch from the zero start
-                                                 (`laws.selected_run`)
-    attention_spread: linear                     p in {0, 1}, N = rK + 1, start disturbed by delta:
-                                                 delta times the growth, to first order
+    accuracy                                         limit: max(p, 1 - p); 1/K where the failure
+                                                     theorem applies; 1 and 1/2 for qa1 and qa2
+    value_direction_error, kl: theorem               limit 0, as the source states it for every
+                                                     0 < p < 1
+    value_ratio: theorem                             limit p/(1-p)
+    value_direction_error, kl, output_gap: sqrt_law  limits of V with v(1)/v(-1) = sqrt(p/(1-p)),
+                                                     the ratio of the log loss
+    value_ratio: sqrt_law                            limit sqrt(p/(1-p))
+    value_direction_error, kl, loss: population      the run of a large batch from the zero start
+                                                     (`laws.selected_run`)
+    attention_spread: linear                         p in {0, 1}, N = rK + 1, start disturbed by
+                                                     delta: delta times the growth, to first order
     NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
     """
     times = np.asarray(steps)

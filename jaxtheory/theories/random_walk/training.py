@@ -1,8 +1,13 @@
 """Gradient descent from the zero or a random start, on the literal attention matrix or on its exact
 reduction.
 
-sgd, momentum, adam, sgd_cosine: `descent.standard` on the scores, their gradients at these rates;
-only Adam is then another run than on W, which adam_literal is.
+    reduced       gradient descent on V and the K + N scores
+    literal       the same run on V and the literal W
+    sgd           reduced, made by `descent.standard`
+    momentum      reduced with momentum beta
+    adam          Adam on V and the scores, another run than on W
+    sgd_cosine    reduced whose rate falls to 0 as a cosine within decay_steps
+    adam_literal  Adam on V and the literal W
 
 One step of V <- V - eta dL/dV, W <- W - eta dL/dW moves the scores by u <- u - eta rate_u dL/du,
 w_j <- w_j - eta rate_j dL/dw_j: the same run in K + N scalars, where the encoding dimension M

@@ -1,0 +1,305 @@
+"""`jaxtheory list` and `jaxtheory show`: which theories and figures there are, and what they
+say.
+"""
+
+import dataclasses
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+import jaxtheory
+from jaxtheory.arguments import load_theory, named_figures
+from jaxtheory.core import installed
+from jaxtheory.core.errors import tried
+from jaxtheory.terminal import table
+
+if TYPE_CHECKING:
+    from jaxtheory.core.theory import Theory
+    from jaxtheory.engine.claims import Claim, Figure
+
+WIDTH, SCREEN = 110, 43  # columns and lines, two left for where to find more
+FEW = 4  # claims that a screen shows before other rows are cut
+EXPECTED = {"holds": "expected to hold", "refuted": "expected to fail", "open": "open"}
+PREFIX = {"holds": "", "refuted": "refuted: ", "open": "open: "}
+Rows = Sequence[tuple[str, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class List:
+    """The theories and their figures, with the time that a figure takes where it is known."""
+
+    def __call__(self) -> int:
+        figures = jaxtheory.figures.entries().values()
+        ours = list(jaxtheory.theories.names())
+        groups = [*ours, *dict.fromkeys(f.theory for f in figures if f.theory not in ours)]
+        for group in groups:
+            asks = f": {jaxtheory.theories.question(group)}" if group in ours else ""
+            rows = [
+                (figure.name, duration(seconds(figure.name)), figure.question)
+                for figure in figures
+                if figure.theory == group
+            ]
+            table(f"{group}{asks}", ("figure", "time", "question"), rows)
+        for title, group in (("theories", installed.THEORIES), ("figures", installed.FIGURES)):
+            others = [
+                (name, installed.package(entry), installed.question(entry))
+                for name, entry in installed.offered(group).items()
+            ]
+            if others:
+                table(f"{title} of other packages", ("name", "from", "question"), others)
+        return 0
+
+
+def seconds(figure: str) -> float | None:
+    """How long a figure takes, where it is known."""
+    known: Callable[[str], float | None] = getattr(jaxtheory.figures, "seconds", lambda name: None)
+    return known(figure)
+
+
+def duration(time: float | None) -> str:
+    """About how long, such as 12 s or 3 min; nothing where it is not known."""
+    if time is None:
+        return ""
+    return f"{max(time, 1):.0f} s" if time < 90 else f"{time / 60:.0f} min"
+
+
+@dataclasses.dataclass(frozen=True)
+class Show:
+    """A theory's fields, metrics, analyses, algorithms and claims; or a figure's question, sweep
+    and claims. On one screen, where --all is not given.
+    """
+
+    name: Positional[Annotated[str, arg(metavar="NAME")]]
+    """Theory, FILE.py, figure or all."""
+    all: FlagCreatePairsOff[bool] = False
+    """Everything, with the ranges of fields and the checks."""
+
+    def __call__(self) -> int:
+        theories = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        if self.name in theories or self.name.endswith(".py"):
+            show_theory(self.name, self.all)
+        else:
+            for figure in named_figures(self.name):
+                print("\n".join(page(*of_figure(figure, self.all), whole=self.all)) + "\n")
+        return 0
+
+
+def show_theory(name: str, whole: bool) -> None:
+    """Print what a theory is; whole: with the tables of fields and checks."""
+    theory = load_theory(name)
+    known = jaxtheory.figures.entries().values()
+    figures = [jaxtheory.figures.get(f.name) for f in known if f.theory == theory.name]
+    print("\n".join(page(*of_theory(theory, figures), whole=whole)))
+    if not whole:
+        print(f"\nmore: jaxtheory show {name} --all")
+        return
+    columns = ("word", "symbol", "kind", "default", "range", "meaning")
+    table("fields", columns, field_rows(theory))
+    checks = [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks]
+    table("checks", ("check", "source", "kind", "tolerance"), checks)
+
+
+# ------------------------------------------------------------------------------------------- pages
+
+
+def page(head: Sequence[str], sections: Mapping[str, Rows], whole: bool) -> list[str]:
+    """The lines of a page: paragraphs, then sections of names and meanings. One that is not whole
+    is cut to a screen: meanings to a line, and the last rows to their names, those of the last
+    section first.
+    """
+    top = [line for text in head for line in wrap(text)]
+    full = [*top, *body(sections, {})]
+    if whole or len(full) <= SCREEN:
+        return full
+    sizes = {title: len(rows) for title, rows in sections.items()}
+    longest, last = max(sizes.values()), list(sizes)[-1]
+    caps = [dict.fromkeys(sizes, longest) | {last: n} for n in range(longest, FEW, -1)]
+    caps += [dict.fromkeys(sizes, n) | {last: min(n, FEW)} for n in range(longest, 0, -1)]
+    pages = ([*top, *body(sections, most)] for most in caps)
+    return next((lines for lines in pages if len(lines) <= SCREEN), top)
+
+
+def body(sections: Mapping[str, Rows], most: Mapping[str, int]) -> Iterator[str]:
+    """The lines of sections: whole ones, or a line for each of the most rows that a section may
+    have, and the names of the others.
+    """
+    for title, rows in sections.items():
+        if not rows:
+            continue
+        yield from ("", title)
+        cut = most.get(title, len(rows))
+        shown = rows if len(rows) <= cut + 1 else rows[:cut]
+        width = min(max(len(name) for name, _ in shown), 40)
+        for name, meaning in shown:
+            text = f"  {name.ljust(width)}  {meaning}".rstrip()
+            if not most:
+                yield from wrap(text, indent=width + 4)
+            else:
+                yield text if len(text) <= WIDTH else text[: WIDTH - 1].rstrip() + "…"
+        if rest := rows[len(shown) :]:
+            names = ", ".join(name.partition("(")[0] for name, _ in rest)
+            lines = wrap(f"  and {len(rest)} more: {names}")
+            yield from lines if len(lines) < 4 else [f"  and {len(rest)} more"]
+
+
+def wrap(text: str, indent: int = 4) -> list[str]:
+    """Lines of at most WIDTH columns."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    )
+
+
+# -------------------------------------------------------------------------------------- theories
+
+
+def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str], dict[str, Rows]]:
+    """The paragraphs and sections of a theory's page."""
+    from jaxtheory.core.config import fields
+    from jaxtheory.core.theory import outputs
+    from jaxtheory.engine import described
+
+    said = described.variables(theory)
+    own = lambda name: name.partition("(")[0]
+    place = lambda name: [*said, own(name)].index(own(name))  # in the docstring's order
+    shown = tried(theory.name, outputs, theory)
+    words = [
+        f"{f.name} ({f.symbol})" if f.symbol != f.name else f.name
+        for f in fields(theory.Config).values()
+    ]
+    claims = [claim for figure in figures for claim in figure.claims]
+    head = [f"{theory.name}: {about(theory)}", f"fields: {', '.join(words)}"]
+    sections: dict[str, Rows] = {
+        title: [(name, said.get(own(name), "")) for name in sorted(group, key=place)]
+        for title, group in shown.items()
+    }
+    sections["algorithms (the first is the default)"] = [*described.algorithms(theory).items()]
+    sections[f"claims ({len(claims)}, in {len(figures)} figures)"] = [
+        (claim.id, PREFIX[claim.expected] + claim.statement) for claim in claims
+    ]
+    return head, sections
+
+
+def about(theory: "Theory") -> str:
+    """What the room (or file) that a theory lives in says of itself."""
+    from jaxtheory.core.files import question
+
+    module = theory.Config.__module__
+    package = sys.modules.get(module.rpartition(".")[0])
+    home = package if getattr(package, "__file__", None) else sys.modules[module]
+    return question(Path(str(home.__file__)))
+
+
+def field_rows(theory: "Theory") -> list[tuple]:
+    """The rows of a table of a theory's fields."""
+    from jaxtheory.core.config import Interval, fields
+
+    rows = []
+    for f in fields(theory.Config).values():
+        valid = str(f.valid) if isinstance(f.valid, Interval) else ", ".join(map(str, f.valid))
+        rows.append(
+            (f.name, f.symbol, f.kind, str(f.default), f"{valid} {f.unit}".strip(), f.meaning)
+        )
+    return rows
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def sentence(claim: "Claim") -> str:
+    """A claim in words: what it says, whose sentence it is, and what is expected of it."""
+    said = ", ".join(dict.fromkeys((claim.origin, claim.source)))
+    return f"{claim.statement} [{said}; {EXPECTED[claim.expected]}]"
+
+
+def of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, Rows]]:
+    """The paragraphs and sections of a figure's page; whole: with the quick form of its sweep."""
+    head = [
+        f"{figure.name}: {asked(figure)}",
+        f"source: {figure.source}",
+        f"sweep: {sweep_in_words(figure, False)}",
+    ]
+    if whole:
+        head.append(f"quick: {sweep_in_words(figure, True)}")
+    if known := duration(seconds(figure.name)):
+        head.append(f"time: {known}")
+    return head, {"claims": [(claim.id, sentence(claim)) for claim in figure.claims]}
+
+
+def asked(figure: "Figure") -> str:
+    """What a figure asks: the first sentence of its file."""
+    from jaxtheory.core.files import question
+
+    known = jaxtheory.figures.entries()
+    if figure.name in known:
+        return known[figure.name].question
+    module = sys.modules.get(figure.draw.__module__)
+    file = getattr(module, "__file__", None)
+    return question(Path(file)) if file else ""
+
+
+def sweep_in_words(figure: "Figure", quick: bool) -> str:
+    """What a figure runs: theory and base values, axes, seeds, steps, records, other options."""
+    config, options = jaxtheory.claims.arguments(figure, quick)
+    options = dict(options)
+    said = [base(figure.theory, config)] if figure.theory else ["an experiment"]
+    zipped = options.pop("zip", None) or []
+    groups = [zipped] if isinstance(zipped, Mapping) else zipped
+    for axes in groups:
+        said.append("together " + " with ".join(axis(*item) for item in axes.items()))
+    said += ["every " + axis(*item) for item in (options.pop("vary", None) or {}).items()]
+    seeds = options.pop("seeds", 1)
+    count = seeds if isinstance(seeds, int) else len(seeds)
+    said.append("1 seed" if count == 1 else f"{count} seeds")
+    if "steps" in options:
+        said.append(f"{options.pop('steps')} steps")
+    if (record := options.pop("record", None)) is not None:
+        said.append(f"recorded {records(record)}")
+    options.pop("buckets", None)
+    said += [f"{name} {value(options[name])}" for name in options]
+    return "; ".join(said)
+
+
+def base(theory: "Theory", config: Any) -> str:
+    """The theory with what differs from its defaults."""
+    from jaxtheory.engine.attributes import values
+
+    mine, default = values(config), values(theory.Config())
+    other = [f"{name} = {value(mine[name])}" for name in mine if mine[name] != default[name]]
+    return f"{theory.name} with {', '.join(other)}" if other else f"{theory.name} at its defaults"
+
+
+def axis(name: str, values: Any) -> str:
+    """An axis with its values; of many the first and the last."""
+    listed = [value(one) for one in values]
+    if len(listed) > 8:
+        listed = [*listed[:3], "..", f"{listed[-1]} ({len(listed)} values)"]
+    return f"{name} = {', '.join(listed)}"
+
+
+def records(record: Any) -> str:
+    """When metrics are looked at."""
+    if isinstance(record, Mapping):
+        return ", ".join(f"{name} {records(steps)}" for name, steps in record.items())
+    if isinstance(record, int):
+        return "every step" if record == 1 else f"every {record} steps"
+    steps = [str(step) for step in record]
+    return f"at {', '.join(steps)}" if len(steps) <= 8 else f"at {len(steps)} steps"
+
+
+def value(one: Any) -> str:
+    """A value of an option; functions by their name."""
+    if callable(one):
+        return getattr(one, "__name__", type(one).__name__)
+    if isinstance(one, float):
+        return f"{one:.4g}"
+    text = repr(one) if isinstance(one, str) and not one.isidentifier() else str(one)
+    return text if len(text) <= 60 else f"{text[:59]}…"

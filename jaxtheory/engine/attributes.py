@@ -1,0 +1,68 @@
+"""What a dataset says of itself: the request it answers, and what its coordinates and variables
+mean.
+"""
+
+import contextlib
+import json
+from importlib import metadata
+from typing import Any
+
+import xarray as xr
+
+from jaxtheory.core.config import Config, Size, fields
+from jaxtheory.engine import described
+from jaxtheory.engine.identity import fingerprint, plain, theory_code
+from jaxtheory.engine.request import Request
+
+OWN = {
+    "seed": ("seed of the run", "1", "s"),
+    "step": ("training step", "steps", "t"),
+    "steps": ("number of training steps", "steps", "steps"),
+    "algorithm": ("training algorithm", "1", "algorithm"),
+}  # long_name, units and symbol of the coordinates that are no field
+DIVERGED = "first recorded step at which a run was not finite, -1 for none"
+
+
+def of_dataset(request: Request) -> dict[str, Any]:
+    """Theory, algorithm, base configuration (JSON), steps, key, dtype, version and the checksum of
+    the theory's code.
+    """
+    found: dict[str, Any] = {
+        "theory": request.theory.name,
+        "algorithm": request.points.point(0).algorithm,
+        "config": json.dumps(values(request.config)),
+        "steps": request.points.steps,
+        "dtype": request.dtype,
+        "matmul_precision": "highest",
+        "theory_digest": fingerprint(theory_code(request)),
+    }
+    if isinstance(request.key, int):
+        found["key"] = request.key
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        found["jaxtheory_version"] = metadata.version("jaxtheory")
+    return found
+
+
+def values(config: Config) -> dict[str, Any]:
+    """The fields of a config as JSON writes them; of sizes how many entries are valid."""
+    each = {name: getattr(config, name) for name in fields(type(config))}
+    return {n: int(v.n) if isinstance(v, Size) else plain(v) for n, v in each.items()}
+
+
+def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
+    """The dataset with long_name, units and symbol on every coordinate, and long_name on every
+    variable; a name that nothing describes stands for itself.
+    """
+    table = fields(type(request.config))
+    for coordinate in dataset.coords:
+        name = str(coordinate)
+        meaning, unit, symbol = OWN.get(name, (name, "1", name))
+        if name in table:
+            meaning, unit, symbol = table[name].meaning, table[name].unit, table[name].symbol
+        texts = {"long_name": meaning or name, "units": unit or "1", "symbol": symbol}
+        dataset[name].attrs.update(texts)
+    meanings = {"diverged_at": DIVERGED, **described.variables(request.theory)}
+    for variable in dataset.data_vars:
+        name = str(variable)
+        dataset[name].attrs["long_name"] = meanings.get(name, name)
+    return dataset

@@ -1,0 +1,90 @@
+"""What the names of a theory mean, read from docstrings: rows `name   meaning` in those of
+`metrics`, `analyses` and `predict`, and of the modules that the algorithms stand in.
+"""
+
+import inspect
+import re
+import sys
+from typing import Any
+
+from jaxtheory.core import descent
+from jaxtheory.core.theory import Theory
+
+NAMES = r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*"
+ROW = re.compile(rf"(?P<names>{NAMES})(?:: (?P<labels>{NAMES}))? {{2,}}(?P<meaning>\S.*)")
+
+
+def meanings(docstring: str | None) -> dict[str, str]:
+    """Meaning by name, of the rows of a docstring; of a curve by `name:label`.
+
+    name            meaning, which may go on
+                    in lines that are further in than the name
+    one, other      what both are; or of each its own, as many as there are names
+    loss: law, fit  two curves, predictions of the metric `loss`
+    """
+    found: dict[str, str] = {}
+    for names, text in rows(inspect.cleandoc(docstring or "")):
+        parts = text.split("; ")
+        each = parts if len(parts) == len(names) else [text] * len(names)
+        found.update(zip(names, each, strict=True))
+    return found
+
+
+def rows(text: str) -> list[tuple[list[str], str]]:
+    """Names and meaning of each row of a text."""
+    found: list[tuple[list[str], str]] = []
+    margin: int | None = None  # of the row that may go on
+    for line in text.splitlines():
+        inner = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if margin is not None and inner and indent > margin:
+            names, said = found[-1]
+            found[-1] = names, f"{said} {inner}"
+        elif row := ROW.fullmatch(inner):
+            names, labels = row["names"].split(", "), (row["labels"] or "").split(", ")
+            curves = [f"{name}:{label}" if label else name for name in names for label in labels]
+            found.append((curves, row["meaning"]))
+            margin = indent
+        else:
+            margin = None
+    return found
+
+
+def variables(theory: Theory) -> dict[str, str]:
+    """What the variables of a dataset of this theory mean, as far as its docstrings say."""
+    found = meanings(doc(theory.metrics)) | meanings(doc(theory.analyses))
+    for curve, meaning in meanings(doc(theory.predict)).items():
+        found["predicted_" + curve.replace(":", "_")] = meaning
+    return found
+
+
+def algorithms(theory: Theory) -> dict[str, str]:
+    """What each algorithm does: its row in the docstring of the module of its step, or the first
+    sentence of the step's docstring; "" where neither says.
+    """
+    standard = meanings(descent.standard.__doc__)
+    modules = dict.fromkeys(function_module(a.step) for a in theory.algorithms.values())
+    known = standard if standard.keys() <= theory.algorithms.keys() else {}
+    for name in modules:
+        if name != descent.__name__:
+            known = known | meanings(getattr(sys.modules.get(name), "__doc__", None))
+    return {
+        name: known.get(name) or sentence(doc(algorithm.step))
+        for name, algorithm in theory.algorithms.items()
+    }
+
+
+def function_module(function: Any) -> str:
+    """The name of the module that a function stands in."""
+    return str(getattr(function, "__module__", ""))
+
+
+def doc(function: Any) -> str:
+    """A function's own docstring."""
+    return getattr(function, "__doc__", None) or ""
+
+
+def sentence(docstring: str) -> str:
+    """The first sentence of a docstring, without its full stop."""
+    first = " ".join(inspect.cleandoc(docstring).partition("\n\n")[0].split())
+    return re.split(r"(?<=[^ .])\. ", first)[0].removesuffix(".")

@@ -1,0 +1,85 @@
+"""A finished store as a file for other programs: one tidy table, or the whole dataset."""
+
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import xarray as xr
+
+from jaxtheory.core.errors import InputError, line
+from jaxtheory.engine.store import beside, finished
+from jaxtheory.engine.summary import axes_of
+
+NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
+SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}
+
+
+def read(store: Path) -> xr.Dataset:
+    """The dataset of a store. Raises InputError where there is none, or none that is whole."""
+    path = store.parent if store.name == "data.zarr" else store
+    if not path.is_dir():
+        raise InputError(f"{store}: no such directory; give a store that a sweep has written")
+    if not (path / "manifest.json").is_file():
+        inside = sorted(file.parent.name for file in path.glob("*/manifest.json"))
+        held = f"; it holds the stores {', '.join(inside[:5])}" if inside else ""
+        more = f" and {len(inside) - 5} more" if len(inside) > 5 else ""
+        raise InputError(f"{store}: no store of a sweep, it has no manifest.json{held}{more}")
+    data = finished(path)
+    if data is None:
+        raise InputError(
+            f"{store}: incomplete or damaged; the command that wrote it completes it when it runs "
+            "again"
+        )
+    return data
+
+
+def require(to: str) -> None:
+    """Raise InputError where the package that writes a format is missing."""
+    package = NEEDS[to]
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise InputError(f"--to {to} needs the package {package}: pip install 'jaxtheory[export]'")
+
+
+def left_out(data: xr.Dataset) -> list[str]:
+    """The variables that a table has no column for: those with dimensions of their own."""
+    own = {*axes_of(data), "seed", "step"}
+    return [str(name) for name, variable in data.data_vars.items() if set(variable.dims) - own]
+
+
+def table(data: xr.Dataset) -> xr.Dataset:
+    """The variables of a table with the axes, seed and step alone."""
+    kept = data.drop_vars(left_out(data))
+    own = {str(dim) for dim in kept.dims}
+    return kept.drop_vars([n for n, c in kept.coords.items() if set(c.dims) - own])
+
+
+def write(data: xr.Dataset, to: str, file: Path) -> None:
+    """Write csv, netcdf or parquet beside the file, and rename it when it is whole.
+
+    A table has a row per point, seed and step, the axes first; what has no step stands in each of
+    its rows. Raises InputError where the file cannot be written.
+    """
+    require(to)
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: there is no directory {file.parent}; choose another --out")
+    writers: dict[str, Callable[[Path], object]] = {
+        "netcdf": lambda target: data.to_netcdf(target, engine="h5netcdf"),
+        "csv": lambda target: frame(data).to_csv(target, index=False),
+        "parquet": lambda target: frame(data).to_parquet(target, index=False),
+    }
+    try:
+        with beside(file) as temporary:
+            writers[to](temporary)
+            os.replace(temporary, file)
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or line(error)}; choose another --out") from None
+
+
+def frame(data: xr.Dataset):  # type: ignore[no-untyped-def]  # a pandas.DataFrame
+    """The rows of a table."""
+    kept = table(data)
+    order = [dim for dim in (*axes_of(data), "seed", "step") if dim in kept.dims]
+    rows = kept.to_dataframe(dim_order=order).reset_index()
+    labels = [*order, *(str(n) for n in kept.coords if n not in order)]
+    return rows[[*labels, *(str(n) for n in kept.data_vars)]]

@@ -1,0 +1,164 @@
+"""One picture of a finished sweep: a metric against step and against the axis, with what the theory
+predicts; a heat map of two axes.
+"""
+
+import itertools
+import textwrap
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.engine import plot
+from jaxtheory.engine.statistics import average
+from jaxtheory.engine.summary import at_end, axes_of, curve, curves, final, label
+
+LINES = 7  # values of an axis that have a line of their own
+STYLES = ("--", "-.", ":", (0, (6, 4)), (0, (3, 2, 1, 2, 1, 2)))  # of the theory's curves, in turn
+
+
+def chosen(known: list[str], metric: str | None) -> str:
+    """The metric to draw out of those known, the first one by default. Raises InputError with the
+    nearest names.
+    """
+    if not known:
+        raise InputError("--plot: there is no scalar metric to draw")
+    if metric is None:
+        return known[0]
+    if metric not in known:
+        raise InputError(f"--plot: unknown metric {metric!r}; {suggest(metric, known)}")
+    return metric
+
+
+def picture(data: xr.Dataset, metric: str) -> Any:
+    """The figure of a metric. Axes of one value do not count; of more than two the first two are
+    drawn, at the first value of the others.
+    """
+    axes = axes_of(data)
+    wide = [axis for axis in axes if data.sizes[axis] > 1]
+    fixed = {axis: 0 for axis in axes if axis not in wide[:2]}
+    at = [f"{axis} = {label(data[axis].values[0])}" for axis in fixed if axis in wide]
+    shown = data.isel({axis: [0] for axis in fixed})
+    name = f"{data.attrs.get('theory', 'sweep')}: {metric}"
+    meaning = textwrap.shorten(str(data[metric].attrs.get("long_name", "")), 80, placeholder=" …")
+    title = ", ".join([name, *at]) + (f"\n{meaning}" if meaning not in ("", metric) else "")
+    if len(wide) >= 2:
+        return heats(shown, metric, wide[:2], title)
+    return lines(shown, metric, wide, title)
+
+
+def lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
+    """A line per value of the axis against step; beside it the last value against the axis."""
+    flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
+    data = data.isel(flat, drop=True)
+    axis = wide[0] if wide else ""
+    number = bool(axis) and data[axis].dtype.kind in "if"
+    along = data.sizes["step"] > 1
+    figure, panels = plot.panels(max(1, along + number), title=title)
+    if along or not number:
+        against_step(panels[0, 0], data, metric, axis)
+    if number:
+        against_axis(panels[0, -1], data, metric, axis, legend=not along)
+    if data.sizes["seed"] > 1:
+        figure.supxlabel(f"mean and band over {data.sizes['seed']} seeds", fontsize=8)
+    return figure
+
+
+def against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
+    """The metric along training, a line per value of the axis (some of them, where there are
+    many).
+    """
+    n = data.sizes[axis] if axis else 1
+    each = [data.isel({axis: i}) if axis else data for i in some(n)]
+    for colour, one in enumerate(each):
+        text = f"{symbol(data, axis)} = {label(one[axis].values)}" if axis else metric
+        plot.series(ax, one[metric].transpose("seed", "step"), "step", text, colour=colour)
+    for place, one in enumerate(each):
+        found = {name: curve(one, metric, name) for name in curves(data, metric)}
+        theory(ax, found, "step", named=place == 0)
+    title = "" if len(some(n)) == n else f"{len(some(n))} of {n} values of {axis}"
+    plot.finish(ax, "step", metric, title, **scale("y", data[metric].values))
+
+
+def against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str, legend: bool) -> None:
+    """The metric at the last record against the axis; the legend of the panel beside it may do."""
+    found = final(data, metric)
+    plot.series(ax, found.transpose("seed", axis), axis, metric)
+    ends = {n: at_end(data, curve(data, metric, n), metric) for n in curves(data, metric)}
+    theory(ax, ends, axis)
+    scales: Any = {**scale("x", data[axis].values, spaced=True), **scale("y", found.values)}
+    plot.finish(ax, written(data, axis), f"{metric} at the last record", legend=legend, **scales)
+
+
+def theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
+    """The theory's curves against x, each in a style of its own; those that say something."""
+    for style, (name, values) in zip(itertools.cycle(STYLES), found.items(), strict=False):
+        predicted = over_seeds(values)
+        if predicted.dims == (x,) and bool(predicted.notnull().any()):
+            text = f"theory {name}".strip() if named else ""
+            plot.theory(ax, predicted[x].values, predicted.values, text)
+            ax.lines[-1].set_linestyle(style)
+
+
+def written(data: xr.Dataset, axis: str) -> str:
+    """The label of an axis: name, symbol and unit."""
+    unit, sign = data[axis].attrs.get("units", "1"), symbol(data, axis)
+    return axis + f" ({sign})" * (sign != axis) + f" [{unit}]" * (unit != "1")
+
+
+def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
+    """The mean over seeds of the last value against two axes; beside it each predicted curve."""
+    flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
+    data = data.isel(flat, drop=True)
+    maps = {f"mean over {data.sizes['seed']} seeds": average(final(data, metric)).mean}
+    for name in curves(data, metric):
+        predicted = over_seeds(at_end(data, curve(data, metric, name), metric))
+        if set(predicted.dims) == set(wide) and bool(predicted.notnull().any()):
+            maps[f"theory {name}".strip()] = predicted
+    x, y = wide[1], wide[0]
+    width = max(3.6, 0.5 * data.sizes[x] + 1.2)
+    height = max(2.8, 0.3 * data.sizes[y] + 1)
+    figure, panels = plot.panels(len(maps), title=title, width=width, height=height)
+    numbers = np.concatenate([values.values.ravel() for values in maps.values()])
+    finite = numbers[np.isfinite(numbers)]
+    span = (finite.min(), finite.max()) if finite.size else (0, 1)
+    for ax, (name, values) in zip(panels[0], maps.items(), strict=True):
+        plot.heat(ax, values, x, y, label=metric, span=span)
+        plot.finish(ax, written(data, x), written(data, y), name, legend=False)
+    return figure
+
+
+def over_seeds(values: xr.DataArray) -> xr.DataArray:
+    """Mean over seeds: a prediction may depend on the problem of a seed."""
+    return values.mean("seed") if "seed" in values.dims else values
+
+
+def some(n: int) -> list[int]:
+    """Up to LINES places out of n, the ends among them."""
+    return sorted({round(place) for place in np.linspace(0, n - 1, min(n, LINES))})
+
+
+def symbol(data: xr.Dataset, axis: str) -> str:
+    """The symbol of an axis, or its name."""
+    return str(data[axis].attrs.get("symbol", axis))
+
+
+def scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, Any]:
+    """A logarithmic scale for positive numbers over two decades; of an axis (spaced) for those at
+    more even ratios than differences.
+    """
+    finite = np.unique(values[np.isfinite(values)])
+    if not finite.size or finite[0] <= 0:
+        return {}
+    if spaced:
+        logarithmic = finite.size > 2 and uneven(np.log(finite)) < uneven(finite)
+    else:
+        logarithmic = finite[-1] > 100 * finite[0]
+    return {f"{which}scale": "log"} if logarithmic else {}
+
+
+def uneven(points: np.ndarray) -> float:
+    """How far the distances of neighbours are from equal, over their mean; rounding aside."""
+    gaps = np.diff(points)
+    return round(float(np.std(gaps) / np.mean(gaps)), 6)

@@ -1,0 +1,147 @@
+"""`jaxtheory show` and `list`: what they say, on one screen."""
+
+from pathlib import Path
+
+import pytest
+from helpers.worked_example import EXAMPLE, THEORY, Config
+
+import jaxtheory
+from jaxtheory import Figure
+from jaxtheory.arguments import load_figures
+from jaxtheory.cli import main
+from jaxtheory.describe import (
+    FEW,
+    SCREEN,
+    WIDTH,
+    body,
+    duration,
+    of_figure,
+    page,
+    records,
+    sweep_in_words,
+)
+
+
+@pytest.mark.parametrize("name", ["low_rank", "contextual_bigram"])  # the longest
+def test_a_theory_fits_a_screen_and_all_shows_the_rest(
+    name: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["show", name]) == 0
+    short = capsys.readouterr().out.splitlines()
+    assert len(short) <= SCREEN + 2 and max(map(len, short)) <= WIDTH
+    assert short[-1] == f"more: jaxtheory show {name} --all"
+    assert sum(line.startswith(("  LR-", "  CB-")) for line in short) >= FEW
+    assert main(["show", name, "--all"]) == 0
+    whole = capsys.readouterr().out
+    claims = [
+        claim
+        for entry in jaxtheory.figures.entries().values()
+        if entry.theory == name
+        for claim in jaxtheory.figures.get(entry.name).claims
+    ]
+    ids = {line.split()[0] for line in whole.splitlines() if line.strip()}
+    assert {claim.id for claim in claims} <= ids
+    assert all(check.name in whole for check in jaxtheory.theories.get(name).checks[:3])
+
+
+def test_a_figure_shows_question_sweep_and_claims(capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", "walk_circles"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    figure = jaxtheory.figures.get("walk_circles")
+    assert "What do attention and value matrix learn on the circles of the talk" in text
+    assert "every clockwise_probability = 0.5, 1; 16 seeds; 50 steps; recorded every step" in text
+    assert all(claim.statement.replace("  ", " ") in text for claim in figure.claims)
+    assert "expected to hold]" in text and "quick:" not in text
+    assert main(["show", "walk_circles", "--all"]) == 0
+    assert "2 seeds" in capsys.readouterr().out
+
+
+def test_list_groups_figures_by_theory_with_their_time(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {"walk_circles": 12.4, "rank_law": 171.0}
+    monkeypatch.setattr(jaxtheory.figures, "seconds", times.get, raising=False)
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    starts = {word: i for i, line in enumerate(lines) for word in line.split()[:1]}
+    assert starts["random_walk:"] < starts["walk_rate"] < starts["low_rank:"] < starts["rank_law"]
+    assert lines[starts["walk_circles"]].split()[1:4] == ["12", "s", "What"]
+    assert lines[starts["rank_law"]].split()[1:3] == ["3", "min"]
+    assert lines[starts["walk_rate"]].split()[1] == "Do"
+
+
+def test_unknown_names_list_at_most_five(capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", "zzzzz"]) == 2
+    said = capsys.readouterr().err
+    assert "unknown figure or theory 'zzzzz'; the nearest of" in said and said.count(",") == 4
+    assert main(["show", "walk_cirkles"]) == 2
+    assert "did you mean 'walk_circles'?" in capsys.readouterr().err
+
+
+def test_a_page_cuts_the_last_section_first() -> None:
+    rows = [(f"name{i}", "meaning " * 20) for i in range(30)]
+    lines = page(["head"], {"metrics": rows[:20], "claims": rows}, whole=False)
+    assert len(lines) <= SCREEN and all(len(line) <= WIDTH for line in lines)
+    assert sum("meaning" in line for line in lines) > 20 and "name19" in "".join(lines)
+    assert lines[-1].startswith("    ") or "more:" in lines[-1]
+    whole = page(["head"], {"metrics": rows[:20], "claims": rows}, whole=True)
+    assert sum(line.count("meaning") for line in whole) == 50 * 20
+
+
+def test_one_row_is_not_replaced_by_its_name() -> None:
+    rows = [("a", "first"), ("b(index)", "second"), ("c", "third")]
+    assert list(body({"title": rows}, {"title": 2}))[-1].split() == ["c", "third"]
+    assert list(body({"title": rows}, {"title": 1}))[-1] == "  and 2 more: b, c"
+
+
+def test_a_sweep_in_words() -> None:
+    figure = Figure(
+        name="mine",
+        source="note",
+        theory=THEORY,
+        config=Config(noise=0.5),
+        sweep={
+            "vary": {"dimension": list(range(1, 11))},
+            "zip": [{"learning_rate": [0.1, 0.25], "threshold": [0.0, 0.1]}],
+            "seeds": [3, 4],
+            "steps": 20,
+            "record": [0, 20],
+        },
+        quick={"seeds": 1, "record": 5},
+        claims=(),
+        draw=lambda data: None,
+    )
+    assert sweep_in_words(figure, False) == (
+        "linear_regression with noise = 0.5; together learning_rate = 0.1, 0.25 with threshold = "
+        "0, 0.1; every dimension = 1, 2, 3, .., 10 (10 values); 2 seeds; 20 steps; recorded at 0, "
+        "20"
+    )
+    assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
+    assert records({"loss": 1}) == "loss every step"
+
+
+@pytest.mark.parametrize(
+    ("time", "text"), [(None, ""), (0.2, "1 s"), (12.4, "12 s"), (89, "89 s"), (180, "3 min")]
+)
+def test_durations(time: float | None, text: str) -> None:
+    assert duration(time) == text
+
+
+def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", str(EXAMPLE)]) == 0
+    printed = capsys.readouterr().out
+    assert "the same after rounding weights below theta to zero" in printed
+    assert f"more: jaxtheory show {EXAMPLE} --all" in printed
+
+
+def test_claims_that_are_refuted_say_so(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    template = Path(jaxtheory.__file__).with_name("template.py").read_text()
+    file.write_text(
+        template + '\nFIGURE = FIGURE._replace(claims=tuple(c._replace(expected="refuted", '
+        'statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'
+    )
+    (figure,) = load_figures(str(file))
+    head, sections = of_figure(figure, whole=True)
+    assert "How fast does SGD find the mean of a Gaussian?" in head[0] and "quick" in head[-1]
+    assert all("grows" in said and "expected to fail" in said for _, said in sections["claims"])
