@@ -5,9 +5,9 @@ say.
 import dataclasses
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
@@ -15,7 +15,7 @@ import jaxtheory
 from jaxtheory.arguments import load_theory, named_figures
 from jaxtheory.core import installed
 from jaxtheory.core.errors import tried
-from jaxtheory.terminal import table
+from jaxtheory.terminal import duration, table
 
 if TYPE_CHECKING:
     from jaxtheory.core.theory import Theory
@@ -39,7 +39,7 @@ class List:
         for group in groups:
             asks = f": {jaxtheory.theories.question(group)}" if group in ours else ""
             rows = [
-                (figure.name, duration(seconds(figure.name)), figure.question)
+                (figure.name, taken(figure.name), figure.question)
                 for figure in figures
                 if figure.theory == group
             ]
@@ -54,17 +54,10 @@ class List:
         return 0
 
 
-def seconds(figure: str) -> float | None:
-    """How long a figure takes, where it is known."""
-    known: Callable[[str], float | None] = getattr(jaxtheory.figures, "seconds", lambda name: None)
-    return known(figure)
-
-
-def duration(time: float | None) -> str:
-    """About how long, such as 12 s or 3 min; nothing where it is not known."""
-    if time is None:
-        return ""
-    return f"{max(time, 1):.0f} s" if time < 90 else f"{time / 60:.0f} min"
+def taken(figure: str) -> str:
+    """About how long a figure takes, such as 12 s or 3 min; nothing where it is not known."""
+    known = jaxtheory.figures.seconds(figure)
+    return "" if known is None else duration(known)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,84 +215,15 @@ def sentence(claim: "Claim") -> str:
 
 def of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, Rows]]:
     """The paragraphs and sections of a figure's page; whole: with the quick form of its sweep."""
+    from jaxtheory.engine import words
+
     head = [
-        f"{figure.name}: {asked(figure)}",
+        f"{figure.name}: {words.asked(figure)}",
         f"source: {figure.source}",
-        f"sweep: {sweep_in_words(figure, False)}",
+        f"sweep: {words.sweep_in_words(figure, False)}",
     ]
     if whole:
-        head.append(f"quick: {sweep_in_words(figure, True)}")
-    if known := duration(seconds(figure.name)):
+        head.append(f"quick: {words.sweep_in_words(figure, True)}")
+    if known := taken(figure.name):
         head.append(f"time: {known}")
     return head, {"claims": [(claim.id, sentence(claim)) for claim in figure.claims]}
-
-
-def asked(figure: "Figure") -> str:
-    """What a figure asks: the first sentence of its file."""
-    from jaxtheory.core.files import question
-
-    known = jaxtheory.figures.entries()
-    if figure.name in known:
-        return known[figure.name].question
-    module = sys.modules.get(figure.draw.__module__)
-    file = getattr(module, "__file__", None)
-    return question(Path(file)) if file else ""
-
-
-def sweep_in_words(figure: "Figure", quick: bool) -> str:
-    """What a figure runs: theory and base values, axes, seeds, steps, records, other options."""
-    config, options = jaxtheory.claims.arguments(figure, quick)
-    options = dict(options)
-    said = [base(figure.theory, config)] if figure.theory else ["an experiment"]
-    zipped = options.pop("zip", None) or []
-    groups = [zipped] if isinstance(zipped, Mapping) else zipped
-    for axes in groups:
-        said.append("together " + " with ".join(axis(*item) for item in axes.items()))
-    said += ["every " + axis(*item) for item in (options.pop("vary", None) or {}).items()]
-    seeds = options.pop("seeds", 1)
-    count = seeds if isinstance(seeds, int) else len(seeds)
-    said.append("1 seed" if count == 1 else f"{count} seeds")
-    if "steps" in options:
-        said.append(f"{options.pop('steps')} steps")
-    if (record := options.pop("record", None)) is not None:
-        said.append(f"recorded {records(record)}")
-    options.pop("buckets", None)
-    said += [f"{name} {value(options[name])}" for name in options]
-    return "; ".join(said)
-
-
-def base(theory: "Theory", config: Any) -> str:
-    """The theory with what differs from its defaults."""
-    from jaxtheory.engine.attributes import values
-
-    mine, default = values(config), values(theory.Config())
-    other = [f"{name} = {value(mine[name])}" for name in mine if mine[name] != default[name]]
-    return f"{theory.name} with {', '.join(other)}" if other else f"{theory.name} at its defaults"
-
-
-def axis(name: str, values: Any) -> str:
-    """An axis with its values; of many the first and the last."""
-    listed = [value(one) for one in values]
-    if len(listed) > 8:
-        listed = [*listed[:3], "..", f"{listed[-1]} ({len(listed)} values)"]
-    return f"{name} = {', '.join(listed)}"
-
-
-def records(record: Any) -> str:
-    """When metrics are looked at."""
-    if isinstance(record, Mapping):
-        return ", ".join(f"{name} {records(steps)}" for name, steps in record.items())
-    if isinstance(record, int):
-        return "every step" if record == 1 else f"every {record} steps"
-    steps = [str(step) for step in record]
-    return f"at {', '.join(steps)}" if len(steps) <= 8 else f"at {len(steps)} steps"
-
-
-def value(one: Any) -> str:
-    """A value of an option; functions by their name."""
-    if callable(one):
-        return getattr(one, "__name__", type(one).__name__)
-    if isinstance(one, float):
-        return f"{one:.4g}"
-    text = repr(one) if isinstance(one, str) and not one.isidentifier() else str(one)
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -85,5 +85,5 @@ def left(seconds: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds below two minutes, else minutes."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    """Seconds, at least 1, below two minutes, else minutes."""
+    return f"{max(seconds, 1):.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -14,12 +14,10 @@ from jaxtheory.describe import (
     SCREEN,
     WIDTH,
     body,
-    duration,
     of_figure,
     page,
-    records,
-    sweep_in_words,
 )
+from jaxtheory.engine.words import records, sweep_in_words
 
 
 @pytest.mark.parametrize("name", ["low_rank", "contextual_bigram"])  # the longest
@@ -118,13 +116,6 @@ def test_a_sweep_in_words() -> None:
     )
     assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
     assert records({"loss": 1}) == "loss every step"
-
-
-@pytest.mark.parametrize(
-    ("time", "text"), [(None, ""), (0.2, "1 s"), (12.4, "12 s"), (89, "89 s"), (180, "3 min")]
-)
-def test_durations(time: float | None, text: str) -> None:
-    assert duration(time) == text
 
 
 def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:

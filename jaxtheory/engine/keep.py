@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.core.files import question
-from jaxtheory.engine import autodiff, plot
-from jaxtheory.engine.claims import FigureResult, Judged, arguments
+from jaxtheory.engine import autodiff, plot, words
+from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.digest import digest_code
 from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.verify import vary_config
@@ -77,18 +76,17 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
     seconds and gradient, stays.
     """
     figure, before = result.figure, read_record(file)
-    config, asked = arguments(figure, facts["quick"])
     same = result.store is not None and before.get("store") == str(result.store)
     if same:
         facts["seconds"] = max(facts["seconds"], before["seconds"])
     record = {
         "figure": figure.name,
         "theory": figure.theory.name if figure.theory else "",
-        "question": _question(figure),
+        "question": words.asked(figure),
         "source": figure.source,
         "store": str(result.store or ""),
         **facts,
-        "setup": in_words(config, asked),
+        "setup": words.sweep_in_words(figure, facts["quick"]),
         "runs": _runs(result.dataset),
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in VERSIONS},
@@ -109,28 +107,6 @@ def read_record(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) and {"figure", "claims"} <= {*found} else {}
 
 
-def in_words(config: Any, asked: dict[str, Any]) -> str:
-    """A sweep's arguments in a line: axes, fixed values that differ from the defaults, the rest."""
-    words = []
-    if config is not None:
-        usual = type(config)()
-        own = ((name, getattr(config, name)) for name in vars(config))
-        words += [f"{name} = {_values(v)}" for name, v in own if v != getattr(usual, name)]
-    zipped = asked.get("zip") or {}
-    for axes in (asked.get("vary") or {}, *(zipped if isinstance(zipped, list) else [zipped])):
-        words += [f"{name} = {_values(values)}" for name, values in axes.items()]
-    rest = {name: value for name, value in asked.items() if name not in ("vary", "zip")}
-    return "; ".join(words + [f"{name} {_values(value)}" for name, value in rest.items()])
-
-
-def _values(value: Any) -> str:
-    """A value, or a list of them, the middle left out where it is long."""
-    if not isinstance(value, list | tuple):
-        return str(getattr(value, "n", value))
-    shown = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in value]
-    return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", shown[-1]])
-
-
 def _runs(dataset: Any) -> dict[str, int]:
     """How many runs there were, and how many of them diverged."""
     if "diverged_at" not in dataset:
@@ -143,19 +119,10 @@ def _runs(dataset: Any) -> dict[str, int]:
     }
 
 
-def _home(figure: Any) -> Any:
-    """The module in which a figure is drawn."""
-    return sys.modules.get(figure.draw.__module__)
-
-
-def _question(figure: Any) -> str:
-    file = getattr(_home(figure), "__file__", None)
-    return question(Path(file)) if file else ""
-
-
 def _model(figure: Any) -> str:
     """The formulas of a theory: what the module of its Config says first, or an experiment's."""
-    home = sys.modules.get(figure.theory.Config.__module__) if figure.theory else _home(figure)
+    place = figure.theory.Config if figure.theory else figure.draw
+    home = sys.modules.get(place.__module__)
     return inspect.getdoc(home) or ""
 
 
