@@ -2,8 +2,9 @@ PYTHON ?= python3
 ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
+DOCS := $(ENV)/.installed-docs
 
-.PHONY: help install oracle reproduce test mutation verdicts reliability bench bench-gpu bench-plan lint format \
+.PHONY: help install oracle reproduce test mutation verdicts reliability bench bench-gpu bench-plan docs lint format \
 	clean
 
 help:
@@ -16,6 +17,7 @@ help:
 	@echo "make bench      every theory against NumPy, plain JAX and the machine's floor (ARGS=--all)"
 	@echo "make bench-gpu  the same on the accelerator that JAX finds"
 	@echo "make bench-plan what jaxtheory plan says against what sweeps take"
+	@echo "make docs       build these pages and run their notebooks: docs/_build/html/index.html"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -53,6 +55,14 @@ bench-gpu: $(READY)
 
 bench-plan: $(READY)
 	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
+	touch $@
+
+docs: $(DOCS)
+	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html
+	@echo "written: docs/_build/html/index.html"
 
 lint: $(READY)
 	$(BIN)/ruff check .
