@@ -1,5 +1,6 @@
 """How Sphinx builds the pages: `make docs`."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import public
 
 import jaxtheory
+from jaxtheory.core.config import Config, fields
 
 project, author, release = "jaxtheory", "The jaxtheory authors", jaxtheory.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
@@ -30,13 +32,31 @@ nb_merge_streams = True
 
 
 def docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with `code`."""
+    """Docstrings are plain text with `code`; a Config's is followed by its fields."""
     lines[:] = public.plain(lines)
+    if what == "class" and issubclass(thing, Config) and thing is not Config:
+        rows = [
+            f"{field.name} ({field.symbol}): {field.meaning}" for field in fields(thing).values()
+        ]
+        lines += [part for row in rows for part in (f"- {public.escaped(row)}", "")]
+
+
+def signature(
+    app: Any,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    given: str | None,
+    returned: str | None,
+) -> tuple[str, str | None] | None:
+    """A function that is a default by its name."""
+    return given and (re.sub(r"<function (\w+)>", r"\1", given), returned)
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """The fields of a NamedTuple stand in its signature."""
-    return True if type(thing).__name__ == "_tuplegetter" else None
+    """The fields of a NamedTuple stand in its signature; each flax dataclass has a `replace`."""
+    return True if type(thing).__name__ == "_tuplegetter" or name == "replace" else None
 
 
 def source(app: Any, page: str, text: list[str]) -> None:
@@ -47,5 +67,6 @@ def source(app: Any, page: str, text: list[str]) -> None:
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-docstring", docstring)
+    app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-skip-member", skip)
     app.connect("source-read", source)

@@ -111,7 +111,16 @@ def test_the_site_is_built_without_a_warning(tmp_path):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed: make docs installs it")
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", str(tmp_path / "html")],
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "--keep-going",
+            "-q",
+            "docs",
+            str(tmp_path / "html"),
+        ],
         cwd=ROOT,
         env={name: value for name, value in os.environ.items() if name != "XLA_FLAGS"},
         capture_output=True,
