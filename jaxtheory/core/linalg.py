@@ -31,7 +31,8 @@ def alone(factorisation: Callable) -> Callable:
 @alone
 def svd(A: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
     """U (m, k), s (k), V^T (k, n) with A = U diag(s) V^T, k = min(m, n), s descending."""
-    return jnp.linalg.svd(A, full_matrices=False)
+    U, s, Vt = jnp.linalg.svd(A, full_matrices=False)
+    return U, s, Vt
 
 
 @alone
