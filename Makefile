@@ -17,7 +17,7 @@ help:
 	@echo "make bench      every theory against NumPy, plain JAX and the machine's floor (ARGS=--all)"
 	@echo "make bench-gpu  the same on the accelerator that JAX finds"
 	@echo "make bench-plan what jaxtheory plan says against what sweeps take"
-	@echo "make docs       build these pages and run their notebooks: docs/_build/html/index.html"
+	@echo "make docs       build the documentation, its notebooks executed: docs/_build/html/index.html"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
