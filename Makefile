@@ -2,9 +2,10 @@ PYTHON ?= python3
 ENV := .venv
 BIN := $(ENV)/bin
 READY := $(ENV)/.installed
+DOCS := $(ENV)/.installed-docs
 
-.PHONY: help install oracle browser reproduce everything test mutation verdicts reliability bench bench-gpu bench-plan lint format \
-	clean
+.PHONY: help install oracle browser reproduce everything test mutation verdicts reliability bench bench-gpu \
+	bench-plan docs lint format clean
 
 help:
 	@echo "make reproduce  install, then run one figure of each theory: verdicts, figures and a page"
@@ -18,6 +19,7 @@ help:
 	@echo "make bench      every theory against NumPy, plain JAX and the machine's floor (ARGS=--all)"
 	@echo "make bench-gpu  the same on the accelerator that JAX finds"
 	@echo "make bench-plan what jaxtheory plan says against what sweeps take"
+	@echo "make docs       build the documentation, its notebooks executed: docs/_build/html/index.html"
 	@echo "make lint       ruff check, ruff format --check, mypy"
 	@echo "make format     let ruff rewrite"
 	@echo "make clean      remove the environment; results stay"
@@ -62,6 +64,14 @@ bench-gpu: $(READY)
 
 bench-plan: $(READY)
 	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/planner.py $(ARGS)
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
+	touch $@
+
+docs: $(DOCS)
+	JAX_PLATFORMS=cpu $(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html
+	@echo "written: docs/_build/html/index.html"
 
 lint: $(READY)
 	$(BIN)/ruff check .

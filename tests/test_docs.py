@@ -1,12 +1,34 @@
-"""The code of the pages runs as it stands, from top to bottom."""
+"""The code of the pages runs as it stands, from top to bottom; the reference is complete; the site
+is built without a warning, its notebooks executed.
+"""
 
+import importlib.util
+import os
 import re
+import subprocess
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("own-gradient", pytest.param("own-optimiser", marks=pytest.mark.slow), "pure-functions")
+import jaxtheory
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = (
+    "own-gradient",
+    pytest.param("own-optimiser", marks=pytest.mark.slow),
+    "pure-functions",
+    "quickstart",
+)
+spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")
+assert spec is not None and spec.loader is not None
+public = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(public)
+SHOWN = sorted(
+    name for page in DOCS.glob("reference/*.md") for name in public.MARK.findall(page.read_text())
+)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -15,3 +37,99 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
     assert blocks
     exec("\n".join(blocks), {"__name__": "__main__"})
+
+
+def test_every_public_module_stands_in_the_reference_once():
+    named = {
+        f"jaxtheory.{name}"
+        for name in jaxtheory.__all__
+        if isinstance(getattr(jaxtheory, name), types.ModuleType)
+    }
+    rooms = ROOT / "jaxtheory" / "theories"
+    of_rooms = {
+        f"jaxtheory.theories.{'.'.join(file.relative_to(rooms).with_suffix('').parts)}"
+        for file in rooms.glob("*/**/*.py")
+        if "checks" not in file.parts and file.stem != "__init__"
+    }
+    assert sorted({"jaxtheory", "jaxtheory.testing"} | named | of_rooms) == SHOWN
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_public_name_has_a_docstring(name):
+    assert public.names(name) and public.undocumented(name) == []
+
+
+def test_names_of_modules_are_found():
+    assert {"sweep", "Claim", "run_key"} <= set(public.names("jaxtheory"))
+    assert {"panels", "series", "heat"} <= set(public.names("jaxtheory.plot"))
+    assert {"run_figure", "Judged"} <= set(public.names("jaxtheory.claims"))
+    assert "Claim" not in public.names("jaxtheory.claims")  # stands at the top already
+    assert "Axes" not in public.names("jaxtheory.plot")
+    assert {"local", "slurm", "errand"} <= set(public.names("jaxtheory.cluster"))
+    assert set(public.names("jaxtheory.llama")) == set(jaxtheory.llama.__all__)
+
+
+def test_a_name_without_a_docstring_is_seen(monkeypatch):
+    def bare():
+        pass
+
+    class Row(tuple):
+        __doc__ = "Row(a, b)"
+
+    for thing in (bare, Row):
+        thing.__module__ = jaxtheory.statistics.__name__
+        monkeypatch.setattr(jaxtheory.statistics, thing.__name__, thing, raising=False)
+    assert public.undocumented("jaxtheory.statistics") == [
+        "jaxtheory.statistics.bare",
+        "jaxtheory.statistics.Row",
+    ]
+
+
+def test_docstrings_become_paragraphs_and_tables():
+    lines = public.plain(["|f| of `x_1`, a_b.", "Next.", "", "name     what *it* is", "    more"])
+    assert lines == [
+        r"\|f\| of ``x_1``, a\_b.",
+        "Next.",
+        "",
+        "",
+        "::",
+        "",
+        "    name     what *it* is",
+        "        more",
+        "",
+    ]
+
+
+def test_the_citation_names_this_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {jaxtheory.__version__}\n" in text
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path):
+    for package in ("sphinx", "myst_nb", "furo"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: make docs installs it")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "--keep-going",
+            "-q",
+            "docs",
+            str(tmp_path / "html"),
+        ],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != "XLA_FLAGS"},
+        capture_output=True,
+        text=True,
+        timeout=580,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "jaxtheory.plot.panels" in (tmp_path / "html" / "reference" / "modules.html").read_text()
+    for page in DOCS.glob("notebooks/*-*.md"):
+        built = (tmp_path / "html" / "notebooks" / f"{page.stem}.html").read_text()
+        assert built.count("cell_output") >= 3, page.name

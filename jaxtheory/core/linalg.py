@@ -28,12 +28,41 @@ def alone(factorisation: Callable) -> Callable:
     return call
 
 
-svd = alone(lambda A: jnp.linalg.svd(A, full_matrices=False))  # A = U diag(s) V^T, s descending
-singular_values = alone(lambda A: jnp.linalg.svd(A, compute_uv=False))  # descending
-eigvalsh = alone(lambda A: jnp.linalg.eigvalsh(A))  # of a symmetric matrix, ascending
-cholesky = alone(lambda A: jnp.linalg.cholesky(A))  # A = R R^T, R lower triangular
-inv = alone(lambda A: jnp.linalg.inv(A))
-solve = alone(lambda A, B: jnp.linalg.solve(A, B))  # X of A X = B
+@alone
+def svd(A: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
+    """U (m, k), s (k), V^T (k, n) with A = U diag(s) V^T, k = min(m, n), s descending."""
+    U, s, Vt = jnp.linalg.svd(A, full_matrices=False)
+    return U, s, Vt
+
+
+@alone
+def singular_values(A: Float[Array, "m n"]) -> Float[Array, " k"]:
+    """The min(m, n) singular values of A, descending."""
+    return jnp.linalg.svd(A, compute_uv=False)
+
+
+@alone
+def eigvalsh(A: Float[Array, "n n"]) -> Float[Array, " n"]:
+    """The eigenvalues of a symmetric matrix, ascending."""
+    return jnp.linalg.eigvalsh(A)
+
+
+@alone
+def cholesky(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """R lower triangular with A = R R^T, for A positive definite."""
+    return jnp.linalg.cholesky(A)
+
+
+@alone
+def inv(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The inverse of A."""
+    return jnp.linalg.inv(A)
+
+
+@alone
+def solve(A: Float[Array, "n n"], B: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
+    """X of A X = B, for B (n,) or (n, m)."""
+    return jnp.linalg.solve(A, B)
 
 
 def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[Array, "m n"]:

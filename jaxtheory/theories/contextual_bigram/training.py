@@ -139,6 +139,7 @@ def stepping(rule: Callable, slope: Callable) -> Callable:
         problem: Problem,
         config: Config,
     ) -> Params:
+        """One step of the rule along the slope, with rates eta_A and eta_V."""
         return rule(t, state, slope(key, batch, problem, config), problem, config)
 
     return step

@@ -1,0 +1,72 @@
+"""How Sphinx builds the pages: `make docs`."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import public
+
+import jaxtheory
+from jaxtheory.core.config import Config, fields
+
+project, author, release = "jaxtheory", "The jaxtheory authors", jaxtheory.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build", "examples"]
+html_theme, html_title = "furo", f"jaxtheory {release}"
+html_theme_options = {"navigation_with_keys": True}
+html_show_copyright = html_copy_source = html_show_sourcelink = False
+highlight_language = "none"
+smartquotes = False
+myst_heading_anchors = 3
+autodoc_class_signature = "mixed"
+python_maximum_signature_line_length = 88
+# executed at every build, in a folder that is thrown away; one that fails stops the build
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
+
+def docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with `code`; a Config's is followed by its fields."""
+    lines[:] = public.plain(lines)
+    if what == "class" and issubclass(thing, Config) and thing is not Config:
+        rows = [
+            f"{field.name} ({field.symbol}): {field.meaning}" for field in fields(thing).values()
+        ]
+        lines += [part for row in rows for part in (f"- {public.escaped(row)}", "")]
+
+
+def signature(
+    app: Any,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    given: str | None,
+    returned: str | None,
+) -> tuple[str, str | None] | None:
+    """A function that is a default by its name."""
+    return given and (re.sub(r"<function (\w+)>", r"\1", given), returned)
+
+
+def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """The fields of a NamedTuple stand in its signature; each flax dataclass has a `replace`."""
+    return True if type(thing).__name__ == "_tuplegetter" or name == "replace" else None
+
+
+def source(app: Any, page: str, text: list[str]) -> None:
+    """The names of a module in place of a mark."""
+    text[0] = public.expand(text[0])
+
+
+def setup(app: Any) -> None:
+    """What Sphinx calls."""
+    app.connect("autodoc-process-docstring", docstring)
+    app.connect("autodoc-process-signature", signature)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("source-read", source)
