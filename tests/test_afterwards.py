@@ -10,6 +10,7 @@ from helpers.worked_example import EXAMPLE
 
 from jaxtheory.cli import main
 from jaxtheory.engine import export
+from jaxtheory.engine.summary import estimate
 
 SWEEP = ["sweep", str(EXAMPLE), "--vary", "eta=.1,.2", "--seeds", "2", "--steps", "4"]
 
@@ -36,7 +37,7 @@ def test_a_sweep_ends_with_its_last_values(capsys: pytest.CaptureFixture) -> Non
     assert header == "learning_rate loss loss - predicted rounded_loss".split()
     (row,) = (row for row in rows if row[:1] == ["0.2"])
     loss = xr.open_zarr("out/data.zarr").loss.isel(learning_rate=1, step=-1).values
-    assert row[1:4] == [f"{loss.mean():.4g}", "±", f"{abs(loss[0] - loss[1]) / 2:.1g}"]
+    assert " ".join(row[1:4]) == estimate(loss.mean(), abs(loss[0] - loss[1]) / 2)
 
 
 def test_of_one_point_there_is_a_line_per_metric(capsys: pytest.CaptureFixture) -> None:

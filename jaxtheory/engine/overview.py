@@ -15,7 +15,7 @@ from jaxtheory.engine.statistics import average
 from jaxtheory.engine.summary import at_end, axes_of, curve, curves, final, label
 
 LINES = 7  # values of an axis that have a line of their own
-STYLES = ("--", "-.", ":", (0, (6, 4)), (0, (3, 2, 1, 2, 1, 2)))  # of the theory's curves, in turn
+STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory's curves
 
 
 def chosen(known: list[str], metric: str | None) -> str:
@@ -43,9 +43,10 @@ def picture(data: xr.Dataset, metric: str) -> Any:
     name = f"{data.attrs.get('theory', 'sweep')}: {metric}"
     meaning = textwrap.shorten(str(data[metric].attrs.get("long_name", "")), 80, placeholder=" …")
     title = ", ".join([name, *at]) + (f"\n{meaning}" if meaning not in ("", metric) else "")
-    if len(wide) >= 2:
-        return heats(shown, metric, wide[:2], title)
-    return lines(shown, metric, wide, title)
+    drawing = heats if len(wide) >= 2 else lines
+    figure = drawing(shown, metric, wide[:2], title)
+    plot.add_caption(figure)
+    return figure
 
 
 def lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
@@ -60,8 +61,6 @@ def lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
         against_step(panels[0, 0], data, metric, axis)
     if number:
         against_axis(panels[0, -1], data, metric, axis, legend=not along)
-    if data.sizes["seed"] > 1:
-        figure.supxlabel(f"mean and band over {data.sizes['seed']} seeds", fontsize=8)
     return figure
 
 
@@ -96,8 +95,8 @@ def theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True) 
     for style, (name, values) in zip(itertools.cycle(STYLES), found.items(), strict=False):
         predicted = over_seeds(values)
         if predicted.dims == (x,) and bool(predicted.notnull().any()):
-            text = f"theory {name}".strip() if named else ""
-            plot.theory(ax, predicted[x].values, predicted.values, text)
+            text = f"theory {name}".strip()
+            plot.theory(ax, predicted[x].values, predicted.values, text * named, says=text)
             ax.lines[-1].set_linestyle(style)
 
 
@@ -111,7 +110,7 @@ def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     """The mean over seeds of the last value against two axes; beside it each predicted curve."""
     flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
     data = data.isel(flat, drop=True)
-    maps = {f"mean over {data.sizes['seed']} seeds": average(final(data, metric)).mean}
+    maps = {"simulation": final(data, metric)}
     for name in curves(data, metric):
         predicted = over_seeds(at_end(data, curve(data, metric, name), metric))
         if set(predicted.dims) == set(wide) and bool(predicted.notnull().any()):
@@ -120,7 +119,8 @@ def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     width = max(3.6, 0.5 * data.sizes[x] + 1.2)
     height = max(2.8, 0.3 * data.sizes[y] + 1)
     figure, panels = plot.panels(len(maps), title=title, width=width, height=height)
-    numbers = np.concatenate([values.values.ravel() for values in maps.values()])
+    means = [average(values).mean if "seed" in values.dims else values for values in maps.values()]
+    numbers = np.concatenate([mean.values.ravel() for mean in means])
     finite = numbers[np.isfinite(numbers)]
     span = (finite.min(), finite.max()) if finite.size else (0, 1)
     for ax, (name, values) in zip(panels[0], maps.items(), strict=True):
