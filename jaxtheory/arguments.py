@@ -151,7 +151,10 @@ def load_theory(name: str) -> "Theory":
     theory = getattr(jaxtheory.theories.load(name), "THEORY", None)
     if theory is None:
         raise jaxtheory.InputError(f"{name}: defines no THEORY = jaxtheory.Theory(...)")
-    jaxtheory.conform(theory)
+    try:
+        jaxtheory.conform(theory)
+    except jaxtheory.InputError as error:
+        raise jaxtheory.InputError(f"{name}: {error}") from None
     return theory
 
 
@@ -230,7 +233,7 @@ class Words:
     """Value FIELD=VALUE common to all points; repeatable."""
     seeds: Annotated[str, arg(metavar="N|LIST")] = "1"
     """How many seeds (8), or which (3,5,7; one alone: 3,)."""
-    steps: Annotated[int | None, arg(metavar="N")] = None
+    steps: Annotated[str | None, arg(metavar="N")] = None
     """Training steps; may be left out when steps is an axis."""
     key: int = 0
     """Root of all random numbers."""
@@ -258,6 +261,8 @@ class Words:
                 )
         vary = _parse_axes(theory, self.vary)
         zipped = [_parse_axes(theory, text.split()) for text in self.zip]
+        if twice := [word for axes in (vary, *zipped) for word in axes if word in fixed]:
+            raise jaxtheory.InputError(f"{twice[0]} stands in --set and on an axis; give it once")
         steps = [step for axes in (vary, *zipped) for step in axes.get("steps", ())]
         if self.steps is None and not steps:
             raise jaxtheory.InputError("steps: give --steps N, or make it an axis")
@@ -274,7 +279,7 @@ class Words:
             "vary": vary or None,
             "zip": zipped or None,
             "seeds": self._seeds(),
-            "steps": max(steps) if self.steps is None else self.steps,
+            "steps": max(steps) if self.steps is None else self._steps(self.steps),
             "key": self.key,
             "algorithm": self.algorithm,
             "record": self._record(),
@@ -304,6 +309,14 @@ class Words:
         with jax.enable_x64((self.dtype or default) == "float64"):
             problem, _, config = theory.given(**arrays, **settings)
         return problem, config
+
+    def _steps(self, text: str) -> int:
+        found = _parse_integers("--steps", text)
+        if len(found) > 1:
+            raise jaxtheory.InputError(
+                f"--steps = {text!r}: takes one number; use --vary steps={text}"
+            )
+        return found[0]
 
     def _seeds(self) -> int | list[int]:
         seeds = _parse_integers("seeds", self.seeds)

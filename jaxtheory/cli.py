@@ -153,7 +153,7 @@ class Verify:
                 )
             print(
                 f"{name}: {sum(row.passed for row in found.checks)} "
-                f"of {len(found.checks)} checks passed\n"
+                f"of {len(found.checks)} checks passed{found.note}\n"
             )
             passed &= found.passed
         return int(not passed)

@@ -40,7 +40,14 @@ class Interval(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Interval":
-        low, high = (float(end) for end in text[1:-1].split(","))
+        try:
+            low, high = (float(end) for end in text[1:-1].split(","))
+            if text[0] not in "[(" or text[-1] not in "])":
+                raise ValueError
+        except (TypeError, ValueError):
+            raise InputError(
+                f"range {text!r}: write an interval, such as '(0, inf)' or '[0, 1]'"
+            ) from None
         return cls(low, high, text[0] == "[", text[-1] == "]")
 
     def __contains__(self, value: Any) -> bool:
@@ -70,6 +77,13 @@ class Field(NamedTuple):
     integer: bool
 
 
+def _interval(symbol: str, text: str) -> Interval:
+    try:
+        return Interval.parse(text)
+    except InputError as error:
+        raise InputError(f"the field of symbol {symbol!r}: {error}") from None
+
+
 def _field(kind: str, default: Any, symbol: str, meaning: str, valid: Any, unit: str) -> Any:
     metadata = {"kind": kind, "symbol": symbol, "meaning": meaning, "valid": valid, "unit": unit}
     return struct.field(pytree_node=kind != "static", default=default, metadata=metadata)
@@ -77,17 +91,17 @@ def _field(kind: str, default: Any, symbol: str, meaning: str, valid: Any, unit:
 
 def traced(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
     """A number that training or the data law reads; an int default makes an integer field."""
-    return _field("traced", default, symbol, meaning, Interval.parse(valid), unit)
+    return _field("traced", default, symbol, meaning, _interval(symbol, valid), unit)
 
 
 def evaluation(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
     """A number that only metrics, baselines and analyses read."""
-    return _field("evaluation", default, symbol, meaning, Interval.parse(valid), unit)
+    return _field("evaluation", default, symbol, meaning, _interval(symbol, valid), unit)
 
 
 def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit: str = "") -> Any:
     """A length that shapes arrays; annotate the field as `Size | int`."""
-    return _field("size", default, symbol, meaning, Interval.parse(valid), unit)
+    return _field("size", default, symbol, meaning, _interval(symbol, valid), unit)
 
 
 def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
@@ -147,6 +161,11 @@ class Config(struct.PyTreeNode):
                 and not isinstance(value, bool)
             ):
                 object.__setattr__(self, name, Size(int(value)))
+            elif field.kind == "size" and isinstance(value, bool | float | str | np.inexact):
+                raise InputError(
+                    f"{name} ({field.symbol}) = {value!r}: must be an integer in {field.valid} "
+                    f"({field.meaning})"
+                )
 
     def pad(self, **capacities: int) -> Self:
         """Raise the capacity of size fields and keep their values: `config.pad(num_states=20)`."""
@@ -257,17 +276,30 @@ def _violation(field: Field, value: Any) -> str | None:
         if isinstance(entry, bool | np.bool_ | str | bytes) or not np.issubdtype(
             np.asarray(entry).dtype, np.number
         ):
-            return f"{label} = {entry!r}: must be {expected}"
+            plain = entry.item() if isinstance(entry, np.generic) else entry
+            return f"{label} = {plain!r}: must be {expected}"
         if (
             not math.isfinite(entry)
             or entry not in field.valid
             or (field.integer and entry != int(entry))
         ):
             return f"{label} = {entry!s}: must be {expected}"
+    if field.integer and np.any(np.abs(np.asarray(number, float)) >= 2**31):
+        return f"{label} = {number!s}: must be {kind} below 2^31 ({field.meaning})"
     if isinstance(value, Size) and np.any(np.asarray(number) > value.cap):
         return (
             f"{label} = {number!s} exceeds its capacity {value.cap}: raise it with "
             f"config.pad({field.name}=...)"
+        )
+    return None
+
+
+def _unlike(field: Field, value: Any) -> str | None:
+    """Why a value in a config is of another kind than its field's, or None."""
+    if field.integer and isinstance(value, float | np.inexact):
+        return (
+            f"{field.name} ({field.symbol}) = {value!r}: must be an integer in {field.valid}, "
+            f"written {int(value)}"
         )
     return None
 
@@ -279,7 +311,9 @@ def validate(config: Config) -> None:
     lines = [
         why
         for name, field in fields(type(config)).items()
-        if (why := _violation(field, getattr(config, name)))
+        if (
+            why := _violation(field, getattr(config, name)) or _unlike(field, getattr(config, name))
+        )
     ]
     lines = lines or config.violations()
     if lines:

@@ -29,10 +29,27 @@ def tried(what: str, function: Callable, *args: Any) -> Any:
         raise InputError(f"{what}: {line(error)}{place(error)}") from error
 
 
+HINTS = {  # what errors of JAX say -> what to write instead
+    "Shapes must be 1D sequences of concrete": "a traced number as a shape: write size.cap, not .n",
+    "conversion method __array__()": "NumPy on a traced value: write jnp, not np",
+    "NumPy array conversion": "NumPy on a traced value: write jnp, not np",
+    "boolean conversion of traced": "`if`, `and` or `while` on a traced value: write jnp.where",
+    "Array boolean indices must be concrete": "a traced mask as an index: write jnp.where",
+    "__index__() method was called": "a traced number as a length or range: write size.cap, not .n",
+    "Abstract tracer value encountered where concrete": "a traced value in int(), float() or a "
+    "range: keep it an array, and write size.cap for a length",
+    "Encountered an unexpected tracer": "a value kept from an earlier call: pass it as an argument",
+    "'Size'": "a Size is no number: write .cap for shapes, .n or .real in arithmetic",
+}
+
+
 def line(error: BaseException) -> str:
-    """An error in one line: its type and the first line of what it says."""
+    """An error in one line: its type and the first line of what it says, with a hint where a
+    habit of NumPy is behind it.
+    """
     said = next((" ".join(text.split()) for text in str(error).splitlines() if text.strip()), "")
-    return f"{type(error).__name__}: {said}"
+    hint = next((f"; {hint}" for words, hint in HINTS.items() if words in str(error)), "")
+    return f"{type(error).__name__}: {said}{hint}"
 
 
 def place(error: BaseException) -> str:

@@ -135,6 +135,32 @@ def _signature_fault(where: str, function: Any, expected: str) -> str | None:
     return None
 
 
+def _odd_names(theory: Theory) -> list[str]:
+    """What is wrong with the names that dictionaries and checks hold."""
+    found = []
+    for slot in ("algorithms", "dims"):
+        names = getattr(theory, slot)
+        odd = [name for name in (names if isinstance(names, dict) else ()) if type(name) is not str]
+        found += [f"{theory.name}.{slot}: {name!r} is no name, expected a text" for name in odd]
+    for name, dims in theory.dims.items() if isinstance(theory.dims, dict) else ():
+        if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
+            found.append(
+                f"{theory.name}.dims[{name!r}] is {dims!r}, expected a tuple of names, such as "
+                f"({dims!r},)"
+                if isinstance(dims, str)
+                else f"{theory.name}.dims[{name!r}] is {dims!r}, expected a tuple of names"
+            )
+    for check in theory.checks if isinstance(theory.checks, tuple) else ():
+        if isinstance(check, Check) and not isinstance(check.name, str):
+            found.append(f"{theory.name}.checks: name is {check.name!r}, expected a text")
+        if isinstance(check, Check) and not isinstance(check.tolerance, int | float):
+            found.append(
+                f"{theory.name}.checks[{check.name!r}].tolerance is {check.tolerance!r}, expected "
+                "a number"
+            )
+    return found
+
+
 def conform(theory: Any) -> None:
     """Test a record against the contract. Raises InputError that names each wrong slot and
     argument, a line each.
@@ -152,6 +178,7 @@ def conform(theory: Any) -> None:
         for check in (theory.checks if isinstance(theory.checks, tuple) else ())
         if not isinstance(check, Check)
     ]
+    faults += _odd_names(theory)
     if any(faults):
         raise InputError("\n".join(filter(None, faults)))
     faults = [

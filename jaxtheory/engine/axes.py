@@ -13,9 +13,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, Size, fields, resolve, validate, validate_value
+from jaxtheory.core.config import (
+    Config,
+    Field,
+    Interval,
+    Size,
+    fields,
+    resolve,
+    validate,
+    validate_value,
+)
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory
+
+MOST = 2**31  # points of a sweep
 
 
 class Axis(NamedTuple):
@@ -202,13 +213,24 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> tuple:
         return tuple(checked_steps(v) for v in entries)
     if word:
         field = fields(theory.Config)[word]
-        for v in entries:
-            validate_value(theory.Config, word, v)
+        if not all_in_range(field, entries):
+            for v in entries:
+                validate_value(theory.Config, word, v)
         return tuple(
             int(v) if field.integer else float(v) if field.kind in ("traced", "evaluation") else v
             for v in entries
         )
     return entries
+
+
+def all_in_range(field: Field, entries: tuple) -> bool:
+    """Whether plain numbers, of which there may be millions, are all valid for a field."""
+    if {*map(type, entries)} - {int, float} or not isinstance(field.valid, Interval):
+        return False
+    low, high = min(entries), max(entries)
+    finite = all(map(math.isfinite, entries)) and max(abs(low), abs(high)) < 2**31
+    whole = not field.integer or {*map(type, entries)} == {int}
+    return finite and whole and low in field.valid and high in field.valid
 
 
 def check_points(points: Points) -> None:
@@ -217,6 +239,9 @@ def check_points(points: Points) -> None:
     Points that differ in numbers only are judged at once, their fields being arrays; where the
     conditions of a config cannot take arrays, or do not hold for all, one after the other.
     """
+    if points.total >= MOST:
+        counts = ", ".join(f"{axis.name} {len(axis.labels)}" for axis in points.axes)
+        raise InputError(f"{points.total} points ({counts}): there can be {MOST - 1} at most")
     table = fields(type(points.config))
     words = [word for axis in points.axes for word in axis.values]
     shaped = [

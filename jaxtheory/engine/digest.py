@@ -16,6 +16,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.core.errors import InputError
+
 LIBRARIES = {
     "jax",
     "jaxlib",
@@ -108,6 +110,11 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
     if isinstance(thing, np.ndarray | np.generic | jax.Array):
         if isinstance(thing, jax.Array) and jax.numpy.issubdtype(thing.dtype, jax.dtypes.prng_key):
             thing = jax.random.key_data(thing)
+        if isinstance(thing, jax.core.Tracer):
+            raise InputError(
+                f"a function kept a traced value, {thing.aval.str_short()}, in a variable outside "
+                "of it: return what is needed later"
+            )
         return f"array {digest_arrays(thing)}", []
     if isinstance(thing, Mapping):
         return f"dict {len(thing)}", [x for pair in thing.items() for x in pair]

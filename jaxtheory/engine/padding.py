@@ -6,7 +6,6 @@ of n, or a diagonal without its mask, would be a wrong number in silence as soon
 """
 
 import functools
-import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +19,8 @@ from jaxtheory.core.config import Config, ConfigType, canonical, fields
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
+from jaxtheory.engine.forms import own as own
+from jaxtheory.engine.forms import ships as ships
 from jaxtheory.engine.request import compiler_options, numerics
 
 MORE = 3  # by which capacities are raised
@@ -29,14 +30,6 @@ NUDGE = 1e-14  # rounding of a start
 
 FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
 LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
-# homes of functions
-OWN = (
-    "jaxtheory.core.theory",
-    "jaxtheory.theories.",
-    "jaxtheory._sweeps.",
-    "jaxtheory.engine.given.",
-)
-DESCENT = "jaxtheory.core.descent"
 _passed: set[str] = set()  # digests, of this process
 
 
@@ -191,27 +184,6 @@ def gaps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
 
 
 # Which theories may be padded
-
-
-def ships(theory: Theory) -> bool:
-    """Whether every function of a theory is jaxtheory's own, whose padding its tests hold. A room
-    with a loss, a metric or an optimiser from outside is no such theory.
-    """
-    slots = [slot for slot in theory if callable(slot)]
-    steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
-    return all(own(part) for part in (*slots, *steps))
-
-
-def own(part: Any) -> bool:
-    """Whether a function is jaxtheory's; one that `descent` makes, whether all that it is made of
-    is, optimiser and gradient.
-    """
-    home = str(getattr(part, "__module__", ""))
-    if home != DESCENT:
-        return home == OWN[0] or f"{home}.".startswith(OWN[1:])
-    held = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
-    inside = [x for whole in held for x in (whole if isinstance(whole, tuple) else (whole,))]
-    return all(own(x) for x in inside if callable(x))
 
 
 def trusted(theory: Theory) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory, conform
+from jaxtheory.engine import forms
 from jaxtheory.engine.axes import (
     Axis,
     Points,
@@ -222,8 +223,16 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
         mode,
         drawn,
     )
+    check_forms(made)
     check_record(made)
     return made
+
+
+def check_forms(request: Request) -> None:
+    """Raise InputError where a theory from outside gives what the engine cannot take."""
+    with numerics(request.dtype) as dtype:
+        config = canonical(request.points.point(0).config, dtype)
+        forms.require(request.theory, config, dict.fromkeys(request.points.values("algorithm")))
 
 
 def backend() -> str:

@@ -13,7 +13,7 @@ from jaxtheory.core.config import Config, Interval, Size, canonical, fields, val
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
-from jaxtheory.engine import autodiff, padding, purity
+from jaxtheory.engine import autodiff, forms, padding, purity
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request import compiler_options, numerics
 from jaxtheory.engine.threads import workers
@@ -60,6 +60,7 @@ class Table(NamedTuple):
 
     checks: list[CheckRow]
     assumptions: list[AssumptionRow]
+    note: str = ""
 
     @property
     def passed(self) -> bool:
@@ -80,6 +81,18 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
         raise InputError(f"only = {unknown[0]!r}: {theory.name} has no such check")
     if not isinstance(seeds, int) or seeds < 1:
         raise InputError(f"seeds = {seeds!r}: must be an integer in [1, inf)")
+    if not theory.examples:
+        raise InputError(
+            f"{theory.name} has no examples to be checked on; give "
+            f"examples=({theory.Config.__name__}(),)"
+        )
+    with numerics("float64") as dtype:
+        for i, example in enumerate(theory.examples):
+            try:
+                validate(example)
+            except InputError as error:
+                raise InputError(f"{theory.name}.examples[{i}]: {error}") from None
+            forms.require(theory, canonical(example, dtype))
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not padding.ships(theory)
@@ -114,7 +127,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
         ]
     if outside:
         rows += [*pure, *padding_rows(theory)]
-    return Table(rows, assumptions)
+    return Table(rows, assumptions, "" if theory.checks else "; the theory states none of its own")
 
 
 def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:

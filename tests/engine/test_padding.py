@@ -28,7 +28,8 @@ def capacity_in_a_formula(params, batch, problem, config):
 
 def unmasked_eye(params, problem, config):
     outer = problem.truth[:, None] * problem.truth[None, :]
-    return {"trace": jnp.trace(outer + jnp.eye(config.dimension.cap))}
+    trace = jnp.trace(outer + jnp.eye(config.dimension.cap))
+    return {**THEORY.metrics(params, problem, config), "trace": trace}
 
 
 def own_draws(key, problem, config):

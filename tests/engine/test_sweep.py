@@ -57,7 +57,7 @@ def test_product_and_zip_axes_over_every_kind_of_field():
 
 def test_traced_and_evaluation_axes_share_one_compilation_and_a_second_call_needs_none():
     sgd = THEORY.algorithms["sgd"]
-    step = chex.assert_max_traces(sgd.step, n=3)  # the plan, the shape of a slot, the loop
+    step = chex.assert_max_traces(sgd.step, n=4)  # the forms, the plan, a slot, the loop
     theory = THEORY._replace(algorithms={"sgd": sgd._replace(step=step)})
     with compilations() as first:
         sweep(

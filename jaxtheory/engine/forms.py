@@ -1,0 +1,300 @@
+"""What the slots of a theory from outside must give: structure, shapes, names. Read from shapes
+alone, before anything is compiled; the rooms are held to it by their tests.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxtheory.core.config import Config, fields
+from jaxtheory.core.errors import InputError, suggest, tried
+from jaxtheory.core.theory import Theory
+
+RECORDS = 7  # steps that predict is asked for
+AXES = ("seed", "step", "steps", "algorithm", "diverged_at")  # names that every dataset has
+# homes of functions
+OWN = (
+    "jaxtheory.core.theory",
+    "jaxtheory.theories.",
+    "jaxtheory._sweeps.",
+    "jaxtheory.engine.given.",
+)
+DESCENT = "jaxtheory.core.descent"
+_formed: set[Any] = set()  # what has been found to be in form, of this process
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def ships(theory: Theory) -> bool:
+    """Whether every function of a theory is jaxtheory's own, which its tests hold. A room with a
+    loss, a metric or an optimiser from outside is no such theory.
+    """
+    slots = [slot for slot in theory if callable(slot)]
+    steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
+    return all(own(part) for part in (*slots, *steps))
+
+
+def own(part: Any) -> bool:
+    """Whether a function is jaxtheory's; one that `descent` makes, whether all that it is made of
+    is, optimiser and gradient.
+    """
+    home = str(getattr(part, "__module__", ""))
+    if home != DESCENT:
+        return home == OWN[0] or f"{home}.".startswith(OWN[1:])
+    held = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
+    inside = [x for whole in held for x in (whole if isinstance(whole, tuple) else (whole,))]
+    return all(own(x) for x in inside if callable(x))
+
+
+def require(theory: Theory, config: Config, algorithms: Any = None) -> None:
+    """Raise InputError for the first slot of a theory from outside that gives, on a canonical
+    config, what the engine cannot take; of these algorithms (None: of all).
+    """
+    if ships(theory):
+        return
+    names = tuple(algorithms or theory.algorithms)
+    slots = [slot for slot in theory if callable(slot)]
+    steps = [theory.algorithms[name] for name in names]
+    dims = tuple(sorted((name, tuple(dim)) for name, dim in theory.dims.items()))
+    key = (*slots, *steps, dims, jax.tree.structure(config), jnp.result_type(float))
+    if key in _formed:
+        return
+    problem, params = trained(theory, config, names)
+    looked_at(theory, config, problem, params)
+    _formed.add(key)
+
+
+def source(function: Any) -> str:
+    """`(FILE.py, line n)` of a function; empty where there is none."""
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
+
+
+def given(what: str, function: Callable, *args: Any) -> Any:
+    """What a slot gives, as shapes. Raises InputError where it fails, or gives what is no array."""
+    raw: list[Any] = []
+
+    def traced(*args: Any) -> Any:
+        raw.append(function(*args))
+        leaves = jax.tree.leaves_with_path(raw[0])
+        odd = [(path, x) for path, x in leaves if not is_array(x)]
+        if odd:
+            (path, x), *_ = odd
+            name = jax.tree_util.keystr(path, simple=True, separator=".")
+            raise InputError(
+                f"{what} gives a {type(x).__name__}{f' as {name}' if name else ''}, expected "
+                f"arrays{source(function)}"
+            )
+        return jax.tree.map(jnp.asarray, raw[0])
+
+    return tried(what, jax.eval_shape, traced, *args)
+
+
+def is_array(x: Any) -> bool:
+    """Whether JAX takes it for an array of numbers."""
+    if isinstance(x, bool | int | float | complex | jax.Array):
+        return True
+    return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc"
+
+
+def told(tree: Any) -> str:
+    """A tree in words: Params(weights float32[10])."""
+    leaves = jax.tree.leaves_with_path(tree)
+    parts = [
+        f"{jax.tree_util.keystr(path, simple=True, separator='.')} "
+        f"{x.dtype}[{', '.join(map(str, x.shape))}]".strip()
+        for path, x in leaves
+    ]
+    if len(leaves) == 1 and not leaves[0][0]:
+        return parts[0]
+    return f"{type(tree).__name__}({', '.join(parts)})"
+
+
+def like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
+    """Raise InputError where a tree has another structure, shapes, or kind of numbers than it must;
+    integers do for real numbers.
+    """
+    structures: list[Any] = [jax.tree.structure(tree) for tree in (got, want)]
+    pairs = zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=False)
+    if structures[0] == structures[1] and all(
+        g.shape == w.shape and (g.dtype == w.dtype or np.can_cast(g.dtype, w.dtype, "same_kind"))
+        for g, w in pairs
+    ):
+        return
+    raise InputError(f"{what} gives {told(got)}, expected {name} {told(want)}{source(function)}")
+
+
+def trained(theory: Theory, config: Config, algorithms: tuple[str, ...]) -> tuple[Any, Any]:
+    """The problem, and the parameters that the first algorithm shows."""
+    key, t, name = jax.random.key(0), jax.ShapeDtypeStruct((), np.int32), theory.name
+    problem = given(f"{name}.problem", theory.problem, key, config)
+    batch = given(f"{name}.sample", theory.sample, key, problem, config)
+    start = given(f"{name}.init", theory.init, key, problem, config)
+    what = f"{name}.loss"
+    found = given(what, theory.loss, start, batch, problem, config)
+    like(what, theory.loss, found, "a number", jax.ShapeDtypeStruct((), jnp.result_type(float)))
+    what = f"{name}.gradient"
+    slope = given(what, theory.gradient, start, batch, problem, config)
+    like(what, theory.gradient, slope, "that of params,", start)
+    seen: list[Any] = []
+    for label in algorithms:
+        algorithm, what = theory.algorithms[label], f"{name}.algorithms[{label!r}]"
+        drawn = batch
+        if algorithm.sample is not None:
+            drawn = given(f"{what}.sample", algorithm.sample, key, problem, config)
+        state = given(f"{what}.init", algorithm.init, key, problem, config)
+        if not jax.tree.leaves(state):
+            raise InputError(
+                f"{what}.init gives no array, expected a state{source(algorithm.init)}"
+            )
+        new = given(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
+        like(f"{what}.step", algorithm.step, new, "that of the state,", state)
+        seen.append(given(f"{what}.params", algorithm.params, state, problem, config))
+    return problem, seen[0]
+
+
+def named(theory: Theory, slot: str, function: Callable, *args: Any) -> dict[str, Any]:
+    """What a slot gives by name. Raises InputError where it is no dictionary of arrays."""
+    found = given(f"{theory.name}.{slot}", function, *args)
+    if not isinstance(found, dict):
+        refuse(theory, slot, f" gives {told(found)}, expected a dictionary {{name: array}}")
+    for name, array in found.items():
+        if not isinstance(name, str) or "/" in name or not name:
+            refuse(theory, slot, f": {name!r} is no name; give a text without '/'")
+        if not hasattr(array, "shape"):
+            refuse(theory, slot, f"[{name!r}] gives {told(array)}, expected an array")
+    return dict(found)
+
+
+def looked_at(theory: Theory, config: Config, problem: Any, params: Any) -> None:
+    """Raise InputError where the names or shapes of metrics, analyses, baselines, predictions,
+    assumptions, dims and coords do not fit together.
+    """
+    metrics = named(theory, "metrics", theory.metrics, params, problem, config)
+    analyses = named(theory, "analyses", theory.analyses, params, problem, config)
+    known = {**metrics, **analyses}
+    taken = {*AXES, *fields(type(config))}
+    for slot, found in (("metrics", metrics), ("analyses", analyses)):
+        for name in found:
+            other = "a metric's" if slot == "analyses" and name in metrics else "a field's"
+            if name in taken or (slot == "analyses" and name in metrics):
+                refuse(theory, slot, f": {name!r} is {other} or an axis' name; choose another")
+    shapes: Shapes = {name: array.shape for name, array in known.items()}
+    baselines = named(theory, "baselines", theory.baselines, problem, config)
+    for name, array in baselines.items():
+        require_known(theory, "baselines", name, shapes)
+        shape = shapes[name]
+        if not shape or array.shape[:-1] != shape[:-1] or array.ndim != len(shape):
+            refuse(
+                theory,
+                "baselines",
+                f"[{name!r}] has shape {array.shape}; it is appended to {name}, of shape {shape}, "
+                "along the last axis",
+            )
+        shapes[name] = (*shape[:-1], shape[-1] + array.shape[-1])
+    predicted(theory, config, problem, {name: shapes[name] for name in metrics})
+    assumed(theory, config, problem)
+    labelled(theory, config, shapes, taken)
+
+
+def refuse(theory: Theory, slot: str, why: str) -> NoReturn:
+    """Raise InputError about a slot."""
+    value = getattr(theory, slot)
+    where = source(value) or source(theory.metrics).partition(",")[0] + ")"
+    raise InputError(f"{theory.name}.{slot}{why}{where}")
+
+
+def require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> None:
+    """Raise InputError for the name of no metric or analysis."""
+    if name not in known:
+        hint = suggest(str(name), known) if known else "there is none"
+        refuse(theory, slot, f": no metric is called {name!r}; {hint}")
+
+
+def predicted(theory: Theory, config: Config, problem: Any, metrics: Shapes) -> None:
+    """Raise InputError where predictions are not of metrics, or not one for each step."""
+    steps = np.arange(RECORDS, dtype=np.int32)
+    at_steps = lambda *args: theory.predict(*args, steps)
+    curves = named(theory, "predict", at_steps, problem, config)
+    for name, array in curves.items():
+        metric = name.partition(":")[0]
+        require_known(theory, "predict", metric, metrics)
+        if array.shape[:1] != (RECORDS,):
+            refuse(
+                theory,
+                "predict",
+                f"[{name!r}] has shape {array.shape} for {RECORDS} steps, expected "
+                f"{(RECORDS, *metrics[metric])}",
+            )
+        if array.ndim - 1 > len(metrics[metric]):
+            refuse(
+                theory,
+                "predict",
+                f"[{name!r}] has shape {array.shape[1:]} at each step, the metric "
+                f"{metrics[metric]}",
+            )
+
+
+def assumed(theory: Theory, config: Config, problem: Any) -> None:
+    """Raise InputError where an assumption is no pair of numbers."""
+    found = given(f"{theory.name}.assumptions", theory.assumptions, problem, config)
+    if not isinstance(found, dict):
+        refuse(theory, "assumptions", f" gives {told(found)}, expected {{name: (holds, margin)}}")
+    for name, pair in found.items():
+        if not isinstance(pair, tuple) or [getattr(x, "shape", None) for x in pair] != [(), ()]:
+            refuse(
+                theory, "assumptions", f"[{name!r}] gives {told(pair)}, expected (holds, margin)"
+            )
+
+
+def labelled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) -> None:
+    """Raise InputError where `dims` do not name the axes of metrics and analyses, or `coords` label
+    a dimension that is not there.
+    """
+    lengths: dict[str, int] = {}
+    for name, dims in theory.dims.items():
+        require_known(theory, "dims", name, shapes)
+        if len(dims) != len(shapes[name]):
+            refuse(
+                theory,
+                "dims",
+                f"[{name!r}] names {len(dims)} dimensions ({', '.join(dims)}) of an array of shape "
+                f"{shapes[name]}",
+            )
+        for dim in dims:
+            if dims.count(dim) > 1:
+                refuse(theory, "dims", f"[{name!r}]: {dim!r} stands twice; choose another")
+            if dim in taken or dim in shapes:
+                why = f"{dim!r} is a field's, an axis' or an array's name; choose another"
+                refuse(theory, "dims", f"[{name!r}]: {why}")
+        for dim, length in zip(dims, shapes[name], strict=True):
+            if lengths.setdefault(dim, length) != length:
+                refuse(
+                    theory,
+                    "dims",
+                    f"[{name!r}]: {dim!r} has length {length}, and {lengths[dim]} in another array",
+                )
+    known = {**lengths, **dict(unnamed(theory, shapes))}
+    labels = tried(f"{theory.name}.coords", theory.coords, config)
+    if not isinstance(labels, dict):
+        refuse(
+            theory, "coords", f" gives a {type(labels).__name__}, expected {{dimension: labels}}"
+        )
+    for dim, each in labels.items():
+        if dim not in known:
+            hint = suggest(str(dim), known) if known else "there is none"
+            refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")
+        if isinstance(each, str) or np.ndim(each) != 1:
+            refuse(theory, "coords", f"[{dim!r}] is a {type(each).__name__}, expected labels")
+
+
+def unnamed(theory: Theory, shapes: Shapes) -> Iterator[tuple[str, int]]:
+    """The dimensions of arrays that `dims` does not name."""
+    for name, shape in shapes.items():
+        if name not in theory.dims:
+            yield from ((f"{name}_{i}", length) for i, length in enumerate(shape))
