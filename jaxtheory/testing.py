@@ -413,6 +413,8 @@ def bare(theory: Theory) -> Theory:
         analyses=lambda params, problem, config: {},
         baselines=lambda problem, config: {},
         predict=lambda problem, config, steps: {},
+        dims={},
+        coords=lambda config: {},
     )
 
 
