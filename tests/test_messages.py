@@ -7,6 +7,8 @@ import pytest
 
 import jaxtheory
 from jaxtheory.cli import main
+from jaxtheory.core.config import canonical
+from jaxtheory.engine import forms
 from jaxtheory.template import Settings
 
 SOURCE = Path(jaxtheory.__file__).with_name("template.py").read_text()
@@ -172,3 +174,15 @@ def test_modules_beside_a_file_are_its_own(here: Path) -> None:
     (here / "one" / "beside_it.py").write_text("RATE = 345\n")
     assert jaxtheory.theories.load(here / "one" / "mine.py").RATE == 345
     assert sys.path == paths
+
+
+def test_a_room_with_fewer_metrics_is_no_mistake() -> None:
+    """Its dims, coords and predictions still speak of those left out."""
+    for name in ("low_rank", "attention_pruning"):
+        room = jaxtheory.theories.get(name)
+        fewer = room._replace(
+            metrics=lambda params, problem, config: {},
+            analyses=lambda params, problem, config: {},
+            baselines=lambda problem, config: {},
+        )
+        forms.require(fewer, canonical(fewer.Config(), "float64"))

@@ -209,11 +209,16 @@ def refuse(theory: Theory, slot: str, why: str) -> NoReturn:
     raise InputError(f"{theory.name}.{slot}{why}{where}")
 
 
-def require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> None:
-    """Raise InputError for the name of no metric or analysis."""
-    if name not in known:
-        hint = suggest(str(name), known) if known else "there is none"
-        refuse(theory, slot, f": no metric is called {name!r}; {hint}")
+def require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> bool:
+    """Raise InputError for the name of no metric or analysis; False where a room says it, whose
+    metrics were replaced by fewer.
+    """
+    if name in known:
+        return True
+    if slot != "baselines" and own(theory.Config) and (slot == "dims" or own(theory.predict)):
+        return False
+    hint = suggest(str(name), known) if known else "there is none"
+    refuse(theory, slot, f": no metric is called {name!r}; {hint}")
 
 
 def predicted(theory: Theory, config: Config, problem: Any, metrics: Shapes) -> None:
@@ -223,7 +228,8 @@ def predicted(theory: Theory, config: Config, problem: Any, metrics: Shapes) -> 
     curves = named(theory, "predict", at_steps, problem, config)
     for name, array in curves.items():
         metric = name.partition(":")[0]
-        require_known(theory, "predict", metric, metrics)
+        if not require_known(theory, "predict", metric, metrics):
+            continue
         if array.shape[:1] != (RECORDS,):
             refuse(
                 theory,
@@ -258,7 +264,8 @@ def labelled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) ->
     """
     lengths: dict[str, int] = {}
     for name, dims in theory.dims.items():
-        require_known(theory, "dims", name, shapes)
+        if not require_known(theory, "dims", name, shapes):
+            continue
         if len(dims) != len(shapes[name]):
             refuse(
                 theory,
@@ -286,6 +293,8 @@ def labelled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) ->
             theory, "coords", f" gives a {type(labels).__name__}, expected {{dimension: labels}}"
         )
     for dim, each in labels.items():
+        if dim not in known and own(theory.coords):
+            continue
         if dim not in known:
             hint = suggest(str(dim), known) if known else "there is none"
             refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")

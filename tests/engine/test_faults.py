@@ -4,7 +4,9 @@ Each test is a fault, its first line the fault's name; what it returns is the fa
 docs/reliability.md, which `make reliability` writes and the last test holds against the others.
 """
 
+import contextlib
 import inspect
+import io
 import itertools
 import os
 import random
@@ -21,7 +23,7 @@ import xarray as xr
 from helpers.forks import Child, forks
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
-from jaxtheory import InputError, sweep
+from jaxtheory import InputError, afterwards, sweep
 from jaxtheory.engine.cache import damaged
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -123,10 +125,13 @@ def whole(forked):
 
 
 def output(store):
+    """What the command says of a finished store."""
+    with contextlib.redirect_stdout(io.StringIO()) as table:
+        afterwards.tell(data(store))
     return (
         f"store     {store}\ndataset   {store / 'data.zarr'}\n"
         "dims      learning_rate 3, seed 4, step 21, coordinate 3\n"
-        "variables diverged_at, loss, predicted_loss, rounded_loss, weights\n"
+        "variables diverged_at, loss, predicted_loss, rounded_loss, weights\n" + table.getvalue()
     )
 
 
