@@ -3,13 +3,18 @@ works, pictures, print.
 """
 
 import base64
+import functools
 import json
 import shutil
 from pathlib import Path
 
+import jax
 import pytest
 
+from jaxtheory.arguments import load_figures
 from jaxtheory.cli import main
+from jaxtheory.engine.claims import run_figure
+from jaxtheory.engine.keep import keep_record
 from jaxtheory.engine.report import records, report
 
 FIGURES = str(Path(__file__).parent / "data" / "figures.py")
@@ -66,6 +71,22 @@ def test_a_repeated_run_keeps_what_was_measured(folder):
     after = json.loads((folder / "good.json").read_text())
     assert after == before | {"seconds": after["seconds"]}
     assert after["seconds"] >= before["seconds"]
+
+
+def test_an_edited_gradient_is_compared_anew(tmp_path):
+    """Training by autodiff does not use it, so the numbers are the same."""
+    figure = load_figures(FIGURES)[0]
+    result = run_figure(figure, store=tmp_path / "run")
+    keep = functools.partial(keep_record, key=0, quick=False, command="", seconds=1.0)
+    assert keep(tmp_path / "a.json", result)["gradient"]["agrees"]
+
+    def doubled(params, batch, problem, config):
+        slope = figure.theory.gradient(params, batch, problem, config)
+        return jax.tree.map(lambda x: 2 * x, slope)
+
+    wrong = figure._replace(theory=figure.theory._replace(gradient=doubled))
+    found = keep(tmp_path / "a.json", result._replace(figure=wrong))["gradient"]
+    assert not found["agrees"]
 
 
 def test_an_empty_folder_is_refused(tmp_path, capsys):

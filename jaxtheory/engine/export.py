@@ -4,6 +4,7 @@ import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
@@ -76,8 +77,8 @@ def write(data: xr.Dataset, to: str, file: Path) -> None:
         raise InputError(f"{file}: {error.strerror or line(error)}; choose another --out") from None
 
 
-def frame(data: xr.Dataset):  # type: ignore[no-untyped-def]  # a pandas.DataFrame
-    """The rows of a table."""
+def frame(data: xr.Dataset) -> Any:
+    """The rows of a table, a pandas.DataFrame."""
     kept = table(data)
     order = [dim for dim in (*axes_of(data), "seed", "step") if dim in kept.dims]
     rows = kept.to_dataframe(dim_order=order).reset_index()

@@ -37,7 +37,8 @@ def keep_drawing(image: Path, result: FigureResult) -> None:
     sums = None if result.store is None else result.store / "data.sum"  # experiments have none
     mark = ""
     if sums is not None and sums.is_file():
-        made = digest_code(result.figure.draw), version("matplotlib"), sums.read_text()
+        code = digest_code((result.figure.draw, plot.add_caption, plot.numbers))
+        made = code, version("matplotlib"), sums.read_text()
         mark = fingerprint(plain({"made": made}))
     if mark and stamp_of(image) == mark and all(image.with_suffix(s).is_file() for s in DRAWN):
         return
@@ -72,8 +73,8 @@ def write_csv(file: Path, rows: list[dict]) -> None:
 def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any]:
     """Write what is known of a run of a figure as JSON, and return it: facts (how it was asked for,
     seconds), its set-up, versions, the gradient of its theory beside autodiff, and of each claim
-    its text and verdict (None for NaN). What was measured before of the same numbers and code,
-    seconds and gradient, stays.
+    its text and verdict (None for NaN). The seconds of the first run that led to the same numbers
+    stay, and the comparison of the same gradient.
     """
     figure, before = result.figure, read_record(file)
     same = result.store is not None and before.get("store") == str(result.store)
@@ -91,7 +92,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in VERSIONS},
         "model": _model(figure),
-        "gradient": before["gradient"] if same else _gradient(figure),
+        "gradient": _gradient(figure, before.get("gradient")),
         "claims": {judged.claim.id: _judged(judged) for judged in result.verdicts},
     }
     file.write_text(json.dumps(record, indent=1))
@@ -126,15 +127,22 @@ def _model(figure: Any) -> str:
     return inspect.getdoc(home) or ""
 
 
-def _gradient(figure: Any) -> dict[str, Any] | None:
-    """The closed gradient of the theory beside autodiff, at its default config, in float64."""
-    if figure.theory is None:
+def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The closed gradient of the theory beside autodiff, at its default config, in float64; what
+    was found before, where that was of this code.
+    """
+    theory = figure.theory
+    if theory is None:
         return None
-    usual = figure.theory.Config()
-    varied = vary_config(figure.theory, usual, 0, 3, np.dtype("float64"))
-    found = autodiff.compare(figure.theory, varied)
+    slots = theory.loss, theory.gradient, theory.problem, theory.sample, theory.init, theory.Config
+    code = digest_code(slots)
+    if before and before.get("code") == code:
+        return before
+    varied = vary_config(theory, theory.Config(), 0, 3, np.dtype("float64"))
+    found = autodiff.compare(theory, varied)
     error = found.error if math.isfinite(found.error) else None
-    return {"error": error, "tolerance": autodiff.TOLERANCE, "agrees": found.agrees}
+    outcome = {"error": error, "tolerance": autodiff.TOLERANCE, "agrees": found.agrees}
+    return outcome | {"code": code}
 
 
 def bound(options: dict[str, Any]) -> str:
@@ -142,9 +150,9 @@ def bound(options: dict[str, Any]) -> str:
     if "between" in options:
         low, high = options["between"]
         return f"{low:.4g} to {high:.4g}"
-    return (
-        f"≥ {options['at_least']:.4g}" if "at_least" in options else f"≤ {options['at_most']:.4g}"
-    )
+    if "at_least" in options:
+        return f"≥ {options['at_least']:.4g}"
+    return f"≤ {options['at_most']:.4g}"
 
 
 def _judged(judged: Judged) -> dict[str, Any]:

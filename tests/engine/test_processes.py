@@ -1,0 +1,24 @@
+"""Work side by side in processes: results in the order of the jobs, errors where they belong."""
+
+import operator
+
+import pytest
+
+from jaxtheory.engine.processes import count_processes, in_processes
+
+
+def test_results_come_in_the_order_of_the_jobs():
+    jobs = [(1, 2), (8, 2), (9, 3)]
+    assert list(in_processes(operator.truediv, jobs, first=[2, 0, 1])) == [0.5, 4, 3]
+
+
+def test_an_error_in_a_process_is_raised_here():
+    found = in_processes(operator.truediv, [(1, 2), (1, 0)], first=[1, 0])
+    assert next(found) == 0.5
+    with pytest.raises(ZeroDivisionError):
+        next(found)
+
+
+def test_no_more_processes_than_jobs_or_cores(monkeypatch):
+    monkeypatch.setenv("JAXTHEORY_DEVICES", "3")
+    assert [count_processes(n) for n in (1, 2, 6)] == [1, 2, 3]
