@@ -60,13 +60,13 @@ class Store:
         self.manifest: dict[str, Any] | None = None
         file = self.path / "manifest.json"
         try:
-            if file.exists():
-                self.manifest = self._read_manifest(file)
-                return
             taken = self.path.exists() and (
                 not self.path.is_dir()
                 or any(not other.name.startswith(".tmp-") for other in self.path.iterdir())
             )
+            if file.exists():  # looked for last: another process may create the store meanwhile
+                self.manifest = self._read_manifest(file)
+                return
         except OSError as error:
             raise self._refusal(error) from None
         if taken:

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,6 +155,21 @@ def test_the_manifest_is_written_once(tmp_path):
     assert before == (
         (run / "manifest.json").stat().st_mtime_ns,
         (run / "manifest.json").read_bytes(),
+    )
+
+
+def test_a_store_that_another_process_creates_while_it_is_opened(tmp_path, monkeypatch):
+    run, listed = tmp_path / "run", Path.iterdir
+    run.mkdir()
+
+    def created_meanwhile(folder):
+        monkeypatch.undo()
+        sweep(THEORY, Config(), store=run, **OPTIONS)
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", created_meanwhile)
+    assert sweep(THEORY, Config(), store=run, **OPTIONS).identical(
+        sweep(THEORY, Config(), **OPTIONS)
     )
 
 
