@@ -84,9 +84,8 @@ def rounding_bounded(key: Array, problem: Problem, params: Params, config: Confi
 
 def rounding_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """By uniform weights at alpha = 1, by others on the line."""
-    problem, long = lengthened(problem, config)
     place = 1 if config.weights == "uniform" else 2
-    return rounding(near_line(key, problem)[place], problem, long)
+    return rounding(near_line(key, problem)[place], problem, config)
 
 
 CHECKS = (
