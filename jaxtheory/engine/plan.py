@@ -45,6 +45,7 @@ ACCELERATOR_CACHE = 1 << 30
 MEMORY = 256 << 20  # bytes of the states of one row
 SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program
 RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
+CHUNKS = 2**20  # of one sweep at most; more take minutes to list, and a scheduler longer
 SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
 TEMPORARY = 4  # largest arrays of a step that live at once
 LOOKS = 10  # that are timed
@@ -248,6 +249,12 @@ def make(request: Request) -> Plan:
         buckets = tuple(lay_out(request, bucket) for bucket in group(request))
         for bucket in buckets:
             refuse(request, bucket)
+        if (count := sum(-(-b.slots // b.layout.slots) for b in buckets)) > CHUNKS:
+            raise InputError(
+                f"{sum(b.runs for b in buckets):.3g} runs ({len(request.seeds):.3g} seeds) are "
+                f"{count:.3g} chunks, and a sweep has at most {CHUNKS:.3g}; cut it into sweeps of "
+                "other keys"
+            )
     programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for b in buckets}
     return Plan(
         points=request.points.total,

@@ -7,6 +7,7 @@ from jaxtheory import plan, sweep
 from jaxtheory.core.config import canonical, leaf_names
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import memory
+from jaxtheory.engine import plan as planning
 from jaxtheory.engine.cost import reads
 from jaxtheory.theories import get
 
@@ -62,6 +63,13 @@ def test_what_does_not_fit_is_refused_before_it_runs(monkeypatch):
         ):
             door(THEORY, Config(batch_size=10**9), **asked)
     assert plan(THEORY, Config(batch_size=1000), **asked).points == 1
+
+
+def test_more_chunks_than_can_be_listed_are_refused(monkeypatch):
+    monkeypatch.setattr(planning, "CHUNKS", 10)
+    assert len(plan(THEORY, Config(), seeds=1000, steps=5).chunks) <= 10
+    with pytest.raises(InputError, match=r"1e\+06 runs .* chunks, .* other keys"):
+        plan(THEORY, Config(), seeds=10**6, steps=5)
 
 
 def test_a_static_axis_makes_a_bucket_each():
