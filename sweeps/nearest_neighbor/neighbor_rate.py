@@ -62,6 +62,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             axes[0, 2].plot(data[DELTA], values, line, color=plot.COLOURS[i], label=label)
     plot.finish(axes[0, 2], "separation δ", "− exponent of T", "dashed: any query", **LOG)
     plot.legend_below(figure, axes[0, 0])
+    plot.remark(
+        figure, "Last panel: solid where the query is the nearest example, dashed any query."
+    )
     return figure
 
 
