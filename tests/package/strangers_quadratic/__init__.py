@@ -92,5 +92,5 @@ THEORY = Theory(
     metrics=metrics,
     predict=predict,
     checks=(Check("predict: the steps themselves", "derived", "equal", predicted),),
-    examples=(Bowl(dimension=3), Bowl(dimension=1, learning_rate=0.5)),
+    examples=(Bowl(dimension=3), Bowl(dimension=1, learning_rate=0.2)),
 )
