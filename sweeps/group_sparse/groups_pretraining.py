@@ -155,9 +155,9 @@ FIGURE = Figure(
         holds(
             "GS-9",
             "derived",
-            "derived: L(|v1|) is least at full selection, on the population",
-            "After 1000 steps the training loss is at most .85 of the least loss of the "
-            "population, while the test loss is above it.",
+            "derived: the population's loss with all attention on the group",
+            "After 1000 steps the training loss is at most .85 of the population's with all "
+            "attention on the group, while the test loss is above it.",
             overfit,
             at_most=1.0,
         ),

@@ -8,9 +8,9 @@ With c = -y sigma(-y f) per sample, a = H^T v, m_j = sum_k a_k S_kj and R_kj = c
 in blocks dv1 = E c X S 1, dv2 = P E c S 1, dW11 = E X R X^T, dW12 = E[X R] P^T, dW21 = P E[R X^T],
 dW22 = P E[R] P^T. The columns of R sum to 0 on every sample.
 
-The law of (X, y) does not change under (i) rotations of all x_j that fix v*, (ii) x_j -> x_j - 2
-<v*, x_j> v* with y -> -y, (iii) permutations of the groups other than j*. Descent from 0 therefore
-stays at
+The law of (X, y) does not change under (i) orthogonal maps of all x_j that fix v*, (ii) x_j ->
+x_j - 2 <v*, x_j> v* with y -> -y, (iii) permutations of the groups other than j*. Descent from 0
+therefore stays at
 
     v = [c v*; 0],   W12 = 0,  W21 = 0,   W11 = a v* v*^T + b (I - v* v*^T),   A = P^T W22 P
                                           constant on five classes of (k, j):

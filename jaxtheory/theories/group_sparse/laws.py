@@ -1,4 +1,4 @@
-"""The first step, and what follows once attention has selected the group: the least loss at a given
+"""The first step, and what follows once attention has selected the group: the loss at a given
 value, and how it falls.
 
 With all attention on j* (S_{j* j} = 1), f = D c u_{j*} and L(c) = E log(1 + exp(-D c |u|)), u ~
@@ -45,8 +45,8 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
 
 
 def selected_loss(c: Float[Array, ""], config: Config) -> Float[Array, ""]:
-    """L(c) = E log(1 + exp(-D c |u|)): the least loss at |v1| = c, which only full selection
-    reaches.
+    """L(c) = E log(1 + exp(-D c |u|)): the loss at |v1| = c and full selection, the least of all
+    attention that does not read the features; one that picks large u_k u_{j*} gets below it.
     """
     z, w = (jnp.asarray(part, float) for part in half_normal())
     return jnp.sum(w * jax.nn.softplus(-config.num_groups.real * c * config.noise_scale * z))
