@@ -6,8 +6,8 @@ for the query:
     g = dl/dz = (diag s - s s^T) e,   dW = E sum_k g_k h_k h_q^T,   dxi1 = E [sum_k g_k t_k + g_q],
                                                                     dxi2 = -E g_q
 
-For averaged labels g_k = s_k (s_k - Q + s* - 1[k = i*]) and g_q = s_q (s* - Q). Where xi1 >= 0, s* is
-the largest s_k, so g_q >= 0 and xi2 does not fall.
+For averaged labels g_k = s_k (s_k - Q + s* - 1[k = i*]) and g_q = s_q (s* - Q). Where xi1 >= 0, s*
+is the largest s_k, so g_q >= 0 and xi2 does not fall.
 """
 
 import jax.numpy as jnp
