@@ -120,12 +120,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
                 )
             ]
         rows += [job.result() for job in slopes]
-        examples_to_assess = theory.examples if only is None else ()
-        assumptions = [
-            row
-            for i, e in enumerate(examples_to_assess)
-            for row in assess(theory, i, canonical(e, dtype))
-        ]
+    assumptions = assess_examples(theory) if only is None else []
     if outside:
         rows += [*pure, *padding_rows(theory)]
     return Table(rows, assumptions, "" if theory.checks else "; the theory states none of its own")
@@ -185,19 +180,29 @@ def verify_each(
     """(name, what `verify` finds) of theories that `load` (a function of a module) finds by name,
     in their order.
 
-    On CPU in a process for each core, as tracing holds Python's lock. The last begin: of the
-    theories that ship they have most to check. None is imported to see that.
+    On CPU in a process for each core, as tracing holds Python's lock, each theory in as many parts.
+    The last begin: of the theories that ship they have most to check. None is imported to see that.
+    One that does not ship comes alone, has few checks and stays here.
     """
-    if count_processes(len(names)) < 2:  # nothing is loaded before it is asked for
+    parts = count_processes(workers())
+    if parts < 2 or (len(names) == 1 and not padding.ships(load(names[0]))):
         yield from ((name, verify(load(name), seeds=seeds)) for name in names)
         return
-    jobs = [(load, name, seeds) for name in names]
-    tables = in_processes(_verify_named, jobs, range(len(names))[::-1])
-    yield from zip(names, tables, strict=True)
+    jobs = [(load, name, seeds, part, parts) for name in names for part in range(parts)]
+    found = in_processes(_verify_part, jobs, range(len(jobs))[::-1])
+    for name, *tables in zip(names, *[found] * parts, strict=True):
+        yield name, tables[0]._replace(checks=[row for table in tables for row in table.checks])
 
 
-def _verify_named(load: Callable[[str], Theory], name: str, seeds: int) -> Table:
-    return verify(load(name), seeds=seeds)
+def _verify_part(
+    load: Callable[[str], Theory], name: str, seeds: int, part: int, parts: int
+) -> Table:
+    """One of `parts` equal shares of a theory's checks, and with the first its assumptions."""
+    theory = load(name)
+    n = len(theory.checks)
+    share = theory.checks[n * part // parts : n * (part + 1) // parts]
+    table = verify(theory, seeds=seeds, only=[check.name for check in share])
+    return table if part else table._replace(assumptions=assess_examples(theory))
 
 
 def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> Config:
@@ -316,6 +321,16 @@ def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, 
                 found = np.inf
             worst = max(worst, float(found))
     return worst, tolerance, bool(worst <= tolerance)
+
+
+def assess_examples(theory: Theory) -> list[AssumptionRow]:
+    """The source's conditions on the problem of every example."""
+    with numerics("float64") as dtype:
+        return [
+            row
+            for i, example in enumerate(theory.examples)
+            for row in assess(theory, i, canonical(example, dtype))
+        ]
 
 
 def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:

@@ -3,6 +3,7 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Check, InputError, conform, verify
+from jaxtheory.engine.verify import _verify_part
 
 
 def table(kind, fn, seeds=3):
@@ -43,6 +44,18 @@ def test_the_first_variation_is_the_example_itself_and_the_others_differ():
     moved = lambda key, config: (jnp.abs(config.learning_rate - 0.1), jnp.float64(1e-15))
     assert not table("bound", moved).passed
     assert table("bound", moved, seeds=1).passed
+
+
+def test_shares_of_the_checks_together_are_the_whole():
+    got, want = jnp.float64(1.5), jnp.float64(1.0)
+    checks = tuple(
+        Check(f"f: {name}", "test", "equal", lambda key, config: (got, want)) for name in "abcd"
+    )
+    theory = THEORY._replace(checks=checks, examples=(Config(dimension=2),))
+    tables = [_verify_part(lambda name: theory, "any", 1, part, 3) for part in range(3)]
+    whole = verify(theory, seeds=1, only=[check.name for check in checks])
+    assert [row for table in tables for row in table.checks] == whole.checks
+    assert tables[0].assumptions and not tables[1].assumptions
 
 
 @pytest.mark.parametrize(
