@@ -2,6 +2,7 @@
 a caption that says what was drawn.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -348,19 +349,30 @@ def ticks(axis: Any, values: Any, labels: Any = None) -> None:
     axis.set_ticks([], minor=True)
 
 
-def legend_below(figure: Figure, *axes: Axes) -> None:
-    """One legend for all panels, that of these axes, below them; each label once."""
-    found: dict[str, Any] = {}
-    for ax in axes:
-        handles, labels = ax.get_legend_handles_labels()
-        found = dict(zip(labels, handles, strict=True)) | found
-    width = max((len(bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
-    columns = min(len(found), max(1, int(figure.get_figwidth() / width))) or 1
+def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> None:
+    """One legend for all panels, that of these axes, below them; each label once. Two titles make
+    it two legends side by side, for panels whose colours mean different things.
+    """
+    groups = list(zip(axes, strict=True)) if titles else [axes]
+    sides = ("left", "right") if titles else ("center",)
+    places: list[Any] = [f"outside lower {side}" for side in sides]
     import matplotlib
 
-    with matplotlib.rc_context(STYLE):
-        legend = figure.legend(
-            list(found.values()), list(found), loc="outside lower center", ncols=columns
-        )
+    heights = []
+    for group, place, title in zip(groups, places, titles or ("",), strict=True):
+        found: dict[str, Any] = {}
+        for ax in group:
+            handles, labels = ax.get_legend_handles_labels()
+            found = dict(zip(labels, handles, strict=True)) | found
+        width = max((len(bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
+        columns = int(figure.get_figwidth() / len(groups) / width)
+        with matplotlib.rc_context(STYLE):
+            legend = figure.legend(
+                *(list(found.values()), list(found)),
+                loc=place,
+                ncols=min(len(found), max(1, columns)) or 1,
+                title=title or None,
+            )
+        heights.append(legend.get_tightbbox().height / figure.dpi)
     width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + legend.get_tightbbox().height / figure.dpi)
+    figure.set_size_inches(width, height + max(heights))

@@ -117,7 +117,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     names = "k = d = D", f"samples to an error of {REACHED:g}"
     plot.finish(last, *names, "n to reach it", xscale="log", yscale="log", legend=False)
     plot.ticks(last.xaxis, k)
-    plot.legend_below(figure, axes[0], last)
+    if whole:
+        plot.legend_below(figure, axes[0], last, titles=("left and middle", "right"))
+    else:
+        plot.legend_below(figure, axes[0])
     return figure
 
 

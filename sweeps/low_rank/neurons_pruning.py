@@ -92,7 +92,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(
         values, "share of value dimensions pruned", "test hinge loss", "by setting", legend=False
     )
-    plot.legend_below(figure, norms, first)
+    plot.legend_below(figure, norms, first, titles=("by setting", "by order"))
     return figure
 
 

@@ -54,11 +54,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, ((matrix, name), label) in zip(axes, BLOCKS.items(), strict=True):
         for colour, setting in enumerate(names):
             values = block(data, setting, matrix, name)
-            M = values.M.values
-            plot.series(ax, values.where(values.mean("seed") > 0), "M", setting, colour=colour)
+            M, above = values.M.values, values.where(values.mean("seed") > 0)
+            fitted = f"{setting}, {plot.slope_label(above, 'M')}"
+            plot.series(ax, above, "M", fitted, colour=colour)
             law = abs(float(values.mean("seed")[0])) * M[0] / M
             plot.theory(ax, M, law, "" if colour else "∝ 1/M", colour=colour)
-        plot.finish(ax, "patterns M", label, xscale="log", yscale="log", legend=ax is axes[0])
+        plot.finish(ax, "patterns M", label, xscale="log", yscale="log")
         plot.ticks(ax.xaxis, COUNTS)
     return figure
 

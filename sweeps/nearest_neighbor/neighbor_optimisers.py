@@ -82,8 +82,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(
         axes[0, 1], "learning rate", "share of signs unlike 1-NN", xscale="log", legend=False
     )
+    curves = {n: of(data.xi1, n).isel(rate=-1, step=slice(1, None)) for n in LABELS}
+    slopes = [
+        f"{LABELS[name]}: {plot.slope_label(curves[name].sel(step=slice(T // 3, None)), 'step')}"
+        for name in ("sgd", "adam")
+    ]
     for colour, (name, label) in enumerate(LABELS.items()):
-        curve = of(data.xi1, name).isel(rate=-1, step=slice(1, None))
+        curve = curves[name]
         plot.series(axes[0, 2], curve, "step", label, colour=colour)
         if name in W:
             share = off(data, name)
@@ -92,7 +97,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     t = data.step.values[1:]
     start = float(of(data.xi1, "sgd").isel(rate=-1, step=1).mean())
     plot.theory(axes[0, 2], t, start * (t / t[0]) ** (1 / 3), r"$t^{1/3}$")
-    plot.finish(axes[0, 2], "step t", r"$\xi_1$", "fastest rates", legend=False, **LOG)
+    title = f"fastest rates, from t = {T // 3}\n" + "\n".join(slopes)
+    plot.finish(axes[0, 2], "step t", r"$\xi_1$", title, legend=False, **LOG)
     label = r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F\,/\,\|\xi_1 I\|_F$"
     plot.finish(axes[0, 3], "learning rate", label, legend=False, **LOG)
     plot.legend_below(figure, axes[0, 2])

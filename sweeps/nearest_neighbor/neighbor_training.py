@@ -44,6 +44,15 @@ def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     return last(values).where(2 * last(data.loss).mean("seed").drop_vars("step") <= 0.25)
 
 
+def slopes(data: xr.Dataset, name: str) -> str:
+    """The least and the greatest exponent of t among the settings that have learned, in words."""
+    if int(data.step[-1]) <= 500:
+        return "no slope"
+    found = converged(data, late_slope(data[name])).mean("seed")
+    ends = f"slopes {float(found.min()):.2f} to {float(found.max()):.2f}".replace("-", "−")
+    return f"{ends} where 2 L(500) ≤ .21"
+
+
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and both parameters in t for every setting; dashed: what near ties predict."""
     figure, axes = plot.panels(
@@ -58,7 +67,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             runs = late.sel(setting=setting)
             dashed = runs[f"predicted_{law}"].isel(seed=0).where(late.step >= 50)
             course(ax, factor * runs[name], str(setting), i, factor * dashed)
-        plot.finish(ax, "step t", label, title, legend=False, **LOG)
+        plot.finish(ax, "step t", label, f"{title}; {slopes(late, name)}", legend=False, **LOG)
     plot.legend_below(figure, axes[0, 0])
     return figure
 
