@@ -98,11 +98,21 @@ def _line(name: str, claim: dict[str, Any], number: str) -> tuple:
 
 def run_one(asked: Run, word: str, index: int, alone: bool = False) -> tuple[dict[str, Any], Path]:
     """Run a figure, the index-th that a word names, and keep what it leaves: its record, and where
-    the drawing lies. `alone`: with a bar of its own.
+    the drawing lies. `alone`: with a bar of its own. What is wrong with a file is told with its
+    name.
     """
+    try:
+        return _run_one(asked, named_figures(word)[index], word, alone)
+    except jaxtheory.InputError as error:
+        file = Path(word).name
+        if not word.endswith(".py") or file in str(error):
+            raise
+        raise jaxtheory.InputError(f"{file}: {error}") from error
+
+
+def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict[str, Any], Path]:
     from jaxtheory.engine import keep
 
-    figure = named_figures(word)[index]
     image = keep.stem(asked.store, figure.name, asked.key, asked.quick).with_suffix(".png")
     bar = steps_progress if figure.experiment else sweep_progress
     begun = time.perf_counter()

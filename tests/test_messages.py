@@ -124,6 +124,34 @@ def test_a_wrong_slot_is_named(
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
+        ('"steps": 40', '"stpes": 4', "mine.py: unknown argument 'stpes'; did you mean 'steps'?"),
+        ('"steps": 40', '"seeds": 0', "mine.py: seeds = 0"),
+        ("{'batch_size': [2, 8, 32]}", "{'size': [2, 8]}", "mine.py: unknown field 'size'"),
+        ("config=Settings()", "config=Settings(noise=-1.0)", "mine.py: at batch_size=2: noise"),
+        ("at_most=0.3", "at_mots=0.3", "claim T-1: unknown argument 'at_mots'; did you mean"),
+        ("at_most=0.3", "at_most=0.3, statistic='man'", "claim T-1: statistic = 'man'; did you"),
+        ("at_most=0.3", "minimum=2", "claim T-1: a claim has one bound"),
+        (
+            "            gap,",
+            "            lambda data: 3.0,",
+            "claim T-1: its measure gives a float",
+        ),
+        ("    return figure", "    return None", "mine.py: draw gives a NoneType"),
+    ],
+)
+def test_a_fault_of_a_figure_is_told_with_its_file(
+    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    few = spoilt('"seeds": 64', '"seeds": 8').replace('{"steps": 40}', '{"steps": 4}')
+    right = right.replace("'", '"').replace('"steps": 40', '"steps": 4')
+    assert right in few
+    (here / "mine.py").write_text(few.replace(right, wrong))
+    refused(["run", "mine.py", "--quick"], said, capsys)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
         ("examples=(", "examples=() and (", "mine has no examples to be checked on"),
         (EXAMPLE, "Settings(dimension=0)", "mine.examples[0]: dimension (d) = 0"),
         (CURVE, '    return {"eror": left}', "predict: no metric is called 'eror'"),

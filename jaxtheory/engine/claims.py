@@ -18,7 +18,7 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
 from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.sweep import sweep
-from jaxtheory.engine.verdicts import Verdict, verdict
+from jaxtheory.engine.verdicts import Verdict, require_bound, verdict
 
 ORIGINS = ("printed", "reading", "derived")
 
@@ -59,6 +59,10 @@ def holds(
     """
     if origin not in ORIGINS:
         raise InputError(f"claim {id}: origin is {origin!r}, choose one of {', '.join(ORIGINS)}")
+    try:
+        require_bound(bound)
+    except InputError as error:
+        raise InputError(f"claim {id}: {error}") from None
     return Claim(id, origin, source, statement, "holds", measure, bound, minimum)
 
 
@@ -150,6 +154,11 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
         found = None
         if n >= claim.minimum:
             values = claim.measure(dataset)
+            if not isinstance(values, xr.DataArray):
+                raise InputError(
+                    f"claim {claim.id}: its measure gives a {type(values).__name__}, and must give "
+                    "an xarray.DataArray, with the dimension seed"
+                )
             found = verdict(values, **claim.bound)
             if "seed" not in values.dims:
                 found = found._replace(n=n)

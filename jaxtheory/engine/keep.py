@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxtheory.core.errors import InputError
 from jaxtheory.engine import autodiff, plot, words
 from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.digest import digest_code
@@ -43,6 +44,8 @@ def keep_drawing(image: Path, result: FigureResult) -> None:
     if mark and stamp_of(image) == mark and all(image.with_suffix(s).is_file() for s in DRAWN):
         return
     drawn = result.figure.draw(result.dataset)
+    if not hasattr(drawn, "savefig"):
+        raise InputError(f"draw gives a {type(drawn).__name__}; it must return the figure it made")
     plot.add_caption(drawn)
     write_csv(image.with_suffix(".csv"), plot.numbers(drawn))
     drawn.savefig(image.with_suffix(".pdf"))

@@ -1,5 +1,6 @@
 """From measured values to a verdict: a statistic of the runs, where it has to hold, and a bound."""
 
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,12 +54,7 @@ def verdict(
     one bound.
     """
     low, high, threshold = read_bound(at_least, at_most, between)
-    for name, given, known in (
-        ("statistic", statistic, tuple(STATISTICS)),
-        ("where", where, PLACES),
-    ):
-        if given not in known:
-            raise InputError(f"{name} = {given!r}; {suggest(str(given), known)}")
+    require_words(statistic, where)
     n = seeds_behind(values)
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
@@ -72,6 +68,26 @@ def verdict(
     place = int(np.argmin(outside) if where == "somewhere" else np.argmax(outside))
     error = None if np.isnan(errors[place]) else float(errors[place])
     return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n, error)
+
+
+def require_words(statistic: str = "mean", where: str = "everywhere") -> None:
+    """Raise InputError unless `verdict` knows the statistic and the place."""
+    for name, given, known in (
+        ("statistic", statistic, tuple(STATISTICS)),
+        ("where", where, PLACES),
+    ):
+        if given not in known:
+            raise InputError(f"{name} = {given!r}; {suggest(str(given), known)}")
+
+
+def require_bound(bound: dict[str, Any]) -> None:
+    """Raise InputError unless these are arguments that `verdict` takes beside the values."""
+    known = list(inspect.signature(verdict).parameters)[1:]
+    if unknown := sorted({*bound} - {*known}):
+        raise InputError(f"unknown argument {unknown[0]!r}; {suggest(unknown[0], known)}")
+    words = {name: bound[name] for name in ("statistic", "where") if name in bound}
+    require_words(**words)
+    read_bound(**{name: bound.get(name) for name in ("at_least", "at_most", "between")})
 
 
 def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float, float | str]:
