@@ -156,11 +156,13 @@ def wrap(text: str, indent: int = 4) -> list[str]:
 
 def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str], dict[str, Rows]]:
     """The paragraphs and sections of a theory's page."""
+    import jax.numpy as jnp
+
     from jaxtheory.core.config import canonical, fields
     from jaxtheory.core.theory import outputs
     from jaxtheory.engine import described, forms
 
-    forms.require(theory, canonical(theory.Config(), "float32"))
+    forms.require(theory, canonical(theory.Config(), jnp.result_type(float)))
     said = described.variables(theory)
     own = lambda name: name.partition("(")[0]
     place = lambda name: [*said, own(name)].index(own(name))  # in the docstring's order
