@@ -200,6 +200,8 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> tuple:
         not hasattr(raw, "__len__") and not hasattr(raw, "__iter__")
     ):
         raise InputError(f"{key}: give a list of values, not {raw!r}")
+    if isinstance(raw, np.ndarray):  # there may be millions
+        raw = raw.tolist()
     refuse_tracers(theory.name, list(raw))
     entries = tuple(
         v.item() if isinstance(v, np.generic) or (hasattr(v, "ndim") and v.ndim == 0) else v

@@ -220,16 +220,18 @@ def codes_of(
     """A number per point that is equal where all the named fields are, in the sense of `same`."""
     total = np.zeros(len(at), np.int64)
     for word in words:
-        table: dict[Any, int] = {}
-        codes = np.array(
-            [
-                table.setdefault((type(value), value), len(table))
-                for value in map(same, points.values(word))
-            ]
-        )
-        if len(table) > 1:
-            total = in_order(total * len(table) + codes[points.codes(word, at)])
+        codes = codes_of_values([same(value) for value in points.values(word)])
+        if (n := codes.max() + 1) > 1:
+            total = in_order(total * n + codes[points.codes(word, at)])
     return total
+
+
+def codes_of_values(values: Sequence[Any]) -> np.ndarray:
+    """Numbers 0, 1, ... that are equal where type and value are. Floats may be millions."""
+    if {*map(type, values)} == {float}:
+        return np.unique(values, return_inverse=True)[1]
+    table: dict[Any, int] = {}
+    return np.array([table.setdefault((type(value), value), len(table)) for value in values])
 
 
 def group(request: Request) -> list[Bucket]:
