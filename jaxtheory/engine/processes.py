@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -35,8 +36,16 @@ def in_processes(function: Callable, jobs: Sequence[tuple], first: Sequence[int]
 
 def _on_one_core() -> None:
     """One thread; garbage is seldom looked for, as tracing makes many objects that stay; no word on
-    Ctrl-C.
+    Ctrl-C; and an end when the process that asked has ended, killed for instance.
     """
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(200_000)
     os.environ["JAXTHEORY_DEVICES"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

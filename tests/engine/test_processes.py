@@ -1,6 +1,11 @@
 """Work side by side in processes: results in the order of the jobs, errors where they belong."""
 
 import operator
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -22,3 +27,26 @@ def test_an_error_in_a_process_is_raised_here():
 def test_no_more_processes_than_jobs_or_cores(monkeypatch):
     monkeypatch.setenv("JAXTHEORY_DEVICES", "3")
     assert [count_processes(n) for n in (1, 2, 6)] == [1, 2, 3]
+
+
+KILLED = """
+import os, signal, sys, time
+from jaxtheory.engine.processes import in_processes
+
+if __name__ == "__main__":
+    found = in_processes(os.getpid, [(), ()], first=[0, 1])
+    print(next(found), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_ends_when_the_one_that_asked_is_killed(tmp_path):
+    file = tmp_path / "killed.py"
+    file.write_text(KILLED)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    worker, end = int(done.stdout), time.monotonic() + 60
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < end:
+            os.kill(worker, 0)  # is it there?
+            time.sleep(0.05)
