@@ -1,7 +1,7 @@
 """What the figures of contextual_bigram share: kinds of runs, the quick form, and what claims
 measure.
 
-A run ends with the right sign of (alpha_A, alpha_V) or in the mirrored minimum; the probability
+A run takes the right sign of (alpha_A, alpha_V) or goes to the mirrored valley; the probability
 Phi(z) is known from the task alone. Claims on what is learned speak of the runs of the right sign
 on tasks with z >= 2; the drawings count the others. Thresholds come from the sources' numbers and
 from key 100, widened.

@@ -66,8 +66,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     attention_cosine        cosine of A and Q, sqrt(1 / (T |Q|^2)) at the start
     value_cosine            cosine of V and P, |mu| / |P| at the start
     value_cosine_centred    cosine of V - mu 1^T and P - mu 1^T, 0 at the start
-    right_sign              1 where alpha_A + alpha_V > 0; a run of the wrong sign ends in the
-                            mirrored minimum
+    right_sign              1 where alpha_A + alpha_V > 0; a run of the wrong sign goes on along
+                            alpha_A alpha_V = 1, alpha_V to 0 from below
     support_match           share of columns whose entries above the column's smallest one are
                             exactly the attended positions
     off_support_std         standard deviation of entries off the support
