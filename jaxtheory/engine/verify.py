@@ -20,6 +20,7 @@ from jaxtheory.engine.request import compiler_options, numerics
 from jaxtheory.engine.threads import workers
 
 STANDARD_ERRORS = 5.0
+PARTS = 4  # of a theory, in processes
 
 
 class CheckRow(NamedTuple):
@@ -180,11 +181,11 @@ def verify_each(
     """(name, what `verify` finds) of theories that `load` (a function of a module) finds by name,
     in their order.
 
-    On CPU in a process for each core, as tracing holds Python's lock, each theory in as many parts.
+    On CPU in a process for each core, as tracing holds Python's lock, each theory in up to PARTS.
     The last begin: of the theories that ship they have most to check. None is imported to see that.
     One that does not ship comes alone, has few checks and stays here.
     """
-    parts = count_processes(workers())
+    parts = count_processes(PARTS)
     if parts < 2 or (len(names) == 1 and not padding.ships(load(names[0]))):
         yield from ((name, verify(load(name), seeds=seeds)) for name in names)
         return
