@@ -60,7 +60,8 @@ def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
     own class mean m, or nearly so.
 
     The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
-    the size of its noise. kappa = 1.05 is fitted. Gaussian noise, mean |m| over the classes.
+    the size of its noise. kappa = 1.05 is fitted. Gaussian noise, mean |m| over the classes; for
+    values of at least d dimensions (with m_a < d, sqrt(m_a) stands for sqrt(d)).
     Source: reconstructed.
     """
     size = jnp.sqrt(jnp.sum(carried_means(problem, config) ** 2, axis=1))
@@ -124,7 +125,8 @@ def noiseless_null(problem: Problem, config: Config) -> Float[Array, " d"]:
     sum of (mu_j - ov mu_(j mod R)) / (1 + ov) over the irrelevant: without noise Delta W_K v = 0.
 
     Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys pay for what
-    relevant ones gain. Source: derived.
+    relevant ones gain. Of the first layer alone, which sees patterns, and of descent along the
+    gradient, not of Adam. Source: derived.
     """
     j, U, R = (
         indices(config.num_patterns.cap)[:, None],
