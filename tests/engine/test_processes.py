@@ -1,11 +1,9 @@
 """Work side by side in processes: results in the order of the jobs, errors where they belong."""
 
 import operator
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -30,7 +28,7 @@ def test_no_more_processes_than_jobs_or_cores(monkeypatch):
 
 
 KILLED = """
-import os, signal, sys, time
+import os, signal
 from jaxtheory.engine.processes import in_processes
 
 if __name__ == "__main__":
@@ -43,10 +41,6 @@ if __name__ == "__main__":
 def test_a_process_ends_when_the_one_that_asked_is_killed(tmp_path):
     file = tmp_path / "killed.py"
     file.write_text(KILLED)
+    # returns once no process holds its output any more
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120)
     assert done.returncode == -signal.SIGKILL
-    worker, end = int(done.stdout), time.monotonic() + 60
-    with pytest.raises(ProcessLookupError):
-        while time.monotonic() < end:
-            os.kill(worker, 0)  # is it there?
-            time.sleep(0.05)
