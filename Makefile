@@ -54,7 +54,7 @@ verdicts: $(READY)
 	$(BIN)/python docs/verdicts.py $(or $(ARGS),1 2)
 
 reliability: $(READY)
-	$(BIN)/python -m pytest tests/engine/test_faults.py --reliability
+	$(BIN)/python -m pytest tests/engine/test_faults.py --all --reliability
 
 bench: $(READY)
 	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/bench.py $(ARGS)

@@ -150,6 +150,7 @@ def test_layer():
         assert [x.shape for x in train(problem, config, 1)] == [x.shape for x in want]
 
 
+@pytest.mark.slow
 def test_curves():
     params, problem, config = trained_layer()
     params = jax.tree.map(jax.numpy.asarray, params)

@@ -672,7 +672,7 @@ def test_a_mistake_shows_no_traceback(here: Path) -> None:
 
 
 def test_ctrl_c_leaves_a_store_that_resumes(here: Path) -> None:
-    axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 20000 --seeds 4"
+    axes = "--vary d=2,4 --vary eta=log:1e-4:1e-1:8 --steps 5000 --seeds 4"
     words = ("sweep", REGRESSION, *axes.split(), "--store", "kept")
     process = jaxtheory_process(*words)
     while not (here / "kept" / "manifest.json").exists():

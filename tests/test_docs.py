@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 PAGES = (
     "own-gradient",
     pytest.param("own-optimiser", marks=pytest.mark.slow),
-    "pure-functions",
+    pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",
 )
 spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")

@@ -27,7 +27,7 @@ print("same")
 """
 
 
-@pytest.mark.parametrize(("devices", "examples"), some([(2, 2), (4, 1)], (2, 2)))
+@pytest.mark.parametrize(("devices", "examples"), some([(2, 1), (4, 2)], (2, 1)))
 def test_side_by_side_in_a_subprocess(devices, examples):
     """All theories, chunks side by side, in a process that a deadlock would not take down. With two
     the first example with all metrics.

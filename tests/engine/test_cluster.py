@@ -139,6 +139,7 @@ print(phases[0], data.identical(sweep(steps=2000)))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_client_loses_nothing(address, tmp_path):
     store = tmp_path / "store"
     one = client(BEGUN.format(store=str(store)), address)
@@ -161,6 +162,7 @@ print("Submitted batch job", job.pid)
 SCANCEL = "#!/usr/bin/env bash\nkill -- -$1\n"
 
 
+@pytest.mark.slow
 def test_jobs_of_slurm(tmp_path):
     for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
         file = tmp_path / name

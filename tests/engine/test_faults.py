@@ -145,6 +145,7 @@ def until(child: Child, *words, seconds=120):
     raise AssertionError(f"said nothing of {words}")
 
 
+@pytest.mark.slow
 def test_killed(forked, whole, outcome):
     """`kill -9` at 20 random moments of a sweep, assembly included"""
     rng, stages = random.Random(20), Counter()
@@ -187,6 +188,7 @@ def test_two_and_four_processes(forked, whole, outcome):
     outcome("all end well; the first whole dataset stays")
 
 
+@pytest.mark.slow
 def test_threads(forked, outcome):
     """24 threads that sweep at once in one process, four on each of six stores"""
     code = f"""
@@ -330,6 +332,7 @@ def harm(file, rng):
     return kind
 
 
+@pytest.mark.slow
 def test_damaged_results(tmp_path, outcome):
     """A part and a file of data.zarr truncated, bit-flipped or deleted, at 60 random places"""
     rng, kinds, run = random.Random(60), Counter(), tmp_path / "run"

@@ -110,6 +110,7 @@ def test_lambda_is_the_one_of_least_error():
     assert float(both[1].regularization[0]) == pytest.approx(grid[int(np.argmin(errors))])
 
 
+@pytest.mark.slow
 def test_variants_of_the_gradient_method():
     weights, config = make(layers=1)
     text = tokens(config, 8)

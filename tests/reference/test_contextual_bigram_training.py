@@ -349,6 +349,7 @@ def test_noise_has_the_stated_covariance(point):
         )
 
 
+@pytest.mark.slow
 def test_padding_changes_nothing():
     """A run and its metrics in arrays with spare room, on their valid entries."""
     config = RUNS[0]

@@ -85,10 +85,10 @@ def test_deterministic_walks_stay_exactly_symmetric():
         for K, p in lanes
     ]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *configs)
-    _, measured = jax.vmap(lambda config: _train(run_key(0, 0), config, 50, "reduced"))(stacked)
+    _, measured = jax.vmap(lambda config: _train(run_key(0, 0), config, 15, "reduced"))(stacked)
     assert np.max(measured["attention_spread"]) == 0
     np.testing.assert_allclose(measured["parent_attention"][:, -1], 1 / 96, rtol=1e-12)
-    _, alone = train(0, Config(num_states=6, clockwise_probability=1.0), 50)
+    _, alone = train(0, Config(num_states=6, clockwise_probability=1.0), 15)
     chex.assert_trees_all_close(jax.tree.map(lambda x: x[1], measured), alone, rtol=1e-10)
     assert np.max(alone["attention_spread"]) == 0
 
