@@ -61,7 +61,9 @@ RATES = (1.5e-7, 1e-10, 2e-11, 2e-8, 5e-10, 4e-9, 2e-9, 1e-9)
 
 
 def work(jaxpr: Any) -> Work:
-    """Count the work of a jaxpr; loops times their length where it is known."""
+    """Count the work of a jaxpr; loops times their length where it is known, those of `core.rarely`
+    not at all, others once.
+    """
     total = Work()
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
@@ -74,7 +76,9 @@ def work(jaxpr: Any) -> Work:
         if not inner or name in MOVED:
             total = total.plus(of_equation(eqn))
             continue
-        times = eqn.params.get("length", 1) if name == "scan" else 1
+        times = eqn.params["length"] if name == "scan" else 1
+        if name == "while" and [e.primitive.name for e in inner[0].eqns] == ["not"]:
+            continue
         for part in map(work, inner):
             total = total.plus(part, times)
     return total

@@ -74,9 +74,7 @@ print("done")
 STARTED = "import jax; jax.numpy.zeros(3).block_until_ready()"
 
 
-@pytest.mark.parametrize(
-    "before", some(["", STARTED]), ids=["jaxtheory first", "JAX first"]
-)
+@pytest.mark.parametrize("before", some(["", STARTED]), ids=["jaxtheory first", "JAX first"])
 @pytest.mark.parametrize("devices", some(["1", "2", "4"], "2"))
 def test_sweeps_that_factorise_do_not_wait_for_ever(before, devices):
     """On a host thread pool of two threads, where two batched LAPACK calls at a time wait for each

@@ -8,13 +8,23 @@ With r = -ell'(f_y), q = the gradient of f_y in H, m = q^T H and a_j = q_{s_j} (
 
 for f = V H, where q = V^T e_y. For f = A relu(V H): q = V^T b with b = A^T e_y on active units, dV
 = -E r b H^T, dA = -E r e_y relu(V H)^T.
+
+S_j depends on its token through its position and its state alone, S_j = g_{s_j} e_j with e_j =
+exp(w_j - max w), so that a step needs K + N exponentials, a scatter and a gather:
+
+    C_k = sum_{j < N, s_j = k} e_j,   H_k = g_k C_k,   dw_j = -e_j E r g_{s_j} (q_{s_j} - m)
+
+as long as no sum_k exp(u_k - max u) C_k is close to the smallest float; else S is formed.
 """
+
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.positions import indices
+from jaxtheory.core.rarely import unless
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 
@@ -35,25 +45,85 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     Source: "Towards Understanding Transformers in Learning Random Walks", gradient lemmas of the
     appendix (rederived); A is reconstructed.
     """
-    N, K = config.length, config.num_states
+    return gradient_and_output(params, batch, config)[0]
+
+
+def gradient_and_output(
+    params: Params, batch: Batch, config: Config
+) -> tuple[Params, Float[Array, " B"]]:
+    """`gradient`, and the f_y that it went through."""
+    model.fit(params, batch, config)
+    found, exact = by_states(params, batch, config)
+    return unless(exact, found, lambda params: by_tokens(params, batch, config), params)
+
+
+def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Float[Array, " B"]]:
+    """Gradient and f_y from the attention S of every token, at any scores."""
     S, H = model.attend(params, batch, config)
-    r = batch.weight * slope(model.label_output(params, batch, H), config)
+    last = jnp.take(S, config.length.n - 1, axis=1)
+    gather = lambda x: jnp.sum(S * jnp.take_along_axis(x, batch.s, axis=1), axis=0)
+    return _backward(params, batch, config, H, last, gather)
+
+
+def by_states(
+    params: Params, batch: Batch, config: Config
+) -> tuple[tuple[Params, Float[Array, " B"]], Bool[Array, ""]]:
+    """The same from S_j = g_{s_j} e_j, and whether it is exact.
+
+    With t the largest logit that the scores allow, g_k = exp(u_k + max w - t) / Z and Z = sum_k
+    exp(u_k + max w - t) C_k + exp(w_N - t). Inexact where a sum of the first kind, over exp(u_k -
+    max u), is below the root of the smallest normal float: what underflows may then count.
+    """
+    N, K = config.length, config.num_states
+    u, w = model.scores(params, config)
+    state, token = K.mask(), indices(N.cap) < N.n - 1
+    top_u, top_w = (
+        jnp.max(jnp.where(mask, score, -jnp.inf)) for mask, score in ((state, u), (token, w))
+    )
+    query = jnp.take(w, N.n - 1, axis=0)
+    top = jnp.maximum(top_u + top_w, query)
+    U, e = (
+        jnp.where(mask, jnp.exp(jnp.where(mask, score - most, 0)), 0)
+        for mask, score, most in ((state, u, top_u), (token, w, top_w))
+    )
+    row = indices(batch.s.shape[0])[:, None]
+    C = jnp.zeros((batch.s.shape[0], K.cap), e.dtype).at[row, batch.s].add(e[None, :])
+    total = jnp.sum(U[None, :] * C, axis=1)
+    tokens, alone = jnp.exp(top_u + top_w - top), jnp.exp(query - top)
+    Z = tokens * total + alone
+    g = tokens * U[None, :] / Z[:, None]
+    gather = lambda x: e * jnp.sum(jnp.take_along_axis(g * x, batch.s, axis=1), axis=0)
+    exact = jnp.all(total > jnp.sqrt(jnp.finfo(total.dtype).tiny))
+    return _backward(params, batch, config, g * C, alone / Z, gather), exact
+
+
+def _backward(
+    params: Params,
+    batch: Batch,
+    config: Config,
+    H: Float[Array, "B K"],
+    last: Float[Array, " B"],
+    gather: Callable[[Array], Array],
+) -> tuple[Params, Float[Array, " B"]]:
+    """Gradient and f_y from H, last = S_N, and gather(x)_j = sum_b S_bj x_{b, s_bj} at j < N."""
+    K, at_query = config.num_states.cap, indices(config.length.cap) == config.length.n - 1
+    f_y = model.label_output(params, batch, H)
+    r = batch.weight * slope(f_y, config)
     if params.A is None:
-        dV, dA = -_by_label(r[:, None] * H, batch, K.cap), None
+        dV, dA = -_by_label(r[:, None] * H, batch, K), None
         q = params.V[batch.y]
     else:
         hidden = H @ params.V.T
         b = params.A[batch.y] * (hidden > 0).astype(H.dtype)
-        dV, dA = -(r[:, None] * b).T @ H, -_by_label(r[:, None] * jax.nn.relu(hidden), batch, K.cap)
+        dV, dA = -(r[:, None] * b).T @ H, -_by_label(r[:, None] * jax.nn.relu(hidden), batch, K)
         q = b @ params.V
-    m = jnp.sum(q * H, axis=1, keepdims=True)
-    du = -jnp.sum(r[:, None] * (q - m) * H, axis=0)
-    token = (indices(N.cap) < N.n - 1)[None, :]
-    a = jnp.where(token, jnp.take_along_axis(q, batch.s, axis=1), 0)
-    dw = -jnp.sum(r[:, None] * S * (a - m), axis=0)
+    m = jnp.sum(q * H, axis=1)
+    c = r[:, None] * (q - m[:, None])
+    du = -jnp.sum(c * H, axis=0)
+    dw = jnp.where(at_query, jnp.sum(r * last * m), -gather(c))
     if isinstance(params, Reduced):
-        return Reduced(dV, du, dw, dA)
-    return Literal(dV, _pull_back(du, dw, config), dA)
+        return Reduced(dV, du, dw, dA), f_y
+    return Literal(dV, _pull_back(du, dw, config), dA), f_y
 
 
 def _by_label(rows: Float[Array, "B n"], batch: Batch, K: int) -> Float[Array, "K n"]:

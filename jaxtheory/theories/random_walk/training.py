@@ -24,15 +24,15 @@ from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 
 
-def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
+def slope(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
     """The gradient, in u and w times the rates at which W carries them. NaN where the loss is not
     defined (log, f_y <= -eps): a diverged run.
     """
-    gradient = calculus.gradient(params, batch, problem, config)
+    gradient, f_y = calculus.gradient_and_output(params, batch, config)
     if isinstance(gradient, Reduced):
         rate_u, rate_w = model.rates(config)
         gradient = gradient._replace(u=rate_u * gradient.u, w=rate_w * gradient.w)
-    undefined = jnp.isnan(model.loss(params, batch, problem, config))
+    undefined = jnp.any(jnp.isnan(model.ell(f_y, config)))
     return jax.tree.map(lambda g: jnp.where(undefined, jnp.nan, g), gradient)
 
 

@@ -1,0 +1,28 @@
+"""A value that is dear to compute where a cheap one does not do, which is seldom."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+T = TypeVar("T")
+
+
+def unless(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: object) -> T:
+    """`value` where good, else function(*args), of the same structure, shapes and dtypes; function
+    is not called where no lane needs it.
+
+    Under vmap `lax.cond` would call it for every lane. A loop of at most one pass is entered if any
+    lane needs it and kept for those alone, so that no lane's bits depend on its neighbours. `args`,
+    pytrees of floating arrays, are what the loop changes: what it leaves alone XLA would compute
+    before it, always. Derivatives are forward only.
+    """
+
+    def once(carry: tuple) -> tuple:
+        _, args, _ = carry
+        return jnp.ones((), bool), jax.tree.map(jnp.zeros_like, args), function(*args)
+
+    found: T = jax.lax.while_loop(lambda carry: ~carry[0], once, (good, args, value))[2]
+    return found
