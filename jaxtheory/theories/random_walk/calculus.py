@@ -9,12 +9,9 @@ With r = -ell'(f_y), q = the gradient of f_y in H, m = q^T H and a_j = q_{s_j} (
 for f = V H, where q = V^T e_y. For f = A relu(V H): q = V^T b with b = A^T e_y on active units, dV
 = -E r b H^T, dA = -E r e_y relu(V H)^T.
 
-S_j depends on its token through its position and its state alone, S_j = g_{s_j} e_j with e_j =
-exp(w_j - max w), so that a step needs K + N exponentials, a scatter and a gather:
+A step does not form S where its factors (`model.factored`) are exact: S_j = g_{s_j} e_j gives
 
-    C_k = sum_{j < N, s_j = k} e_j,   H_k = g_k C_k,   dw_j = -e_j E r g_{s_j} (q_{s_j} - m)
-
-as long as no sum_k exp(u_k - max u) C_k is close to the smallest float; else S is formed.
+    dw_j = -e_j E r g_{s_j} (q_{s_j} - m)
 """
 
 from collections.abc import Callable
@@ -52,7 +49,6 @@ def gradient_and_output(
     params: Params, batch: Batch, config: Config
 ) -> tuple[Params, Float[Array, " B"]]:
     """`gradient`, and the f_y that it went through."""
-    model.fit(params, batch, config)
     found, exact = by_states(params, batch, config)
     return unless(exact, found, lambda params: by_tokens(params, batch, config), params)
 
@@ -68,33 +64,10 @@ def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Flo
 def by_states(
     params: Params, batch: Batch, config: Config
 ) -> tuple[tuple[Params, Float[Array, " B"]], Bool[Array, ""]]:
-    """The same from S_j = g_{s_j} e_j, and whether it is exact.
-
-    With t the largest logit that the scores allow, g_k = exp(u_k + max w - t) / Z and Z = sum_k
-    exp(u_k + max w - t) C_k + exp(w_N - t). Inexact where a sum of the first kind, over exp(u_k -
-    max u), is below the root of the smallest normal float: what underflows may then count.
-    """
-    N, K = config.length, config.num_states
-    u, w = model.scores(params, config)
-    state, token = K.mask(), indices(N.cap) < N.n - 1
-    top_u, top_w = (
-        jnp.max(jnp.where(mask, score, -jnp.inf)) for mask, score in ((state, u), (token, w))
-    )
-    query = jnp.take(w, N.n - 1, axis=0)
-    top = jnp.maximum(top_u + top_w, query)
-    U, e = (
-        jnp.where(mask, jnp.exp(jnp.where(mask, score - most, 0)), 0)
-        for mask, score, most in ((state, u, top_u), (token, w, top_w))
-    )
-    row = indices(batch.s.shape[0])[:, None]
-    C = jnp.zeros((batch.s.shape[0], K.cap), e.dtype).at[row, batch.s].add(e[None, :])
-    total = jnp.sum(U[None, :] * C, axis=1)
-    tokens, alone = jnp.exp(top_u + top_w - top), jnp.exp(query - top)
-    Z = tokens * total + alone
-    g = tokens * U[None, :] / Z[:, None]
+    """The same from `model.factored`, and whether it is exact."""
+    (g, e, C, last), exact = model.factored(params, batch, config)
     gather = lambda x: e * jnp.sum(jnp.take_along_axis(g * x, batch.s, axis=1), axis=0)
-    exact = jnp.all(total > jnp.sqrt(jnp.finfo(total.dtype).tiny))
-    return _backward(params, batch, config, g * C, alone / Z, gather), exact
+    return _backward(params, batch, config, g * C, last, gather), exact
 
 
 def _backward(

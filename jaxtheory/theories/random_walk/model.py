@@ -30,13 +30,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core import attention, draws, positions, shapes
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, concretely, size, static, traced
 from jaxtheory.core.positions import indices
 
+FEW = 12  # states, up to which a product each is faster than a scatter (2 CPU cores)
 # of the questions, see `data`
 VOCABULARY = tuple(
     "apple orange Based on the which type of fruit list appears most frequently sentence I prefer "
@@ -163,6 +164,17 @@ class Literal(NamedTuple):
 Params = Reduced | Literal
 
 
+class Factored(NamedTuple):
+    """Attention that depends on a token through its position and its state alone: S_j = g_{s_j}
+    e_j, S_N = last, H = g C with C_k = sum_{j < N, s_j = k} e_j.
+    """
+
+    g: Float[Array, "B K"]
+    e: Float[Array, " N"]
+    C: Float[Array, "B K"]
+    last: Float[Array, " B"]
+
+
 def fit(params: Params, batch: Batch, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
     rows = config.hidden_width if config.value == "mlp" else config.num_states
@@ -263,6 +275,54 @@ def attend(
         .add(jnp.where(token, S, 0))
     )
     return S, H
+
+
+def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bool[Array, ""]]:
+    """The factors of `attend`'s S and H from K + N exponentials, and whether they are exact.
+
+    With t = max(max u + max w, w_N), w over the tokens: e_j = exp(w_j - max w), g_k = exp(u_k + max
+    w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). Not exact where some sequence's
+    sum_k exp(u_k - max u) C_k is below the root of the smallest normal float: what underflows may
+    count there.
+    """
+    fit(params, batch, config)
+    N, K = config.length, config.num_states
+    u, w = scores(params, config)
+    query = jnp.take(w, N.n - 1, axis=0)
+    U, top_u = _exponentials(u, K.mask())
+    e, top_w = _exponentials(w, indices(N.cap) < N.n - 1)
+    C = _by_state(batch.s, e, K.cap)
+    total = jnp.sum(U[None, :] * C, axis=1)
+    top = jnp.maximum(top_u + top_w, query)
+    tokens, alone = jnp.exp(top_u + top_w - top), jnp.exp(query - top)
+    Z = tokens * total + alone
+    exact = jnp.all(total > jnp.sqrt(jnp.finfo(total.dtype).tiny))
+    return Factored(tokens * U[None, :] / Z[:, None], e, C, alone / Z), exact
+
+
+def _exponentials(
+    x: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, ""]]:
+    """exp(x - top), zero beyond the mask, and top = max x within it."""
+    top = jnp.max(jnp.where(mask, x, -jnp.inf))
+    return jnp.where(mask, jnp.exp(jnp.where(mask, x - top, 0)), 0), top
+
+
+def _by_state(s: Int[Array, "B N"], e: Float[Array, " N"], K: int) -> Float[Array, "B K"]:
+    """sum_j 1[s_j = k] e_j: a product for each of few states, else a scatter."""
+    if K <= FEW:
+        return jax.lax.map(lambda k: (s == k).astype(e.dtype) @ e, indices(K)).T
+    row = indices(s.shape[0])[:, None]
+    return jnp.zeros((s.shape[0], K), e.dtype).at[row, s].add(e[None, :])
+
+
+def spread_out(
+    factors: Factored, batch: Batch, config: Config
+) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
+    """`attend`'s S and H from their factors."""
+    S = factors.e[None, :] * jnp.take_along_axis(factors.g, batch.s, axis=1)
+    at_query = indices(config.length.cap) == config.length.n - 1
+    return jnp.where(at_query[None, :], factors.last[:, None], S), factors.g * factors.C
 
 
 def output(params: Params, H: Float[Array, "B K"]) -> Float[Array, "B K"]:

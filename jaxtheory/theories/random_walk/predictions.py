@@ -7,8 +7,9 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import linalg
 from jaxtheory.core.positions import indices
+from jaxtheory.core.rarely import unless
 from jaxtheory.theories.random_walk import data, laws, model
-from jaxtheory.theories.random_walk.model import Config, Params, Problem
+from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
 
 TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
 FLOOR = 1e-12  # smallest probability a normalised output is taken to give
@@ -64,8 +65,27 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     value_direction_error_sqrt  the same against sqrt(Pi^T), entry by entry
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
     """
-    N, test = config.length, problem.test
-    S, H = model.attend(params, test, config)
+    test = problem.test
+    factors, exact = model.factored(params, test, config)
+    found = unless(
+        exact,
+        _test_metrics(params, *model.spread_out(factors, test, config), test, config),
+        lambda params, test: _test_metrics(
+            params, *model.attend(params, test, config), test, config
+        ),
+        params,
+        test,
+    )
+    loss = model.loss(params, problem.train, problem, config)
+    of_value = _value_metrics(params, config) if config.task == "walk" else {}
+    return {"loss": loss, **found, **of_value}
+
+
+def _test_metrics(
+    params: Params, S: Float[Array, "B N"], H: Float[Array, "B K"], test: Batch, config: Config
+) -> dict:
+    """What `metrics` measures on the test sequences."""
+    N = config.length
     f = model.output(params, H)
     law = data.label_law(test, config)
     mean = lambda per_sequence: jnp.sum(test.weight * per_sequence)
@@ -75,8 +95,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
     highest = jnp.max(jnp.where(token[None, :], S, -jnp.inf), axis=1)
     spread = highest - jnp.min(jnp.where(token[None, :], S, jnp.inf), axis=1)
-    found = {
-        "loss": model.loss(params, problem.train, problem, config),
+    return {
         "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
         "kl": mean(divergence(law, normalised(f, config))),
         "output_error": mean(jax.vmap(linalg.direction_error)(f, law)),
@@ -87,7 +106,6 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         "attention_spread": jnp.max(jnp.where(test.weight > 0, spread, 0)),
         "query_attention": mean(jnp.take(S, N.n - 1, axis=1)),
     }
-    return found | (_value_metrics(params, config) if config.task == "walk" else {})
 
 
 def _value_metrics(params: Params, config: Config) -> dict:
