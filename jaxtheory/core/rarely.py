@@ -16,8 +16,8 @@ def unless(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: o
 
     Under vmap `lax.cond` would call it for every lane. A loop of at most one pass is entered if any
     lane needs it and kept for those alone, so that no lane's bits depend on its neighbours. `args`,
-    pytrees of arrays, are what the loop changes: what needs nothing else XLA computes before it,
-    always. Derivatives are forward only.
+    pytrees of arrays, are what the loop changes; what does not need them XLA computes before the
+    loop, always. Derivatives are forward only.
     """
 
     def once(carry: tuple) -> tuple:

@@ -281,9 +281,9 @@ def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bo
     """The factors of `attend`'s S and H from K + N exponentials, and whether they are exact.
 
     With t = max(max u + max w, w_N), w over the tokens: e_j = exp(w_j - max w), g_k = exp(u_k + max
-    w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). Not exact where some sequence's
-    sum_k exp(u_k - max u) C_k is below the root of the smallest normal float: what underflows may
-    count there.
+    w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). Exact: S is right to within the
+    root of the smallest normal float, since every sequence's sum_k exp(u_k - max u) C_k is above
+    that root. Below it, what underflows may count.
     """
     fit(params, batch, config)
     N, K = config.length, config.num_states
