@@ -18,6 +18,7 @@ Symbols, with their shapes:
     S (B, N)     attention; S_N falls on the query, whose value is 0
     V (K, K)     value matrix
     u (K,), w (N,)   its reduction: z_j = u_{s_j} + w_j, z_N = w_N
+    g (B, K), e (N,), C (B, K)   factors of S and H, see `Factored`
 
 Arrays count states, positions and sequences from 0, so position N has index N - 1.
 

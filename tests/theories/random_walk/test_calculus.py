@@ -77,3 +77,15 @@ def test_float32_knows_its_own_limit():
         u = single.u.at[2].set(height)
         w = single.w.at[3].set(100)
         assert bool(calculus.by_states(single._replace(u=u, w=w), batch, CONFIG)[1]) is exact
+
+
+def test_metrics_beyond_the_exponentials_are_those_of_every_token():
+    params, _ = drawn(CONFIG, 1, 1)
+    far = params._replace(u=params.u.at[2].add(2000.0), w=params.w.at[3].add(3000))
+    problem = THEORY.problem(run_key(0, 0), CONFIG)
+    assert not model.factored(far, problem.test, CONFIG)[1]
+    S, _ = model.attend(far, problem.test, CONFIG)
+    found = THEORY.metrics(far, problem, CONFIG)
+    np.testing.assert_allclose(found["parent_attention"], S[:, -2].mean(), rtol=1e-11)
+    np.testing.assert_allclose(found["query_attention"], S[:, -1].mean(), rtol=1e-11, atol=1e-300)
+    assert np.isfinite(list(found.values())).all() and 0 < found["attention_spread"] <= 1
