@@ -15,15 +15,12 @@ def softmax(
     does not see it: where XLA computes logits twice and rounds them differently, the derivative of
     a maximum is 0/0.
     """
-    if mask is None:
-        mask = jnp.ones((), bool)
-    top = jax.lax.stop_gradient(
-        jnp.max(jnp.where(mask, logits, -jnp.inf), axis=axis, keepdims=True)
-    )
-    top = jnp.where(jnp.isfinite(top), top, 0)
-    # double where: the exponent of a masked entry is replaced before exp, so that neither value nor
-    # gradient sees an overflow
-    weights = jnp.where(mask, jnp.exp(jnp.where(mask, logits - top, 0)), 0)
+    if mask is not None:
+        logits = jnp.where(mask, logits, -jnp.inf)
+    # at least the least number, so that -inf - top = -inf where all are masked; cheaper than asking
+    # whether top is finite, which keeps XLA from vectorising exp
+    top = jnp.maximum(jnp.max(logits, axis=axis, keepdims=True), jnp.finfo(logits.dtype).min)
+    weights = jnp.exp(logits - jax.lax.stop_gradient(top))
     total = jnp.sum(weights, axis=axis, keepdims=True)
     return weights / jnp.where(total > 0, total, 1)
 

@@ -22,6 +22,7 @@ from jaxtheory.core import draws
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.layout import Layout
+from jaxtheory.engine.once import once
 from jaxtheory.engine.request import compiler_options
 
 NEVER = -1  # diverged_at of a run that stayed finite
@@ -208,16 +209,18 @@ class Program(NamedTuple):
         return self.kept(self._predict, (self.theory.predict,), steps)
 
     def _draw(self, keys: Any, shared: dict, count: Any) -> Any:
-        one = lambda key, shared: self.theory.problem(
-            jax.random.fold_in(key, draws.PROBLEM), self.config(shared)
+        one = lambda key, shared: once(
+            lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
         return in_slots(one, self.layout.slots * self.layout.rows, count, keys, shared)
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
             key = jax.random.fold_in(row.key, draws.INIT)
-            one = lambda run: self.algorithm.init(
-                key, row.problem, self.config(row.fields, run.fields, first(run.values))
+            one = lambda run: once(
+                lambda: self.algorithm.init(
+                    key, row.problem, self.config(row.fields, run.fields, first(run.values))
+                )
             )
             return batched(one, self.layout.runs, self.layout.width)(run)
 
@@ -250,18 +253,22 @@ class Program(NamedTuple):
         any_run = first(
             run
         )  # problem and sample do not read what differs between the runs of a row
-        batch = self.sample(
-            jax.random.fold_in(key, 0),
-            row.problem,
-            self.config(row.fields, any_run.fields, first(any_run.values)),
+        batch = once(
+            lambda: self.sample(
+                jax.random.fold_in(key, 0),
+                row.problem,
+                self.config(row.fields, any_run.fields, first(any_run.values)),
+            )
         )
 
         def one(run: PerRun, old: Trained) -> Trained:
             config = self.config(
                 row.fields, run.fields, first(run.values)
             )  # training does not read the evaluation values
-            new = self.algorithm.step(
-                jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config
+            new = once(
+                lambda: self.algorithm.step(
+                    jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config
+                )
             )
             active = (t < run.limit) & (old.diverged_at == NEVER)
             good = finite(new)
@@ -288,8 +295,10 @@ class Program(NamedTuple):
             def one(run: PerRun, state: Any) -> Any:
                 def value(values: dict) -> Any:
                     config = self.config(row.fields, run.fields, values)
-                    out = function(
-                        self.algorithm.params(state, row.problem, config), row.problem, config
+                    out = once(
+                        lambda: function(
+                            self.algorithm.params(state, row.problem, config), row.problem, config
+                        )
                     )
                     return {
                         name: jnp.asarray(entry)
@@ -306,7 +315,8 @@ class Program(NamedTuple):
     def _baselines(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
             def value(values: dict) -> Any:
-                found = self.theory.baselines(row.problem, self.config(row.fields, values))
+                config = self.config(row.fields, values)
+                found = once(lambda: self.theory.baselines(row.problem, config))
                 return {name: jnp.asarray(entry) for name, entry in found.items()}
 
             runs = 1 if self.layout.common else self.layout.runs
@@ -323,8 +333,10 @@ class Program(NamedTuple):
         def of_row(row: PerRow, run: PerRun) -> Any:
             def one(run: PerRun) -> Any:
                 at = np.array(steps, np.int32)
-                curves = lambda values: self.theory.predict(
-                    row.problem, self.config(row.fields, run.fields, values), at
+                curves = lambda values: once(
+                    lambda: self.theory.predict(
+                        row.problem, self.config(row.fields, run.fields, values), at
+                    )
                 )
                 return over_values(curves, self.layout.values, run.values)
 

@@ -1,0 +1,96 @@
+"""Equal parts of a function are computed once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxtheory.engine.once import merged, once
+
+
+def equations(function, *args):
+    """How many equations of each primitive are left."""
+    left = [e.primitive.name for e in merged(jax.make_jaxpr(function)(*args)).jaxpr.eqns]
+    return {name: left.count(name) for name in left}
+
+
+def test_equal_equations_are_merged_with_all_that_follows():
+    twice = lambda x: jnp.sin(x) * 2 + jnp.exp(jnp.sin(x) * 2)
+    assert equations(twice, 1.0) == {"sin": 1, "mul": 1, "exp": 1, "add": 1}
+    shared = lambda x: (x @ x, (x @ x).T, jnp.arange(3.0) + jnp.arange(3.0))
+    left = equations(shared, jnp.ones((3, 3)))
+    assert (left["dot_general"], left["iota"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: x + 1.0,  # a literal of another value
+        lambda x: x + jnp.float32(0),  # of another type
+        lambda x: x * 0.0,
+        lambda x: 0.0 + x,
+    ],
+)
+def test_what_differs_stays(other):
+    both = lambda x: (x + 0.0, other(x))
+    assert sum(equations(both, 1.0).values()) > 1
+
+
+def test_zeros_of_either_sign_differ():
+    found = once(lambda: (jnp.float64(1) / jnp.float64(0.0), jnp.float64(1) / jnp.float64(-0.0)))
+    assert found == (np.inf, -np.inf)
+    f = lambda x: (x * 0.0, x * -0.0)
+    assert equations(f, 1.0) == {"mul": 2}
+
+
+def test_axes_and_keys_count():
+    x = jnp.ones((3, 3))
+    assert equations(lambda x: (x.sum(0), x.sum(1), x.sum(0)), x) == {"reduce_sum": 2}
+    draw = lambda key: (jax.random.normal(key), jax.random.normal(jax.random.fold_in(key, 1)))
+    one, other = once(lambda: draw(jax.random.key(3)))
+    assert one != other
+    assert (one, other) == draw(jax.random.key(3))
+
+
+def test_effects_stay():
+    said = []
+
+    def loud(x):
+        jax.debug.callback(lambda: said.append(1))
+        jax.debug.callback(lambda: said.append(1))
+        return x + 1
+
+    assert jax.jit(lambda x: once(lambda: loud(x)))(1) == 2
+    jax.effects_barrier()
+    assert len(said) == 2
+
+
+def test_a_result_may_be_an_argument_a_constant_or_repeated():
+    x = jnp.arange(3.0)
+    kept = np.arange(2)
+    a, b, c, d, e = once(lambda: (x, kept, 2.5, x + 1, x + 1))
+    np.testing.assert_array_equal(a, x)
+    np.testing.assert_array_equal(b, kept)
+    assert c == 2.5
+    np.testing.assert_array_equal(d, e)
+
+
+def test_within_vmap_scan_and_grad():
+    def f(x, y):
+        return once(lambda: {"a": jnp.sin(x * y) + jnp.cos(x * y), "b": (x * y) ** 2})
+
+    plain = lambda x, y: {"a": jnp.sin(x * y) + jnp.cos(x * y), "b": (x * y) ** 2}
+    x, y = jnp.linspace(0.0, 1, 4), jnp.linspace(1.0, 2, 3)
+    over = lambda f: jax.vmap(lambda x: jax.vmap(lambda y: f(x, y))(y))(x)
+    scanned = lambda f: jax.lax.scan(lambda c, x: (c + f(x, c)["b"], f(x, c)["a"]), 1.0, x)
+    slope = lambda f: jax.grad(lambda x: f(x, 2.0)["a"])(0.3)
+    for use in (over, scanned, slope):
+        for got, want in zip(*map(jax.tree.leaves, (use(f), use(plain))), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_functions_called_within_are_one_equation():
+    inner = jax.jit(lambda x: jnp.sin(x) * 3)
+    assert equations(lambda x: inner(x) + inner(x), 1.0) == {"jit": 1, "add": 1}
+    chosen = lambda x: jax.lax.cond(x > 0, jnp.sin, jnp.cos, x)
+    assert once(lambda: chosen(1.0) + chosen(1.0)) == 2 * np.sin(1.0)
