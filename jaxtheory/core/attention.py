@@ -25,10 +25,12 @@ def softmax(
     return weights / jnp.where(total > 0, total, 1)
 
 
-def softmax_vjp(s: Float[Array, "*rows n"], g: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
-    """(diag s - s s^T) g per row: the gradient in the logits of a function with gradient g in s =
-    softmax(z).
+def softmax_vjp(
+    s: Float[Array, "*shape"], g: Float[Array, "*shape"], axis: int = -1
+) -> Float[Array, "*shape"]:
+    """(diag s - s s^T) g along an axis: the gradient in the logits of a function with gradient g in
+    s = softmax(z).
 
     The matrix is symmetric, so this is the Jacobian-vector product too.
     """
-    return s * (g - jnp.sum(s * g, axis=-1, keepdims=True))
+    return s * (g - jnp.sum(s * g, axis=axis, keepdims=True))

@@ -145,6 +145,7 @@ def test_masked_softmax_and_its_derivative(scale):
     np.testing.assert_allclose(attention.softmax_vjp(s, g), pull(g)[0], atol=1e-14)
     _, push = jax.jvp(lambda z: attention.softmax(z, mask), (z,), (g,))
     np.testing.assert_allclose(attention.softmax_vjp(s, g), push, atol=1e-14)
+    np.testing.assert_allclose(attention.softmax_vjp(s.T, g.T, axis=0).T, push, atol=1e-14)
 
 
 def test_softmax_at_degenerate_points():
@@ -154,6 +155,11 @@ def test_softmax_at_degenerate_points():
         jnp.array([1e300, 0.0, 0.0])
     )
     np.testing.assert_allclose(gradient, [0, 0.25, -0.25])
+    nothing = jax.jacobian(lambda z: attention.softmax(z, jnp.zeros(3, bool)))(jnp.ones(3))
+    np.testing.assert_array_equal(nothing, np.zeros((3, 3)))
+    far = attention.softmax(jnp.array([-1e307, -1e308, 0]), jnp.array([True, True, False]))
+    np.testing.assert_array_equal(far, [1, 0, 0])
+    assert np.isnan(attention.softmax(jnp.array([np.inf, 0.0]))).any()
 
 
 def test_linear_algebra():

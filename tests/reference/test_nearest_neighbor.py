@@ -76,7 +76,7 @@ def test_full_layer_and_gradient(config, scale):
     drawn, labelled = problem(config), config.labels != "averaged"
     W = draw(config, scale, labelled)
     params, data = Full(jnp.asarray(W)), prompts(drawn.train)
-    s = np.asarray(model.attend(params, drawn.train, config))
+    s = np.asarray(model.attend(params, drawn.train, config)).T
     each = len(data) // len(s)
     for i in range(len(s)):
         agree(s[i], nn.attention(W, nn.matrix(*data[each * i])), 1e-12)

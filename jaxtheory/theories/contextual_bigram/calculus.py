@@ -69,7 +69,7 @@ def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Ar
     """(diag a - a a^T) g per column: the gradient in logits w, a = softmax(w), of a loss with
     gradient g in a. Source: section 5.2.
     """
-    return softmax_vjp(a.T, g.T).T
+    return softmax_vjp(a, g, axis=0)
 
 
 def soft_threshold(

@@ -25,15 +25,15 @@ from jaxtheory.theories.nearest_neighbor.model import (
 )
 
 
-def logit_gradient(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, "B tokens"]:
+def logit_gradient(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, "tokens B"]:
     """g, the gradient of half a squared error in the logits, per prompt. Source: derived."""
     averaged = prompts.y is None
     e = (
-        s[:, :-1] - model.at_nearest(prompts).astype(s.dtype)
+        s[:-1] - model.at_nearest(prompts).astype(s.dtype)
         if averaged
-        else model.deviation(s, prompts)[:, None] * prompts.y
+        else model.deviation(s, prompts)[None, :] * prompts.y.T
     )
-    return attention.softmax_vjp(s, jnp.pad(e, ((0, 0), (0, 1))))
+    return attention.softmax_vjp(s, jnp.pad(e, ((0, 1), (0, 0))), axis=0)
 
 
 def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Params:
@@ -42,13 +42,13 @@ def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) 
     The column of W that meets the query's y, which is 0, has gradient 0 on every prompt. Source:
     derived.
     """
-    g = batch.weight[:, None] * logit_gradient(model.attend(params, batch, config), batch)
-    own = g[:, -1]
+    g = batch.weight[None, :] * logit_gradient(model.attend(params, batch, config), batch)
+    own = g[-1]
     if isinstance(params, Reduced):
-        return Reduced(jnp.sum(g[:, :-1] * batch.t) + jnp.sum(own), -jnp.sum(own))
+        return Reduced(jnp.sum(g[:-1] * batch.t.T) + jnp.sum(own), -jnp.sum(own))
     q, y = batch.q, jnp.zeros_like(batch.t) if batch.y is None else batch.y
-    at_x = jnp.sum(g[:, :-1, None] * batch.x, axis=1) + own[:, None] * q
-    keys = jnp.concatenate([at_x, jnp.sum(g[:, :-1] * y, axis=1)[:, None], own[:, None]], axis=1)
+    at_x = jnp.sum(g[:-1].T[:, :, None] * batch.x, axis=1) + own[:, None] * q
+    keys = jnp.concatenate([at_x, jnp.sum(g[:-1] * y.T, axis=0)[:, None], own[:, None]], axis=1)
     query = jnp.concatenate([q, jnp.zeros_like(own)[:, None], jnp.ones_like(own)[:, None]], axis=1)
     return Full(keys.T @ query)
 

@@ -89,9 +89,8 @@ def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -
     With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a
     flipped example may lie nearer than delta.
     """
-    near = (
-        (2 - 2 * prompts.t <= delta) & ~model.at_nearest(prompts) & config.context.mask()[None, :]
-    )
+    others = ~model.at_nearest(prompts).T & config.context.mask()[None, :]
+    near = (2 - 2 * prompts.t <= delta) & others
     x = None if prompts.x is None else jnp.where(near[:, :, None], -prompts.x, prompts.x)
     return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
 
@@ -102,12 +101,8 @@ def relabelled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
 
     Source: the condition of the theorem on distribution shift; this way to meet it is ours.
     """
-    best = model.picked(prompts.t, prompts)[:, None]
-    return prompts._replace(
-        y=jnp.where(
-            2 * (best - prompts.t) < delta, model.picked(prompts.y, prompts)[:, None], prompts.y
-        )
-    )
+    best, label = (model.picked(values.T, prompts)[:, None] for values in (prompts.t, prompts.y))
+    return prompts._replace(y=jnp.where(2 * (best - prompts.t) < delta, label, prompts.y))
 
 
 # Prompts without examples

@@ -10,7 +10,8 @@ Symbols, with their shapes:
 
     d, N, B        dimension, examples in a prompt, prompts
     x (B, N, d), q (B, d), y (B, N)   examples, query, labels
-    s (B, N+1)     attention, the query's own weight s_q last
+    s (N+1, B)     attention, the query's own weight s_q last; prompts lie side by side in memory,
+                   since the few tokens of one would not fill a vector register
     xi1, xi2       W = diag(xi1 I_d, 0, -xi2), which gradient descent on the population keeps
     W (d+2, d+2)   attention matrix, W_0 = diag(xi0 I, 0, -sigma)
     t (B, N)       inner products <x_i, q>
@@ -117,14 +118,14 @@ def inner(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, ".
     return jnp.sum(a * b, axis=-1)
 
 
-def at_nearest(prompts: Prompts) -> Bool[Array, "B N"]:
+def at_nearest(prompts: Prompts) -> Bool[Array, "N B"]:
     """Whether i = i*."""
-    return indices(prompts.t.shape[1])[None, :] == prompts.nearest[:, None]
+    return indices(prompts.t.shape[1])[:, None] == prompts.nearest[None, :]
 
 
-def picked(values: Float[Array, "B N"], prompts: Prompts) -> Float[Array, " B"]:
+def picked(values: Float[Array, "N B"], prompts: Prompts) -> Float[Array, " B"]:
     """The value at i*: with `values` the labels, exact one-nearest-neighbour prediction."""
-    return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=1)
+    return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=0)
 
 
 def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
@@ -132,7 +133,7 @@ def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
     return Reduced(jnp.asarray(config.initial_alignment, float), jnp.asarray(config.mask, float))
 
 
-def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
+def logits(params: Params, prompts: Prompts) -> Float[Array, "tokens B"]:
     """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W
     stays 0.
 
@@ -140,39 +141,39 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "B tokens"]:
     """
     if isinstance(params, Reduced):
         own = jnp.broadcast_to(params.xi1 - params.xi2, prompts.t.shape[:1])
-        return jnp.concatenate([params.xi1 * prompts.t, own[:, None]], axis=1)
+        return jnp.concatenate([params.xi1 * prompts.t.T, own[None, :]])
     d, W = prompts.q.shape[1], params.W
     m = prompts.q @ W[:, :d].T + W[None, :, d + 1]
     z = inner(prompts.x, m[:, None, :d])
     if prompts.y is not None:
         z = z + prompts.y * m[:, d : d + 1]
-    return jnp.concatenate([z, (inner(prompts.q, m[:, :d]) + m[:, d + 1])[:, None]], axis=1)
+    return jnp.concatenate([z.T, (inner(prompts.q, m[:, :d]) + m[:, d + 1])[None, :]])
 
 
-def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "B tokens"]:
+def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "tokens B"]:
     """s = softmax of the logits, the query last."""
     fit(params, prompts, config)
-    return attention.softmax(
-        logits(params, prompts), jnp.append(config.context.mask(), True)[None, :]
-    )
+    real = jnp.append(config.context.mask(), True)
+    return attention.softmax(logits(params, prompts), real[:, None], axis=0)
 
 
-def deviation(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
+def deviation(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B"]:
     """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where
     s* is near 1.
     """
-    best = picked(prompts.y, prompts)
-    return jnp.sum(s[:, :-1] * (prompts.y - best[:, None]), axis=1) - s[:, -1] * best
+    y = prompts.y.T
+    best = picked(y, prompts)
+    return jnp.sum(s[:-1] * (y - best[None, :]), axis=0) - s[-1] * best
 
 
-def squared_errors(s: Float[Array, "B tokens"], prompts: Prompts) -> Float[Array, " B"]:
+def squared_errors(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B"]:
     """(f - y_{i*})^2, or its mean over labels Q - 2 s* + 1 = sum_{i != i*} s_i^2 + (sum_{i != i*}
     s_i + s_q)^2.
     """
     if prompts.y is not None:
         return deviation(s, prompts) ** 2
-    others = jnp.where(at_nearest(prompts), 0, s[:, :-1])
-    return jnp.sum(others**2, axis=1) + (jnp.sum(others, axis=1) + s[:, -1]) ** 2
+    others = jnp.where(at_nearest(prompts), 0, s[:-1])
+    return jnp.sum(others**2, axis=0) + (jnp.sum(others, axis=0) + s[-1]) ** 2
 
 
 def loss(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Float[Array, ""]:

@@ -44,19 +44,17 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     mean = lambda values: jnp.sum(test.weight * values)
     error = jnp.abs(model.deviation(at_separated, separated))
     flipped_error = jnp.abs(model.deviation(at_flipped, flipped))
-    labels = jnp.sign(test.y) if averaged else test.y
-    same_sign = jnp.sign(jnp.sum(s[:, :-1] * labels, axis=1)) == jnp.sign(
-        model.picked(labels, test)
-    )
+    labels = jnp.sign(test.y.T) if averaged else test.y.T
+    same_sign = jnp.sign(jnp.sum(s[:-1] * labels, axis=0)) == jnp.sign(model.picked(labels, test))
     return {
         "loss": model.loss(params, problem.train, problem, config),
         "test_loss": mean(model.squared_errors(s, blind(test))) / 2,
         "population_loss": population.loss(reduced, config),
         **reduced._asdict(),
         **calculus.off_structure(params, config),
-        "nearest_attention": mean(model.picked(s[:, :-1], test)),
-        "query_attention": mean(s[:, -1]),
-        "query_logit": mean(model.logits(params, blind(test))[:, -1]),
+        "nearest_attention": mean(model.picked(s[:-1], test)),
+        "query_attention": mean(s[-1]),
+        "query_logit": mean(model.logits(params, blind(test))[-1]),
         "agreement": mean(same_sign.astype(s.dtype)),
         "shift_error": mean(model.squared_errors(at_flipped, blind(flipped))),
         "shift_bound": bounds.shift_bound(params, gap, config),

@@ -17,7 +17,7 @@ def test_the_bound_knows_queries_far_from_every_example():
         1.2,
     )  # |x - q|^2 = 2 and 3.2; the query's logit equals the nearest's
     s = model.attend(params, prompts, config)
-    error = abs(float(s[0, 0] - s[0, 1]) - 1)
+    error = abs(float(s[0, 0] - s[1, 0]) - 1)
     assert 0.4 < error <= float(bounds.bound(params, prompts, delta, config)[0])
     at_query = prompts._replace(t=jnp.ones_like(prompts.t))
     assert error > 10 * float(bounds.bound(params, at_query, delta, config)[0])

@@ -58,7 +58,7 @@ def shift_bound_holds(key: Array, config: Config) -> Compared:
     flipped = data.flipped(data.at_example(material.drawn(key, config)), config.separation, config)
     params = Reduced(*(5 * xi for xi in material.setting(key, config)))
     s = model.attend(params, flipped, config)
-    error = jnp.sum(s[:, :-1] ** 2, axis=1) - 2 * model.picked(s[:, :-1], flipped) + 1
+    error = jnp.sum(s[:-1] ** 2, axis=0) - 2 * model.picked(s[:-1], flipped) + 1
     want = bounds.shift_bound(params, bounds.flipped_separation(config), config) + 1e-13
     return jnp.max(jnp.where(flipped.weight > 0, error, 0)), want
 

@@ -39,15 +39,13 @@ def logit_gradient_printed(key: Array, config: Config) -> Compared:
         return None
     prompts = material.prompts_of(key, config)
     s = model.attend(material.setting(key, config), prompts, config)
-    Q, best = (
-        jnp.sum(s[:, :-1] ** 2, axis=1, keepdims=True),
-        jnp.max(s[:, :-1], axis=1, keepdims=True),
-    )
-    g = s[:, :-1] * (s[:, :-1] - Q + best - model.at_nearest(prompts).astype(s.dtype))
+    Q = jnp.sum(s[:-1] ** 2, axis=0, keepdims=True)
+    best = jnp.max(s[:-1], axis=0, keepdims=True)
+    g = s[:-1] * (s[:-1] - Q + best - model.at_nearest(prompts).astype(s.dtype))
     got = calculus.logit_gradient(s, prompts)
-    return (got, jnp.sum(got, axis=1)), (
-        jnp.concatenate([g, s[:, -1:] * (best - Q)], axis=1),
-        jnp.zeros(len(got)),
+    return (got, jnp.sum(got, axis=0)), (
+        jnp.concatenate([g, s[-1:] * (best - Q)]),
+        jnp.zeros_like(prompts.weight),
     )
 
 

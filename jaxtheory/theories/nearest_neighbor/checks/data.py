@@ -39,7 +39,7 @@ def prompts_valid(key: Array, config: Config) -> Compared:
             jnp.ones(()),
         ]
     shift = problem.shift
-    return (got, model.picked(shift.t, shift)), (want, (shift.weight > 0).astype(float))
+    return (got, model.picked(shift.t.T, shift)), (want, (shift.weight > 0).astype(float))
 
 
 def prompts_moments(key: Array, config: Config) -> Compared:
@@ -71,7 +71,8 @@ def flipped_separates(key: Array, config: Config) -> Compared:
     """
     shift, delta = data.at_example(material.drawn(key, config)), config.separation
     moved = data.flipped(shift, delta, config)
-    others = ~model.at_nearest(shift) & config.context.mask()[None, :] & (shift.weight > 0)[:, None]
+    real = config.context.mask()[None, :] & (shift.weight > 0)[:, None]
+    others = ~model.at_nearest(shift).T & real
     distance = jnp.sum((moved.x - moved.q[:, None, :]) ** 2, axis=2)
     least = jnp.min(jnp.where(others, distance, 4))
     near = others & (2 - 2 * shift.t <= delta)
@@ -95,9 +96,9 @@ def relabelled_separates(key: Array, config: Config) -> Compared:
     """
     test, delta = material.drawn(key, config), jnp.asarray(config.separation)
     moved = data.relabelled(test, delta)
-    farther = 2 * (model.picked(test.t, test)[:, None] - test.t)
+    farther = 2 * (model.picked(test.t.T, test)[:, None] - test.t)
     valid = config.context.mask()[None, :] & (test.weight > 0)[:, None]
-    other = valid & (moved.y != model.picked(test.y, test)[:, None])
+    other = valid & (moved.y != model.picked(test.y.T, test)[:, None])
     lacking = jnp.minimum(jnp.min(jnp.where(other, farther, 4)) - delta, 0)
     changed = jnp.where(valid & (farther >= delta), moved.y - test.y, 0)
     zeros = jnp.zeros(()), jnp.zeros_like(test.y)

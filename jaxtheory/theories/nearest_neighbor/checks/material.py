@@ -82,8 +82,9 @@ def full(key: Array, config: Config) -> Full:
 def deviations(params: Params, prompts: Prompts, config: Config) -> Float[Array, " B"]:
     """|f - y_{i*}| directly, 0 on padded rows."""
     s = model.attend(params, prompts, config)
-    f = jnp.sum(s[:, :-1] * prompts.y, axis=1)
-    return jnp.where(prompts.weight > 0, jnp.abs(f - model.picked(prompts.y, prompts)), 0)
+    y = prompts.y.T
+    f = jnp.sum(s[:-1] * y, axis=0)
+    return jnp.where(prompts.weight > 0, jnp.abs(f - model.picked(y, prompts)), 0)
 
 
 def against(key: Array, prompts: Prompts, config: Config) -> tuple[Array, Array, Array]:
@@ -95,8 +96,8 @@ def against(key: Array, prompts: Prompts, config: Config) -> tuple[Array, Array,
     values = jnp.stack(
         [
             model.squared_errors(s, prompts) / 2,
-            jnp.sum(g[:, :-1] * prompts.t, axis=1) + g[:, -1],
-            -g[:, -1],
+            jnp.sum(g[:-1] * prompts.t.T, axis=0) + g[-1],
+            -g[-1],
         ]
     )
     found, error = jnp.mean(values, axis=1), jnp.std(values, axis=1) / math.sqrt(values.shape[1])

@@ -23,7 +23,7 @@ def errors_without_cancellation(key: Array, config: Config) -> Compared:
     """Q - 2 s* + 1 by its definition; with labels, (f - y_{i*})^2."""
     test = material.drawn(key, config)
     s = model.attend(material.setting(key, config), test, config)
-    plain = jnp.sum(s[:, :-1] ** 2, axis=1) - 2 * model.picked(s[:, :-1], test) + 1
+    plain = jnp.sum(s[:-1] ** 2, axis=0) - 2 * model.picked(s[:-1], test) + 1
     got = [model.squared_errors(s, test._replace(y=None)), model.squared_errors(s, test)]
     real = test.weight > 0
     got = [jnp.where(real, g, 0) for g in got]
@@ -36,7 +36,7 @@ def errors_without_cancellation(key: Array, config: Config) -> Compared:
 def logits_of_query(key: Array, config: Config) -> Compared:
     """h_q^T W h_q = xi1 |q|^2 - xi2 = xi1 - xi2, from W."""
     params, prompts = material.setting(key, config), material.prompts_of(key, config)
-    both = [model.logits(p, prompts)[:, -1] for p in (params, calculus.lift(params, config))]
+    both = [model.logits(p, prompts)[-1] for p in (params, calculus.lift(params, config))]
     real = prompts.weight > 0
     return [jnp.where(real, z, 0) for z in both], [jnp.where(real, params.xi1 - params.xi2, 0)] * 2
 

@@ -19,7 +19,7 @@ def bound(
     xi1, xi2 = calculus.reduce(params, config)
     R = jnp.max(jnp.where(config.context.mask()[None, :], jnp.abs(prompts.y), 0), axis=1)
     away = 2 * (config.context.real - 1) * jnp.exp(-xi1 * jnp.asarray(delta) / 2)
-    return R * (away + jnp.exp(-(xi2 - xi1 * (1 - model.picked(prompts.t, prompts)))))
+    return R * (away + jnp.exp(-(xi2 - xi1 * (1 - model.picked(prompts.t.T, prompts)))))
 
 
 def shift_bound(
