@@ -34,6 +34,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.locks import locked
 from jaxtheory.engine.identity import plain
 from jaxtheory.engine.layout import Chunk
 from jaxtheory.engine.part import Part
@@ -316,17 +317,6 @@ def differences(old: Any, new: Any, where: str = "") -> list[str]:
     return (
         [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
     )
-
-
-@contextlib.contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """One process at a time, where the system and the file system know locks."""
-    with file.open("w") as handle:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)  # given back as the file is closed
-        yield
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """The pruning calculus of `attention_pruning` on Llama checkpoints: load, prune, evaluate, save."""
 
-from jaxtheory.llama.checkpoint import load, save
+from jaxtheory.llama.checkpoint import cached, load, save
 from jaxtheory.llama.config import Config, Rope
 from jaxtheory.llama.layers import Gradient
 from jaxtheory.llama.masks import Fit
@@ -14,6 +14,7 @@ __all__ = [
     "Layer",
     "Rope",
     "Weights",
+    "cached",
     "init",
     "load",
     "logits",

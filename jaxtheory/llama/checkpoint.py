@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.locks import locked
 from jaxtheory.llama import config as configs
 from jaxtheory.llama.config import Config
 from jaxtheory.llama.model import Weights, shapes
@@ -177,6 +178,23 @@ def save(
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def cached(
+    folder: str | Path, make: Callable[[], tuple[Weights, Config]]
+) -> tuple[Weights, Config]:
+    """The checkpoint in a folder; where there is none, what make() gives, saved there. Of several
+    processes one makes it, and the others wait.
+    """
+    folder = Path(folder)
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = folder.with_name(f"{folder.name}.lock")
+        with locked(lock):
+            if not folder.exists():
+                save(folder, *make())
+        lock.unlink(missing_ok=True)  # whoever waits for it finds the folder
+    return load(folder)
 
 
 def free(folder: Path) -> None:

@@ -65,11 +65,16 @@ def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Co
     stream = corpus().train
     mark = zlib.crc32(stream.tobytes(), zlib.crc32(repr(CONFIG).encode()))
     place = folder / f"llama-{steps}-{mark:08x}"
-    if place.exists():
-        return llama.load(place)
+    kept = place.with_suffix(".training")
+    found = llama.cached(place, lambda: (train(stream, kept, steps, progress), CONFIG))
+    kept.unlink(missing_ok=True)
+    return found
+
+
+def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
+    """The weights after `steps` steps; the state is kept in a file, from which it goes on."""
     weights = llama.init(jax.random.key(0), CONFIG)
     state = (weights, optimiser(steps).init(weights))
-    kept = place.with_suffix(".training")
     begun = 0
     if kept.exists():
         begun, state = serialization.from_bytes((0, state), kept.read_bytes())
@@ -82,10 +87,7 @@ def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Co
         if progress is not None:
             left = (time.perf_counter() - start) / (done - begun) * (steps - done)
             progress("training", done, steps, left)
-        kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(".part")
         part.write_bytes(serialization.to_bytes((done, state)))
         part.replace(kept)
-    llama.save(place, state[0], CONFIG)
-    kept.unlink(missing_ok=True)
-    return state[0], CONFIG
+    return state[0]

@@ -156,3 +156,30 @@ def test_a_kill_leaves_no_folder(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert not (tmp_path / "a").exists() and any(tmp_path.iterdir())
+
+
+def test_of_several_processes_one_makes_the_checkpoint(tmp_path):
+    code = f"""
+        import os, pathlib, sys, time
+        sys.path.insert(0, {os.path.dirname(os.path.dirname(__file__))!r})
+        from jaxtheory import llama
+        from llama.models import make
+        place = pathlib.Path({str(tmp_path)!r})
+        def slowly():
+            (place / f"made-{{os.getpid()}}").touch()
+            time.sleep(1)
+            return make()
+        (place / f"begun-{{os.getpid()}}").touch()
+        while len([*place.glob("begun-*")]) < 3:
+            time.sleep(0.01)
+        llama.cached(place / "a", slowly)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    running = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait(100) for process in running] == [0, 0, 0]
+    assert len([*tmp_path.glob("made-*")]) == 1
+    weights, config = make()
+    found = llama.cached(tmp_path / "a", lambda: pytest.fail("made again"))
+    assert found[1].vocab_size == config.vocab_size
+    assert not [*tmp_path.glob("*.lock")]
+    np.testing.assert_array_equal(found[0].embedding, weights.embedding)

@@ -51,7 +51,7 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
     model.fit(params, batch, problem, config)
     seen = model.forward(params, batch.tokens, problem, config)
     G = neuron_gradient(slope(seen.F, batch, config), seen.hidden, problem, config)
-    dO = jnp.einsum("blm,bla->ma", G, seen.values)
+    dO = jnp.einsum("bla,blm->am", seen.values, G).T  # in this order G is not laid out anew
     D = G @ params.output
     dQ, dK, dV = [], [], []
     for layer in reversed(range(config.num_layers)):

@@ -434,7 +434,9 @@ def read_out(
     A, weight = output_weights(problem, config), query_weights(config)
     active = jax.nn.relu(hidden)
     if config.output == "shared":
-        return jnp.einsum("blm,l->bm", active, weight) @ A[:, :, 0].T
+        # a product for each b; summed over l in one, h would be laid out anew
+        each = jnp.broadcast_to(weight[None, :], active.shape[:2])
+        return jnp.einsum("bl,blm->bm", each, active) @ A[:, :, 0].T
     return jnp.einsum("blm,kml->bk", active, A * weight[None, None, :])
 
 
