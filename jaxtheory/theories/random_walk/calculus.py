@@ -57,7 +57,7 @@ def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Flo
     """Gradient and f_y from the attention S of every token, at any scores."""
     S, H = model.attend(params, batch, config)
     last = jnp.take(S, config.length.n - 1, axis=1)
-    gather = lambda x: jnp.sum(S * jnp.take_along_axis(x, batch.s, axis=1), axis=0)
+    gather = lambda x: jnp.sum(S * model.at_state(x, batch.s), axis=0)
     return _backward(params, batch, config, H, last, gather)
 
 
@@ -66,7 +66,7 @@ def by_states(
 ) -> tuple[tuple[Params, Float[Array, " B"]], Bool[Array, ""]]:
     """The same from `model.factored`, and whether it is exact."""
     (g, e, C, last), exact = model.factored(params, batch, config)
-    gather = lambda x: e * jnp.sum(jnp.take_along_axis(g * x, batch.s, axis=1), axis=0)
+    gather = lambda x: e * jnp.sum(model.at_state(g * x, batch.s), axis=0)
     return _backward(params, batch, config, g * C, last, gather), exact
 
 

@@ -27,6 +27,7 @@ talk "Transformers Learn Random Walk Prediction by Attending to the Direct Paren
 encoding is reconstructed: an orthogonal family of sines with M >= N.
 """
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -38,7 +39,8 @@ from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, concretely, size, static, traced
 from jaxtheory.core.positions import indices
 
-FEW = 12  # states, up to which a product each is faster than a scatter (2 CPU cores)
+# states, up to which a product each is faster than a scatter, and a choice than a gather (2 cores)
+FEW = 12
 # of the questions, see `data`
 VOCABULARY = tuple(
     "apple orange Based on the which type of fruit list appears most frequently sentence I prefer "
@@ -268,7 +270,9 @@ def attend(
     N = config.length
     u, w = scores(params, config)
     token = (indices(N.cap) < N.n - 1)[None, :]
-    S = attention.softmax(jnp.where(token, u[batch.s], 0) + w[None, :], N.mask()[None, :])
+    u = jnp.broadcast_to(u[None, :], (len(batch.s), len(u)))
+    z = jnp.where(token, at_state(u, batch.s), 0) + w[None, :]
+    S = attention.softmax(z, N.mask()[None, :])
     row = indices(batch.s.shape[0])[:, None]
     H = (
         jnp.zeros((batch.s.shape[0], config.num_states.cap), S.dtype)
@@ -317,11 +321,19 @@ def _by_state(s: Int[Array, "B N"], e: Float[Array, " N"], K: int) -> Float[Arra
     return jnp.zeros((s.shape[0], K), e.dtype).at[row, s].add(e[None, :])
 
 
+def at_state(x: Float[Array, "B K"], s: Int[Array, "B N"]) -> Float[Array, "B N"]:
+    """x_{b, s_bj}: chosen among few states, else gathered."""
+    if x.shape[1] > FEW:
+        return jnp.take_along_axis(x, s, axis=1)
+    choose = lambda found, k: jnp.where(s == k, x[:, k : k + 1], found)
+    return functools.reduce(choose, range(1, x.shape[1]), jnp.broadcast_to(x[:, :1], s.shape))
+
+
 def spread_out(
     factors: Factored, batch: Batch, config: Config
 ) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
     """`attend`'s S and H from their factors."""
-    S = factors.e[None, :] * jnp.take_along_axis(factors.g, batch.s, axis=1)
+    S = factors.e[None, :] * at_state(factors.g, batch.s)
     at_query = indices(config.length.cap) == config.length.n - 1
     return jnp.where(at_query[None, :], factors.last[:, None], S), factors.g * factors.C
 
@@ -355,5 +367,11 @@ def ell(f_y: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
 
 def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
     """L = mean over sequences of ell(f_y)."""
-    _, H = attend(params, batch, config)
+    return loss_at(params, batch, attend(params, batch, config)[1], config)
+
+
+def loss_at(
+    params: Params, batch: Batch, H: Float[Array, "B K"], config: Config
+) -> Float[Array, ""]:
+    """The loss of what the layer sees."""
     return jnp.sum(batch.weight * ell(label_output(params, batch, H), config))

@@ -9,7 +9,7 @@ from jaxtheory.core import linalg
 from jaxtheory.core.positions import indices
 from jaxtheory.core.rarely import unless
 from jaxtheory.theories.random_walk import data, laws, model
-from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
+from jaxtheory.theories.random_walk.model import Config, Params, Problem
 
 TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
 FLOOR = 1e-12  # smallest probability a normalised output is taken to give
@@ -65,33 +65,44 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     value_direction_error_sqrt  the same against sqrt(Pi^T), entry by entry
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
     """
-    test = problem.test
-    factors, exact = model.factored(params, test, config)
+    train, test = problem.train, problem.test
+    law = data.label_law(test, config)
+    seen, exact = model.factored(params, train, config)
+    loss = unless(
+        exact,
+        model.loss_at(params, train, seen.g * seen.C, config),
+        lambda params: model.loss(params, train, problem, config),
+        params,
+    )
+    seen, exact = model.factored(params, test, config)
     found = unless(
         exact,
-        _test_metrics(params, *model.spread_out(factors, test, config), test, config),
-        lambda params, test: _test_metrics(
-            params, *model.attend(params, test, config), test, config
+        _test_metrics(params, *model.spread_out(seen, test, config), test.weight, law, config),
+        lambda params: _test_metrics(
+            params, *model.attend(params, test, config), test.weight, law, config
         ),
         params,
-        test,
     )
-    loss = model.loss(params, problem.train, problem, config)
     of_value = _value_metrics(params, config) if config.task == "walk" else {}
     return {"loss": loss, **found, **of_value}
 
 
 def _test_metrics(
-    params: Params, S: Float[Array, "B N"], H: Float[Array, "B K"], test: Batch, config: Config
+    params: Params,
+    S: Float[Array, "B N"],
+    H: Float[Array, "B K"],
+    weight: Float[Array, " B"],
+    law: Float[Array, "B K"],
+    config: Config,
 ) -> dict:
     """What `metrics` measures on the test sequences."""
     N = config.length
     f = model.output(params, H)
-    law = data.label_law(test, config)
-    mean = lambda per_sequence: jnp.sum(test.weight * per_sequence)
+    mean = lambda per_sequence: jnp.sum(weight * per_sequence)
     at = indices(N.cap)
     token = at < N.n - 1
-    attention = jnp.where(token, test.weight @ S, -jnp.inf)
+    everywhere = jnp.sum(weight[:, None] * S, axis=0)
+    attention = jnp.where(token, everywhere, -jnp.inf)
     selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
     highest = jnp.max(jnp.where(token[None, :], S, -jnp.inf), axis=1)
     spread = highest - jnp.min(jnp.where(token[None, :], S, jnp.inf), axis=1)
@@ -100,11 +111,11 @@ def _test_metrics(
         "kl": mean(divergence(law, normalised(f, config))),
         "output_error": mean(jax.vmap(linalg.direction_error)(f, law)),
         "output_gap": mean(jnp.linalg.norm(jax.vmap(linalg.unit)(f) - law, axis=1)),
-        "parent_attention": mean(jnp.take(S, N.n - 2, axis=1)),
-        "stray_attention": mean(jnp.sum(jnp.where((at == N.n - 2)[None, :], 0, S), axis=1)),
+        "parent_attention": jnp.take(everywhere, N.n - 2),
+        "stray_attention": jnp.sum(jnp.where(at == N.n - 2, 0, everywhere)),
         "selected_lag": (N.n - 1 - selected).astype(float),
-        "attention_spread": jnp.max(jnp.where(test.weight > 0, spread, 0)),
-        "query_attention": mean(jnp.take(S, N.n - 1, axis=1)),
+        "attention_spread": jnp.max(jnp.where(weight > 0, spread, 0)),
+        "query_attention": jnp.take(everywhere, N.n - 1),
     }
 
 
