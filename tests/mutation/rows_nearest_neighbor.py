@@ -80,14 +80,14 @@ def as_in_the_talk(original):
 
     def wrong(params, prompts):
         z = original(params, prompts)
-        return z.at[:, -1].add(-params.xi1) if isinstance(params, Reduced) else z
+        return z.at[-1].add(-params.xi1) if isinstance(params, Reduced) else z
 
     return wrong
 
 
 def query_left_out(original):
     """Nothing for the query's own attention."""
-    return lambda s, prompts: original(s, prompts).at[:, -1].set(0)
+    return lambda s, prompts: original(s, prompts).at[-1].set(0)
 
 
 def without_its_mean(original):
@@ -95,14 +95,14 @@ def without_its_mean(original):
 
     def wrong(s, prompts):
         g = original(s, prompts)
-        return g - s * g[:, -1:] / s[:, -1:]
+        return g - s * g[-1:] / s[-1:]
 
     return wrong
 
 
 def query_forgotten(original):
     """The query's own attention counts as none."""
-    return lambda s, prompts: original(s.at[:, -1].set(0), prompts)
+    return lambda s, prompts: original(s.at[-1].set(0), prompts)
 
 
 def transposed(original):
