@@ -184,12 +184,16 @@ def cached(
     folder: str | Path, make: Callable[[], tuple[Weights, Config]]
 ) -> tuple[Weights, Config]:
     """The checkpoint in a folder; where there is none, what make() gives, saved there. Of several
-    processes one makes it, and the others wait.
+    processes one makes it, and the others wait. Raises InputError as `save` and `load` do.
     """
     folder = Path(folder)
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
         lock = folder.with_name(f"{folder.name}.lock")
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            lock.touch()
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
         with locked(lock):
             if not folder.exists():
                 save(folder, *make())

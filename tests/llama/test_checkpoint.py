@@ -183,3 +183,6 @@ def test_of_several_processes_one_makes_the_checkpoint(tmp_path):
     assert found[1].vocab_size == config.vocab_size
     assert not [*tmp_path.glob("*.lock")]
     np.testing.assert_array_equal(found[0].embedding, weights.embedding)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        llama.cached(tmp_path / "file" / "b", make)

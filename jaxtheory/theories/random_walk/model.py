@@ -373,5 +373,5 @@ def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Flo
 def loss_at(
     params: Params, batch: Batch, H: Float[Array, "B K"], config: Config
 ) -> Float[Array, ""]:
-    """The loss of what the layer sees."""
+    """mean over sequences of ell(f_y), from H = X S."""
     return jnp.sum(batch.weight * ell(label_output(params, batch, H), config))

@@ -86,6 +86,9 @@ def test_metrics_beyond_the_exponentials_are_those_of_every_token():
     assert not model.factored(far, problem.test, CONFIG)[1]
     S, _ = model.attend(far, problem.test, CONFIG)
     found = THEORY.metrics(far, problem, CONFIG)
+    assert not model.factored(far, problem.train, CONFIG)[1]
+    loss = model.loss(far, problem.train, problem, CONFIG)
+    np.testing.assert_allclose(found["loss"], loss, rtol=1e-11)
     np.testing.assert_allclose(found["parent_attention"], S[:, -2].mean(), rtol=1e-11)
     np.testing.assert_allclose(found["query_attention"], S[:, -1].mean(), rtol=1e-11, atol=1e-300)
     assert np.isfinite(list(found.values())).all() and 0 < found["attention_spread"] <= 1
