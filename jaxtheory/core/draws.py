@@ -10,10 +10,10 @@ float32 uniforms (resolution 2^-23) whatever the run's dtype.
 from collections.abc import Callable
 
 import jax
-import jax.extend
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt
 
+from jaxtheory.core import threefry
 from jaxtheory.core.config import Size
 
 PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
@@ -82,11 +82,9 @@ def words(key: Array, rows: int, columns: int) -> UInt[Array, "rows columns"]:
         jnp.broadcast_to(x, (rows, blocks))
         for x in (jnp.arange(rows)[:, None], jnp.arange(blocks)[None, :])
     )
-    counters = jnp.stack([j, i]).astype(jnp.uint32)
-    out = jax.extend.random.threefry_2x32(
-        jax.random.bits(key, (2,), jnp.uint32), counters.reshape(-1)
-    )
-    return jnp.moveaxis(out.reshape(counters.shape), 0, 2).reshape(rows, -1)[:, :columns]
+    k0, k1 = jax.random.bits(key, (2,), jnp.uint32)
+    both = threefry.cipher(k0, k1, j.astype(jnp.uint32), i.astype(jnp.uint32))
+    return jnp.stack(both, axis=2).reshape(rows, -1)[:, :columns]
 
 
 def distinct(key: Array, population: Size | int, count: int) -> Int[Array, " count"]:

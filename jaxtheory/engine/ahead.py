@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxtheory.engine.layout import Lanes
-from jaxtheory.engine.program import Compiled, PerRow, PerRun, Program, Trained
+from jaxtheory.engine.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.request import Request, flag, numerics
 from jaxtheory.engine.threads import settings, under, workers
 
@@ -73,9 +73,7 @@ def everything(
     """Submit the compilation of each function, the largest first as a rule."""
     used, (_, shared) = np.int32(0), inputs.distinct
     like = lambda x, shape: jax.ShapeDtypeStruct(shape, x.dtype)
-    key = jax.eval_shape(lambda: jax.random.key(0, impl="threefry2x32"))
-    if not isinstance(request.key, int):
-        key = jax.eval_shape(lambda: request.key)
+    key = jax.eval_shape(lambda: run_keys(request, inputs.seed.reshape(-1)))
     slots, rows = inputs.seed.shape
     flat = jax.tree.map(lambda x: like(x, (slots * rows, *x.shape[1:])), shared)
     drawn = like(key, (slots * rows,)), flat, used

@@ -13,7 +13,7 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.ahead import ahead
 from jaxtheory.engine.layout import Chunk, Lanes
-from jaxtheory.engine.program import NEVER, PerRow, PerRun, Program, Trained
+from jaxtheory.engine.program import NEVER, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.request import Request, Schedule
 
 
@@ -179,15 +179,6 @@ def draw(
         lambda x: jnp.reshape(x, (layout.slots, layout.rows, *x.shape[1:])), tree
     )
     return fold(run_keys(request, inputs.seed.reshape(-1))), inputs.shared, fold(drawn)
-
-
-def run_keys(request: Request, seeds: np.ndarray) -> jax.Array:
-    """fold_in(key(k), seed) for each seed; where the request has one run's key, that key."""
-    key = request.key
-    if isinstance(key, int):
-        base = jax.random.key(key, impl="threefry2x32")
-        return jax.vmap(lambda seed: jax.random.fold_in(base, seed))(seeds)
-    return jax.vmap(lambda _: key)(seeds)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -21,9 +21,10 @@ import numpy as np
 from jaxtheory.core import draws
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.core.threefry import by_eight
 from jaxtheory.engine.layout import Layout
 from jaxtheory.engine.once import once
-from jaxtheory.engine.request import compiler_options
+from jaxtheory.engine.request import Request, compiler_options
 
 NEVER = -1  # diverged_at of a run that stayed finite
 # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530
@@ -348,3 +349,20 @@ class Program(NamedTuple):
 def first(tree: Any) -> Any:
     """The first entries of a pytree of arrays."""
     return jax.tree.map(lambda x: x[0], tree)
+
+
+def run_keys(request: Request, seeds: np.ndarray) -> jax.Array:
+    """fold_in(key(k), seed) for each seed; where the request has one run's key, that key."""
+    key = request.key
+    one = not isinstance(key, int)
+    if isinstance(key, int):
+        key = jax.random.key(key, impl="threefry2x32")
+    if request.partitionable:
+        key = by_eight(key)
+    return jnp.broadcast_to(key, seeds.shape) if one else folded(key, seeds)
+
+
+@jax.jit
+def folded(key: jax.Array, seeds: np.ndarray) -> jax.Array:
+    """fold_in(key, seed) for each seed."""
+    return jax.vmap(lambda seed: jax.random.fold_in(key, seed))(seeds)

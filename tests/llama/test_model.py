@@ -50,7 +50,8 @@ def test_sequences_in_parts_give_the_same(monkeypatch):
     monkeypatch.setattr(model, "LOGITS_AT_ONCE", 2 * config.num_attention_heads * 12**2)
     jax.clear_caches()
     np.testing.assert_allclose(llama.logits(weights, text, config), want[0], atol=1e-5)
-    np.testing.assert_allclose(llama.perplexity(weights, text, config), want[1], rtol=1e-6)
+    # exp of a loss of six, whose float32 sum goes another way
+    np.testing.assert_allclose(llama.perplexity(weights, text, config), want[1], rtol=1e-5)
     jax.clear_caches()
 
 
