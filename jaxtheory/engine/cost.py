@@ -5,6 +5,7 @@ Rates are those of one core of a small machine: a count chooses layouts, which m
 the machine, and gives the rough times of a plan that is not measured.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -27,6 +28,8 @@ FACTORED = frozenset(
     "eigh svd cholesky lu qr geqrf householder_product triangular_solve schur eig".split()
 )
 ORDERED = frozenset("sort top_k approx_top_k cumsum cumprod cummax cummin cumlogsumexp".split())
+
+TRACES = 64  # whose counts are kept; each keeps the functions of a theory
 
 
 class Work(NamedTuple):
@@ -129,16 +132,43 @@ def given(theory: Theory, algorithm: str, config: Config) -> tuple[Any, Any, Any
     return key, problem, jax.eval_shape(theory.algorithms[algorithm].init, key, problem, config)
 
 
+class Alike:
+    """A config, equal to all whose leaves have the same places and types: what is read off a trace
+    of one holds for the others.
+    """
+
+    def __init__(self, config: Config):
+        leaves, structure = jax.tree.flatten(config)
+        kinds = [(np.shape(x), jnp.result_type(x), isinstance(x, int | float)) for x in leaves]
+        self.config, self.key = config, (structure, tuple(kinds), jnp.result_type(float))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
 def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int, int]:
     """The work of one step, the bytes of a problem, the bytes of a state."""
-    key, problem, state = given(theory, algorithm, config)
     alg = theory.algorithms[algorithm]
+    sample = alg.sample or theory.sample
+    return _step_work(theory.problem, sample, alg.init, alg.step, Alike(config))
 
-    def step(key: Any, state: Any, problem: Any, config: Config) -> Any:
-        batch = (alg.sample or theory.sample)(key, problem, config)
-        return alg.step(key, jnp.int32(0), state, batch, problem, config)
 
-    return counted(step, key, state, problem, config), size(problem), size(state)
+@functools.lru_cache(TRACES)
+def _step_work(
+    draw: Callable, sample: Callable, init: Callable, step: Callable, alike: Alike
+) -> tuple[Work, int, int]:
+    config, key = alike.config, jax.random.key(0, impl="threefry2x32")
+    problem = jax.eval_shape(draw, key, config)
+    state = jax.eval_shape(init, key, problem, config)
+
+    def one(key: Any, state: Any, problem: Any, config: Config) -> Any:
+        batch = sample(key, problem, config)
+        return step(key, jnp.int32(0), state, batch, problem, config)
+
+    return counted(one, key, state, problem, config), size(problem), size(state)
 
 
 class Costs(NamedTuple):
@@ -208,3 +238,28 @@ def reads(function: Callable, template: Config, names: Sequence[str], *args: Any
         if eqn.effects or not live.isdisjoint(eqn.outvars):
             live.update(v for v in eqn.invars if not isinstance(v, Literal))
     return {name for name, v in zip(leaves, jaxpr.invars, strict=False) if v in live}
+
+
+def read_by_problem(
+    theory: Theory, algorithm: str, template: Config, names: Sequence[str]
+) -> frozenset[str]:
+    """The fields that `problem`, `sample` or `baselines` read; runs that agree in them share a
+    problem and its batches.
+    """
+    sample = theory.algorithms[algorithm].sample or theory.sample
+    return _read_by_problem(
+        theory.problem, sample, theory.baselines, Alike(template), frozenset(names)
+    )
+
+
+@functools.lru_cache(TRACES)
+def _read_by_problem(
+    draw: Callable, sample: Callable, baselines: Callable, alike: Alike, names: frozenset[str]
+) -> frozenset[str]:
+    template, key = alike.config, jax.random.key(0, impl="threefry2x32")
+    problem, some = jax.eval_shape(draw, key, template), sorted(names)
+    return frozenset(
+        reads(draw, template, some, key)
+        | reads(sample, template, some, key, problem)
+        | reads(baselines, template, some, problem)
+    )

@@ -13,13 +13,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
-from jaxtheory.core.theory import Theory
 from jaxtheory.engine.axes import Points
-from jaxtheory.engine.cost import reads, run_seconds
+from jaxtheory.engine.cost import read_by_problem, run_seconds
 from jaxtheory.engine.padding import trusted
 from jaxtheory.engine.request import Request
 
@@ -290,22 +288,6 @@ def group(request: Request) -> list[Bucket]:
         )
         buckets.append(bucket)
     return buckets
-
-
-def read_by_problem(
-    theory: Theory, algorithm: str, template: Config, names: Sequence[str]
-) -> set[str]:
-    """The fields that `problem`, `sample` or `baselines` read; runs that agree in them share a
-    problem and its batches.
-    """
-    key = jax.random.key(0, impl="threefry2x32")
-    problem = jax.eval_shape(theory.problem, key, template)
-    sample = theory.algorithms[algorithm].sample or theory.sample
-    return (
-        reads(theory.problem, template, names, key)
-        | reads(sample, template, names, key, problem)
-        | reads(theory.baselines, template, names, problem)
-    )
 
 
 def arrange(

@@ -39,7 +39,7 @@ from jaxtheory.engine.request import (
 from jaxtheory.engine.threads import workers
 
 CACHE = {
-    "cpu": 2 << 20
+    "cpu": 4 << 20
 }  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
 ACCELERATOR_CACHE = 1 << 30
 MEMORY = 256 << 20  # bytes of the states of one row

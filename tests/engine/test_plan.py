@@ -6,7 +6,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import plan, sweep
 from jaxtheory.core.config import canonical, leaf_names
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import memory
+from jaxtheory.engine import cost, memory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.cost import reads
 from jaxtheory.theories import get
@@ -109,3 +109,23 @@ def test_values_that_axes_replace_need_not_fit_together():
     assert plan(low_rank, config, vary={"num_patterns": [3, 5]}, steps=2).points == 2
     with pytest.raises(InputError, match=r"^at num_patterns=7: num_patterns \(M\) = 7: .*$"):
         plan(low_rank, config, vary={"num_patterns": [3, 7]}, steps=2)
+
+
+def test_counts_are_kept_for_what_traces_alike():
+    walk = get("random_walk")
+    plain = walk.Config()
+    other = [
+        plain.replace(num_states=7),
+        plain.pad(num_states=9),
+        plain.replace(loss_function="hinge"),
+        canonical(plain, np.float32),
+    ]
+    assert cost.Alike(plain) == cost.Alike(plain.replace(learning_rate=0.25))
+    assert all(cost.Alike(plain) != cost.Alike(config) for config in other)
+    first = cost.Alike(plain)
+    with jax.enable_x64(False):
+        assert cost.Alike(plain) != first
+    small, large, again = (
+        cost.step_work(walk, "reduced", config)[0].bytes for config in (plain, other[1], plain)
+    )
+    assert small == again < large
