@@ -58,7 +58,8 @@ def counted(key: UInt[Array, "2"], shape: tuple[int, ...]) -> tuple[Array, Array
     """The enciphered places 0, 1, 2, ... of an array, as numbers of 64 bits in two words."""
     size = math.prod(shape)
     if size >= 2**32:
-        raise ValueError(f"an array of {size} random words: at most 2^32 - 1")
+        both = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"), shape)
+        return tuple(jnp.moveaxis(jax.random.key_data(both), -1, 0))
     low = jax.lax.iota(WORD, size).reshape(shape)
     first, second = cipher(key[0], key[1], jnp.zeros_like(low), low)
     return first, second

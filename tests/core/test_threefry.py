@@ -53,5 +53,9 @@ def test_a_key_of_another_kind_stays():
     ours = threefry.by_eight(draws.run_key(0, 0))
     assert threefry.by_eight(ours) is ours
     assert jax.random.key(5, impl=threefry.IMPL).dtype == ours.dtype
-    with pytest.raises(ValueError, match="at most"):
-        threefry.counted(jnp.zeros(2, jnp.uint32), (2**16, 2**16))
+
+
+def test_more_words_than_one_word_counts():
+    shape = (2**16, 2**16)
+    found = jax.eval_shape(lambda key: threefry.counted(key, shape), jnp.zeros(2, jnp.uint32))
+    assert [(each.shape, each.dtype) for each in found] == [(shape, jnp.uint32)] * 2
