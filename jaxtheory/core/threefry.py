@@ -19,6 +19,7 @@ from jaxtyping import Array, Key, UInt
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 WORD = jnp.uint32
+PLACES = 2**32  # that one word counts
 
 
 @jax.jit
@@ -57,7 +58,7 @@ def four(
 def counted(key: UInt[Array, "2"], shape: tuple[int, ...]) -> tuple[Array, Array]:
     """The enciphered places 0, 1, 2, ... of an array, as numbers of 64 bits in two words."""
     size = math.prod(shape)
-    if size >= 2**32:
+    if size >= PLACES:
         both = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"), shape)
         return tuple(jnp.moveaxis(jax.random.key_data(both), -1, 0))
     low = jax.lax.iota(WORD, size).reshape(shape)
