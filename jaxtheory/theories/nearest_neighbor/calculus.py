@@ -7,13 +7,20 @@ for the query:
                                                                     dxi2 = -E g_q
 
 For averaged labels g_k = s_k (s_k - Q + s* - 1[k = i*]) and g_q = s_q (s* - Q). Where xi1 >= 0, s*
-is the largest s_k, so g_q >= 0 and xi2 does not fall.
+is the largest s_k, so g_q >= 0 and xi2 does not fall. As sum_k g_k + g_q = 0, with t* = t_{i*},
+
+    sum_k g_k t_k + g_q = sum_{k != i*} g_k (t_k - t*) + g_q (1 - t*)
+    s* - Q = s* (sum_{k != i*} s_k + s_q) - sum_{k != i*} s_k^2
+
+four sums over the other examples, without cancellation where s* is near 1, which are all that a
+step on two parameters needs.
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxtheory.core import attention
+from jaxtheory.core.sums import sums
 from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import (
     Config,
@@ -42,6 +49,8 @@ def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) 
     The column of W that meets the query's y, which is 0, has gradient 0 on every prompt. Source:
     derived.
     """
+    if isinstance(params, Reduced) and batch.y is None:
+        return averaged_gradient(params, batch, config)
     g = batch.weight[None, :] * logit_gradient(model.attend(params, batch, config), batch)
     own = g[-1]
     if isinstance(params, Reduced):
@@ -51,6 +60,28 @@ def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) 
     keys = jnp.concatenate([at_x, jnp.sum(g[:-1] * y.T, axis=0)[:, None], own[:, None]], axis=1)
     query = jnp.concatenate([q, jnp.zeros_like(own)[:, None], jnp.ones_like(own)[:, None]], axis=1)
     return Full(keys.T @ query)
+
+
+def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduced:
+    """The gradient in (xi1, xi2) for averaged labels, in one pass over the tokens: the largest
+    logit is that of the largest or of the smallest t, or the query's own.
+
+    Source: derived.
+    """
+    model.fit(params, batch, config)
+    t, real, own = batch.t.T, config.context.mask()[:, None], params.xi1 - params.xi2
+    high, low = (jnp.max(jnp.where(real, sign * t, -jnp.inf), axis=0) for sign in (1, -1))
+    top = jnp.maximum(jnp.maximum(params.xi1 * high, -params.xi1 * low), own)
+    best = model.picked(t, batch)
+    others = jnp.where(real & ~model.at_nearest(batch), params.xi1 * t - top[None, :], -jnp.inf)
+    e, away = jnp.exp(others), t - best[None, :]
+    first, squares, moved, squares_moved = sums(e, e * e, e * away, e * e * away, axis=0)
+    query, star = jnp.exp(own - top), jnp.exp(params.xi1 * best - top)
+    each = 1 / (star + first + query)
+    rise = (star * (first + query) - squares) * each * each  # s* - Q
+    of_query = query * each * rise
+    through = (squares_moved * each + rise * moved) * each + of_query * (1 - best)
+    return Reduced(jnp.sum(batch.weight * through), -jnp.sum(batch.weight * of_query))
 
 
 def reduce(params: Params, config: Config) -> Reduced:

@@ -38,8 +38,9 @@ from jaxtheory.core import attention, draws, positions, shapes
 from jaxtheory.core import config as fields
 from jaxtheory.core.config import Size, concretely, size, static, traced
 from jaxtheory.core.positions import indices
+from jaxtheory.core.sums import sums
 
-# states, up to which a product each is faster than a scatter, and a choice than a gather (2 cores)
+# states, up to which a sum each is faster than a scatter, and a choice than a gather (2 cores)
 FEW = 12
 # of the questions, see `data`
 VOCABULARY = tuple(
@@ -273,12 +274,7 @@ def attend(
     u = jnp.broadcast_to(u[None, :], (len(batch.s), len(u)))
     z = jnp.where(token, at_state(u, batch.s), 0) + w[None, :]
     S = attention.softmax(z, N.mask()[None, :])
-    row = indices(batch.s.shape[0])[:, None]
-    H = (
-        jnp.zeros((batch.s.shape[0], config.num_states.cap), S.dtype)
-        .at[row, batch.s]
-        .add(jnp.where(token, S, 0))
-    )
+    H = _by_state(batch.s, jnp.where(token, S, 0), config.num_states.cap)
     return S, H
 
 
@@ -296,7 +292,7 @@ def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bo
     query = jnp.take(w, N.n - 1, axis=0)
     U, top_u = _exponentials(u, K.mask())
     e, top_w = _exponentials(w, indices(N.cap) < N.n - 1)
-    C = _by_state(batch.s, e, K.cap)
+    C = _by_state(batch.s, e[None, :], K.cap)
     total = jnp.sum(U[None, :] * C, axis=1)
     top = jnp.maximum(top_u + top_w, query)
     tokens, alone = jnp.exp(top_u + top_w - top), jnp.exp(query - top)
@@ -313,12 +309,14 @@ def _exponentials(
     return jnp.where(mask, jnp.exp(jnp.where(mask, x - top, 0)), 0), top
 
 
-def _by_state(s: Int[Array, "B N"], e: Float[Array, " N"], K: int) -> Float[Array, "B K"]:
-    """sum_j 1[s_j = k] e_j: a product for each of few states, else a scatter."""
+def _by_state(s: Int[Array, "B N"], e: Float[Array, "#B N"], K: int) -> Float[Array, "B K"]:
+    """sum_j 1[s_j = k] e_j in the order of positions: one pass over the tokens for few states, else
+    a scatter.
+    """
     if K <= FEW:
-        return jax.lax.map(lambda k: (s == k).astype(e.dtype) @ e, indices(K)).T
+        return jnp.stack(sums(*(jnp.where(s == k, e, 0) for k in range(K)), axis=1)).T
     row = indices(s.shape[0])[:, None]
-    return jnp.zeros((s.shape[0], K), e.dtype).at[row, s].add(e[None, :])
+    return jnp.zeros((s.shape[0], K), e.dtype).at[row, s].add(e)
 
 
 def at_state(x: Float[Array, "B K"], s: Int[Array, "B N"]) -> Float[Array, "B N"]:
