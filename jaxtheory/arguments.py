@@ -197,8 +197,8 @@ def figure_places(name: str) -> list[tuple[str, int]]:
     """
     if name.endswith(".py"):
         return [(name, i) for i in range(len(load_figures(name)))]
-    known = jaxtheory.figures.entries()
-    found = [entry.name for entry in known.values() if name in (entry.name, entry.theory, "all")]
+    known = jaxtheory.figures.files()
+    found = [each for each, file in known.items() if name in (each, file.parent.name, "all")]
     if name == "headlines":
         found = list(jaxtheory.figures.headlines())
     others = installed.offered(installed.FIGURES)

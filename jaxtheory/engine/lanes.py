@@ -2,6 +2,7 @@
 predictions and analyses.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.ahead import ahead
 from jaxtheory.engine.layout import Chunk, Lanes
-from jaxtheory.engine.program import NEVER, PerRow, PerRun, Program, Trained, run_keys
+from jaxtheory.engine.program import NEVER, Compiled, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.request import Request, Schedule
 
 
@@ -111,17 +112,19 @@ def trained_lanes(
     fixed = {n: np.asarray(v) for n, v in program.baselines()(row, run, used).items()}
 
     seen, limit, t = Seen(request.schedule), inputs.limit.copy(), 0
-    done = limit == 0
+    done, block, look = limit == 0, program.train(), functools.cache(program.look)
     for k, end in enumerate(records.tolist()):
         if end > t and not np.all(done):
-            trained = steps(program, row, run._replace(limit=limit), trained, used, t, end)
+            trained = steps(block, row, run._replace(limit=limit), trained, used, t, end)
             done = (limit <= end) | (np.asarray(trained.diverged_at) != NEVER)
         t = end
         diverged = np.asarray(trained.diverged_at)
         late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
-        look = program.look("metrics", request.schedule.metrics_at(t))
-        values = jax.device_get(look(row, run, trained.state, used))
-        values = {n: blank(with_baselines(v, fixed.get(n)), late) for n, v in values.items()}
+        found = look("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
+        values = {
+            n: blank(with_baselines(v, fixed.get(n)), late)
+            for n, v in jax.device_get(found).items()
+        }
         seen.put(k, values)
         if request.stop is not None:
             for lane in zip(*np.nonzero(~done & ~late), strict=True):
@@ -129,9 +132,9 @@ def trained_lanes(
                     limit[lane], done[lane] = t, True
         tell(t)
     if t < limit.max():  # steps after the last record
-        trained = steps(program, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
+        trained = steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
     diverged = np.asarray(trained.diverged_at)
-    analyses = jax.device_get(program.look("analyses")(row, run, trained.state, used))
+    analyses = jax.device_get(look("analyses")(row, run, trained.state, used))
     analyses = {
         n: blank(with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
     }
@@ -142,7 +145,7 @@ def trained_lanes(
 
 
 def steps(
-    program: Program,
+    block: Compiled,
     row: PerRow,
     run: PerRun,
     trained: Trained,
@@ -153,7 +156,6 @@ def steps(
     """Steps start..end-1 of every run; compiled on none of them, so that a first block is not
     counted as slow.
     """
-    block = program.train()
     if not block.ready:
         block(row, run, trained, used, np.int32(start), np.int32(start))
     out: Trained = block(row, run, trained, used, np.int32(start), np.int32(end))
