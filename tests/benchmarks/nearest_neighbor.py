@@ -13,8 +13,8 @@ from benchmarks.timing import Side
 import jaxtheory
 
 THEORY = jaxtheory.theories.get("nearest_neighbor")
-STUDY = Study(THEORY, THEORY.Config(), "learning_rate", (0.3, 0.5, 1.0, 2.0), 8, 300)
-WIDE = STUDY._replace(config=THEORY.Config(dimension=64, context=16, num_prompts=1000), steps=100)
+STUDY = Study(THEORY, THEORY.Config(), "learning_rate", (0.3, 0.5, 1.0, 2.0), 8, 1000)
+WIDE = STUDY._replace(config=THEORY.Config(dimension=64, context=16, num_prompts=1000))
 
 
 def prompts(problem, one):

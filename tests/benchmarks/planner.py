@@ -8,7 +8,6 @@ docs/performance.md.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +36,6 @@ def case(theory: str, fields: dict[str, Any] | None = None, **asked: Any) -> Cas
     return Case(theory, fields or {}, {"steps": 100, **asked})
 
 
-REPEATS = 3
 RATES = [0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0]
 CASES = [
     case("random_walk", vary={"learning_rate": RATES}, seeds=8),
@@ -77,9 +75,8 @@ def child(what: str, one: Case, **environment: str) -> dict[str, float]:
 
 
 def take(one: Case, **environment: str) -> float:
-    """Seconds of a sweep, the median of three."""
-    times = [child("taken", one, **environment)["seconds"] for _ in range(REPEATS)]
-    return statistics.median(times)
+    """Seconds of a sweep."""
+    return child("taken", one, **environment)["seconds"]
 
 
 def predicted(one: Case, compile: bool) -> dict[str, float]:
