@@ -219,7 +219,7 @@ def test_metrics(config):
 @pytest.mark.parametrize("mask", [5.0, 150.0])
 @pytest.mark.parametrize("xi1", [-3.0, 0.5, 60.0, 120.0])
 def test_the_gradient_keeps_its_digits_where_attention_is_sharp(xi1, mask):
-    """One prompt against forty decimal digits: 1 - s* is as small as exp(-60)."""
+    """One prompt against 120 decimal digits: 1 - s* is as small as exp(-60)."""
     t = [0.9, 0.4, -0.3]
     config = THEORY.Config(dimension=3, context=3, num_prompts=1)
     prompts = Prompts(None, None, jnp.array([t]), jnp.zeros(1, jnp.int32), None, jnp.ones(1))
