@@ -15,14 +15,14 @@ def unless(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: o
     is not called where no lane needs it.
 
     Under vmap `lax.cond` would call it for every lane. A loop of at most one pass is entered if any
-    lane needs it and kept for those alone, so that no lane's bits depend on its neighbours. `args`,
-    pytrees of arrays, are what the loop changes; what does not need them XLA computes before the
-    loop, always. Derivatives are forward only.
+    lane needs it and kept for those alone, so that no lane's bits depend on its neighbours. `args`
+    are pytrees of arrays, fetched within the loop by an optimisation barrier; what function makes
+    of other arrays XLA may compute before the loop, always. Derivatives are forward only.
     """
 
     def once(carry: tuple) -> tuple:
-        _, args, _ = carry
-        return jnp.ones((), bool), jax.tree.map(jnp.zeros_like, args), function(*args)
+        _, given = jax.lax.optimization_barrier((carry[0], args))
+        return jnp.ones((), bool), function(*given)
 
-    found: T = jax.lax.while_loop(lambda carry: ~carry[0], once, (good, args, value))[2]
+    found: T = jax.lax.while_loop(lambda carry: ~carry[0], once, (good, value))[1]
     return found

@@ -50,7 +50,7 @@ def gradient_and_output(
 ) -> tuple[Params, Float[Array, " B"]]:
     """`gradient`, and the f_y that it went through."""
     found, exact = by_states(params, batch, config)
-    return unless(exact, found, lambda params: by_tokens(params, batch, config), params)
+    return unless(exact, found, lambda *args: by_tokens(*args, config), params, batch)
 
 
 def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Float[Array, " B"]]:

@@ -9,7 +9,7 @@ from jaxtheory.core import linalg
 from jaxtheory.core.positions import indices
 from jaxtheory.core.rarely import unless
 from jaxtheory.theories.random_walk import data, laws, model
-from jaxtheory.theories.random_walk.model import Config, Params, Problem
+from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
 
 TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
 FLOOR = 1e-12  # smallest probability a normalised output is taken to give
@@ -40,7 +40,9 @@ def normalised(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
 
 def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Array, "*n"]:
     """KL(law || q) = sum_k law_k log(law_k / q_k) in nats, with 0 log 0 = 0."""
-    return jnp.sum(jnp.where(law > 0, law * jnp.log(jnp.where(law > 0, law, 1) / q), 0), axis=-1)
+    some = law > 0
+    ratio = jnp.where(some, law, 1) / jnp.where(some, q, 1)  # chosen before the log: vectorised
+    return jnp.sum(law * jnp.log(ratio), axis=-1)
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
@@ -66,22 +68,23 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
     """
     train, test = problem.train, problem.test
-    law = data.label_law(test, config)
     seen, exact = model.factored(params, train, config)
     loss = unless(
         exact,
         model.loss_at(params, train, seen.g * seen.C, config),
-        lambda params: model.loss(params, train, problem, config),
+        lambda params, train: model.loss(params, train, problem, config),
         params,
+        train,
     )
     seen, exact = model.factored(params, test, config)
     found = unless(
         exact,
-        _test_metrics(params, *model.spread_out(seen, test, config), test.weight, law, config),
-        lambda params: _test_metrics(
-            params, *model.attend(params, test, config), test.weight, law, config
+        _test_metrics(params, *model.spread_out(seen, test, config), test, config),
+        lambda params, test: _test_metrics(
+            params, *model.attend(params, test, config), test, config
         ),
         params,
+        test,
     )
     of_value = _value_metrics(params, config) if config.task == "walk" else {}
     return {"loss": loss, **found, **of_value}
@@ -91,12 +94,11 @@ def _test_metrics(
     params: Params,
     S: Float[Array, "B N"],
     H: Float[Array, "B K"],
-    weight: Float[Array, " B"],
-    law: Float[Array, "B K"],
+    test: Batch,
     config: Config,
 ) -> dict:
     """What `metrics` measures on the test sequences."""
-    N = config.length
+    N, weight, law = config.length, test.weight, data.label_law(test, config)
     f = model.output(params, H)
     mean = lambda per_sequence: jnp.sum(weight * per_sequence)
     at = indices(N.cap)
