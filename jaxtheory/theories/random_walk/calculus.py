@@ -50,7 +50,8 @@ def gradient_and_output(
 ) -> tuple[Params, Float[Array, " B"]]:
     """`gradient`, and the f_y that it went through."""
     found, exact = by_states(params, batch, config)
-    return unless(exact, found, lambda *args: by_tokens(*args, config), params, batch)
+    by_all = lambda params, batch: by_tokens(params, batch, config)
+    return unless(exact, found, by_all, params, batch)
 
 
 def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Float[Array, " B"]]:
