@@ -55,7 +55,7 @@ def signature(
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """The fields of a NamedTuple stand in its signature; each flax dataclass has a `replace`."""
+    """The fields of a NamedTuple stand in its signature; each config has a `replace`."""
     return True if type(thing).__name__ == "_tuplegetter" or name == "replace" else None
 
 

@@ -16,7 +16,7 @@ ROOMS = sorted(
     path.parent.relative_to(ROOT) for path in (ROOT / "jaxtheory" / "theories").glob("*/model.py")
 )
 
-CORE_USES = {"jax", "flax", "optax", "numpy", "jaxtyping"}
+CORE_USES = {"jax", "optax", "numpy", "jaxtyping"}
 # which may print
 COMMANDS = {f"jaxtheory.{name}" for name in ("cli", "running", "describe", "afterwards")}
 SEE_EVERYTHING = {"jaxtheory", "jaxtheory.theories"} | COMMANDS
@@ -293,7 +293,7 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("jaxtheory.core.draws", "from jaxtheory.core.config import Size\nfrom flax import struct"),
+        ("jaxtheory.core.draws", "from jaxtheory.core.config import Size\nimport optax"),
         (
             "jaxtheory.engine.sweep",
             "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine import plan\nimport "

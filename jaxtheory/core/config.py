@@ -17,16 +17,16 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar, no_type_check
+from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform, no_type_check
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import struct
 
 from jaxtheory.core.errors import InputError as InputError
 from jaxtheory.core.errors import suggest as suggest
 
+RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")
 
 
@@ -86,7 +86,7 @@ def _interval(symbol: str, text: str) -> Interval:
 
 def _field(kind: str, default: Any, symbol: str, meaning: str, valid: Any, unit: str) -> Any:
     metadata = {"kind": kind, "symbol": symbol, "meaning": meaning, "valid": valid, "unit": unit}
-    return struct.field(pytree_node=kind != "static", default=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def traced(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
@@ -109,14 +109,33 @@ def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
     return _field("static", default, symbol, meaning, tuple(choices), "")
 
 
-class Size(struct.PyTreeNode):
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+class Record:
+    """Base of frozen dataclasses that are pytrees: all fields are leaves but the static ones."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        made: Any = dataclasses.dataclass(frozen=True)(cls)
+        kinds = {f.name: f.metadata.get("kind") for f in dataclasses.fields(made)}
+        static = [name for name, kind in kinds.items() if kind == "static"]
+        leaves = [name for name in kinds if name not in static]
+        jax.tree_util.register_dataclass(cls, leaves, static)
+
+    def replace(self: RecordType, **changes: Any) -> RecordType:
+        """The same with other values of some fields."""
+        changed: Any = dataclasses.replace
+        out: RecordType = changed(self, **changes)
+        return out
+
+
+class Size(Record):
     """A length: `cap` shapes the arrays, `n` counts the valid leading entries.
 
     `value` None means n = cap and folds away at compile time; a sweep that pads several lengths
     into one capacity sets it.
     """
 
-    cap: int = struct.field(pytree_node=False)
+    cap: int = dataclasses.field(metadata={"kind": "static"})
     value: Any = None
 
     @property
@@ -145,7 +164,7 @@ class Size(struct.PyTreeNode):
 
 
 @no_type_check  # fields are numbers, sizes, arrays or tracers by turns
-class Config(struct.PyTreeNode):
+class Config(Record):
     """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and
     `evaluation`.
 

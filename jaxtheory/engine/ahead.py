@@ -39,7 +39,7 @@ def ahead(
     count, records = workers(), tuple(request.schedule.records.tolist())
     looks = [program.look("analyses"), *(program.look("metrics", some) for some in names)]
     functions = Functions(
-        program.draw(),
+        program.draw(inputs.apart),
         program.begin(),
         program.train(),
         program.baselines(),
@@ -73,14 +73,15 @@ def everything(
     """Submit the compilation of each function, the largest first as a rule."""
     used, (_, shared) = np.int32(0), inputs.distinct
     like = lambda x, shape: jax.ShapeDtypeStruct(shape, x.dtype)
-    key = jax.eval_shape(lambda: run_keys(request, inputs.seed.reshape(-1)))
-    slots, rows = inputs.seed.shape
-    flat = jax.tree.map(lambda x: like(x, (slots * rows, *x.shape[1:])), shared)
-    drawn = like(key, (slots * rows,)), flat, used
+    key = jax.eval_shape(lambda: run_keys(request, inputs.seed))
+    shape, count = inputs.problem.shape, inputs.problem.size
+    flat = jax.tree.map(lambda x: like(x, (count, *x.shape[1:])), shared)
+    drawn = like(key, (count,)), flat, used
     submit(functions.draw.ahead, *drawn)
     problem = functions.draw.function.eval_shape(*drawn)
-    folded = jax.tree.map(lambda x: like(x, (slots, rows, *x.shape[1:])), problem)
-    row = PerRow(like(key, (slots, rows)), inputs.shared, folded)
+    if not inputs.apart:
+        problem = jax.tree.map(lambda x: like(x, (*shape, *x.shape[1:])), problem)
+    row = PerRow(key, inputs.shared, problem)
     run = PerRun(inputs.own, inputs.values, inputs.limit)
     state = functions.begin.function.eval_shape(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))

@@ -10,7 +10,7 @@ import jax
 
 from jaxtheory.engine.threads import workers
 
-PACKAGES = ("jaxtheory", "jax", "jaxlib", "flax", "optax", "numpy", "xarray", "zarr", "matplotlib")
+PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "matplotlib")
 
 
 def facts(results: Path) -> list[tuple[str, Any]]:

@@ -168,19 +168,14 @@ def draw(
     """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is
     drawn once.
     """
-    layout = program.layout
-    count = layout.slots * layout.rows
-    seeds, shared = inputs.distinct
+    count, (seeds, shared) = inputs.problem.size, inputs.distinct
     fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])
     keys = run_keys(request, fill(seeds))
-    drawn = program.draw()(keys, jax.tree.map(fill, shared), np.int32(len(seeds)))
-    place = inputs.problem.reshape(-1)
-    if not np.array_equal(place, np.arange(count)):
-        drawn = jax.tree.map(lambda x: x[place], drawn)
-    fold = lambda tree: jax.tree.map(
-        lambda x: jnp.reshape(x, (layout.slots, layout.rows, *x.shape[1:])), tree
-    )
-    return fold(run_keys(request, inputs.seed.reshape(-1))), inputs.shared, fold(drawn)
+    used = inputs.problem[: inputs.used].size if inputs.apart else len(seeds)
+    drawn = program.draw(inputs.apart)(keys, jax.tree.map(fill, shared), np.int32(used))
+    if not inputs.apart:
+        drawn = jax.tree.map(lambda x: x[inputs.problem], drawn)
+    return run_keys(request, inputs.seed), inputs.shared, drawn
 
 
 def same(a: Any, b: Any) -> bool:

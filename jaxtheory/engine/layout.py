@@ -152,6 +152,14 @@ class Lanes(NamedTuple):
     distinct: tuple[np.ndarray, dict[str, np.ndarray]]
     out: tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]
 
+    @property
+    def apart(self) -> bool:
+        """Whether each row has a problem of its own, in their order; those that fill a slot repeat
+        the last.
+        """
+        rows, count = self.problem[: self.used].ravel(), len(self.distinct[0])
+        return np.array_equal(rows, np.minimum(np.arange(rows.size), count - 1))
+
 
 def padded_fields(request: Request) -> set[str]:
     """The size fields that get one padded capacity; the others get exact ones.

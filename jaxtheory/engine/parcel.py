@@ -38,7 +38,7 @@ from jaxtheory.engine.store import Store
 from jaxtheory.engine.threads import settings
 from jaxtheory.engine.work import Work
 
-PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "flax", "optax")
+PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
 USER = "jaxtheory_user_"  # how the modules of users' files are named, see core.files
 _standing: dict[str, str] = {}  # the text of each module that a parcel brought
 

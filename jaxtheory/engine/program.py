@@ -178,11 +178,11 @@ class Program(NamedTuple):
     def sample(self) -> Callable:
         return self.algorithm.sample or self.theory.sample
 
-    def draw(self) -> Compiled:
+    def draw(self, own: bool) -> Compiled:
         """(keys, shared fields, count) -> the first `count` problems, one after the other; leading
-        axis [slot * row].
+        axes [slot, row] where each row has its own, else [problem].
         """
-        return self.kept(self._draw, (self.theory.problem,))
+        return self.kept(self._draw, (self.theory.problem,), own)
 
     def begin(self) -> Compiled:
         """(row, run, used) -> the state of every run before training."""
@@ -209,11 +209,13 @@ class Program(NamedTuple):
         """(row, run, used) -> the theory's curves at some steps."""
         return self.kept(self._predict, (self.theory.predict,), steps)
 
-    def _draw(self, keys: Any, shared: dict, count: Any) -> Any:
+    def _draw(self, own: bool, keys: Any, shared: dict, count: Any) -> Any:
         one = lambda key, shared: once(
             lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
-        return in_slots(one, self.layout.slots * self.layout.rows, count, keys, shared)
+        slots, rows = self.layout.slots, self.layout.rows
+        out = in_slots(one, slots * rows, count, keys, shared)
+        return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if own else out
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
@@ -365,4 +367,5 @@ def run_keys(request: Request, seeds: np.ndarray) -> jax.Array:
 @jax.jit
 def folded(key: jax.Array, seeds: np.ndarray) -> jax.Array:
     """fold_in(key, seed) for each seed."""
-    return jax.vmap(lambda seed: jax.random.fold_in(key, seed))(seeds)
+    keys = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(seeds.ravel())
+    return keys.reshape(seeds.shape)

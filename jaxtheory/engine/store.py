@@ -381,7 +381,7 @@ def without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
 
 def versions() -> dict[str, str]:
     """What computed the numbers."""
-    names = ("jaxtheory", "jax", "jaxlib", "numpy", "flax", "optax", "xarray", "zarr")
+    names = ("jaxtheory", "jax", "jaxlib", "numpy", "optax", "xarray", "zarr")
     found = {
         "python": platform.python_version(),
         "platform": platform.platform(),

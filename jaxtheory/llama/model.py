@@ -21,19 +21,18 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import struct
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.attention import softmax
+from jaxtheory.core.config import Record
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama.config import Config
 
 LOGITS_AT_ONCE = 2**25  # entries of attention matrices, or of logits, that are held at a time
 
 
-@struct.dataclass
-class Layer:
+class Layer(Record):
     """Weights of one layer; `matrices` are its linear maps."""
 
     input_norm: Float[Array, " d"]
@@ -47,8 +46,7 @@ class Layer:
     down: Float[Array, "m d"]
 
 
-@struct.dataclass
-class Weights:
+class Weights(Record):
     """All weights; head is None where the embedding is used in its place (tied)."""
 
     embedding: Float[Array, "V d"]

@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax import serialization
 
 from jaxtheory import llama
 from jaxtheory.llama import Config, Weights
@@ -77,7 +76,7 @@ def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
     state = (weights, optimiser(steps).init(weights))
     begun = 0
     if kept.exists():
-        begun, state = serialization.from_bytes((0, state), kept.read_bytes())
+        begun, state = opened(kept, state)
     start = time.perf_counter()
     for t in range(begun, steps, AT_ONCE):
         random = np.random.default_rng([1, t])
@@ -88,6 +87,14 @@ def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
             left = (time.perf_counter() - start) / (done - begun) * (steps - done)
             progress("training", done, steps, left)
         part = kept.with_suffix(".part")
-        part.write_bytes(serialization.to_bytes((done, state)))
+        with part.open("wb") as file:
+            np.savez(file, np.asarray(done), *jax.device_get(jax.tree.leaves(state)))
         part.replace(kept)
     return state[0]
+
+
+def opened(kept: Path, like: Any) -> tuple[int, Any]:
+    """Steps made, and a state of the structure of another, from the file that `train` keeps."""
+    with np.load(kept) as file:
+        done, *leaves = (file[name] for name in file.files)
+    return int(done), jax.tree.unflatten(jax.tree.structure(like), leaves)
