@@ -166,7 +166,7 @@ def draw(
     request: Request, program: Program, inputs: Lanes
 ) -> tuple[Any, dict[str, np.ndarray], Any]:
     """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is
-    drawn once.
+    drawn once, but for the last where it fills a slot.
     """
     count, (seeds, shared) = inputs.problem.size, inputs.distinct
     fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])

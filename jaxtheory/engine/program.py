@@ -178,11 +178,11 @@ class Program(NamedTuple):
     def sample(self) -> Callable:
         return self.algorithm.sample or self.theory.sample
 
-    def draw(self, own: bool) -> Compiled:
+    def draw(self, apart: bool) -> Compiled:
         """(keys, shared fields, count) -> the first `count` problems, one after the other; leading
-        axes [slot, row] where each row has its own, else [problem].
+        axes [slot, row] where they lie apart (`Lanes.apart`), else [problem].
         """
-        return self.kept(self._draw, (self.theory.problem,), own)
+        return self.kept(self._draw, (self.theory.problem,), apart)
 
     def begin(self) -> Compiled:
         """(row, run, used) -> the state of every run before training."""
@@ -209,13 +209,13 @@ class Program(NamedTuple):
         """(row, run, used) -> the theory's curves at some steps."""
         return self.kept(self._predict, (self.theory.predict,), steps)
 
-    def _draw(self, own: bool, keys: Any, shared: dict, count: Any) -> Any:
+    def _draw(self, apart: bool, keys: Any, shared: dict, count: Any) -> Any:
         one = lambda key, shared: once(
             lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
         slots, rows = self.layout.slots, self.layout.rows
         out = in_slots(one, slots * rows, count, keys, shared)
-        return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if own else out
+        return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if apart else out
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
