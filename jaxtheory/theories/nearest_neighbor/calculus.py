@@ -72,16 +72,17 @@ def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduce
     t, real, own = batch.t.T, config.context.mask()[:, None], params.xi1 - params.xi2
     high, low = (jnp.max(jnp.where(real, sign * t, -jnp.inf), axis=0) for sign in (1, -1))
     top = jnp.maximum(jnp.maximum(params.xi1 * high, -params.xi1 * low), own)
-    best = model.picked(t, batch)
-    others = jnp.where(real & ~model.at_nearest(batch), params.xi1 * t - top[None, :], -jnp.inf)
-    e, away = jnp.exp(others), t - best[None, :]
+    best, other = model.picked(t, batch), real & ~model.at_nearest(batch)
+    away, at = jnp.where(other, t - best[None, :], 0), params.xi1 * best - top
+    e = jnp.where(other, jnp.exp(params.xi1 * away + at[None, :]), 0)
     first, squares, moved, squares_moved = sums(e, e * e, e * away, e * e * away, axis=0)
-    query, star = jnp.exp(own - top), jnp.exp(params.xi1 * best - top)
+    query, star = jnp.exp(own - top), jnp.exp(at)
     each = 1 / (star + first + query)
     rise = (star * (first + query) - squares) * each * each  # s* - Q
     of_query = query * each * rise
     through = (squares_moved * each + rise * moved) * each + of_query * (1 - best)
-    return Reduced(jnp.sum(batch.weight * through), -jnp.sum(batch.weight * of_query))
+    at_examples, at_query = sums(batch.weight * through, batch.weight * of_query, axis=0)
+    return Reduced(at_examples, -at_query)
 
 
 def reduce(params: Params, config: Config) -> Reduced:
