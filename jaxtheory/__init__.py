@@ -90,13 +90,6 @@ _MODULES = {
 __all__ = [*_PUBLIC, *_MODULES]
 
 
-def _set_thread_pool() -> None:
-    """A host thread pool of twice the cores, unless JAX has started: batched LAPACK calls of a
-    theory can otherwise wait for each other.
-    """
-    os.environ.setdefault("NPROC", str(2 * (os.cpu_count() or 1)))
-
-
 def _set_compilation_cache() -> None:
     """Keep compiled programs between processes, unless the user has chosen a place."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -111,7 +104,6 @@ def _set_compilation_cache() -> None:
         config.update("jax_persistent_cache_min_compile_time_secs", float(shortest))
 
 
-_set_thread_pool()
 _set_compilation_cache()
 importlib.import_module("jaxtheory.engine.cache").watch()
 

@@ -17,6 +17,7 @@ from jax.extend.core import Literal
 
 from jaxtheory.core.config import Config, Size, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.engine.factors import called
 
 # exp and log are vectorised, and cost little more than a product
 SLOW = frozenset("erf_inv erf erfc pow lgamma digamma atan2 sin cos tan asin acos".split())
@@ -70,12 +71,7 @@ def work(jaxpr: Any) -> Work:
     total = Work()
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
-        inner = [
-            getattr(p, "jaxpr", p)
-            for v in eqn.params.values()
-            for p in (v if isinstance(v, tuple | list) else [v])
-            if hasattr(getattr(p, "jaxpr", p), "eqns")
-        ]
+        inner = called(eqn)
         if not inner or name in MOVED:
             total = total.plus(of_equation(eqn))
             continue

@@ -170,12 +170,12 @@ def draw(
     """
     count, (seeds, shared) = inputs.problem.size, inputs.distinct
     fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])
-    keys = run_keys(request, fill(seeds))
+    keys, own = run_keys(request, (fill(seeds), inputs.seed))
     used = inputs.problem[: inputs.used].size if inputs.apart else len(seeds)
     drawn = program.draw(inputs.apart)(keys, jax.tree.map(fill, shared), np.int32(used))
     if not inputs.apart:
         drawn = jax.tree.map(lambda x: x[inputs.problem], drawn)
-    return run_keys(request, inputs.seed), inputs.shared, drawn
+    return own, inputs.shared, drawn
 
 
 def same(a: Any, b: Any) -> bool:

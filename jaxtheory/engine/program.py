@@ -22,6 +22,7 @@ from jaxtheory.core import draws
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.core.threefry import by_eight
+from jaxtheory.engine.factors import alone, factorises
 from jaxtheory.engine.layout import Layout
 from jaxtheory.engine.once import once
 from jaxtheory.engine.request import Request, compiler_options
@@ -115,7 +116,8 @@ def finite(tree: Any) -> jax.Array:
 
 class Compiled:
     """A jitted function that only one thread compiles; the others wait for it. Level 2 takes half
-    of the compilation time of 3, and runs as fast (docs/decisions/0015).
+    of the compilation time of 3, and runs as fast (docs/decisions/0015). One that factorises runs
+    alone, see `factors`.
     """
 
     def __init__(self, function: Callable):
@@ -123,6 +125,7 @@ class Compiled:
         self.lock = threading.Lock()
         self.begun = False
         self.ready = False
+        self.alone = False
 
     def ahead(self, *shapes: Any) -> None:
         """Compile for arguments of these shapes, unless that has begun: a call finds it done."""
@@ -133,12 +136,21 @@ class Compiled:
 
     def __call__(self, *args: Any) -> Any:
         if self.ready:
-            return self.function(*args)
+            return self.run(*args)
         with self.lock:
             self.begun = True
-            out = jax.block_until_ready(self.function(*args))
+            if jax.default_backend() == "cpu":
+                self.alone = factorises(self.function.trace(*args).jaxpr.jaxpr)
+            out = jax.block_until_ready(self.run(*args))
             self.ready = True
         return out
+
+    def run(self, *args: Any) -> Any:
+        """The function's value, once nothing else that factorises is running where it does."""
+        if not self.alone:
+            return self.function(*args)
+        with alone:
+            return jax.block_until_ready(self.function(*args))
 
 
 _compiled: dict[Any, Compiled] = {}  # the last used last
@@ -353,19 +365,23 @@ def first(tree: Any) -> Any:
     return jax.tree.map(lambda x: x[0], tree)
 
 
-def run_keys(request: Request, seeds: np.ndarray) -> jax.Array:
-    """fold_in(key(k), seed) for each seed; where the request has one run's key, that key."""
+def run_keys(request: Request, seeds: Any) -> Any:
+    """fold_in(key(k), seed) for each seed of a pytree of arrays; where the request has one run's
+    key, that key.
+    """
     key = request.key
     one = not isinstance(key, int)
     if isinstance(key, int):
         key = jax.random.key(key, impl="threefry2x32")
     if request.partitionable:
         key = by_eight(key)
-    return jnp.broadcast_to(key, seeds.shape) if one else folded(key, seeds)
+    if one:
+        return jax.tree.map(lambda some: jnp.broadcast_to(key, some.shape), seeds)
+    return folded(key, seeds)
 
 
 @jax.jit
-def folded(key: jax.Array, seeds: np.ndarray) -> jax.Array:
+def folded(key: jax.Array, seeds: Any) -> Any:
     """fold_in(key, seed) for each seed."""
-    keys = jax.vmap(lambda seed: jax.random.fold_in(key, seed))(seeds.ravel())
-    return keys.reshape(seeds.shape)
+    each = jax.vmap(lambda seed: jax.random.fold_in(key, seed))
+    return jax.tree.map(lambda some: each(some.ravel()).reshape(some.shape), seeds)

@@ -101,7 +101,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     pure = purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
     with (
         numerics("float64") as dtype,
-        ThreadPoolExecutor(workers()) as pool,
+        ThreadPoolExecutor(max(workers() - 1, 1)) as pool,  # see `factors`: fewer than JAX has
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
         jobs = [

@@ -36,7 +36,6 @@ def test_side_by_side_in_a_subprocess(devices, examples):
     environment = {
         **os.environ,
         "JAXTHEORY_DEVICES": str(devices),
-        "NPROC": str(2 * (os.cpu_count() or 1)),
     }
     if devices > 2:  # losses only
         del environment["XLA_FLAGS"]  # compiled as a user's programs are

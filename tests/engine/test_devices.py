@@ -85,6 +85,30 @@ def test_sweeps_that_factorise_do_not_wait_for_ever(before, devices):
     ]
 
 
+BATCHES = """
+import jax, jax.numpy as jnp, jaxtheory
+room = jaxtheory.theories.get("attention_pruning")
+
+def metrics(params, problem, config):
+    found = room.metrics(params, problem, config)
+    some = jax.random.normal(jax.random.key(0), (8, 12, 12)) * (1 + found["loss"])
+    add = lambda i, total: total + jnp.linalg.svd(some + i, compute_uv=False).sum()
+    return {**found, "spectrum": jax.lax.fori_loop(0, 10, add, 0.0)}
+
+theory = room._replace(metrics=metrics)
+small = theory.Config(length=4, dimension=5, rank=2)
+for k in range(4):
+    jaxtheory.sweep(theory, small, vary={"lambda": [1, 2, 3 + k]}, seeds=16, steps=50, record=1)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("devices", some(["2", "4"], "2"))
+def test_a_theory_may_hand_lapack_several_matrices(devices):
+    """On a host thread pool of two threads, where two such calls at a time wait for each other."""
+    assert run(BATCHES, timeout=240, JAXTHEORY_DEVICES=devices, NPROC="2") == ["done"]
+
+
 FACTORS = """
 import threading, jax, jax.numpy as jnp
 from jaxtheory.core import linalg
