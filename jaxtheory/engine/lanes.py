@@ -96,8 +96,8 @@ def trained_lanes(
 ) -> Outcome:
     """The work of `train_chunk`."""
     used, records = np.int32(inputs.used), request.schedule.records
-    row = PerRow(*draw(request, program, inputs))
-    run = PerRun(inputs.own, inputs.values, inputs.limit)
+    row = jax.device_put(PerRow(*draw(request, program, inputs)))
+    run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
     state = program.begin()(row, run, used)
     if request.start is not None:
         state = start_from(
