@@ -76,4 +76,4 @@ def work(study):
 def groups():
     others = {"NumPy": (by_numpy, None), "plain JAX": (by_jax, 3)}
     yield against(STUDY, "d = 4, D = 6, n = 500", others, work(STUDY))
-    yield overhead(STUDY)
+    yield overhead(STUDY._replace(steps=1000))  # of more than a second
