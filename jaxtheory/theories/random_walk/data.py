@@ -24,6 +24,7 @@ from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 
 TEST_SEQUENCES = 1000
+BITS = 24  # of a word, whose number is then exact in float32
 
 
 def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
@@ -36,9 +37,14 @@ def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
 
 def step_law(config: Config) -> Float[Array, " K"]:
     """The law of y - s_{N-1}: p at 1, 1 - p at K - 1, zero elsewhere and beyond K."""
-    K, p = config.num_states, config.clockwise_probability
-    d = indices(K.cap)
-    return jnp.where(d == 1, p, jnp.where(d == K.n - 1, 1 - p, 0.0))
+    return probability(indices(config.num_states.cap), config)
+
+
+def probability(d: Int[Array, "*n"], config: Config) -> Float[Array, "*n"]:
+    """P(y - s_{N-1} = d mod K) for -K < d < K: p where d is 1, 1 - p where it is -1, else 0."""
+    K, p = config.num_states.n, config.clockwise_probability
+    forth, back = (d == 1) | (d == 1 - K), (d == -1) | (d == K - 1)
+    return jnp.where(forth, p, jnp.where(back, 1 - p, 0.0))
 
 
 def transition(config: Config) -> Float[Array, "K K"]:
@@ -50,8 +56,11 @@ def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
     """The optimal predictor P(y | s_1..s_{N-1}): row s_{N-1} of Pi for the walk, the answer itself
     for the questions.
     """
+    K = config.num_states
     if config.task == "walk":
-        return transition(config)[jnp.take(batch.s, config.length.n - 2, axis=1)]
+        last = jnp.take(batch.s, config.length.n - 2, axis=1)
+        d = indices(K.cap)[None, :] - last[:, None]
+        return jnp.where(K.mask()[None, :], probability(d, config), 0)  # without a table to gather
     return jax.nn.one_hot(batch.y, config.num_states.cap)
 
 
@@ -100,11 +109,24 @@ def _sequences(
 def _walk(
     first: Int[Array, "B 1"], steps: Int[Array, "B n"], config: Config
 ) -> tuple[Int[Array, "B n+1"], Int[Array, " B"]]:
-    s = (
-        jnp.cumsum(jnp.concatenate([first, steps.astype(jnp.int32)], axis=1), axis=1)
-        % config.num_states.n
-    )
+    """The states after steps of 1 or -1, and the last of them."""
+    done = 1 + indices(steps.shape[1])[None, :]
+    s = jnp.concatenate([first, first + 2 * counts(steps > 0) - done], axis=1)
+    s = s % config.num_states.n
     return s, jnp.take(s, config.length.n - 1, axis=1)
+
+
+def counts(x: Bool[Array, "B n"]) -> Int[Array, "B n"]:
+    """How many of x_1..x_j hold, for each j: by the bits of words, not by n additions one after the
+    other.
+    """
+    B, n = x.shape
+    words, place = -(-n // BITS), np.arange(BITS)[None, None, :]
+    bits = jnp.pad(x, ((0, 0), (0, BITS * words - n))).reshape(B, words, BITS)
+    word = jnp.sum(jnp.where(bits, (1 << place).astype(np.float32), 0), axis=2).astype(jnp.int32)
+    until = jax.lax.population_count(word[:, :, None] & ((2 << place) - 1).astype(np.int32))
+    earlier = jnp.cumsum(until[:, :, -1], axis=1) - until[:, :, -1]
+    return (earlier[:, :, None] + until).reshape(B, BITS * words)[:, :n]
 
 
 def make_batch(

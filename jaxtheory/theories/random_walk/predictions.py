@@ -103,11 +103,13 @@ def _test_metrics(
     mean = lambda per_sequence: jnp.sum(weight * per_sequence)
     at = indices(N.cap)
     token = at < N.n - 1
+    of_query = jnp.take(S, N.n - 1, axis=1)
+    S = jnp.where(token[None, :], S, S[:, :1])  # within the tokens' range: one array for three sums
     everywhere = jnp.sum(weight[:, None] * S, axis=0)
+    everywhere = jnp.where(token, everywhere, jnp.where(at < N.n, mean(of_query), 0))
     attention = jnp.where(token, everywhere, -jnp.inf)
     selected = jnp.argmax(attention >= jnp.max(attention) * (1 - TIE)).astype(jnp.int32)
-    highest = jnp.max(jnp.where(token[None, :], S, -jnp.inf), axis=1)
-    spread = highest - jnp.min(jnp.where(token[None, :], S, jnp.inf), axis=1)
+    spread = jnp.max(S, axis=1) - jnp.min(S, axis=1)
     return {
         "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
         "kl": mean(divergence(law, normalised(f, config))),

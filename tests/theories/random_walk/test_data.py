@@ -54,6 +54,13 @@ def test_the_law_of_the_label_is_a_row_of_the_transition_matrix():
     )
 
 
+@pytest.mark.parametrize("n", [1, 2, 23, 24, 25, 48, 49, 96, 200])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
+def test_steps_are_counted_by_the_bits_of_words(n, share):
+    x = np.random.default_rng(n).random((50, n)) < share
+    np.testing.assert_array_equal(data.counts(jnp.asarray(x)), np.cumsum(x, axis=1))
+
+
 def read(sentence):
     return " ".join(model.VOCABULARY[word] for word in np.asarray(sentence))
 
