@@ -431,13 +431,19 @@ def read_out(
     hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n K"]:
     """F_k = (1/|S|) sum_{l in S} a_(l),k^T relu(h_l)."""
-    A, weight = output_weights(problem, config), query_weights(config)
-    active = jax.nn.relu(hidden)
+    A = output_weights(problem, config)
     if config.output == "shared":
-        # a product for each b; summed over l in one, h would be laid out anew
-        each = jnp.broadcast_to(weight[None, :], active.shape[:2])
-        return jnp.einsum("bl,blm->bm", each, active) @ A[:, :, 0].T
-    return jnp.einsum("blm,kml->bk", active, A * weight[None, None, :])
+        return mean_active(hidden, config) @ A[:, :, 0].T
+    weight = query_weights(config)[None, None, :]
+    return jnp.einsum("blm,kml->bk", jax.nn.relu(hidden), A * weight)
+
+
+def mean_active(hidden: Float[Array, "n L m"], config: Config) -> Float[Array, "n m"]:
+    """(1/|S|) sum_{l in S} relu(h_l): a product for each sample; summed over l in one, h would be
+    laid out anew.
+    """
+    each = jnp.broadcast_to(query_weights(config)[None, :], hidden.shape[:2])
+    return jnp.einsum("bl,blm->bm", each, jax.nn.relu(hidden))
 
 
 # The loss

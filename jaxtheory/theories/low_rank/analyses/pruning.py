@@ -25,11 +25,11 @@ def contributions(
     hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n m K"]:
     """f_ik of each sample."""
-    A, weight = model.output_weights(problem, config), model.query_weights(config)
-    active = jax.nn.relu(hidden)
+    A = model.output_weights(problem, config)
     if config.output == "shared":
-        return jnp.einsum("blm,l->bm", active, weight)[:, :, None] * A[:, :, 0].T[None]
-    return jnp.einsum("blm,kml->bmk", active, A * weight[None, None, :])
+        return model.mean_active(hidden, config)[:, :, None] * A[:, :, 0].T[None]
+    weight = model.query_weights(config)[None, None, :]
+    return jnp.einsum("blm,kml->bmk", jax.nn.relu(hidden), A * weight)
 
 
 def norms(W: Float[Array, "m ma"]) -> Float[Array, " m"]:
