@@ -148,6 +148,14 @@ def power_of_two(n: float, up: bool) -> int:
     return int(2 ** (math.ceil(exponent) if up else math.floor(exponent)))
 
 
+def without_rest(runs: int, width: int) -> int:
+    """How many runs of a row go side by side, at most `width`: half of it or more where that
+    divides them, as a rest would be compiled apart.
+    """
+    width = min(width, runs)
+    return next((w for w in range(width, (width - 1) // 2, -1) if runs % w == 0), width)
+
+
 def lay_out(request: Request, bucket: Bucket) -> Bucket:
     """Choose how many lanes go side by side, and how many follow each other in a chunk."""
     work, problem_bytes, state_bytes = step_work(request.theory, bucket.algorithm, bucket.template)
@@ -177,8 +185,9 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
         power_of_two(waiting, up=True),
         power_of_two(SLOTS_MEMORY / (rows * row_bytes + 1), up=False),
     )
-    layout = Layout(slots, rows, runs, values, min(width, runs), share_values(request, bucket))
-    memory = slots * rows * row_bytes + rows * min(width, runs) * TEMPORARY * work.largest
+    width = without_rest(runs, width)
+    layout = Layout(slots, rows, runs, values, width, share_values(request, bucket))
+    memory = slots * rows * row_bytes + rows * width * TEMPORARY * work.largest
     seconds = work.seconds * float(bucket.steps.sum()) * bucket.seeds
     return bucket._replace(
         layout=layout, seconds=seconds, memory=workers() * memory, problem=problem_bytes

@@ -98,6 +98,16 @@ def test_reads_finds_exactly_what_matters():
     assert reads(THEORY.sample, config, names, key, problem) == {"noise"}
 
 
+def test_runs_side_by_side_leave_no_rest_where_half_of_them_or_more_do():
+    assert [planning.without_rest(3, width) for width in (1, 2, 3, 64)] == [1, 1, 3, 3]
+    assert [planning.without_rest(12, width) for width in (5, 8, 11)] == [4, 6, 6]
+    assert planning.without_rest(31, 16) == 16  # a prime number: a rest of 15, not 31 alone
+    for runs in range(1, 65):
+        for width in range(1, 65):
+            found = planning.without_rest(runs, width)
+            assert min(runs, width) / 2 <= found <= min(runs, width)
+
+
 def test_compile_measures():
     made = plan(THEORY, Config(), vary={"eta": [0.1, 0.2]}, steps=50, compile=True)
     assert made.measured and made.seconds > 0 and made.rows()[0]["seconds"] > 0
