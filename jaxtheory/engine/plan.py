@@ -188,7 +188,7 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     width = without_rest(runs, width)
     layout = Layout(slots, rows, runs, values, width, share_values(request, bucket))
     memory = slots * rows * row_bytes + rows * width * TEMPORARY * work.largest
-    seconds = work.seconds * float(bucket.steps.sum()) * bucket.seeds
+    seconds = work.beside(rows * width).seconds * float(bucket.steps.sum()) * bucket.seeds
     return bucket._replace(
         layout=layout, seconds=seconds, memory=workers() * memory, problem=problem_bytes
     )
@@ -211,21 +211,25 @@ def priced(request: Request, buckets: Sequence[Bucket]) -> tuple[Bucket, ...]:
 def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
     """A bucket with its seconds and bytes; `seconds` holds those of its steps before."""
     layout, records = bucket.layout, len(request.schedule.records)
-    looks = bucket.runs * layout.values
+    looks, lanes = bucket.runs * layout.values, layout.rows * layout.width
     times = [
         (found.draw, bucket.problems),
         (found.begin, bucket.runs),
-        (found.look, looks * records),
-        (found.analyses, looks),
-        (found.predict, looks),
-        (found.baselines, bucket.rows * layout.values * (1 if layout.common else layout.runs)),
+        (found.look.beside(lanes), looks * records),
+        (found.analyses.beside(lanes), looks),
+        (found.predict.beside(lanes), looks),
+        (
+            found.baselines.beside(layout.rows),
+            bucket.rows * layout.values * (1 if layout.common else layout.runs),
+        ),
     ]
     scale = bucket.problem / found.problem if found.problem else 1.0
     seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
     kept = looks * (found.seen * records + found.ended)
+    largest = max(work.largest for work in (found.look, found.analyses, found.predict))
     return bucket._replace(
         seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
-        memory=bucket.memory + 2 * kept + PROGRAMS,
+        memory=bucket.memory + workers() * lanes * largest + 2 * kept + PROGRAMS,
     )
 
 
