@@ -14,10 +14,8 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 from jaxtheory.theories import names
@@ -28,27 +26,16 @@ PAGE = HERE.parents[1] / "docs" / "performance.md"
 MARKS = ("<!-- bench -->", "<!-- /bench -->")
 
 
-def machine(asked: argparse.Namespace) -> dict:
+def measured_on(asked: argparse.Namespace) -> dict:
     """What the table was measured on, under which load, and how."""
     import jax
+    from helpers.machine import machine
 
-    cpu = next(
-        (
-            line.partition(":")[2].strip()
-            for line in _lines("/proc/cpuinfo")
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
     return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
+        **machine("jax", "jaxlib", "numpy"),
         "device": jax.devices()[0].device_kind,
         "load": [round(each, 1) for each in os.getloadavg()],
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("jax", "jaxlib", "numpy")},
         "command": command(asked),
-        "date": time.strftime("%Y-%m-%d"),
     }
 
 
@@ -58,10 +45,6 @@ def command(asked: argparse.Namespace) -> str:
     words.append("--accelerator" * asked.accelerator)
     words.append("--only " + " ".join(asked.only) if tuple(asked.only) != names() else "")
     return " ".join(filter(None, words))
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines() if Path(path).exists() else []
 
 
 def measure(theories: tuple[str, ...], everything: bool) -> list:
@@ -115,8 +98,10 @@ def write(found: list, kept: list[dict]) -> None:
 
 def facts(kept: dict) -> str:
     """Command, machine and rates of a run, in one line."""
+    from helpers.machine import in_words
+
     where, rates = kept["machine"], kept["rates"]
-    words = [f"{name} {value}" for name, value in where.items() if name not in ("command", "load")]
+    words = [in_words({n: value for n, value in where.items() if n not in ("command", "load")})]
     words.append("load averages at the start " + ", ".join(map(str, where["load"])))
     words += [f"{name} {value:.3g}" for name, value in rates.items()]
     return f"`{where['command']}`: " + "; ".join(words)
@@ -142,7 +127,7 @@ def main() -> int:
         return 2
     from benchmarks import floor, table
 
-    where = machine(asked)
+    where = measured_on(asked)
     found = measure(tuple(asked.only), asked.all)
     kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
     if asked.json:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
+sys.path[0] = str(HERE.parent)
 PAGE = HERE.parents[1] / "docs" / "performance.md"
 MARKS = ("<!-- plan -->", "<!-- /plan -->")
 HEAD = ("sweep", "s", "counted", "measured", "peak MiB", "counted", "measured")
@@ -180,8 +181,12 @@ def main() -> int:
     text = "\n\n".join(tables)
     print(text)
     if asked.write:
+        from helpers.machine import in_words, machine
+
+        where = in_words(machine("jax", "jaxlib", "numpy"))
         head, _, rest = PAGE.read_text().partition(MARKS[0])
         _, _, tail = rest.partition(MARKS[1])
+        text += f"\n\nMeasured by `make bench-plan`: {where}"
         PAGE.write_text(f"{head}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{tail}")
     return 0
 

@@ -9,6 +9,7 @@ import inspect
 import io
 import itertools
 import os
+import platform
 import random
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 from helpers.forks import Child, forks
+from helpers.machine import in_words, machine
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, afterwards, sweep
@@ -88,7 +90,9 @@ def rows(request):
     if request.config.getoption("--reliability"):
         assert list(found) == faults(), "run all of the file, where a tmpfs can be mounted"
         lines = (f"| {name} | {happens} | {got} |\n" for name, (happens, got) in found.items())
-        PAGE.write_text(PAGE.read_text().partition(HEAD)[0] + HEAD + "".join(lines))
+        where = in_words(machine("jax", "jaxlib", "xarray", "zarr", "numpy"))
+        text = f"{HEAD}{''.join(lines)}\nMade by `make reliability`: {where}; {platform.system()}\n"
+        PAGE.write_text(PAGE.read_text().partition(HEAD)[0] + text)
 
 
 @pytest.fixture
@@ -422,5 +426,5 @@ def test_disable_jit(forked, outcome):
 def test_the_page_has_a_row_for_every_fault(request):
     if request.config.getoption("--reliability"):
         pytest.skip("the page is being written")
-    lines = PAGE.read_text().partition(HEAD)[2].splitlines()
+    lines = PAGE.read_text().partition(HEAD)[2].partition("\n\n")[0].splitlines()
     assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == faults()
