@@ -9,6 +9,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.engine import cost, memory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.cost import reads
+from jaxtheory.engine.request import read
 from jaxtheory.theories import get
 
 
@@ -106,6 +107,21 @@ def test_runs_side_by_side_leave_no_rest_where_half_of_them_or_more_do():
         for width in range(1, 65):
             found = planning.without_rest(runs, width)
             assert min(runs, width) / 2 <= found <= min(runs, width)
+
+
+def test_lanes_side_by_side_share_the_equations_and_each_has_its_arrays():
+    one = cost.Work(equations=8.0, bytes=3.0, flops=5.0, largest=7)
+    assert one.beside(4) == one._replace(equations=2.0)
+    request = read(THEORY, Config(), vary={"eta": [0.1, 0.2, 0.3]}, seeds=4, steps=5)
+    bucket = planning.make(request).buckets[0]
+    found = cost.costs(THEORY, bucket.algorithm, bucket.template, request.schedule.records)
+    least = planning.price(request, bucket, found).memory
+    for slot in ("look", "analyses", "predict"):
+        larger = found._replace(**{slot: getattr(found, slot)._replace(largest=1 << 30)})
+        known = max(found.look.largest, found.analyses.largest, found.predict.largest)
+        lanes = planning.workers() * bucket.layout.rows * bucket.layout.width
+        more = planning.price(request, bucket, larger).memory - least
+        assert more == lanes * ((1 << 30) - known)
 
 
 def test_compile_measures():
