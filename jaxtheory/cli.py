@@ -260,9 +260,11 @@ class New:
             raise jaxtheory.InputError(
                 f"{self.name}: there is such a module, which {file} would hide; choose another"
             )
-        text = Path(__file__).with_name("template.py").read_text()
+        text = Path(__file__).with_name("template.py").read_text(encoding="utf-8")
         try:
-            file.write_text(text.replace('name="template"', f'name="{self.name}"'))
+            file.write_text(
+                text.replace('name="template"', f'name="{self.name}"'), encoding="utf-8"
+            )
         except OSError as error:
             raise jaxtheory.InputError(f"{file}: {error.strerror}; choose another folder") from None
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")

@@ -55,6 +55,9 @@ FACTORISATIONS = {
 }
 
 
+OPENS_NO_TEXT = {"os.open", "Image.open"}
+
+
 def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
@@ -137,6 +140,25 @@ def import_fault(module: str, name: str) -> str | None:
     )
 
 
+def in_the_locale(call: ast.Call) -> bool:
+    """Whether a call reads or writes text in whatever encoding the locale has."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    given = {word.arg: word.value for word in call.keywords}
+    if "encoding" in given:
+        return False
+    if name in ("read_text", "write_text"):
+        return isinstance(call.func, ast.Attribute)  # of a path
+    if name == "open":
+        place = 0 if isinstance(call.func, ast.Attribute) else 1
+        mode = given.get("mode", call.args[place] if len(call.args) > place else None)
+        binary = isinstance(mode, ast.Constant) and "b" in str(mode.value)
+        return not binary and ast.unparse(call.func) not in OPENS_NO_TEXT
+    return any(
+        isinstance(given.get(word), ast.Constant) and bool(given[word].value)
+        for word in ("text", "universal_newlines")
+    )
+
+
 def faults(module: str, source: str) -> list[str]:
     """The rules that a source breaks."""
     tree = ast.parse(source)
@@ -180,6 +202,11 @@ def faults(module: str, source: str) -> list[str]:
             for name, n in several.items()
             if n > ARGUMENTS
         ]
+    found += [
+        f"{module}:{call.lineno} handles text in the locale's encoding; write encoding="
+        for call in calls
+        if in_the_locale(call)
+    ]
     if (length := source.count("\n")) > LONGEST:
         found.append(f"{module} has {length} lines: one object, or two?")
     return found
@@ -213,7 +240,7 @@ def room_faults(files: set[str], sources: dict[str, str]) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=str)
 def test_the_rules_hold(path: Path) -> None:
-    assert faults(module_name(path), (ROOT / path).read_text()) == []
+    assert faults(module_name(path), (ROOT / path).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
@@ -256,6 +283,11 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("jaxtheory.engine.sweep", "print(1)"),
         ("jaxtheory.terminal", "print(1)"),
         ("jaxtheory.engine.sweep", "\n" * 501),
+        ("jaxtheory.engine.sweep", "path.read_text()"),
+        ("jaxtheory.engine.sweep", "path.write_text(text, errors='replace')"),
+        ("jaxtheory.engine.sweep", "open(path)"),
+        ("jaxtheory.engine.sweep", "path.open('w', newline='')"),
+        ("jaxtheory.engine.sweep", "subprocess.run(words, text=True)"),
     ],
 )
 def test_a_broken_rule_is_seen(module: str, source: str) -> None:
@@ -310,6 +342,7 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
         ),
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
         ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
+        ("jaxtheory.cli", "path.open('rb')\nopen(path, 'wb')\nopen(path, encoding='utf-8')"),
         ("jaxtheory.describe", "from jaxtheory.engine import described\nprint(1)"),
         (
             "sweeps.a.figure",
@@ -330,7 +363,7 @@ def test_rooms_have_no_import_cycles() -> None:
         if str(path).startswith("jaxtheory/theories/") and len(path.parts) > 3
     }
     for module, path in modules.items():
-        names = imports(ast.parse((ROOT / path).read_text()))
+        names = imports(ast.parse((ROOT / path).read_text(encoding="utf-8")))
         graph[module] = {
             name if name in modules else name.rpartition(".")[0] for name in names
         } & modules.keys() - {module}

@@ -72,7 +72,7 @@ def lies_in(folder: Path, name: str) -> bool:
 
 def question(file: Path) -> str:
     """What a source asks or holds: the first sentence of its docstring, read without running it."""
-    text = ast.get_docstring(ast.parse(file.read_text())) or ""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     first = " ".join(text.partition("\n\n")[0].split())
     asked, mark, _ = first.partition("?")
     return asked + mark

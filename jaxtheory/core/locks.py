@@ -8,7 +8,7 @@ from pathlib import Path
 @contextlib.contextmanager
 def locked(file: Path) -> Iterator[None]:
     """One process at a time, where the system and the file system know locks."""
-    with file.open("w") as handle:
+    with file.open("w", encoding="utf-8") as handle:
         with contextlib.suppress(ImportError, OSError):
             import fcntl
 

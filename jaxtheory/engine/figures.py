@@ -60,7 +60,7 @@ def headlines() -> tuple[str, ...]:
 
 @functools.cache
 def _measured() -> dict[str, float]:
-    found: dict[str, float] = json.loads((folder() / "seconds.json").read_text())
+    found: dict[str, float] = json.loads((folder() / "seconds.json").read_text(encoding="utf-8"))
     return found
 
 

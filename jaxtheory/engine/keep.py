@@ -39,7 +39,7 @@ def keep_drawing(image: Path, result: FigureResult) -> None:
     mark = ""
     if sums is not None and sums.is_file():
         code = digest_code((result.figure.draw, plot.add_caption, plot.numbers))
-        made = code, version("matplotlib"), sums.read_text()
+        made = code, version("matplotlib"), sums.read_text(encoding="utf-8")
         mark = fingerprint(plain({"made": made}))
     if mark and stamp_of(image) == mark and all(image.with_suffix(s).is_file() for s in DRAWN):
         return
@@ -67,7 +67,7 @@ def stamp_of(image: Path) -> str:
 def write_csv(file: Path, rows: list[dict]) -> None:
     """Rows as a table whose columns are all keys, in the order of their first appearance."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    with file.open("w", newline="") as opened:
+    with file.open("w", newline="", encoding="utf-8") as opened:
         table = csv.DictWriter(opened, columns)
         table.writeheader()
         table.writerows(rows)
@@ -98,14 +98,14 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
         "gradient": _gradient(figure, before.get("gradient")),
         "claims": {judged.claim.id: _judged(judged) for judged in result.verdicts},
     }
-    file.write_text(json.dumps(record, indent=1))
+    file.write_text(json.dumps(record, indent=1), encoding="utf-8")
     return record
 
 
 def read_record(file: Path) -> dict[str, Any]:
     """What `keep_record` wrote; empty for any other file, or none."""
     try:
-        found = json.loads(file.read_text())
+        found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) and {"figure", "claims"} <= {*found} else {}

@@ -28,7 +28,7 @@ def limit() -> int:
         found = []
     for path in map(Path, CGROUPS):
         try:
-            found.append(int(path.read_text()))
+            found.append(int(path.read_text(encoding="utf-8")))
         except (OSError, ValueError):  # none, or "max"
             continue
     return min(found, default=0)
@@ -37,7 +37,9 @@ def limit() -> int:
 def resident() -> int:
     """Bytes that this process holds now; 0 where that cannot be read."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -306,7 +306,7 @@ def root_of(module: types.ModuleType) -> Path:
 def text(path: Path) -> str:
     """The text of a file that travels."""
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; it has to travel to the workers") from None
 
@@ -320,7 +320,7 @@ def import_sources(found: dict[str, tuple[str, str]]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="jaxtheory-"))
     for place, said in found.values():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_text(said)
+        (folder / place).write_text(said, encoding="utf-8")
     for name, (_, said) in found.items():
         sys.modules.pop(name, None)
         _standing[name] = said
@@ -335,4 +335,4 @@ def loaded(name: str) -> str | None:
     """The text of a module that stands here."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
-    return Path(file).read_text() if file and Path(file).is_file() else None
+    return Path(file).read_text(encoding="utf-8") if file and Path(file).is_file() else None

@@ -29,7 +29,7 @@ def report(folder: Path) -> Path:
             f"{folder}: holds no results of jaxtheory run; run a figure with --store {folder} first"
         )
     file = folder / PAGE
-    file.write_text(_page(entries))
+    file.write_text(_page(entries), encoding="utf-8")
     return file
 
 

@@ -78,7 +78,7 @@ class Store:
     def _read_manifest(self, file: Path) -> dict[str, Any]:
         """The manifest, if it is whole and of the same request."""
         try:
-            manifest = json.loads(file.read_text())
+            manifest = json.loads(file.read_text(encoding="utf-8"))
             stored, _, _ = dict(manifest["request"]), manifest["plan"], manifest["versions"]
             if manifest.pop("digest", None) not in (None, digest_of(manifest)):
                 raise ValueError("its checksum is another")
@@ -249,7 +249,7 @@ class Store:
                         shutil.rmtree(temporary.with_suffix(".old"), ignore_errors=True)
                     os.rename(temporary, target)
                     with beside(self.path / "data.sum") as text:
-                        text.write_text(lines)
+                        text.write_text(lines, encoding="utf-8")
                         os.replace(text, self.path / "data.sum")
                     return opened(target)
         except OSError as error:
@@ -294,7 +294,7 @@ def finished(path: Path) -> xr.Dataset | None:
     """
     target, sums = path / "data.zarr", path / "data.sum"
     try:
-        text = sums.read_text(errors="replace")
+        text = sums.read_text(encoding="utf-8", errors="replace")
         lines = dict(line.split("  ", 1)[::-1] for line in text.splitlines() if "  " in line)
         return opened(target) if lines and lines == checksums(target) else None
     except OSError:
@@ -395,7 +395,7 @@ def versions() -> dict[str, str]:
         run = subprocess.run(
             ["git", "-C", str(here), "rev-parse", "HEAD"],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=5,
             check=True,
         )

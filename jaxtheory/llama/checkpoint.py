@@ -166,7 +166,9 @@ def save(
             for path in sorted(Path(like).iterdir()):
                 if path.is_file() and not path.name.endswith((".safetensors", ".bin", INDEX)):
                     shutil.copy(path, partial / path.name)
-        (partial / CONFIG).write_text(configs.dump(config, str(weights.embedding.dtype)))
+        (partial / CONFIG).write_text(
+            configs.dump(config, str(weights.embedding.dtype)), encoding="utf-8"
+        )
         save_file(stored, partial / SINGLE, metadata={"format": "pt"})
         for path in partial.iterdir():
             with path.open("rb") as file:

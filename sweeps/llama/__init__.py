@@ -62,10 +62,10 @@ def measured(
         cell = dict(zip(axes, values, strict=True))
         file = folder / (re.sub(r"[^\w.=-]+", "_", "-".join(map(str, values))) + ".json")
         if not file.exists():
-            file.with_suffix(".part").write_text(json.dumps(measure(cell)))
+            file.with_suffix(".part").write_text(json.dumps(measure(cell)), encoding="utf-8")
             file.with_suffix(".part").replace(file)
             computed += 1
-        found.append(json.loads(file.read_text()))
+        found.append(json.loads(file.read_text(encoding="utf-8")))
         if progress is not None:
             spent = time.perf_counter() - begun
             left = spent / computed * (math.prod(shape) - done) if computed else None
