@@ -55,7 +55,7 @@ FACTORISATIONS = {
 }
 
 
-OPENS_NO_TEXT = {"os.open", "Image.open"}
+OTHERS = {"os.open", "Image.open", "data.read_text"}  # of the same names, but not a path's
 
 
 def module_name(path: Path) -> str:
@@ -146,13 +146,15 @@ def in_the_locale(call: ast.Call) -> bool:
     given = {word.arg: word.value for word in call.keywords}
     if "encoding" in given:
         return False
+    if ast.unparse(call.func) in OTHERS:
+        return False
     if name in ("read_text", "write_text"):
         return isinstance(call.func, ast.Attribute)  # of a path
     if name == "open":
         place = 0 if isinstance(call.func, ast.Attribute) else 1
         mode = given.get("mode", call.args[place] if len(call.args) > place else None)
         binary = isinstance(mode, ast.Constant) and "b" in str(mode.value)
-        return not binary and ast.unparse(call.func) not in OPENS_NO_TEXT
+        return not binary
     return any(
         isinstance(given.get(word), ast.Constant) and bool(given[word].value)
         for word in ("text", "universal_newlines")
