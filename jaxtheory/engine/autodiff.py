@@ -9,7 +9,12 @@ import numpy as np
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.gradients import compare_gradients, require_gradient, require_real
+from jaxtheory.engine.gradients import (
+    SMALL,
+    compare_gradients,
+    require_gradient,
+    require_real,
+)
 from jaxtheory.engine.request import compiler_options, numerics
 
 TOLERANCE = 1e-8  # of the largest entry of a leaf, as in compare_gradients
@@ -45,11 +50,11 @@ def compare(theory: Theory, varied: Config) -> Slope:
     both gradients; only where they differ does `compare_gradients` say why.
     """
 
-    def both(key: jax.Array, config: Config) -> tuple[tuple, Any, Any]:
+    def both(key: jax.Array, config: Config) -> tuple[tuple, Any, Any, Any]:
         problem, batch, params = setting(theory, key, config)
         at = (params, batch, problem, config)
         require_gradient(theory.loss, theory.gradient, params, at[1:])
-        return at, theory.gradient(*at), jax.grad(theory.loss)(*at)
+        return at, theory.gradient(*at), *jax.value_and_grad(theory.loss)(*at)
 
     leaves = jax.tree.leaves(varied)
     n = len(leaves[0]) if leaves else 1
@@ -61,28 +66,30 @@ def compare(theory: Theory, varied: Config) -> Slope:
             compiler_options=compiler_options(level=0),
         )
         try:
-            at, closed, autodiff = several(keys, varied)
-            errors = distances(*jax.device_get((closed, autodiff)))
+            at, *found = several(keys, varied)
+            errors = distances(*jax.device_get(found))
             worst = int(np.argmax(errors))
             if errors[worst] <= TOLERANCE:
                 return Slope(float(errors[worst]), True)
             there = jax.tree.map(lambda x: x[worst], at)
-            found = compare_gradients(theory.loss, theory.gradient, *there, tolerance=TOLERANCE)
+            why = compare_gradients(theory.loss, theory.gradient, *there, tolerance=TOLERANCE)
         except InputError as error:
             return Slope(np.inf, False, str(error))
-    return Slope(float(errors[worst]), found.agrees, found.verdict)
+    if why.agrees:  # where several points, finite differences and kinks are looked at
+        return Slope(why.largest, True)
+    return Slope(max(float(errors[worst]), why.largest), False, why.verdict)
 
 
-def distances(closed: Any, autodiff: Any) -> np.ndarray:
-    """Of each point the largest difference over the largest entry of its leaf; infinite for what is
-    not finite.
+def distances(closed: Any, loss: np.ndarray, autodiff: Any) -> np.ndarray:
+    """The largest difference at each point over the scale of its leaf, as in
+    `gradients.differences`; infinite for what is not finite.
     """
     flat = lambda tree: [np.reshape(x, (len(x), -1)) for x in jax.tree.leaves(tree) if np.size(x)]
     mine, right = flat(closed), flat(autodiff)
     if not right:
         return np.zeros(1)
     largest = np.stack([np.max(np.abs(x), axis=1) for x in right])
-    scale = np.maximum(largest, 1e-6 * np.max(largest, axis=0))
+    scale = np.maximum(largest, SMALL * np.maximum(np.max(largest), np.abs(loss)))
     gaps = np.stack([np.max(np.abs(x - y), axis=1) for x, y in zip(mine, right, strict=True)])
     found = np.max(gaps / np.where(scale == 0, 1, scale), axis=0)
     return np.nan_to_num(found, nan=np.inf)

@@ -58,9 +58,14 @@ def factor(c: float, lengths: Sequence[Length]) -> str:
     return f"factor {c:.6g}"
 
 
-def mistakes(right: np.ndarray) -> dict[str, np.ndarray]:
-    """The right gradient as simple mistakes would give it."""
+def mistakes(right: np.ndarray, held: np.ndarray) -> dict[str, np.ndarray]:
+    """The right gradient as simple mistakes would give it; `held`: with diag(s) in place of a
+    softmax's Jacobian diag(s) - s s^T.
+    """
+    part = "the rank-one part of a softmax's Jacobian (s s^T of diag(s) - s s^T)"
     found = {}
+    if not equal(held, right, scale_of(right)):
+        found = {f"{part} is missing": held, f"{part} has the wrong sign": 2 * held - right}
     for one, other in combinations(range(1, right.ndim), 2):
         if right.shape[one] == right.shape[other] > 1:
             axes = "" if right.ndim == 3 else f" (axes {one - 1} and {other - 1})"
@@ -129,15 +134,21 @@ def missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | No
 
 
 def explain(
-    yours: np.ndarray, right: np.ndarray, value: np.ndarray, lengths: Sequence[Length]
+    yours: np.ndarray,
+    right: np.ndarray,
+    value: np.ndarray,
+    held: np.ndarray,
+    lengths: Sequence[Length],
 ) -> str | None:
-    """The simplest mistake that makes `right` into `yours` at all points and entries, or None."""
+    """The simplest mistake that makes `right` into `yours` at all points and entries, or None.
+    value: the parameters; held: see `mistakes`.
+    """
     if not np.any(np.nan_to_num(yours)):
         return "it is zero"
     c = ratio(yours, right)
     if c is not None:
         return factor(c, lengths)
-    for words, made in mistakes(right).items():
+    for words, made in mistakes(right, held).items():
         c = ratio(yours, made)
         if c is not None:
             return words if abs(c - 1) < CLOSE else f"{words}, and {factor(c, lengths)}"

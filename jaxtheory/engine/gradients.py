@@ -10,11 +10,13 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.engine import normalizers
 from jaxtheory.engine.diagnosis import Length, explain
 from jaxtheory.engine.request import compiler_options, numerics
 
 SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
 STEP = 1e-4  # of the finite differences, over max(1, |x|)
+SMALL = 1e-6  # of the largest gradient of all, or of the loss: the least scale of a leaf
 EXAMINED = 40  # entries of a point, those that differ most first
 
 
@@ -46,6 +48,11 @@ class Comparison(NamedTuple):
     verdict: str
     differences: list[Difference]
 
+    @property
+    def largest(self) -> float:
+        """The largest relative difference away from kinks; 0 where all is at kinks."""
+        return max((d.relative for d in self.differences if not d.kink), default=0.0)
+
     def __str__(self) -> str:
         head = ("leaf", "index", "point", "yours", "autodiff", "difference", "absolute", "relative")
         rows: list[tuple[str, ...]] = [head]
@@ -61,12 +68,15 @@ class Comparison(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Parameters with the two gradients there, as trees of NumPy arrays."""
+    """Parameters with the two gradients there, as trees of NumPy arrays; `held` is autodiff with
+    the normalizers of softmaxes held constant, where it was asked for.
+    """
 
     name: str
     params: Any
     yours: Any
     autodiff: Any
+    held: Any = None
 
 
 def compare_gradients(
@@ -83,7 +93,8 @@ def compare_gradients(
     At `params`, and at random points params + s N(0, 1), s = .1, 1, 10 (drawn from the number
     `key`), each entry of each leaf is compared with autodiff; those that differ most, and some
     others, with central finite differences (Richardson). A leaf agrees where |yours - autodiff| is
-    at most `tolerance` of its largest entry. Where the loss has a kink, any slope between those to
+    at most `tolerance` of its largest entry (or of 1e-6 of the largest gradient of all, or of the
+    loss, where these are more). Where the loss has a kink, any slope between those to
     the left and right is right. The verdict names the entry that differs most and, where one
     mistake explains all (a factor, the sign, 1/n, a transposition, a shifted index, a missing
     multiple of the parameter, ..), that mistake.
@@ -113,6 +124,9 @@ def compare_gradients(
         if not points:
             raise InputError("autodiff of the loss is not finite at params; choose others")
         found = list(differences(value, points, tolerance))
+        if any(d.relative > tolerance and not d.kink for d in found):
+            constant = quickly(jax.grad(normalizers.held(lambda p: loss(p, *args))))
+            points = [p._replace(held=jax.device_get(constant(p.params))) for p in points]
     names = signature(loss)
     return conclude(points, found, tolerance, rows, lengths_of([params, *args], names))
 
@@ -225,18 +239,20 @@ def around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
 
 
 def differences(value: Callable, points: Sequence[Point], tolerance: float) -> Iterator[Difference]:
-    """Of each point and leaf the entries that differ most, and two by chance, with finite
-    differences.
+    """The entries that differ most at each point in each leaf, and two by chance, with finite
+    differences. The scale of a leaf is its largest entry, but at least SMALL of the largest
+    gradient of all points and of the loss there: a leaf that is zero is zero up to rounding.
     """
     top = max(np.max(np.abs(x), initial=0) for p in points for x in jax.tree.leaves(p.autodiff))
     random = np.random.default_rng(0)
     for point in points:
+        least = SMALL * max(top, abs(np.nan_to_num(float(value(point.params)), posinf=0, neginf=0)))
         pairs = zip(named(point.autodiff), jax.tree.leaves(point.yours), strict=True)
         for place, ((name, right), yours) in enumerate(pairs):
             if not np.size(right):
                 continue
             gap = np.abs(np.nan_to_num(yours, nan=np.inf) - right)
-            scale = max(np.max(np.abs(right)), 1e-6 * top) or 1.0
+            scale = max(np.max(np.abs(right)), least) or 1.0
             wrong = int(np.sum(gap > tolerance * scale))
             first = np.argsort(-gap, axis=None, kind="stable")[: max(1, min(wrong, EXAMINED))]
             for flat in dict.fromkeys([*first, *random.integers(np.size(right), size=2)]):
@@ -330,16 +346,16 @@ def reason(
 ) -> str | None:
     """What explains a wrong leaf; kinks are left out."""
     place = [name for name, _ in named(points[0].params)].index(leaf)
-    yours, right, value = (
+    yours, right, value, held = (
         np.stack([np.array(jax.tree.leaves(tree)[place], float) for tree in trees])
-        for trees in zip(*((p.yours, p.autodiff, p.params) for p in points), strict=True)
+        for trees in zip(*((p.yours, p.autodiff, p.params, p.held) for p in points), strict=True)
     )
     if not np.all(np.isfinite(yours)):
         return "it is not finite somewhere"
     for k, point in enumerate(points):
         for _, index, _ in (d for d in kinks if d[0] == leaf and d[2] == point.name):
             yours[(k, *index)] = np.nan
-    return explain(yours, right, value, lengths)
+    return explain(yours, right, value, held, lengths)
 
 
 def odd_derivative(found: Sequence[Difference]) -> str | None:

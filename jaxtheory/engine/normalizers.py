@@ -1,0 +1,57 @@
+"""A loss whose softmax normalizers are held constant in differentiation: its gradient has diag(s)
+in place of the softmax's Jacobian diag(s) - s s^T, the mistake that hand derivations make most.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
+
+INLINE = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr"}
+SHAPING = {"select_n", "convert_element_type", "reshape", "broadcast_in_dim", "squeeze"}
+
+
+class Value(NamedTuple):
+    """An array, and whether its entries are exponentials, such as the numerators of a softmax."""
+
+    array: Any
+    exponential: bool = False
+
+
+def held(loss: Callable) -> Callable:
+    """The same loss of parameters, in whose derivative every sum of exponentials is a constant."""
+
+    def same(params: Any) -> Any:
+        closed = jax.make_jaxpr(loss)(params)
+        (value,) = evaluated(closed, [Value(x) for x in jax.tree.leaves(params)])
+        return value.array
+
+    return same
+
+
+def evaluated(closed: ClosedJaxpr, arguments: Sequence[Value]) -> list[Value]:
+    """The results of a program, with a `stop_gradient` after each sum of exponentials."""
+    program = closed.jaxpr
+    known = dict(zip(program.invars, arguments, strict=True))
+    known |= {v: Value(c) for v, c in zip(program.constvars, closed.consts, strict=True)}
+    read = lambda x: Value(x.val) if isinstance(x, Literal) else known[x]
+    for eqn in program.eqns:
+        name, values = eqn.primitive.name, [read(x) for x in eqn.invars]
+        exponential = name == "exp" or (name in SHAPING and any(v.exponential for v in values))
+        if name in INLINE:
+            results = evaluated(eqn.params[INLINE[name]], values)
+        else:
+            alone = program.replace(
+                eqns=[eqn],
+                constvars=[],
+                invars=[x for x in eqn.invars if not isinstance(x, Literal)],
+                outvars=eqn.outvars,
+            )
+            given = [v.array for x, v in zip(eqn.invars, values, strict=True) if x in alone.invars]
+            arrays = jaxpr_as_fun(ClosedJaxpr(alone, []))(*given)
+            if name == "reduce_sum" and values[0].exponential:
+                arrays = jax.tree.map(jax.lax.stop_gradient, arrays)
+            results = [Value(array, exponential) for array in arrays]
+        known.update(zip(eqn.outvars, results, strict=True))
+    return [read(x) for x in program.outvars]
