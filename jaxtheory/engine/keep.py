@@ -169,6 +169,7 @@ def _judged(judged: Judged) -> dict[str, Any]:
         "expected": claim.expected,
         "measured": number,
         "error": None if found is None else found.error,
+        "at": "" if found is None else found.at,
         "bound": bound(claim.bound),
         "threshold": None if found is None else found.threshold,
         "n": None if found is None else found.n,

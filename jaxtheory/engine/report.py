@@ -66,11 +66,14 @@ def _data(file: Path, kind: str) -> str:
 
 
 def number(claim: dict[str, Any]) -> str:
-    """What was measured, ± its standard error over seeds where it has one."""
+    """The number that was measured, ± its standard error over seeds where it has one, and the
+    condition whose number it is.
+    """
     if claim["measured"] is None:
         return "" if claim["n"] is None else "no number"
     error = "" if claim["error"] is None else f" ± {_rounded(claim['error'], 2)}"
-    return _rounded(claim["measured"], 4) + error
+    at = f" at {claim['at']}" if claim.get("at") else ""
+    return _rounded(claim["measured"], 4) + error + at
 
 
 def _rounded(value: float, digits: int) -> str:

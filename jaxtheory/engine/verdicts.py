@@ -8,12 +8,14 @@ import xarray as xr
 
 from jaxtheory.core.config import InputError, suggest
 from jaxtheory.engine.statistics import average
+from jaxtheory.engine.summary import label
 
 
 class Verdict(NamedTuple):
     """Whether a claim holds, the number that decides, its threshold (in words where it is a range),
-    the number of seeds behind it, and the standard error of the number (of a mean or a share of at
-    least two runs; else None).
+    the number of seeds behind it, the standard error of the number (of a mean or a share of at
+    least two runs; else None), and the condition whose number it is (`p = 0.7, K = 6`; empty where
+    there is one condition).
     """
 
     holds: bool
@@ -21,6 +23,7 @@ class Verdict(NamedTuple):
     threshold: float | str
     n: int
     error: float | None = None
+    at: str = ""
 
 
 # the statistic of each condition and its standard error, NaN where it has none
@@ -49,9 +52,9 @@ def verdict(
     for itself; NaN entries are left out.
     where: everywhere (the worst condition decides), somewhere (the best one), or together (the runs
     of all conditions are one sample). The bound is one of at_least, at_most and between, ends
-    included. `measured` is the statistic of the condition that decides; without any value it is NaN
-    and the claim does not hold. Raises InputError for another statistic or place, or not exactly
-    one bound.
+    included. `measured` is the statistic of the condition that decides, and `at` names that
+    condition; without any value it is NaN and the claim does not hold. Raises InputError for
+    another statistic or place, or not exactly one bound.
     """
     low, high, threshold = read_bound(at_least, at_most, between)
     require_words(statistic, where)
@@ -60,14 +63,25 @@ def verdict(
         values = values.expand_dims("seed")
     if where == "together":
         values = xr.DataArray(np.ravel(values.values), dims="seed")
-    found, errors = (np.ravel(x.values).astype(float) for x in STATISTICS[statistic](values))
-    found, errors = found[~np.isnan(found)], errors[~np.isnan(found)]
-    if not found.size:
+    conditions, spread = STATISTICS[statistic](values)
+    found, errors = (np.ravel(x.values).astype(float) for x in (conditions, spread))
+    if np.all(np.isnan(found)):
         return Verdict(False, float("nan"), threshold, n)
     outside = np.maximum(low - found, found - high)  # positive where the bound fails
-    place = int(np.argmin(outside) if where == "somewhere" else np.argmax(outside))
+    place = int(np.nanargmin(outside) if where == "somewhere" else np.nanargmax(outside))
     error = None if np.isnan(errors[place]) else float(errors[place])
-    return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n, error)
+    at = "" if where == "together" else named(conditions, place)
+    return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n, error, at)
+
+
+def named(conditions: xr.DataArray, place: int) -> str:
+    """The condition at a place of the flat array, by the dimensions that have several values."""
+    indices = np.unravel_index(place, conditions.shape)
+    return ", ".join(
+        f"{dim} = {label(conditions[dim].values[i])}"
+        for dim, i in zip(conditions.dims, indices, strict=True)
+        if conditions.sizes[dim] > 1
+    )
 
 
 def require_words(statistic: str = "mean", where: str = "everywhere") -> None:
