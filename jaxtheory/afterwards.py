@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from jaxtheory.core.errors import tried
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.terminal import table
 
 if TYPE_CHECKING:
@@ -25,9 +25,15 @@ def check_metrics(theory: "Theory", asked: Metrics) -> None:
 
     if asked:
         shown = tried(theory.name, outputs, theory)["metrics"]
-        scalars = [name for name in shown if "(" not in name]  # others have dimensions
+        dims = {name.partition("(")[0]: name.partition("(")[2].rstrip(")") for name in shown}
         for metric in asked:
-            chosen(scalars, metric)
+            if dims.get(metric):
+                raise InputError(
+                    f"--plot: {metric} has the dimension {dims[metric]} of its own, and a drawing "
+                    "shows one number per run and step; draw it from the dataset, or --plot one of "
+                    f"{', '.join(name for name, dim in dims.items() if not dim)}"
+                )
+            chosen([name for name, dim in dims.items() if not dim], metric)
 
 
 def tell(data: "xr.Dataset") -> None:

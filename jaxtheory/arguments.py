@@ -116,7 +116,7 @@ def parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
     """`NAME=VALUES` as (word, values); NAME is a field by word or symbol, `algorithm` or `steps`.
     Raises InputError.
     """
-    from jaxtheory.core.config import Field, fields, resolve
+    from jaxtheory.core.config import Field, axis_word, fields
 
     name, equals, values = text.partition("=")
     name = name.strip()
@@ -130,7 +130,7 @@ def parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
         )
     if name == "steps":
         return name, _parse_integers(name, values)
-    word = resolve(theory.Config, name)
+    word = axis_word(theory.Config, name)
     return word, parse_values(fields(theory.Config)[word], values)
 
 
@@ -303,11 +303,17 @@ class Words:
             raise jaxtheory.InputError(
                 f"{self.data} holds {', '.join(arrays)}: {theory.name} needs {', '.join(missing)}"
             )
+        # by position, as a field may have the name of an array
+        listed = [
+            arrays.pop(name, argument.default)
+            for name, argument in inspect.signature(theory.given).parameters.items()
+            if argument.kind not in (argument.VAR_KEYWORD, argument.KEYWORD_ONLY)
+        ]
         if twice := [name for name in settings if name in arrays]:
             raise jaxtheory.InputError(f"{twice[0]} stands in {self.data} and in --set")
         default = str(jax.numpy.result_type(float))
         with jax.enable_x64((self.dtype or default) == "float64"):
-            problem, _, config = theory.given(**arrays, **settings)
+            problem, _, config = theory.given(*listed, **arrays, **settings)
         return problem, config
 
     def _steps(self, text: str) -> int:

@@ -29,6 +29,19 @@ from jaxtheory.core.errors import suggest as suggest
 RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")
 
+NOT_AXES = {  # arguments of a sweep that are common to all its points -> what to write
+    "seed": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
+    "seeds": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
+    "key": "one key draws a sweep; give several seeds=, or call sweep for each key",
+    "step": "a run is recorded at the steps of record=; vary 'steps' for runs of several lengths",
+    "record": "all runs are recorded at the same steps; give record=",
+    "start": "all points start alike; give start=, or call sweep for each start",
+    "stop": "all points share one stop rule; give stop=",
+    "problem": "all points share one problem; call sweep for each problem",
+    "dtype": "all points share one dtype; call sweep for each dtype",
+    "buckets": "all points share one way of compilation; give buckets=",
+}
+
 
 class Interval(NamedTuple):
     """A range of numbers, read from a string such as `"(0, inf)"` or `"[0, 1]"`."""
@@ -168,8 +181,29 @@ class Config(Record):
     """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and
     `evaluation`.
 
-    Override `violations` for conditions between fields.
+    Fields are named by word or by paper symbol: `Config(K=6)` is `Config(num_states=6)`. Override
+    `violations` for conditions between fields.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        made, known = cls.__init__, {f.name for f in dataclasses.fields(cls)}
+
+        @functools.wraps(made)
+        def init(self: Any, *values: Any, **settings: Any) -> None:
+            if values or not settings.keys() <= known:  # JAX makes configs by all their words
+                settings = words(cls, settings, len(values))
+            made(self, *values, **settings)
+
+        made_by_words: Any = cls
+        made_by_words.__init__ = init
+
+    def replace(self, **changes: Any) -> Self:
+        """The same with other values of some fields, named by word or symbol.
+
+        Raises InputError for a name that is not a field's, with the closest one.
+        """
+        return super().replace(**words(type(self), changes))
 
     def __post_init__(self) -> None:
         for name, field in fields(type(self)).items():
@@ -248,6 +282,41 @@ def resolve(config_type: type, name: str) -> str:
     if name in by_symbol:
         return by_symbol[name]
     raise InputError(f"unknown field {name!r}; {suggest(name, [*table, *by_symbol])}")
+
+
+def axis_word(config_type: type, name: str) -> str:
+    """The name of what an axis varies: `algorithm`, `steps`, or a field, given by word or symbol.
+    Raises InputError.
+    """
+    if name in ("algorithm", "steps"):
+        return name
+    try:
+        return resolve(config_type, name)
+    except InputError:
+        if name in NOT_AXES:
+            raise InputError(f"{name!r} cannot be an axis: {NOT_AXES[name]}") from None
+        raise
+
+
+def words(config_type: type, settings: Mapping[str, Any], positional: int = 0) -> dict[str, Any]:
+    """Settings of fields, named by word or symbol, by word.
+
+    Args:
+        config_type: the Config.
+        settings: values by word or symbol.
+        positional: how many of the first fields have been given without a name.
+
+    Raises:
+        InputError: for a name that is not a field's, and for a field given twice.
+    """
+    known = [f.name for f in dataclasses.fields(config_type)]
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        word = name if name in known else resolve(config_type, name)
+        if word in found or word in known[:positional]:
+            raise InputError(f"{word} ({fields(config_type)[word].symbol}): given twice")
+        found[word] = value
+    return found
 
 
 def concretely(condition: Callable, *values: Any) -> bool:

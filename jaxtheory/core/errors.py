@@ -66,10 +66,15 @@ def place(error: BaseException) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """A hint for an unknown name: the closest known one, or the nearest five."""
-    known = list(known)
-    if close := difflib.get_close_matches(name, known, n=1):
-        return f"did you mean {close[0]!r}?"
+    """A hint for an unknown name: the closest known one, all of several that are equally close
+    (those that begin with the name before others), or the nearest five.
+    """
+    known = list(dict.fromkeys(known))
+    if close := difflib.get_close_matches(name, known, n=len(known)):
+        likeness = {other: difflib.SequenceMatcher(None, other, name).ratio() for other in close}
+        best = [other for other in known if likeness.get(other) == max(likeness.values())]
+        best = [other for other in best if other.startswith(name)] or best
+        return f"did you mean {' or '.join(map(repr, best))}?"
     if len(known) <= 5:
         return "known: " + ", ".join(known)
     near = difflib.get_close_matches(name, known, n=5, cutoff=0.0)

@@ -1,6 +1,8 @@
 """A researcher's own arrays: read with their sizes, so that a config follows from them."""
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -8,11 +10,43 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
-from jaxtheory.core.config import fields, resolve, validate
+from jaxtheory.core.config import fields, validate, words
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.shapes import Length, match
 
 FLOATS, INTEGERS, BOOLEANS = Float, Integer, Bool
+
+
+def with_settings(given: Callable) -> Callable:
+    """A `given` with positional-only arrays, some of which have the name of a config field: the
+    arrays may be passed by name too, and a text under such a name is the field.
+
+    Example:
+        `given(tokens, labels, output="per_token")` sets the field; `output=W_O` gives the matrix.
+    """
+    signature = inspect.signature(given)
+    arrays = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY]
+
+    @functools.wraps(given)
+    def either(*values: Any, **named: Any) -> Any:
+        found = list(values)
+        for parameter in arrays[len(values) :]:
+            name = parameter.name
+            if name in named and not isinstance(named[name], str):
+                found.append(named.pop(name))
+            elif parameter.default is parameter.empty:
+                raise InputError(f"{name}: an array is missing")
+            else:
+                found.append(parameter.default)
+        return given(*found, **named)
+
+    shown = [
+        p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p in arrays else p
+        for p in signature.parameters.values()
+    ]
+    wrapper: Any = either
+    wrapper.__signature__ = signature.replace(parameters=shown)
+    return either
 
 
 def read_arrays(
@@ -55,12 +89,7 @@ def settle(
 
     Raises InputError where a setting contradicts an array, and for what `validate` finds.
     """
-    chosen: dict[str, Any] = {}
-    for name, value in settings.items():
-        word = resolve(config_type, name)
-        if word in chosen:
-            raise InputError(f"{word}: given twice, by word and by symbol")
-        chosen[word] = value
+    chosen = words(config_type, settings)
     for word, n in read.items():
         asked = chosen.setdefault(word, n)
         if getattr(asked, "n", asked) != n:

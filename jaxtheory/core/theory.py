@@ -135,6 +135,11 @@ def _signature_fault(where: str, function: Any, expected: str) -> str | None:
     return None
 
 
+def _home(kind: Any) -> str:
+    """A class with the module it comes from."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def _odd_names(theory: Theory) -> list[str]:
     """What is wrong with the names that dictionaries and checks hold."""
     found = []
@@ -230,11 +235,12 @@ def conform(theory: Any) -> None:
                 "hold to 1e-11"
             )
         faults.append(_signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
-    faults += [
-        f"{name}.examples: {type(e).__name__} is not {name}.Config"
-        for e in theory.examples
-        if type(e) is not theory.Config
-    ]
+    if other := [e for e in theory.examples if type(e) is not theory.Config]:
+        faults.append(
+            f"{name}.examples: {len(other)} of {len(theory.examples)} are a "
+            f"{_home(type(other[0]))}, expected {_home(theory.Config)}; give "
+            f"examples=({theory.Config.__name__}(),) too"
+        )
     found = [fault for fault in faults if fault]
     if found:
         raise InputError("\n".join(found))

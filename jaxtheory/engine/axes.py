@@ -18,8 +18,8 @@ from jaxtheory.core.config import (
     Field,
     Interval,
     Size,
+    axis_word,
     fields,
-    resolve,
     validate,
     validate_value,
 )
@@ -173,7 +173,7 @@ def read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
     labels, name = (), first
     for key, raw in group.items():
         try:
-            word = key if key in ("algorithm", "steps") else resolve(theory.Config, key)
+            word = axis_word(theory.Config, key)
         except InputError:
             if len(group) == 1 or key != first:
                 raise

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.ahead import ahead
 from jaxtheory.engine.layout import Chunk, Lanes
 from jaxtheory.engine.program import NEVER, Compiled, PerRow, PerRun, Program, Trained, run_keys
@@ -126,9 +126,10 @@ def trained_lanes(
             for n, v in jax.device_get(found).items()
         }
         seen.put(k, values)
-        if request.stop is not None:
+        if (stop := request.stop) is not None:
+            stops = lambda recorded, rule=stop: bool(rule(recorded))
             for lane in zip(*np.nonzero(~done & ~late), strict=True):
-                if request.stop({n: v[lane][0] for n, v in values.items()}):
+                if tried("stop(metrics)", stops, {n: v[lane][0] for n, v in values.items()}):
                     limit[lane], done[lane] = t, True
         tell(t)
     if t < limit.max():  # steps after the last record

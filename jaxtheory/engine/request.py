@@ -225,6 +225,7 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     )
     check_forms(made)
     check_record(made)
+    check_stop(made)
     return made
 
 
@@ -315,25 +316,55 @@ def round_interval(end: int) -> int:
     return next(interval for interval in intervals if end <= 50 * interval)
 
 
-def check_record(request: Request) -> None:
-    """Raise InputError where `record` names a metric the theory does not have."""
-    if request.schedule.which is None:
-        return
+def metric_shapes(request: Request) -> dict[str, tuple[int, ...]]:
+    """The shape of each metric at the first point, baselines included, read from shapes alone."""
     theory, alg = request.theory, request.theory.algorithms[request.algorithm]
 
     def metrics(key: Any, config: Config) -> Any:
         problem = theory.problem(key, config)
-        return theory.metrics(
-            alg.params(alg.init(key, problem, config), problem, config), problem, config
-        )
+        params = alg.params(alg.init(key, problem, config), problem, config)
+        return theory.metrics(params, problem, config), theory.baselines(problem, config)
 
     with numerics(request.dtype) as dtype:
-        known = jax.eval_shape(
-            metrics, jax.random.key(0), canonical(request.points.point(0).config, dtype)
-        )
+        config = canonical(request.points.point(0).config, dtype)
+        found, more = jax.eval_shape(metrics, jax.random.key(0), config)
+    fixed = {name: array.shape[-1] for name, array in more.items()}
+    longer = lambda shape, n: (*shape[:-1], shape[-1] + n) if n else shape
+    return {name: longer(array.shape, fixed.get(name, 0)) for name, array in found.items()}
+
+
+def check_record(request: Request) -> None:
+    """Raise InputError where `record` names a metric the theory does not have."""
+    if request.schedule.which is None:
+        return
+    known = metric_shapes(request)
     for name in request.schedule.which:
         if name not in known:
             raise InputError(f"record: unknown metric {name!r}; {suggest(name, known)}")
+
+
+class Recorded(dict):
+    """Metrics as a stop rule reads them; one that is not recorded is named."""
+
+    def __missing__(self, name: str) -> Any:
+        raise InputError(f"stop reads the metric {name!r}; {suggest(str(name), self)}")
+
+
+def check_stop(request: Request) -> None:
+    """Raise InputError where `stop` reads a metric that is not recorded at some step, before
+    anything is trained. It is called on metrics of ones; what else it raises on them is not judged.
+    """
+    if request.stop is None:
+        return
+    shapes = metric_shapes(request)
+    for names in {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}:
+        ones = {n: np.ones(shape) for n, shape in shapes.items() if names is None or n in names}
+        try:
+            request.stop(Recorded(ones))
+        except InputError:
+            raise
+        except Exception:  # on numbers that no run has given
+            continue
 
 
 def read_seeds(seeds: Any) -> np.ndarray:

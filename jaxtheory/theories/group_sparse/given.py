@@ -8,17 +8,19 @@ import numpy as np
 
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.given import FLOATS, read_arrays, settle, unknown
+from jaxtheory.core.given import FLOATS, read_arrays, settle, unknown, with_settings
 from jaxtheory.theories.group_sparse import data
 from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
 
 
+@with_settings
 def given(
     features: Any,
     labels: Any,
     truth: Any = None,
     test_features: Any = None,
     test_labels: Any = None,
+    /,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
     """Your own features X (n, d, D), a group a column, and labels y = +-1 (n,), as (problem, batch,

@@ -9,7 +9,7 @@ from jaxtheory.core import config as fields
 from jaxtheory.core import draws
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.given import FLOATS, INTEGERS, read_arrays, settle, unknown
+from jaxtheory.core.given import FLOATS, INTEGERS, read_arrays, settle, unknown, with_settings
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
@@ -23,6 +23,7 @@ OTHERS = {
 }
 
 
+@with_settings
 def given(
     tokens: Any,
     labels: Any,
@@ -30,6 +31,7 @@ def given(
     key: Any = None,
     value: Any = None,
     output: Any = None,
+    /,
     **more: Any,
 ) -> tuple[Problem, Batch, Config]:
     """Your own tokens (n, L, d), labels (n,), integers from 0 (binary: 0 for y = +1, 1 for y = -1),

@@ -5,13 +5,14 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.given import FLOATS, read_arrays, settle, unknown
+from jaxtheory.core.given import FLOATS, read_arrays, settle, unknown, with_settings
 from jaxtheory.theories.nearest_neighbor import data, model
 from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
 
 UNIT = 1e-4  # by how much the length of a point may differ from 1
 
 
+@with_settings
 def given(
     examples: Any,
     queries: Any,
@@ -19,6 +20,7 @@ def given(
     test_examples: Any = None,
     test_queries: Any = None,
     test_labels: Any = None,
+    /,
     **settings: Any,
 ) -> tuple[Problem, Prompts, Config]:
     """Your own prompts as (problem, batch, config): examples x (B, N, d) and queries q (B, d) of
