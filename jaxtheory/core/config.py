@@ -361,7 +361,7 @@ def _violation(field: Field, value: Any) -> str | None:
     kind = "an integer" if field.integer else "a number"
     expected = f"{kind} in {field.valid}{' ' + field.unit if field.unit else ''} ({field.meaning})"
     for entry in np.ravel(number):
-        if isinstance(entry, bool | np.bool_ | str | bytes) or not np.issubdtype(
+        if isinstance(entry, bool | np.bool_ | str | bytes | complex) or not np.issubdtype(
             np.asarray(entry).dtype, np.number
         ):
             plain = entry.item() if isinstance(entry, np.generic) else entry

@@ -7,23 +7,72 @@ depends on the key, i, j and k only. Entries beyond a `Size`'s value are zero. I
 float32 uniforms (resolution 2^-23) whatever the run's dtype.
 """
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core import threefry
 from jaxtheory.core.config import Size
+from jaxtheory.core.errors import InputError
 
 PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
 
 
-def run_key(k: int, seed: int) -> jax.Array:
+def integer(value: Any) -> int | None:
+    """The integer that a Python, NumPy or JAX integer is, of an array without axes too; None for
+    anything else, True and False included.
+    """
+    if isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool":
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def number(name: str, value: Any) -> Any:
+    """A base key or a seed as a Python integer; traced integers as they are. Raises InputError
+    outside of [0, 2^32): beyond, float32 and float64 would make different keys of one number.
+    """
+    if isinstance(value, jax.core.Tracer):
+        return value
+    found = integer(value)
+    if found is not None and 0 <= found < 2**32:
+        return found
+    if getattr(value, "dtype", None) == np.uint32 and np.shape(value) == (2,):
+        raise InputError(
+            f"{name}: this is a key of jax.random.PRNGKey; give jax.random.key(...) or "
+            "jaxtheory.run_key(key, seed)"
+        )
+    if hasattr(value, "dtype") and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        raise InputError(f"{name}: an array of {value.shape} keys; give one of them")
+    raise InputError(f"{name} = {value!r}: must be an integer in [0, 2^32)")
+
+
+def run_key(k: Any, seed: Any) -> jax.Array:
     """The key of one run, `fold_in(key(k), seed)`: the same for every point of a sweep, so points
     share random numbers.
+
+    Args:
+        k: the base key, an integer in [0, 2^32), as `sweep(key=k)` and `--key` take it.
+        seed: an integer in [0, 2^32).
+
+    Returns:
+        A typed JAX key, which `simulate` takes.
+
+    Raises:
+        InputError: for anything else, so that one number is one key in every precision.
+
+    Example:
+        >>> jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 3), steps=50)
     """
-    return jax.random.fold_in(jax.random.key(k, impl="threefry2x32"), seed)
+    base = jax.random.key(number("key", k), impl="threefry2x32")
+    return jax.random.fold_in(base, number("seed", seed))
 
 
 def masked(values: Array, *axes: Size | int) -> Array:

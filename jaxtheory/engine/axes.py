@@ -4,29 +4,20 @@ A *point* is one combination of axis values. Points are never listed: point i ha
 `divmod` gives it along the axes, and what all points have in a field is one array, a *column*.
 """
 
-import functools
+import collections
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import (
-    Config,
-    Field,
-    Interval,
-    Size,
-    axis_word,
-    fields,
-    validate,
-    validate_value,
-)
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.config import Config, Size, axis_word, fields, validate
+from jaxtheory.core.decimals import plain
+from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
+from jaxtheory.engine.values import Values, brief, read_values
 
-MOST = 2**31  # points of a sweep
+MOST = 2**25  # points of a sweep: planning takes about a microsecond and 200 bytes of each
 
 
 class Axis(NamedTuple):
@@ -35,8 +26,8 @@ class Axis(NamedTuple):
     """
 
     name: str
-    labels: tuple
-    values: dict[str, tuple]
+    labels: Values
+    values: dict[str, Values]
 
 
 class Point(NamedTuple):
@@ -63,7 +54,7 @@ class Points(NamedTuple):
     def total(self) -> int:
         return math.prod(self.shape)
 
-    def axis_of(self, word: str) -> tuple[int, tuple] | None:
+    def axis_of(self, word: str) -> tuple[int, Values] | None:
         """The place of the axis that a field stands on, and its values there; None for a field that
         does not vary.
         """
@@ -72,7 +63,7 @@ class Points(NamedTuple):
             None,
         )
 
-    def values(self, word: str) -> tuple:
+    def values(self, word: str) -> Values:
         """The values that a field, `algorithm` or `steps` takes, in the order of its axis."""
         found = self.axis_of(word)
         if found is not None:
@@ -92,8 +83,10 @@ class Points(NamedTuple):
 
     def column(self, word: str, at: np.ndarray) -> np.ndarray:
         """Per point of `at`, the value of a numeric field (of a size its n)."""
-        plain = [value.n if isinstance(value, Size) else value for value in self.values(word)]
-        return np.array(plain)[self.codes(word, at)]
+        values = self.values(word)
+        if not isinstance(values, np.ndarray):
+            values = np.array([v.n if isinstance(v, Size) else v for v in values])
+        return values[self.codes(word, at)]
 
     def point(self, i: int) -> Point:
         """Point i."""
@@ -105,57 +98,52 @@ class Points(NamedTuple):
         """The values of point i along the axes."""
         places = np.unravel_index(i, self.shape) if self.axes else ()
         return {
-            word: values[k]
+            word: plain(values[k])
             for axis, k in zip(self.axes, places, strict=True)
             for word, values in axis.values.items()
         }
 
 
-def refuse_tracers(name: str, inputs: Any) -> None:
-    """Raise InputError inside jit, vmap and grad: the engine compiles and looks at
-    numbers itself.
-    """
-    leaves = [*jax.tree.leaves(inputs), jnp.zeros(())]
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-        raise InputError(
-            f"{name}: sweeps and simulations run outside of jit, vmap and grad; transform the "
-            "theory's own functions instead"
-        )
+def in_order(codes: np.ndarray) -> np.ndarray:
+    """Equal codes get equal numbers 0, 1, ..., counted in the order of their first appearance."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
 
 
-def checked_steps(steps: Any) -> int:
-    """A number of steps, or InputError."""
-    if (
-        isinstance(steps, bool)
-        or not isinstance(steps, int | np.integer | float)
-        or steps != int(steps)
-        or not 0 <= steps < 2**31
-    ):
-        raise InputError(f"steps = {steps!r}: must be an integer in [0, 2^31)")
-    return int(steps)
+def codes_of(
+    points: Points, words: Sequence[str], at: np.ndarray, same: Callable = lambda value: value
+) -> np.ndarray:
+    """A number per point that is equal where all the named fields are, in the sense of `same`."""
+    total = np.zeros(len(at), np.int64)
+    for word in words:
+        values = points.values(word)
+        if not isinstance(values, np.ndarray):
+            values = tuple(map(same, values))
+        codes = codes_of_values(values)
+        if (n := codes.max() + 1) > 1:
+            total = in_order(total * n + codes[points.codes(word, at)])
+    return total
 
 
-def checked_algorithm(theory: Theory, algorithm: str | None) -> str:
-    """The name of an algorithm of the theory (None: its first), or InputError with the closest
-    name.
-    """
-    name = next(iter(theory.algorithms)) if algorithm is None else algorithm
-    if name not in theory.algorithms:
-        raise InputError(
-            f"{theory.name} has no algorithm {name!r}; {suggest(str(name), theory.algorithms)}"
-        )
-    return name
+def codes_of_values(values: Values) -> np.ndarray:
+    """Numbers 0, 1, ... that are equal where type and value are."""
+    if isinstance(values, np.ndarray):
+        return np.unique(values, return_inverse=True)[1]
+    table: dict[Any, int] = {}
+    return np.array([table.setdefault((type(value), value), len(table)) for value in values])
 
 
 def read_axes(theory: Theory, vary: Mapping | None, zipped: Any) -> tuple[Axis, ...]:
     """The axes of `vary` and `zip`, with every value checked. Raises InputError for unknown fields,
     bad values, uneven or repeated axes.
     """
-    groups = [(name, {name: values}) for name, values in (vary or {}).items()]
-    groups += [
-        (next(iter(group), ""), dict(group))
-        for group in ([zipped] if isinstance(zipped, Mapping) else zipped or [])
-    ]
+    vary, zipped = vary or {}, zipped or []
+    zipped = zipped if isinstance(zipped, list | tuple) else [zipped]
+    for name, group in [("vary", vary), *(("zip", group) for group in zipped)]:
+        if not isinstance(group, Mapping):
+            raise InputError(f"{name}: give {{field: values}}, not {brief(group)}")
+    groups = [(name, {name: values}) for name, values in vary.items()]
+    groups += [(next(iter(group), ""), dict(group)) for group in zipped]
     axes = [read_axis(theory, first, group) for first, group in groups]
     words = [word for axis in axes for word in axis.values]
     for word in sorted({word for word in words if words.count(word) > 1}):
@@ -169,8 +157,9 @@ def read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
     """
     if not group:
         raise InputError("zip: an empty group of axes")
-    values: dict[str, tuple] = {}
-    labels, name = (), first
+    values: dict[str, Values] = {}
+    labels: Values = ()
+    name = first
     for key, raw in group.items():
         try:
             word = axis_word(theory.Config, key)
@@ -189,92 +178,64 @@ def read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
             + ", ".join(f"{w} has {len(v)} values" for w, v in values.items())
             + "; they must be equally many"
         )
-    if len(set(labels)) < len(labels):
-        raise InputError(f"{name}: a value stands twice on the axis {list(labels)}")
+    if twice := repeated(labels):
+        raise InputError(f"{name}: the value {twice[0]!r} stands twice on the axis")
     return Axis(name, labels, values)
 
 
-def read_values(theory: Theory, key: str, word: str, raw: Any) -> tuple:
-    """The values of one axis as plain Python values, checked against the field."""
-    if isinstance(raw, str | Mapping) or (
-        not hasattr(raw, "__len__") and not hasattr(raw, "__iter__")
-    ):
-        raise InputError(f"{key}: give a list of values, not {raw!r}")
-    if isinstance(raw, np.ndarray):  # there may be millions
-        raw = raw.tolist()
-    refuse_tracers(theory.name, list(raw))
-    entries = tuple(
-        v.item() if isinstance(v, np.generic) or (hasattr(v, "ndim") and v.ndim == 0) else v
-        for v in raw
-    )
-    if not entries:
-        raise InputError(f"{key}: an empty list of values")
-    if word == "algorithm":
-        return tuple(checked_algorithm(theory, v) for v in entries)
-    if word == "steps":
-        return tuple(checked_steps(v) for v in entries)
-    if word:
-        field = fields(theory.Config)[word]
-        if not all_in_range(field, entries):
-            for v in entries:
-                validate_value(theory.Config, word, v)
-        return tuple(
-            int(v) if field.integer else float(v) if field.kind in ("traced", "evaluation") else v
-            for v in entries
-        )
-    return entries
-
-
-def all_in_range(field: Field, entries: tuple) -> bool:
-    """Whether plain numbers, of which there may be millions, are all valid for a field."""
-    if {*map(type, entries)} - {int, float} or not isinstance(field.valid, Interval):
-        return False
-    low, high = min(entries), max(entries)
-    finite = all(map(math.isfinite, entries)) and max(abs(low), abs(high)) < 2**31
-    whole = not field.integer or {*map(type, entries)} == {int}
-    return finite and whole and low in field.valid and high in field.valid
+def repeated(values: Values) -> list:
+    """The first value that stands twice, in a list; an empty one without."""
+    if isinstance(values, np.ndarray):
+        found, counts = np.unique(values, return_counts=True)
+        return found[counts > 1][:1].tolist()
+    return [value for value, count in collections.Counter(values).items() if count > 1][:1]
 
 
 def check_points(points: Points) -> None:
-    """Raise InputError for the first point whose fields do not fit together.
-
-    Points that differ in numbers only are judged at once, their fields being arrays; where the
-    conditions of a config cannot take arrays, or do not hold for all, one after the other.
+    """Raise InputError for the first point whose fields do not fit together. Points that differ in
+    numbers only are judged at once, their fields being arrays.
     """
-    if points.total >= MOST:
+    if points.total > MOST:
         counts = ", ".join(f"{axis.name} {len(axis.labels)}" for axis in points.axes)
-        raise InputError(f"{points.total} points ({counts}): there can be {MOST - 1} at most")
+        raise InputError(
+            f"{points.total} points ({counts}): a sweep has at most {MOST}; cut an axis into sweeps"
+        )
     table = fields(type(points.config))
-    words = [word for axis in points.axes for word in axis.values]
-    shaped = [
-        w for w in words if w in ("algorithm", "steps") or table[w].kind in ("size", "static")
-    ]
+    words = [word for axis in points.axes for word in axis.values if word in table]
+    shaped = [word for word in words if table[word].kind in ("size", "static")]
     numbers = [word for word in words if word not in shaped]
-    every = np.arange(points.total)
-    group = functools.reduce(
-        lambda code, w: code * len(points.values(w)) + points.codes(w, every),
-        shaped,
-        np.zeros(points.total, int),
-    )
+    group = codes_of(points, shaped, np.arange(points.total))
     order = np.argsort(group, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         check_point(points, int(members[0]))
-        many = points.point(int(members[0])).config.replace(
-            **{word: points.column(word, members) for word in numbers}
-        )
-        if len(members) > 1 and not fits_everywhere(many):
-            for i in members.tolist():
-                check_point(points, i)
+        check_members(points, members, numbers)
 
 
-def fits_everywhere(config: Config) -> bool:
-    """Whether the conditions between fields hold for a config of arrays; False where that cannot be
+def check_members(points: Points, members: np.ndarray, numbers: list[str]) -> None:
+    """Raise InputError for the first of some points that differ in numbers only whose fields do not
+    fit together; where the conditions of a config cannot take arrays, one is asked after the other.
+    """
+    first = points.point(int(members[0])).config
+    if len(members) == 1:
+        return check_point(points, int(members[0]))
+    fit = fit_together(first.replace(**{word: points.column(word, members) for word in numbers}))
+    if fit is None:
+        for i in members.tolist():
+            check_point(points, i)
+    elif not fit:
+        half = len(members) // 2
+        check_members(points, members[:half], numbers)
+        check_members(points, members[half:], numbers)
+
+
+def fit_together(config: Config) -> bool | None:
+    """Whether the conditions between fields hold for a config of arrays; None where that cannot be
     said at once.
     """
     try:
         return not config.violations()
     except Exception:  # conditions written for numbers raise anything when given arrays
-        return False
+        return None
 
 
 def check_point(points: Points, i: int) -> None:

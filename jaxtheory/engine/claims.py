@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
+from jaxtheory.core import draws
 from jaxtheory.core.config import Config, InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
@@ -196,6 +197,7 @@ def run_figure(
     if figure.experiment is None:
         dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
     else:
+        key = draws.number("key", key)
         asked = {"code": digest_code(figure.experiment), "key": key, **options}
         with tempfile.TemporaryDirectory() as nowhere:
             folder = Path(store or nowhere) / f"{figure.name}-{fingerprint(plain(asked))}"

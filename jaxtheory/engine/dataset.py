@@ -4,15 +4,18 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import attributes
+from jaxtheory.engine.axes import codes_of
 from jaxtheory.engine.part import Part
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import Request
+from jaxtheory.engine.values import Values
 
 Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
 
@@ -96,10 +99,10 @@ def coordinates(request: Request, lengths: dict[str, int]) -> dict[str, Any]:
         "step": request.schedule.records.astype(np.int64),
     }
     for axis in request.axes:
-        coords[axis.name] = list(axis.labels)
+        coords[axis.name] = labels_of(axis.labels)
         coords.update(
             {
-                word: (axis.name, list(values))
+                word: (axis.name, labels_of(values))
                 for word, values in axis.values.items()
                 if word != axis.name
             }
@@ -121,22 +124,45 @@ def coordinates(request: Request, lengths: dict[str, int]) -> dict[str, Any]:
     return coords
 
 
+def labels_of(values: Values) -> np.ndarray:
+    """Values as coordinates: numbers, or texts where they are anything else."""
+    kinds = {*map(type, values)} if isinstance(values, tuple) else set()
+    plain = (len(kinds) < 2 and kinds <= {str, bool}) or kinds <= {int, float}
+    return np.array(values if plain else list(map(str, values)))
+
+
 def examples(request: Request) -> list[int]:
-    """Points in which every value of every axis stands once, and every combination of sizes and
-    static values.
+    """Points in which every value of every axis that may change labels stands once, and every
+    combination of sizes and static values.
     """
     points, table = request.points, fields(type(request.config))
-    shaping = [
-        any(w not in table or table[w].kind in ("size", "static") for w in axis.values)
-        for axis in request.axes
-    ]
-    some = np.ix_(
-        *(range(n) if whole else [0] for n, whole in zip(points.shape, shaping, strict=True))
-    )
-    chosen = (
-        set(np.ravel(np.ravel_multi_index(some, points.shape)).tolist()) if points.axes else {0}
-    )
-    for k, n in enumerate(points.shape):
-        stride = math.prod(points.shape[k + 1 :])
-        chosen |= {i * stride for i in range(n)}
+    words = [w for axis in request.axes for w in axis.values if w in table]
+    shaping = [w for w in words if table[w].kind in ("size", "static")]
+    codes = codes_of(points, shaping, np.arange(points.total))
+    chosen = set(np.unique(codes, return_index=True)[1].tolist())
+    if labels_read_numbers(request, sorted(chosen)):
+        for k, n in enumerate(points.shape):
+            stride = math.prod(points.shape[k + 1 :])
+            chosen |= {i * stride for i in range(n)}
     return sorted(chosen)
+
+
+def labels_read_numbers(request: Request, some: list[int]) -> bool:
+    """Whether the theory's labels may depend on numbers that vary, of which there may be millions:
+    they do not where traced numbers will do, and leave no trace.
+    """
+    table = fields(type(request.config))
+    words = [w for axis in request.axes for w in axis.values if w in table]
+    numbers = [w for w in words if table[w].kind in ("traced", "evaluation")]
+    found: list[Any] = []
+
+    def labels(values: dict[str, Any]) -> None:
+        for i in some:
+            config = request.points.point(i).config.replace(**values)
+            found.extend(list(v) for v in request.theory.coords(config).values())
+
+    try:
+        jax.eval_shape(labels, dict.fromkeys(numbers, 0.0))
+    except Exception:  # labels that are made of numbers raise anything when given traced ones
+        return True
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(found))

@@ -10,13 +10,13 @@ slots.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
-from jaxtheory.engine.axes import Points
+from jaxtheory.engine.axes import Points, codes_of, in_order
 from jaxtheory.engine.cost import read_by_problem, run_seconds
 from jaxtheory.engine.padding import trusted
 from jaxtheory.engine.request import Request
@@ -63,7 +63,7 @@ class Members(NamedTuple):
 class Bucket(NamedTuple):
     """Points that one compilation of the training loop serves. shared, own, values: the fields of
     problems, of runs, of values. seconds, memory (bytes), problem (bytes of one) come with its
-    layout.
+    layout, as does row_of: per problem where its rows of one seed start, and the end.
     """
 
     number: int
@@ -79,6 +79,17 @@ class Bucket(NamedTuple):
     seconds: float
     memory: int
     problem: int
+    row_of: np.ndarray
+
+    def laid(self, layout: Layout) -> "Bucket":
+        """The bucket with a layout, which cuts the runs of each problem into rows."""
+        pieces = -(-np.diff(self.members.run_of) // layout.runs)
+        return self._replace(layout=layout, row_of=np.append(0, np.cumsum(pieces)))
+
+    @property
+    def longest(self) -> int:
+        """The most steps of a run; longer runs stand first."""
+        return int(self.steps[0])
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -107,13 +118,8 @@ class Bucket(NamedTuple):
         return self.seeds * (len(self.members.value_of) - 1)
 
     @property
-    def pieces(self) -> np.ndarray:
-        """Into how many rows the runs of each problem are cut."""
-        return -(-np.diff(self.members.run_of) // self.layout.runs)
-
-    @property
     def rows(self) -> int:
-        return self.seeds * int(self.pieces.sum())
+        return self.seeds * int(self.row_of[-1])
 
     @property
     def slots(self) -> int:
@@ -214,32 +220,6 @@ def remark(request: Request) -> str:
     )
 
 
-def in_order(codes: np.ndarray) -> np.ndarray:
-    """Equal codes get equal numbers 0, 1, ..., counted in the order of their first appearance."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]
-
-
-def codes_of(
-    points: Points, words: Sequence[str], at: np.ndarray, same: Callable = lambda value: value
-) -> np.ndarray:
-    """A number per point that is equal where all the named fields are, in the sense of `same`."""
-    total = np.zeros(len(at), np.int64)
-    for word in words:
-        codes = codes_of_values([same(value) for value in points.values(word)])
-        if (n := codes.max() + 1) > 1:
-            total = in_order(total * n + codes[points.codes(word, at)])
-    return total
-
-
-def codes_of_values(values: Sequence[Any]) -> np.ndarray:
-    """Numbers 0, 1, ... that are equal where type and value are. Floats may be millions."""
-    if {*map(type, values)} == {float}:
-        return np.unique(values, return_inverse=True)[1]
-    table: dict[Any, int] = {}
-    return np.array([table.setdefault((type(value), value), len(table)) for value in values])
-
-
 def group(request: Request) -> list[Bucket]:
     """The buckets of a request, without their layouts. With a stop rule values do not share a run,
     since each stops for itself.
@@ -293,8 +273,9 @@ def group(request: Request) -> list[Bucket]:
             0.0,
             0,
             0,
+            np.zeros(1, int),
         )
-        buckets.append(bucket)
+        buckets.append(bucket.laid(bucket.layout))
     return buckets
 
 
@@ -350,15 +331,17 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
         np.arange(layout.slots * layout.rows), real_rows - 1
     )
     # a problem's rows: for each piece of its runs one row per seed
-    begin = np.append(0, np.cumsum(bucket.pieces)) * bucket.seeds
-    problem = np.searchsorted(begin, row, side="right") - 1
-    piece, place = np.divmod(row - begin[problem], bucket.seeds)
+    problem = np.searchsorted(bucket.row_of, row // bucket.seeds, side="right") - 1
+    piece, place = np.divmod(row - bucket.row_of[problem] * bucket.seeds, bucket.seeds)
 
     j = piece[:, None] * layout.runs + np.arange(layout.runs)
-    count = np.diff(members.run_of)[problem][:, None]
+    count = (members.run_of[problem + 1] - members.run_of[problem])[:, None]
     real_run = (np.arange(len(row)) < real_rows)[:, None] & (j < count)
     run = members.run_of[problem][:, None] + np.minimum(j, count - 1)
-    e, looks = np.arange(layout.values), np.diff(members.value_of)[run][:, :, None]
+    e, looks = (
+        np.arange(layout.values),
+        (members.value_of[run + 1] - members.value_of[run])[:, :, None],
+    )
     real = real_run[:, :, None] & (e < looks)
     value = members.value_of[run][:, :, None] + np.minimum(e, looks - 1)
 

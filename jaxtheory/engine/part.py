@@ -8,8 +8,9 @@ import jax
 import numpy as np
 
 from jaxtheory.core.config import Size, canonical, fields
+from jaxtheory.engine.axes import codes_of
 from jaxtheory.engine.lanes import Outcome
-from jaxtheory.engine.layout import Chunk, Lanes, codes_of
+from jaxtheory.engine.layout import Chunk, Lanes
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import Request
 

@@ -128,18 +128,13 @@ def laid(buckets: Iterable[Bucket], stored: list[dict[str, Any]]) -> tuple[Bucke
             "the store was planned differently (by another version of jaxtheory?); choose "
             "another store directory"
         )
-    return tuple(
-        b._replace(layout=Layout(**entry["layout"])) for b, entry in zip(found, stored, strict=True)
-    )
+    return tuple(b.laid(Layout(**entry["layout"])) for b, entry in zip(found, stored, strict=True))
 
 
 def chunks(bucket: Bucket) -> list[Chunk]:
     """A bucket's chunks: as many slots at a time as its program holds."""
-    step = bucket.layout.slots
-    return [
-        Chunk(bucket, first, min(first + step, bucket.slots))
-        for first in range(0, bucket.slots, step)
-    ]
+    step, end = bucket.layout.slots, bucket.slots
+    return [Chunk(bucket, first, min(first + step, end)) for first in range(0, end, step)]
 
 
 def power_of_two(n: float, up: bool) -> int:
@@ -170,13 +165,13 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     problems = bucket.problems
     # a row is what cannot be cut: not too many runs, nor too long by an estimate; and two of them
     # at least, for two workers
-    steps = int(bucket.steps.max())
+    steps = bucket.longest
     fit = min(
         RUNS, MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9)
     )
     pieces = max(1 if most == 1 or problems > 1 else 2, math.ceil(most / max(fit, 1)))
     runs = math.ceil(most / pieces)
-    bucket = bucket._replace(layout=Layout(runs=runs))
+    bucket = bucket.laid(Layout(runs=runs))
     rows = min(max(width // runs, 1), power_of_two(math.ceil(bucket.rows / SHARES), up=True))
     row_bytes = problem_bytes + runs * state_bytes
     waiting = math.ceil(bucket.rows / rows / SHARES)
@@ -189,8 +184,8 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     layout = Layout(slots, rows, runs, values, width, share_values(request, bucket))
     memory = slots * rows * row_bytes + rows * width * TEMPORARY * work.largest
     seconds = work.beside(rows * width).seconds * float(bucket.steps.sum()) * bucket.seeds
-    return bucket._replace(
-        layout=layout, seconds=seconds, memory=workers() * memory, problem=problem_bytes
+    return bucket.laid(layout)._replace(
+        seconds=seconds, memory=workers() * memory, problem=problem_bytes
     )
 
 
@@ -289,7 +284,7 @@ def measure(request: Request, bucket: Bucket) -> Bucket:
     """The bucket with its seconds measured: compiling once, then steps and looks of the first slot,
     multiplied.
     """
-    chunk, last = Chunk(bucket, 0, 1), int(bucket.steps.max())
+    chunk, last = Chunk(bucket, 0, 1), bucket.longest
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
 

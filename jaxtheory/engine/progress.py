@@ -49,13 +49,13 @@ class Meter:
         self.event(
             "run" if self.left < self.missing or step else "compile",
             step,
-            int(chunk.bucket.steps.max()),
+            chunk.bucket.longest,
         )
 
     def finished(self, chunk: Chunk) -> None:
         """A chunk is finished."""
         self.left -= chunk.last - chunk.first
-        steps = int(chunk.bucket.steps.max())
+        steps = chunk.bucket.longest
         self.event("run" if self.left else "assemble", steps, steps)
 
     def event(self, phase: str, step: int, steps: int) -> None:

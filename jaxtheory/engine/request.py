@@ -5,27 +5,24 @@ numbers.
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Config, canonical
+from jaxtheory.core import draws
+from jaxtheory.core.config import Config, canonical, fields
+from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory, conform
 from jaxtheory.engine import forms
-from jaxtheory.engine.axes import (
-    Axis,
-    Points,
-    check_points,
-    checked_algorithm,
-    checked_steps,
-    read_axes,
-    refuse_tracers,
-)
+from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.given import with_problem
+from jaxtheory.engine.values import brief, checked_algorithm, checked_steps, refuse_tracers
+
+ENDS = 2**16  # different numbers of steps in a sweep
 
 
 class Asked(TypedDict, total=False):
@@ -185,6 +182,7 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     if "steps" not in asked:
         raise InputError("steps: give the number of training steps")
     check_type(theory, config)
+    config = config.replace(**written(config))
     key, mode, stop = asked.get("key", 0), asked.get("buckets", "auto"), asked.get("stop")
     refuse_tracers(theory.name, (config, key, asked.get("start")))
     axes = read_axes(theory, asked.get("vary"), asked.get("zip"))
@@ -252,9 +250,16 @@ def read_key(key: Any) -> int | jax.Array:
     if hasattr(key, "dtype") and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0:
         run: jax.Array = key
         return run
-    if isinstance(key, bool) or not isinstance(key, int | np.integer):
-        raise InputError(f"key = {key!r}: must be an integer; the run keys are run_key(key, seed)")
-    return int(key)
+    found: int = draws.number("key", key)
+    return found
+
+
+def written(config: Config) -> dict[str, Any]:
+    """The numbers of a config that are not Python numbers, as those: a float of less than 64 bits
+    is the shortest decimal that rounds to it, as on an axis.
+    """
+    each = {name: getattr(config, name) for name in fields(type(config))}
+    return {n: plain(v) for n, v in each.items() if not isinstance(v, jax.core.Tracer)}
 
 
 def check_type(theory: Theory, config: Config) -> None:
@@ -266,11 +271,16 @@ def check_type(theory: Theory, config: Config) -> None:
         )
 
 
-def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
+def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
     """The schedule of `record`, for runs of these numbers of steps. Raises InputError for steps
     outside [0, the largest].
     """
-    ends = sorted(set(steps))
+    ends = np.unique(np.array(steps)).tolist()
+    if len(ends) > ENDS:
+        raise InputError(
+            f"steps: {len(ends)} different numbers of steps, and each is a record of every run; a "
+            f"sweep has at most {ENDS}"
+        )
     if isinstance(record, Mapping):
         if not record:
             raise InputError("record: an empty dictionary; give {metric: steps}, or leave it out")
@@ -292,14 +302,14 @@ def read_schedule(record: Any, steps: Iterable[int]) -> Schedule:
             chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
         except (TypeError, ValueError):
             raise InputError(
-                f"record = {record!r}: must be a step interval, a list of steps, or "
+                f"record = {brief(record)}: must be a step interval, a list of steps, or "
                 f"{{metric: steps}}"
             ) from None
         if chosen.size == 0 or not np.all(
             (chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())
         ):
             raise InputError(
-                f"record = {record!r}: steps must be integers in [0, {ends[-1]}], at least one"
+                f"record = {brief(record)}: steps must be integers in [0, {ends[-1]}], at least one"
             )
         places = [chosen]
     return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
@@ -369,19 +379,18 @@ def check_stop(request: Request) -> None:
 
 def read_seeds(seeds: Any) -> np.ndarray:
     """Seeds 0..n-1 of a count, or the listed ones."""
-    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool) and 1 <= seeds < 2**31:
-        return np.arange(seeds, dtype=np.int32)
+    count = draws.integer(seeds)
+    if count is not None and 1 <= count <= MOST:
+        return np.arange(count, dtype=np.uint32)
     wrong = InputError(
-        f"seeds = {seeds!r}: must be a count in [1, inf) or a list of different integers in [0, "
-        "2^31)"
+        f"seeds = {brief(seeds)}: must be a count in [1, 2^25] or a list of different "
+        "integers in [0, 2^32)"
     )
-    if isinstance(seeds, str | bool | float | int) or not hasattr(seeds, "__iter__"):
+    if count is not None or isinstance(seeds, str | bytes) or not hasattr(seeds, "__iter__"):
         raise wrong
-    listed = list(seeds)
-    good = all(
-        isinstance(s, int | np.integer) and not isinstance(s, bool) and 0 <= s < 2**31
-        for s in listed
-    )
-    if not listed or not good or len(set(listed)) < len(listed):
+    listed = [draws.integer(seed) for seed in seeds]
+    if not listed or len(set(listed)) < len(listed):
         raise wrong
-    return np.array(listed, np.int32)
+    if any(seed is None or not 0 <= seed < 2**32 for seed in listed):
+        raise wrong
+    return np.array(listed, np.uint32)

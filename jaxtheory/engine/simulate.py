@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core import draws
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -39,7 +40,7 @@ def simulate(
     float32 or float64. The numbers are those of the same lane in any sweep.
     Raises InputError for invalid input.
     """
-    if isinstance(key, int) or not hasattr(key, "dtype"):
+    if draws.integer(key) is not None or not hasattr(key, "dtype"):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
     if start is not None and not isinstance(start, Run):
         start = jax.tree.map(lambda x: np.asarray(x)[None], start)
@@ -65,7 +66,7 @@ def simulate(
         state, run_problem, config = (
             first(out.state, 3),
             first(out.problem, 2),
-            canonical(config, float_dtype),
+            canonical(request.config, float_dtype),
         )
         shown = theory.algorithms[request.algorithm].params(
             *jax.tree.map(jnp.asarray, (state, run_problem)), config

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
+from jaxtheory.core import draws
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama import checkpoint, model, pruning, text
 
@@ -39,7 +40,7 @@ def prune(
     that are done are kept beside `to` until the end, so that the same call goes on where one was
     stopped. Raises InputError.
     """
-    source, to = Path(source), Path(to)
+    source, to, key = Path(source), Path(to), draws.number("key", key)
     checkpoint.free(to)
     config = checkpoint.read_config(source)
     tokens = text.encode(text.read(corpus), source)

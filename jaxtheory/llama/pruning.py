@@ -15,6 +15,7 @@ import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
+from jaxtheory.core import draws
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.llama import layers, model
 from jaxtheory.llama.config import Config
@@ -83,6 +84,7 @@ def prune(
     tokens = model.checked(tokens, config)
     heldout = None if heldout is None else model.checked(heldout, config)
     plan, ratios = planned(config, len(tokens), **methods)
+    key = draws.number("key", key)
     done = keep and Path(keep) / _digest(weights, tokens, heldout, key, ratios, plan)
     streams = [model.embed(weights, t) for t in (tokens, heldout) if t is not None]
     begun, computed = time.perf_counter(), 0
