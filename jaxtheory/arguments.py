@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
-from jaxtheory.core import installed
+from jaxtheory.core import disk, installed
 from jaxtheory.core.errors import suggest
 
 if TYPE_CHECKING:
@@ -162,13 +162,9 @@ def read_npz(file: Path) -> dict[str, Any]:
     """The arrays of a .npz file by name, numbers without axes as Python values. Raises InputError
     where it cannot be read; pickled objects are not.
     """
-    import numpy as np
+    from jaxtheory.core import npz
 
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError) as error:
-        raise jaxtheory.InputError(f"{file}: no .npz file of arrays ({error})") from None
+    arrays = npz.read(disk.located(file))
     return {name: array if array.ndim else array.item() for name, array in arrays.items()}
 
 
@@ -300,8 +296,9 @@ class Words:
             if argument.default is argument.empty and argument.kind is not argument.VAR_KEYWORD
         ]
         if missing := [name for name in needed if name not in arrays]:
+            held = ", ".join(arrays) or "nothing"
             raise jaxtheory.InputError(
-                f"{self.data} holds {', '.join(arrays)}: {theory.name} needs {', '.join(missing)}"
+                f"{self.data} holds {held}: {theory.name} needs {', '.join(missing)}"
             )
         # by position, as a field may have the name of an array
         listed = [

@@ -38,17 +38,21 @@ def test_a_sweep_on_arrays_is_that_of_given(here: Path) -> None:
 
 
 BAD = [
-    ({}, ["--data", "none.npz"], "none.npz: no .npz file of arrays"),
+    ({}, ["--data", "none.npz"], "none.npz: not an .npz file of arrays (No such file"),
     ({"labels": WALKS["labels"]}, ["--data", "own.npz"], "random_walk needs sequences"),
     (WALKS | {"colours": np.ones(3)}, ["--data", "own.npz"], "unknown field 'colours'"),
     (WALKS | {"labels": np.ones(12)}, ["--data", "own.npz"], "expected integers"),
-    (WALKS | {"labels": np.array([{}])}, ["--data", "own.npz"], "no .npz file of arrays"),
+    (
+        WALKS | {"labels": np.array([{}])},
+        ["--data", "own.npz"],
+        "holds Python objects, which are not loaded",
+    ),
     (WALKS, ["--data", "own.npz", "--set", "N=9"], "length (N) = 9: the arrays have 7"),
     (WALKS, ["--data", "own.npz", "--vary", "p=.1,.2"], "clockwise_probability (p): the data"),
     (
         WALKS | {"p": 0.5},
         ["--data", "own.npz", "--set", "p=.1"],
-        "clockwise_probability: given twice",
+        "clockwise_probability (p): given twice",
     ),
 ]
 
@@ -70,3 +74,32 @@ def test_a_theory_without_given_says_so(capsys: pytest.CaptureFixture) -> None:
     save(**WALKS)
     assert main(["plan", str(file), "--steps", "1", "--data", "own.npz"]) == 2
     assert "takes no arrays" in capsys.readouterr().err
+
+
+FILES = {
+    "text": (b"sequences,labels\n1,2\n", "numpy.savez writes such files"),
+    "empty": (b"", "it is empty"),
+    "archive": (b"PK\x05\x06" + bytes(18), "holds nothing: random_walk needs sequences, labels"),
+    "npy": (b"\x93NUMPY\x01\x00", "numpy.savez writes arrays by name"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_another_file_than_npz_is_one_line(
+    name: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    data, said = FILES[name]
+    (here / "own.npz").write_bytes(data)
+    assert main([*SWEEP, "--data", "own.npz"]) == 2
+    errors = capsys.readouterr().err
+    assert said in errors and errors.count("\n") == 1 and "allow_pickle" not in errors
+    assert not (here / "store").exists()
+
+
+@pytest.mark.parametrize("cut", [10, 300, -1])
+def test_a_damaged_npz_is_one_line(cut: int, here: Path, capsys: pytest.CaptureFixture) -> None:
+    save(**WALKS)
+    (here / "own.npz").write_bytes((here / "own.npz").read_bytes()[:cut])
+    assert main([*SWEEP, "--data", "own.npz"]) == 2
+    errors = capsys.readouterr().err
+    assert "own.npz: not an .npz file of arrays" in errors and errors.count("\n") == 1

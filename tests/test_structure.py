@@ -55,7 +55,12 @@ FACTORISATIONS = {
 }
 
 
-OTHERS = {"os.open", "Image.open", "data.read_text"}  # of the same names, but not a path's
+OTHERS = {
+    "os.open",
+    "Image.open",
+    "archive.open",
+    "data.read_text",
+}  # of the same names, but not a path's
 
 
 def module_name(path: Path) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax
 
+from jaxtheory.core import machine
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import given, size
@@ -12,7 +13,6 @@ from jaxtheory.engine.layout import Bucket
 from jaxtheory.engine.request import Request, backend
 from jaxtheory.engine.threads import workers
 
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 FIELDS = 3  # that a refusal names at most
 
 
@@ -22,16 +22,7 @@ def limit() -> int:
     """
     if backend() != "cpu":
         return int((jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0))
-    try:
-        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    except (ValueError, OSError, AttributeError):
-        found = []
-    for path in map(Path, CGROUPS):
-        try:
-            found.append(int(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError):  # none, or "max"
-            continue
-    return min(found, default=0)
+    return machine.memory()
 
 
 def resident() -> int:
@@ -42,15 +33,6 @@ def resident() -> int:
         )
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def words(count: float) -> str:
-    """Bytes as people write them."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
-            break
-        count /= 1024
-    return f"{count:.3g} {unit}"
 
 
 def held(request: Request, bucket: Bucket) -> int:
@@ -85,5 +67,6 @@ def refuse(request: Request, bucket: Bucket) -> None:
     helps = sorted((n for n in halved if halved[n] <= 0.75 * least), key=lambda n: halved[n])
     lower = ", ".join(f"{n} ({table[n].symbol})" for n in helps[:FIELDS]) or "the sizes"
     raise InputError(
-        f"memory: this holds {words(least)} at once, and there are {words(most)}; lower {lower}"
+        f"memory: this holds {machine.words(least)} at once, and there are "
+        f"{machine.words(most)}; lower {lower}"
     )
