@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from jaxtheory.core import disk
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.terminal import table
 
@@ -88,9 +89,10 @@ class Export:
         from jaxtheory.engine import export
 
         export.require(self.to)
-        data = export.read(self.store)
-        folder = self.store.parent if self.store.name == "data.zarr" else self.store
-        file = self.out or folder / f"data.{export.SUFFIXES[self.to]}"
+        store = disk.located(self.store)
+        data = export.read(store)
+        folder = store.parent if store.name == "data.zarr" else store
+        file = disk.located(self.out or folder / f"data.{export.SUFFIXES[self.to]}")
         export.write(data, self.to, file)
         if self.to != "netcdf" and (missing := export.left_out(data)):
             print(f"left out  {', '.join(missing)}: dimensions of their own (--to netcdf has them)")

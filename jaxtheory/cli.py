@@ -24,7 +24,7 @@ import jaxtheory
 from jaxtheory import afterwards
 from jaxtheory.afterwards import Export
 from jaxtheory.arguments import Words, load_theory
-from jaxtheory.core import installed
+from jaxtheory.core import disk, installed
 from jaxtheory.core.errors import line, place
 from jaxtheory.describe import List, Show
 from jaxtheory.machines import Machines
@@ -66,7 +66,11 @@ class Sweep(Machines, Words):
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
         afterwards.check_metrics(theory, self.plot)
-        store = self.store or store_of(RESULTS, theory.name, theory, config, asked)
+        store = (
+            store_of(RESULTS, theory.name, theory, config, asked)
+            if self.store is None
+            else disk.located(self.store)
+        )
         _remark(theory, config, asked)
         with self.opened() as where, sweep_progress(theory.name) as progress:
             data = jaxtheory.sweep(theory, config, **asked, **where, store=store, progress=progress)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from zarr.storage import LocalStore
 
 import jaxtheory
 
@@ -44,7 +45,7 @@ def main(folder: str, *names: str) -> int:
         if not stored:
             print(f"{name:28} nothing stored", flush=True)
             continue
-        old = xr.open_zarr(stored[0]).load()
+        old = xr.open_zarr(LocalStore(stored[0])).load()
         config, options = jaxtheory.claims.arguments(figure, True)
         options["dtype"] = json.loads((stored[0].parent / "manifest.json").read_text())["request"][
             "dtype"

@@ -15,6 +15,7 @@ import xarray as xr
 
 from jaxtheory.core import draws
 from jaxtheory.core.config import Config, InputError
+from jaxtheory.core.disk import located
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
 from jaxtheory.engine.identity import fingerprint, plain
@@ -200,9 +201,9 @@ def run_figure(
         key = draws.number("key", key)
         asked = {"code": digest_code(figure.experiment), "key": key, **options}
         with tempfile.TemporaryDirectory() as nowhere:
-            folder = Path(store or nowhere) / f"{figure.name}-{fingerprint(plain(asked))}"
+            folder = located(store or nowhere) / f"{figure.name}-{fingerprint(plain(asked))}"
             dataset = figure.experiment(folder, key, progress, **options)
         store = None if store is None else folder
     return FigureResult(
-        figure, dataset, judge(figure.claims, dataset), None if store is None else Path(store)
+        figure, dataset, judge(figure.claims, dataset), None if store is None else located(store)
     )

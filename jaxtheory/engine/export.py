@@ -9,7 +9,9 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, line
-from jaxtheory.engine.store import beside, finished
+from jaxtheory.core.temporary import beside, tidy
+from jaxtheory.engine import netcdf
+from jaxtheory.engine.store import finished, mark_of, parsed
 from jaxtheory.engine.summary import axes_of
 
 NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
@@ -26,7 +28,10 @@ def read(store: Path) -> xr.Dataset:
         held = f"; it holds the stores {', '.join(inside[:5])}" if inside else ""
         more = f" and {len(inside) - 5} more" if len(inside) > 5 else ""
         raise InputError(f"{store}: no store of a sweep, it has no manifest.json{held}{more}")
-    data = finished(path)
+    try:
+        data = finished(path, mark_of(parsed(path / "manifest.json")))
+    except InputError:  # nobody knows any more what it is of
+        data = None
     if data is None:
         raise InputError(
             f"{store}: incomplete or damaged; the command that wrote it completes it when it runs "
@@ -65,12 +70,13 @@ def write(data: xr.Dataset, to: str, file: Path) -> None:
     if not file.parent.is_dir():
         raise InputError(f"{file}: there is no directory {file.parent}; choose another --out")
     writers: dict[str, Callable[[Path], object]] = {
-        "netcdf": lambda target: data.to_netcdf(target, engine="h5netcdf"),
+        "netcdf": lambda target: netcdf.write(data, target),
         "csv": lambda target: frame(data).to_csv(target, index=False),
         "parquet": lambda target: frame(data).to_parquet(target, index=False),
     }
     try:
-        with beside(file) as temporary:
+        tidy(file.parent)
+        with beside(file.absolute()) as temporary:  # such a path is nobody's address
             writers[to](temporary)
             os.replace(temporary, file)
     except OSError as error:

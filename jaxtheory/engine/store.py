@@ -5,25 +5,22 @@
     DIR/parts/*.part      one file per finished chunk: a checksum and its arrays, renamed into place
     DIR/data.zarr         the labelled dataset, assembled beside and renamed when whole; its chunks
                           carry checksums
-    DIR/data.sum          a checksum per file of data.zarr
+    DIR/data.sum          the mark of the manifest, and a checksum per file of data.zarr
 
 A part is finished when its file reads back whole; one that is missing or damaged is computed again.
-No pickle is loaded.
+Parts and the dataset are checked together with the mark, so that those of another store count as
+damaged. Files of other names are left alone. No pickle is loaded.
 """
 
 import contextlib
+import functools
 import hashlib
-import io
 import json
 import math
 import os
 import platform
-import shutil
-import socket
+import re
 import subprocess
-import tempfile
-import threading
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -33,21 +30,23 @@ import jax
 import numpy as np
 import xarray as xr
 
+from jaxtheory.core import disk
+from jaxtheory.core.disk import synced
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.locks import locked
+from jaxtheory.core.temporary import PREFIX, beside, owned, tidy
+from jaxtheory.engine import archive, packed
 from jaxtheory.engine.identity import plain
 from jaxtheory.engine.layout import Chunk
 from jaxtheory.engine.part import Part
 
-FORMAT = 2
+FORMAT = 3
 KEYS = (
     "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, "
     "t): 0 batch, 1 step"
 )
-PART = "[0-9]*.part"  # a finished one: those that are being written begin with .tmp
-CHUNK_BYTES = 16 << 20  # of one chunk of an array in data.zarr
-IN_MEMORY = 1 << 30  # bytes up to which a finished dataset is read into memory
-_quiet = threading.Lock()
+MARKED = ("format", "request", "plan", "keys", "versions")  # of the manifest, in the mark
+PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # copies that other programs make have other names
 
 
 class Store:
@@ -56,14 +55,14 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike, identity: Mapping[str, Any]):
-        self.path = Path(path).expanduser()
+        self.path = disk.located(path)
         self.identity = plain(identity)
         self.manifest: dict[str, Any] | None = None
         file = self.path / "manifest.json"
         try:
             taken = self.path.exists() and (
                 not self.path.is_dir()
-                or any(not other.name.startswith(".tmp-") for other in self.path.iterdir())
+                or any(not other.name.startswith(PREFIX) for other in self.path.iterdir())
             )
             if file.exists():  # looked for last: another process may create the store meanwhile
                 self.manifest = self._read_manifest(file)
@@ -77,16 +76,8 @@ class Store:
 
     def _read_manifest(self, file: Path) -> dict[str, Any]:
         """The manifest, if it is whole and of the same request."""
-        try:
-            manifest = json.loads(file.read_text(encoding="utf-8"))
-            stored, _, _ = dict(manifest["request"]), manifest["plan"], manifest["versions"]
-            if manifest.pop("digest", None) not in (None, digest_of(manifest)):
-                raise ValueError("its checksum is another")
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise InputError(
-                f"{file} cannot be read ({why}); choose another store directory"
-            ) from None
+        manifest = parsed(file)
+        stored = dict(manifest["request"])
         if manifest.get("format") != FORMAT:
             raise InputError(
                 f"{self.path} was written by another version of jaxtheory; choose another store "
@@ -110,8 +101,13 @@ class Store:
                 f"{self.path}: the code of {theory} has changed since ({', '.join(edited)}); "
                 "choose another store directory"
             )
-        found: dict[str, Any] = manifest
-        return found
+        return manifest
+
+    @functools.cached_property
+    def mark(self) -> str:
+        """What parts and the dataset of this store carry."""
+        assert self.manifest is not None
+        return mark_of(self.manifest)
 
     @property
     def plan(self) -> list[dict[str, Any]] | None:
@@ -180,16 +176,31 @@ class Store:
     def _kept(self) -> dict[int, list[tuple[int, int]]]:
         """Per bucket the ranges of slots whose parts read back whole; damaged files are removed."""
         found: dict[int, list[tuple[int, int]]] = {}
-        for file in sorted(self.parts.glob(PART)):
-            bucket, first, last = map(int, file.stem.split("-"))
-            if checked(file) is None:
-                try:
-                    file.unlink(missing_ok=True)
-                except OSError as error:
-                    raise self._refusal(error) from None
-            else:
+        for file in self._files():
+            try:
+                whole = packed.whole(disk.read(file), self.mark, file.stem)
+            except OSError:
+                whole = False
+            if whole:
+                bucket, first, last = map(int, file.stem.split("-"))
                 found.setdefault(bucket, []).append((first, last))
+            else:
+                self._remove(file)
         return found
+
+    def _files(self) -> list[Path]:
+        """The files of parts; those that are being written stand elsewhere."""
+        return sorted(file for file in self.parts.glob("*") if PART.fullmatch(file.name))
+
+    def _remove(self, file: Path) -> None:
+        """Remove a part that is damaged."""
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            why = error.strerror or error
+            raise InputError(
+                f"store {self.path}: {file} is damaged and cannot be removed ({why}); remove it"
+            ) from None
 
     def file(self, chunk: Chunk) -> Path:
         """Where a chunk's part stands."""
@@ -201,32 +212,29 @@ class Store:
 
     def write(self, chunk: Chunk, part: Part) -> None:
         """Keep a finished part."""
-        buffer = io.BytesIO()
-        np.savez(
-            buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
-        )
-        data = buffer.getvalue()
         target = self.file(chunk)
         try:
             with beside(target) as temporary:
-                synced(temporary, hashlib.sha256(data).digest() + data)
+                synced(temporary, packed.pack(part, self.mark, target.stem))
                 os.replace(temporary, target)
         except OSError as error:
             raise self._refusal(error) from None
 
     def read_parts(self) -> Iterator[Part]:
         """Every part, one after the other."""
-        for file in sorted(self.parts.glob(PART)):
-            data = checked(file)
-            if data is None:
+        for file in self._files():
+            try:
+                part = packed.unpack(disk.read(file), self.mark, file.stem)
+            except OSError:
+                part = None
+            if part is None:
+                self._remove(file)
                 raise InputError(f"{file}: damaged while it was read; run the same command again")
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                values = {name: arrays[name] for name in arrays.files}
-            yield Part(values.pop("point"), values.pop("place"), values)
+            yield part
 
     def dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None where it is missing or damaged."""
-        return finished(self.path)
+        """The finished dataset, or None where it is missing, damaged, or another store's."""
+        return None if self.manifest is None else finished(self.path, self.mark)
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
         """Write data.zarr beside the target, rename it, and open it. Of several processes the first
@@ -235,36 +243,38 @@ class Store:
         target = self.path / "data.zarr"
         try:
             with beside(target) as temporary:
-                write_zarr(dataset, temporary)
-                lines = "".join(
-                    f"{digest}  {name}\n" for name, digest in sorted(checksums(temporary).items())
-                )
+                archive.write(dataset, temporary)
+                sums = archive.summed(temporary, self.mark)
+                self._compare(dataset, temporary)
                 with locked(self.path / ".lock"):
                     done = self.dataset()
                     if done is not None:
                         return done
                     (self.path / "data.sum").unlink(missing_ok=True)
                     if target.exists():
-                        os.rename(target, temporary.with_suffix(".old"))
-                        shutil.rmtree(temporary.with_suffix(".old"), ignore_errors=True)
+                        os.rename(target, temporary.with_name("before"))
                     os.rename(temporary, target)
                     with beside(self.path / "data.sum") as text:
-                        text.write_text(lines, encoding="utf-8")
+                        text.write_text(sums, encoding="utf-8")
                         os.replace(text, self.path / "data.sum")
-                    return opened(target)
+                    return archive.opened(target)
         except OSError as error:
             done = self.dataset()  # of another process, that was faster
             if done is not None:
                 return done
             raise self._refusal(error) from None
 
+    def _compare(self, dataset: xr.Dataset, written: Path) -> None:
+        """Raise InputError unless all of a dataset stands on disk."""
+        if lost := archive.lacking(dataset, written):
+            raise InputError(
+                f"store {self.path}: {', '.join(lost)} of the dataset changed on disk while it was "
+                "written; run the same command again"
+            )
+
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Any]:
         """An allocator of arrays that live in files, for assembling what memory need not hold."""
-        try:
-            folder = Path(tempfile.mkdtemp(dir=self.path, prefix=mine()))
-        except OSError as error:
-            raise self._refusal(error) from None
         count = iter(range(1 << 30))
 
         def allocate(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -282,23 +292,39 @@ class Store:
                 raise self._refusal(error) from None
             return np.memmap(file, dtype, "r+", shape=shape)
 
-        try:
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(owned(self.path))
+            except OSError as error:
+                raise self._refusal(error) from None
             yield allocate
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
-def finished(path: Path) -> xr.Dataset | None:
-    """The dataset of a result directory, or None where it is missing or damaged. No clock is asked:
-    parts of one manifest that are computed again are the same.
+def finished(path: Path, mark: str) -> xr.Dataset | None:
+    """The dataset of a result directory with this mark, or None where it is missing, damaged, or
+    another one's.
     """
-    target, sums = path / "data.zarr", path / "data.sum"
+    return archive.finished(path / "data.zarr", path / "data.sum", mark)
+
+
+def parsed(file: Path) -> dict[str, Any]:
+    """A manifest whose checksum agrees. Raises InputError."""
     try:
-        text = sums.read_text(encoding="utf-8", errors="replace")
-        lines = dict(line.split("  ", 1)[::-1] for line in text.splitlines() if "  " in line)
-        return opened(target) if lines and lines == checksums(target) else None
-    except OSError:
-        return None
+        manifest: dict[str, Any] = json.loads(disk.read(file))
+        dict(manifest["request"]), manifest["plan"], manifest["versions"]
+        if manifest.pop("digest", None) not in (None, digest_of(manifest)):
+            raise ValueError("its checksum is another")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise InputError(f"{file} cannot be read ({why}); choose another store directory") from None
+    return manifest
+
+
+def mark_of(manifest: Mapping[str, Any]) -> str:
+    """A digest of all that a manifest said from the beginning; what a later sweep notes in it is
+    left out.
+    """
+    return digest_of({name: manifest.get(name) for name in MARKED})
 
 
 def digest_of(manifest: Mapping[str, Any]) -> str:
@@ -317,56 +343,6 @@ def differences(old: Any, new: Any, where: str = "") -> list[str]:
     return (
         [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
     )
-
-
-@contextlib.contextmanager
-def beside(target: Path) -> Iterator[Path]:
-    """A temporary name in the target's folder that tells its owner, removed afterwards."""
-    temporary = target.parent / f"{mine()}{os.urandom(4).hex()}-{target.name}"
-    try:
-        yield temporary
-    finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
-
-
-def synced(file: Path, data: bytes) -> None:
-    """Write a file, and wait until the disk has it."""
-    with file.open("wb") as handle:
-        handle.write(data)
-        handle.flush()
-        os.fsync(handle.fileno())
-
-
-def mine() -> str:
-    """How the names of this process's temporary files begin."""
-    return f".tmp-{socket.gethostname()}-{os.getpid()}-"
-
-
-def tidy(folder: Path) -> None:
-    """Remove what processes of this machine left that run no more."""
-    for leftover in folder.glob(f".tmp-{socket.gethostname()}-*"):
-        try:
-            os.kill(
-                int(leftover.name.removeprefix(f".tmp-{socket.gethostname()}-").split("-")[0]), 0
-            )
-        except ProcessLookupError:
-            shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(
-                missing_ok=True
-            )
-        except (OSError, ValueError):  # somebody else's process or file
-            pass
-
-
-def checked(file: Path) -> bytes | None:
-    """The contents of a part file behind its checksum, or None when they do not agree."""
-    try:
-        data = file.read_bytes()
-    except OSError:
-        return None
-    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
 
 
 def without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
@@ -401,56 +377,3 @@ def versions() -> dict[str, str]:
         )
         found["commit"] = run.stdout.strip()
     return found
-
-
-def checksums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file of a folder, by its path there."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    return {
-        file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in files
-    }
-
-
-def write_zarr(dataset: xr.Dataset, target: Path) -> None:
-    """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written,
-    also one that is all NaN.
-    """
-    from zarr.codecs import Crc32cCodec, ZstdCodec
-
-    encoding: dict[str, Any] = {}
-    for name, variable in dataset.variables.items():
-        encoding[str(name)] = {"compressors": (ZstdCodec(level=1), Crc32cCodec())}
-        if variable.ndim:
-            encoding[str(name)]["chunks"] = chunk_shape(variable.shape, variable.dtype.itemsize)
-    with quiet():
-        dataset.to_zarr(
-            target, mode="w", consolidated=True, encoding=encoding, write_empty_chunks=True
-        )
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Without warnings: zarr says that string types and consolidation are not final; tests read
-    both back. One thread at a time: the filters are the process's, and each restores what it found.
-    """
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Chunks of about CHUNK_BYTES, whole along the last axes."""
-    left, chunks = max(CHUNK_BYTES // max(itemsize, 1), 1), []
-    for n in reversed(shape):
-        chunks.append(max(min(n, left), 1))
-        left = max(left // max(n, 1), 1)
-    return tuple(reversed(chunks))
-
-
-def opened(target: Path) -> xr.Dataset:
-    """A dataset from disk, in memory where it is small."""
-    with quiet():
-        # a field's unit may be "seconds": numbers all the same
-        dataset = xr.open_zarr(target, chunks=None, decode_timedelta=False)
-    return dataset.load() if dataset.nbytes <= IN_MEMORY else dataset

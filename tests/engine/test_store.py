@@ -13,6 +13,7 @@ import xarray as xr
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep, traced
+from jaxtheory.core.temporary import beside
 from jaxtheory.engine import execute
 from jaxtheory.engine import plan as planning
 
@@ -175,12 +176,12 @@ def test_a_store_that_another_process_creates_while_it_is_opened(tmp_path, monke
 
 def test_parts_that_others_are_writing_are_not_read(tmp_path):
     whole = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
-    (tmp_path / "run" / "parts" / ".tmp-elsewhere-1-00-0000-00000000-00000001.part").write_bytes(
-        b""
-    )
-    files(tmp_path / "run")[-1].unlink()
+    last = files(tmp_path / "run")[-1]
     shutil.rmtree(tmp_path / "run" / "data.zarr")
-    assert whole.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
+    with beside(last) as temporary:
+        os.rename(last, temporary)
+        assert whole.identical(sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS))
+        assert temporary.exists()
 
 
 def test_another_request_is_refused_with_the_difference(tmp_path):

@@ -1,0 +1,164 @@
+"""A dataset on disk, as Zarr: written, compared with what had to be written, summed and opened.
+
+Libraries are handed a store of this machine's files, not a path: what they take for an address,
+such as `exp::v2`, is an ordinary name. Only Zarr's third format is read, node by node: consolidated
+metadata may hold arrays of the second, whose filters may run a pickle.
+"""
+
+import contextlib
+import hashlib
+import math
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory.core import disk
+
+CHUNK_BYTES = 16 << 20  # of one chunk of an array
+IN_MEMORY = 1 << 30  # bytes up to which a dataset is read into memory
+OF = "# of "  # how data.sum names the store's mark: a comment to `sha256sum --check`
+_quiet = threading.Lock()
+
+
+def write(dataset: xr.Dataset, target: Path) -> None:
+    """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written,
+    also one that is all NaN.
+    """
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    encoding: dict[str, Any] = {}
+    for name, variable in dataset.variables.items():
+        encoding[str(name)] = {"compressors": (ZstdCodec(level=1), Crc32cCodec())}
+        if variable.ndim:
+            encoding[str(name)]["chunks"] = chunk_shape(variable.shape, variable.dtype.itemsize)
+    with quiet():
+        dataset.to_zarr(
+            files(target, read_only=False),
+            mode="w",
+            zarr_format=3,
+            consolidated=True,
+            encoding=encoding,
+            write_empty_chunks=True,
+        )
+
+
+def files(target: Path, read_only: bool = True) -> Any:
+    """A folder of this machine as Zarr's store."""
+    from zarr.storage import LocalStore
+
+    return LocalStore(target, read_only=read_only)
+
+
+def lacking(dataset: xr.Dataset, target: Path) -> list[str]:
+    """The names that stand otherwise on disk than in a dataset: missing or of another shape, type
+    or dimensions, or with a chunk that is missing.
+    """
+    with quiet():
+        found = lazily(target).variables
+        whole = complete(target)
+    wanted = dataset.variables
+    return [
+        str(name)
+        for name in {**wanted, **found}
+        if name not in whole
+        or name not in wanted
+        or name not in found
+        or described(wanted[name]) != described(found[name])
+    ]
+
+
+def described(variable: xr.Variable) -> tuple:
+    """Dimensions, shape and type of a variable; texts are read back as another type of text."""
+    text = variable.dtype.kind in "OTU"
+    return variable.dims, variable.shape, "text" if text else variable.dtype
+
+
+def complete(target: Path) -> set[str]:
+    """The arrays all of whose chunks are there, and nothing else."""
+    import zarr
+
+    group = zarr.open_group(files(target), mode="r", zarr_format=3, use_consolidated=False)
+    return {name for name, array in group.arrays() if has_all_chunks(target / name, array)}
+
+
+def has_all_chunks(folder: Path, array: Any) -> bool:
+    """True where the files of an array are its chunks; counted before they are named, as metadata
+    may declare any number.
+    """
+    found = {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file()}
+    found.discard("zarr.json")
+    counts = [-(-n // c) for n, c in zip(array.shape, array.chunks, strict=True)]
+    return math.prod(counts) == len(found) and found == {
+        "/".join(("c", *map(str, place))) for place in np.ndindex(*counts)
+    }
+
+
+def finished(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
+    """The dataset of a store with this mark, or None where it is missing, damaged, or another
+    store's. No clock is asked: parts of one manifest that are computed again are the same.
+    """
+    try:
+        text = disk.read(sums).decode(errors="replace")
+        if not text.startswith(f"{OF}{mark}\n") or text != summed(target, mark):
+            return None
+        with quiet():
+            names = {str(name) for name in lazily(target).variables}
+            whole = names == complete(target)
+        return opened(target) if names and whole else None
+    except Exception:  # whatever Zarr raises of files that it did not write
+        return None
+
+
+def summed(target: Path, mark: str) -> str:
+    """The text of data.sum: the store's mark, and a checksum per file."""
+    lines = (f"{digest}  {name}\n" for name, digest in sorted(checksums(target).items()))
+    return f"{OF}{mark}\n{''.join(lines)}"
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of a folder, by its path there."""
+    found = {}
+    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+        with disk.opened(file) as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        found[file.relative_to(folder).as_posix()] = digest
+    return found
+
+
+def opened(target: Path) -> xr.Dataset:
+    """A dataset from disk, in memory where it is small."""
+    with quiet():
+        dataset = lazily(target)
+    return dataset.load() if dataset.nbytes <= IN_MEMORY else dataset
+
+
+def lazily(target: Path) -> xr.Dataset:
+    """A dataset on disk, of which nothing is read but its metadata and coordinates."""
+    # a field's unit may be "seconds": numbers all the same
+    return xr.open_zarr(
+        files(target), chunks=None, decode_timedelta=False, zarr_format=3, consolidated=False
+    )
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings: zarr says that string types and consolidation are not final; tests read
+    both back. One thread at a time: the filters are the process's, and each restores what it found.
+    """
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Chunks of about CHUNK_BYTES, whole along the last axes."""
+    left, chunks = max(CHUNK_BYTES // max(itemsize, 1), 1), []
+    for n in reversed(shape):
+        chunks.append(max(min(n, left), 1))
+        left = max(left // max(n, 1), 1)
+    return tuple(reversed(chunks))

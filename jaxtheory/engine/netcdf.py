@@ -1,0 +1,82 @@
+"""A dataset as a netCDF file, on a disk that may be full."""
+
+import io
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import xarray as xr
+
+
+class Unfailing(io.RawIOBase):
+    """A file of which HDF5 sees no failure: the process crashes where HDF5 cannot write. The first
+    failure is kept, and what follows it is let pass.
+    """
+
+    def __init__(self, file: BinaryIO):
+        super().__init__()
+        self.file = file
+        self.failure: OSError | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; with zeros beyond what could be written."""
+        view = memoryview(buffer).cast("B")
+        count = 0
+        try:
+            while count < len(view) and (some := self.file.readinto(view[count:])):  # type: ignore[attr-defined]
+                count += some
+        except OSError as error:
+            self.failure = self.failure or error
+        if self.failure:
+            view[count:] = bytes(len(view) - count)
+            count = len(view)
+        return count
+
+    def write(self, data: Any) -> int:
+        """Write all, and say so in any case."""
+        view = memoryview(data).cast("B")
+        if self.failure is None:
+            try:
+                count = 0
+                while count < len(view):
+                    count += self.file.write(view[count:])
+            except OSError as error:
+                self.failure = error
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Change the size, and say so in any case."""
+        try:
+            return self.file.truncate(size)
+        except OSError as error:
+            self.failure = self.failure or error
+            return self.file.tell() if size is None else size
+
+
+def write(dataset: xr.Dataset, target: Path) -> None:
+    """Write all of a dataset. Raises OSError where the disk does not take it."""
+    with target.open("w+b", buffering=0) as file:
+        unfailing = Unfailing(file)
+        try:
+            dataset.to_netcdf(unfailing, engine="h5netcdf")
+        except Exception:
+            if unfailing.failure is None:
+                raise
+        if unfailing.failure is not None:
+            raise unfailing.failure
+        os.fsync(file.fileno())

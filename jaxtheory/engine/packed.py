@@ -1,0 +1,47 @@
+"""A part as bytes: its arrays behind a checksum of them, of the store's mark and of the part's
+name, so that a part of another store, or under another part's name, does not read back.
+"""
+
+import hashlib
+import io
+
+import numpy as np
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.npz import arrays_of
+from jaxtheory.engine.part import Part
+
+LENGTH = hashlib.sha256().digest_size
+
+
+def pack(part: Part, mark: str, name: str) -> bytes:
+    """The bytes of a part for its place in a store."""
+    buffer = io.BytesIO()
+    np.savez(
+        buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
+    )
+    data = buffer.getvalue()
+    return checksum(data, mark, name) + data
+
+
+def whole(packed: bytes, mark: str, name: str) -> bool:
+    """True for bytes that `pack` made for this place in this store."""
+    return checksum(packed[LENGTH:], mark, name) == packed[:LENGTH]
+
+
+def unpack(packed: bytes, mark: str, name: str) -> Part | None:
+    """The part, or None for other bytes than those that `pack` made for this place."""
+    if not whole(packed, mark, name):
+        return None
+    try:
+        values = arrays_of(io.BytesIO(packed[LENGTH:]))
+        return Part(values.pop("point"), values.pop("place"), values)
+    except (InputError, KeyError):
+        return None
+
+
+def checksum(data: bytes, mark: str, name: str) -> bytes:
+    """SHA-256 of a store's mark, a part's name and its arrays."""
+    found = hashlib.sha256(f"{mark} {name}\n".encode())
+    found.update(data)
+    return found.digest()
