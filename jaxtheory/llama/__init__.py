@@ -1,11 +1,12 @@
 """The pruning calculus of `attention_pruning` on Llama checkpoints: load, prune, evaluate, save."""
 
 from jaxtheory.llama.checkpoint import cached, load, save
-from jaxtheory.llama.config import Config, Rope
+from jaxtheory.llama.config import Config
 from jaxtheory.llama.layers import Gradient
 from jaxtheory.llama.masks import Fit
 from jaxtheory.llama.model import Layer, Weights, init, logits, loss, perplexity
 from jaxtheory.llama.pruning import prune
+from jaxtheory.llama.rope import Rope
 
 __all__ = [
     "Config",

@@ -2,28 +2,48 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import reprlib
+from typing import Any
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.llama import files, rope
+from jaxtheory.llama.rope import Rope
 
-ROPE_KINDS = ("default", "linear", "llama3")
-
-
-class Rope(NamedTuple):
-    """Rotary position encoding: base theta of the wave lengths and how they are stretched.
-
-    kind "default": not at all; "linear": by `factor`; "llama3": wave lengths above
-    original_length / low_frequency by `factor`, those below original_length / high_frequency not,
-    those between by an interpolation.
-    """
-
-    theta: float = 10000.0
-    kind: str = "default"
-    factor: float = 1.0
-    low_frequency: float = 1.0
-    high_frequency: float = 4.0
-    original_length: int = 8192
+LARGEST = 2**31 - 1  # of a size: JAX counts entries along an axis in 32 bits
+SUPPORTED: dict[str, tuple[Any, ...]] = {
+    "model_type": ("llama",),
+    "hidden_act": ("silu", "swish"),
+    "attention_bias": (False,),
+    "mlp_bias": (False,),
+    "quantization_config": (None,),
+    "compression_config": (None,),
+    "per_layer_config": (None, {}),
+    # of relatives of the Llama, which change its logits
+    **dict.fromkeys(
+        (
+            "embedding_multiplier",
+            "residual_multiplier",
+            "logits_scaling",
+            "logit_scale",
+            "scale_emb",
+        ),
+        (None, 1.0),
+    ),
+    **dict.fromkeys(
+        (
+            "attention_multiplier",
+            "query_pre_attn_scalar",
+            "attn_logit_softcapping",
+            "final_logit_softcapping",
+            "clip_qkv",
+            "scale_depth",
+        ),
+        (None,),
+    ),
+    **dict.fromkeys(("use_qk_norm", "qk_norm", "qk_layernorm"), (None, False)),
+    "no_rope_layers": (None, []),
+}
+"""Entries that decide the logits -> the values that are supported; the first one if missing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +70,10 @@ class Config:
         sizes = (f.name for f in dataclasses.fields(self) if f.type is int)
         for name in sizes:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} = {value!r}: must be an integer in [1, inf)")
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+                raise InputError(
+                    f"{name} = {reprlib.repr(value)}: must be an integer in [1, {LARGEST}]"
+                )
         H, G = self.num_attention_heads, self.num_key_value_heads
         if H % G:
             raise InputError(
@@ -61,85 +83,85 @@ class Config:
             raise InputError(
                 f"head_dim = {self.head_dim}: must be even, rotary encodings turn pairs of entries"
             )
-        if self.rope.kind not in ROPE_KINDS:
+        eps = self.rms_norm_eps
+        if isinstance(eps, bool) or not isinstance(eps, int | float) or not 0 <= eps < 1e30:
+            raise InputError(f"rms_norm_eps = {reprlib.repr(eps)}: must be a number in [0, 1e30)")
+        if not isinstance(self.tie_word_embeddings, bool):
             raise InputError(
-                f"rope_type = {self.rope.kind!r}: not supported, one of {', '.join(ROPE_KINDS)} is"
+                f"tie_word_embeddings = {reprlib.repr(self.tie_word_embeddings)}: must be true or "
+                "false"
             )
+        rope.check(self.rope)
 
 
 def parse(text: str, origin: str) -> Config:
-    """The Config that a config.json (of any version of transformers) says; origin: the file, for
-    messages. Raises InputError for what is no Llama or differs from one (biases, other
-    activations).
+    """The Config that a config.json (of transformers 4.40 to 5) says; origin: the file, for
+    messages.
+
+    Raises InputError, with the entry and its value, for a model that is not a Llama, for entries
+    that are missing, of another type or out of range, and for each that would change the logits
+    in a way this package does not compute (biases, quantization, scalings, other activations).
     """
     try:
-        entries = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{origin}: no JSON ({error})") from None
-    if not isinstance(entries, dict):
-        raise InputError(f"{origin}: must be a JSON object, is a {type(entries).__name__}")
-    for name, wanted in {
-        "model_type": "llama",
-        "hidden_act": "silu",
-        "attention_bias": False,
-        "mlp_bias": False,
-    }.items():
-        if entries.get(name, wanted) != wanted:
-            raise InputError(
-                f"{origin}: {name} = {entries[name]!r} is not supported, only {wanted!r} is"
-            )
-    if "model_type" not in entries:
-        raise InputError(f"{origin}: has no model_type, so it may be no Llama; add it ('llama')")
-    try:
-        hidden, heads = entries["hidden_size"], entries["num_attention_heads"]
-        given = entries.get("head_dim")
-        if given is None and hidden % heads:
-            raise InputError(
-                f"{origin}: hidden_size = {hidden} must be a multiple of num_attention_heads = "
-                f"{heads}, or head_dim be given"
-            )
-        return Config(
-            vocab_size=entries["vocab_size"],
-            hidden_size=hidden,
-            intermediate_size=entries["intermediate_size"],
-            num_hidden_layers=entries["num_hidden_layers"],
-            num_attention_heads=heads,
-            num_key_value_heads=entries.get("num_key_value_heads") or heads,
-            head_dim=hidden // heads if given is None else given,
-            rms_norm_eps=float(entries.get("rms_norm_eps", 1e-6)),
-            rope=_rope(entries),
-            tie_word_embeddings=bool(entries.get("tie_word_embeddings", False)),
-            source=text,
-        )
-    except KeyError as missing:
-        raise InputError(f"{origin}: has no {missing.args[0]}") from None
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise InputError(f"{origin}: not the config of a Llama ({error})") from None
+        return _config(files.entries(text, origin), text)
     except InputError as error:
         raise InputError(str(error) if origin in str(error) else f"{origin}: {error}") from None
 
 
-def _rope(entries: Mapping[str, Any]) -> Rope:
-    """Rotary encodings of a config.json: `rope_theta` and `rope_scaling`, or both in
-    `rope_parameters`.
-    """
-    given = {**(entries.get("rope_scaling") or {}), **(entries.get("rope_parameters") or {})}
-    if given.get("partial_rotary_factor", 1.0) != 1.0:
-        raise InputError("partial_rotary_factor is not supported, only 1.0 is")
-    return Rope(
-        theta=float(given.get("rope_theta", entries.get("rope_theta", 10000.0))),
-        kind=given.get("rope_type", given.get("type", "default")),
-        factor=float(given.get("factor", 1.0)),
-        low_frequency=float(given.get("low_freq_factor", 1.0)),
-        high_frequency=float(given.get("high_freq_factor", 4.0)),
-        original_length=int(given.get("original_max_position_embeddings", 8192)),
+def _config(entries: dict[str, Any], source: str) -> Config:
+    if "model_type" not in entries:
+        raise InputError("has no model_type, so it may be no Llama; add it ('llama')")
+    for name, values in SUPPORTED.items():
+        value = entries.get(name, values[0])
+        if value not in values:
+            raise InputError(
+                f"{name} = {reprlib.repr(value)} is not supported, only "
+                f"{' or '.join(map(repr, values))} is"
+            )
+
+    def size(name: str) -> Any:
+        if name not in entries:
+            raise InputError(f"has no {name}")
+        return entries[name]
+
+    hidden, heads = size("hidden_size"), size("num_attention_heads")
+    groups, width = entries.get("num_key_value_heads"), entries.get("head_dim")
+    config = Config(
+        vocab_size=size("vocab_size"),
+        hidden_size=hidden,
+        intermediate_size=size("intermediate_size"),
+        num_hidden_layers=size("num_hidden_layers"),
+        num_attention_heads=heads,
+        num_key_value_heads=heads if groups is None else groups,
+        head_dim=2 if width is None else width,
+        rms_norm_eps=entries.get("rms_norm_eps", 1e-6),
+        rope=rope.read(entries),
+        tie_word_embeddings=entries.get("tie_word_embeddings", False),
+        source=source,
+    )
+    if width is None and hidden % heads:
+        raise InputError(
+            f"hidden_size = {hidden} must be a multiple of num_attention_heads = {heads}, or "
+            "head_dim be given"
+        )
+    return dataclasses.replace(
+        config,
+        head_dim=hidden // heads if width is None else width,
+        rms_norm_eps=float(config.rms_norm_eps),
     )
 
 
 def dump(config: Config, dtype: str) -> str:
-    """The config.json of a checkpoint: what was read, or else what transformers needs."""
+    """The config.json of a checkpoint: the entries that were read, or else what transformers
+    needs, with every entry in which the Config differs from them.
+    """
     entries = json.loads(config.source)
-    if not entries:
+    plain = [f.name for f in dataclasses.fields(config) if f.name not in ("rope", "source")]
+    if entries:
+        read = _config(entries, config.source)
+        changed = [name for name in plain if getattr(read, name) != getattr(config, name)]
+        moved = read.rope != config.rope
+    else:
         entries = {
             "architectures": ["LlamaForCausalLM"],
             "model_type": "llama",
@@ -147,18 +169,13 @@ def dump(config: Config, dtype: str) -> str:
             "attention_bias": False,
             "mlp_bias": False,
             "max_position_embeddings": config.rope.original_length,
-            "rope_theta": config.rope.theta,
         }
-        if config.rope.kind != "default":
-            entries["rope_scaling"] = {
-                "rope_type": config.rope.kind,
-                "factor": config.rope.factor,
-                "low_freq_factor": config.rope.low_frequency,
-                "high_freq_factor": config.rope.high_frequency,
-                "original_max_position_embeddings": config.rope.original_length,
-            }
-        plain = (f for f in dataclasses.fields(config) if f.name not in ("rope", "source"))
-        entries |= {f.name: getattr(config, f.name) for f in plain}
+        changed, moved = plain, True
+    entries |= {name: getattr(config, name) for name in changed}
+    if moved:
+        for name in ("rope_parameters", "original_max_position_embeddings"):
+            entries.pop(name, None)
+        entries |= rope.written(config.rope)
     for name in ("torch_dtype", "dtype"):
         if name in entries or name == "torch_dtype":
             entries[name] = dtype

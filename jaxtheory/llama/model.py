@@ -113,9 +113,10 @@ def frequencies(config: Config) -> Float[np.ndarray, " half"]:
     if rope.kind == "linear":
         return base / rope.factor
     if rope.kind == "llama3":
-        turns = rope.original_length * base / (2 * np.pi)
-        kept = (turns - rope.low_frequency) / (rope.high_frequency - rope.low_frequency)
-        kept = np.clip(kept, 0, 1)
+        turns = rope.original_length * base / (2 * np.pi)  # over the original length
+        low, high = rope.low_frequency, rope.high_frequency
+        between = (high >= turns) & (turns >= low) & (high > low)
+        kept = np.where(between, (turns - low) / (high - low or 1.0), turns >= low)
         return kept * base + (1 - kept) * base / rope.factor
     return base
 

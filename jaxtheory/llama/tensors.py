@@ -1,0 +1,226 @@
+"""The weights in the safetensors files of a checkpoint: which file holds each, under which name.
+
+Files name weights as transformers does, "model.layers.0.mlp.up_proj.weight", or with another
+prefix before "layers": none (a bare LlamaModel), "module.model." (torch's parallel wrappers),
+"_orig_mod.model." (torch.compile), "base_model.model.model.", "language_model.model." and others.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.llama import files
+from jaxtheory.llama.config import Config
+from jaxtheory.llama.model import shapes
+
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+DTYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16", "F64": "float64"}
+LAYER = {
+    "input_norm": "input_layernorm",
+    "query": "self_attn.q_proj",
+    "key": "self_attn.k_proj",
+    "value": "self_attn.v_proj",
+    "output": "self_attn.o_proj",
+    "mlp_norm": "post_attention_layernorm",
+    "gate": "mlp.gate_proj",
+    "up": "mlp.up_proj",
+    "down": "mlp.down_proj",
+}
+"""Field of a Layer, in order -> its name in a checkpoint."""
+EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+FIRST = "layers.0.input_layernorm.weight"
+COMPUTED = re.compile(r"(.*\.)?rotary_emb\.(inv_freq|cos_cached|sin_cached)")
+"""Arrays that old versions of transformers stored and new ones compute."""
+OTHER = re.compile(r".*\.(bin|pth?|ckpt|gguf|ggml|msgpack|h5|onnx|npz|safetensors)")
+"""Weights that lie in a folder under other names or in other formats."""
+CONVERT = (
+    "convert them, for example by transformers: "
+    "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)"
+)
+
+
+class Stored(NamedTuple):
+    """An array of an open safetensors file, under the name it has there."""
+
+    file: Any
+    name: str
+
+    def shape(self) -> list[int]:
+        """Its shape, of the file's header; nothing else is read."""
+        return list(self.file.get_slice(self.name).get_shape())
+
+    def dtype(self) -> str:
+        """Its type as safetensors names it."""
+        return str(self.file.get_slice(self.name).get_dtype())
+
+    def read(self) -> np.ndarray:
+        """Its numbers."""
+        array: np.ndarray = self.file.get_tensor(self.name)
+        return array
+
+
+def names(config: Config) -> Any:
+    """The name of each weight in a checkpoint of transformers, as a Weights of strings."""
+    count = range(config.num_hidden_layers)
+    layers = [f"model.layers.{i}.{name}.weight" for i in count for name in LAYER.values()]
+    head = [] if config.tie_word_embeddings else [HEAD]
+    found = [EMBEDDING, *layers, "model.norm.weight", *head]
+    return jax.tree.unflatten(jax.tree.structure(shapes(config)), found)
+
+
+def transposed(name: str, array: Any) -> bool:
+    """Whether memory and file hold a weight transposed: linear maps, not the embedding."""
+    return len(array.shape) == 2 and name != EMBEDDING
+
+
+def find(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
+    """Each weight of a config, by its name in `names`, and the config with tie_word_embeddings as
+    the weights say: a head that is stored beside the embedding and differs from it is the head.
+
+    All that can be seen in the headers of the files is compared with the config, and no weight is
+    read but those two. Raises InputError for a missing or broken file, a missing weight, one of
+    another shape or of no float type, and for arrays that the model would not use.
+    """
+    arrays = _arrays(folder)
+    body = _prefix(arrays, folder)
+    _check_layers(arrays, body, config)
+    stored = {
+        name: arrays[own]
+        for name in (EMBEDDING, *jax.tree.leaves(names(config)))
+        if (own := body + name.removeprefix("model.")) in arrays and name != HEAD
+    }
+    heads = [n for n in arrays if n.endswith(HEAD) and body.startswith(n.removesuffix(HEAD))]
+    if heads:
+        stored[HEAD] = arrays[heads[0]]
+    _check_unused(arrays, {own.name for own in stored.values()}, folder)
+    if config.tie_word_embeddings:
+        config = _tied(stored, config)
+    jax.tree.map(lambda *pair: _fits(stored, *pair), names(config), shapes(config))
+    return stored, config
+
+
+def _tied(stored: dict[str, Stored], config: Config) -> Config:
+    """The config and the embedding of a model that says its embedding is the head, too."""
+    embedding, head = stored.get(EMBEDDING), stored.get(HEAD)
+    if head is None:
+        return config
+    if embedding is None:
+        stored[EMBEDDING] = head
+        return config
+    for name in (EMBEDDING, HEAD):
+        _fits(
+            stored, name, jax.ShapeDtypeStruct((config.vocab_size, config.hidden_size), "f"), True
+        )
+    if np.array_equal(embedding.read(), head.read()):
+        return config
+    return dataclasses.replace(config, tie_word_embeddings=False)
+
+
+def _arrays(folder: Path) -> dict[str, Stored]:
+    """All arrays of the safetensors files of a folder, by name."""
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ImportError:
+        raise InputError(
+            "checkpoints need the package safetensors: pip install 'jaxtheory[llama]'"
+        ) from None
+    found: dict[str, Stored] = {}
+    for path in _paths(folder):
+        files.regular(path)
+        try:
+            opened = safe_open(path, framework="numpy")
+        except SafetensorError as error:
+            raise InputError(f"{path}: no safetensors file, or cut short ({error})") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+        for name in opened.keys():  # noqa: SIM118  (the file is no mapping)
+            if name in found:
+                raise InputError(f"{path}: {name} is in another file, too; keep one of the two")
+            found[name] = Stored(opened, name)
+    return found
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    """The safetensors files of a folder."""
+    index = folder / INDEX
+    if (folder / SINGLE).exists():
+        yield folder / SINGLE
+    elif index.exists():
+        try:
+            stated = files.entries(files.text(index, files.LARGEST), str(index)).get("weight_map")
+        except InputError as error:
+            raise InputError(f"{error}; it is no index of safetensors files") from None
+        if not isinstance(stated, dict) or not all(isinstance(v, str) for v in stated.values()):
+            raise InputError(f"{index}: no index of safetensors files (weight_map names them)")
+        for name in sorted(set(stated.values())):
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise InputError(f"{index}: names {name!r}, must name files of this folder")
+            yield folder / name
+    else:
+        others = sorted(path.name for path in folder.iterdir() if OTHER.fullmatch(path.name))
+        there = f"; {', '.join(others[:3])} cannot be read: {CONVERT}" if others else ""
+        raise InputError(f"{folder / SINGLE}: cannot be read (no such file, nor {INDEX}){there}")
+
+
+def _prefix(arrays: dict[str, Stored], folder: Path) -> str:
+    """What stands before "layers" in the names of a checkpoint."""
+    found = [name.removesuffix(FIRST) for name in arrays if f".{name}".endswith(f".{FIRST}")]
+    if len(found) > 1:
+        raise InputError(
+            f"{folder}: holds the layers of several models, {', '.join(map(repr, found[:3]))}; "
+            "keep those of one"
+        )
+    return found[0] if found else "model."
+
+
+def _check_layers(arrays: dict[str, Stored], body: str, config: Config) -> None:
+    """Raise InputError unless the files hold as many layers as the config says."""
+    layer = re.compile(re.escape(body) + r"layers\.(\d{1,9})\.")
+    held = {int(match[1]) for match in map(layer.match, arrays) if match}
+    count = config.num_hidden_layers
+    missing = next((i for i in range(count) if i not in held), None)
+    if missing is not None:
+        raise InputError(
+            f"{body}layers.{missing}.{LAYER['input_norm']}.weight: no file of the checkpoint has "
+            f"this weight, and num_hidden_layers = {count}"
+        )
+    if len(held) > count:
+        raise InputError(
+            f"num_hidden_layers = {count}: the files hold {len(held)} layers; remove those that "
+            "are not to be used"
+        )
+
+
+def _check_unused(arrays: dict[str, Stored], used: set[str], folder: Path) -> None:
+    """Raise InputError where a checkpoint holds arrays that the model would not use."""
+    unused = [name for name in arrays if name not in used and not COMPUTED.fullmatch(name)]
+    if unused:
+        raise InputError(
+            f"{folder}: holds {min(unused)}, which a Llama without biases, adapters and "
+            f"quantization does not use ({len(unused)} such arrays); merge or remove them"
+        )
+
+
+def _fits(
+    stored: dict[str, Stored], name: str, weight: jax.ShapeDtypeStruct, straight: bool = False
+) -> None:
+    if name not in stored:
+        reason = ""
+        if name == HEAD:
+            reason = ", and tie_word_embeddings = False (set it to true if the embedding is it)"
+        raise InputError(f"{name}: no file of the checkpoint has this weight{reason}")
+    found = stored[name]
+    turn = not straight and transposed(name, weight)
+    wanted = list(weight.shape[::-1] if turn else weight.shape)
+    if found.dtype() not in DTYPES:
+        raise InputError(
+            f"{name}: has the type {found.dtype()}, must be one of {', '.join(DTYPES)}"
+        )
+    if found.shape() != wanted:
+        raise InputError(f"{name}: has the shape {found.shape()}, config.json says {wanted}")
