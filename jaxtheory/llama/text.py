@@ -6,6 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.llama import files
+from jaxtheory.llama.tokenizer import encode
+
+__all__ = ["Windows", "encode", "read", "windows"]
 
 HELDOUT = 5  # one in so many tokens, the last ones, is kept for evaluation
 
@@ -19,41 +23,20 @@ class Windows(NamedTuple):
 
 def read(path: str | Path) -> str:
     """The text of a file, or of all files of a folder and those below it, by name, joined by
-    newlines. Raises InputError for what is missing, empty or no UTF-8.
+    newlines; each exactly as its bytes say, CRLF and a byte order mark included.
+
+    Raises InputError for what is missing, empty, no regular file or no UTF-8.
     """
     path = Path(path)
-    files = [path] if path.is_file() else sorted(f for f in path.rglob("*") if f.is_file())
-    if not files:
-        raise InputError(f"{path}: no such file, or a folder without files")
-    parts = []
-    for file in files:
-        try:
-            parts.append(file.read_text(encoding="utf-8"))
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{file}: is no UTF-8 text ({error.reason} at byte {error.start})"
-            ) from None
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    return "\n".join(parts)
-
-
-def encode(text: str, folder: str | Path) -> np.ndarray:
-    """The tokens of a text by the tokenizer.json of a checkpoint, without special tokens."""
-    path = Path(folder) / "tokenizer.json"
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; a checkpoint's tokenizer turns text into tokens")
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise InputError(
-            "text needs the package tokenizers: pip install 'jaxtheory[llama]'"
-        ) from None
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises no narrower type
-        raise InputError(f"{path}: no tokenizer ({error})") from None
-    return np.asarray(tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
+    if path.is_dir():
+        found = sorted(f for f in path.rglob("*") if f.is_file())
+        if not found:
+            raise InputError(f"{path}: a folder without files; name one with text")
+    elif not path.exists():
+        raise InputError(f"{path}: no such file or folder; name a text")
+    else:
+        found = [path]
+    return "\n".join(map(files.text, found))
 
 
 def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: int) -> Windows:
@@ -67,15 +50,21 @@ def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: 
         ("samples", samples, 1),
         ("window", length, 2),
         ("evaluate", evaluated, 1),
+        ("key", key, 0),
     ):
-        if value < least:
-            raise InputError(f"{name} = {value}: must be an integer in [{least}, inf)")
+        if not least <= value < 2**32:
+            raise InputError(f"{name} = {value}: must be an integer in [{least}, 2^32)")
     border = len(tokens) - len(tokens) // HELDOUT
     first, rest = tokens[:border], tokens[border:]
     if min(len(first), len(rest)) < length:
         raise InputError(
             f"the text has {len(tokens)} tokens: a window of {length} needs {HELDOUT * length} "
             f"(one in {HELDOUT} is kept for evaluation); give more text or a shorter window"
+        )
+    if samples > len(first):
+        raise InputError(
+            f"samples = {samples}: the text has {len(first)} tokens to calibrate on; give more "
+            "text or fewer windows"
         )
     starts = np.random.default_rng(key).integers(0, len(first) - length + 1, samples)
     count = min(evaluated, len(rest) // length)

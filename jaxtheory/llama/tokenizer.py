@@ -1,0 +1,104 @@
+"""Tokens of a text by the tokenizer.json of a checkpoint, made in a process of its own.
+
+The package `tokenizers` is native code and the file may be anybody's: it can panic, ask for more
+memory than there is, or compute without end. In a process of its own, under limits, each of these
+is one line.
+"""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from jaxtheory.core import machine
+from jaxtheory.core.errors import InputError
+from jaxtheory.llama import files
+
+NAME = "tokenizer.json"
+MEMORY = (2**32, 2**10)  # bytes at most: so many, and so many per byte of text
+SECONDS = (60, 60 / 2**20)  # likewise; tokenizers need about one second per MiB
+REFUSED = 3  # the exit code that says: what was written is a reason, not tokens
+PROGRAM = f"""
+import array, sys
+path, memory, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+try:
+    import resource
+    for kind, most in (("RLIMIT_AS", memory), ("RLIMIT_CPU", seconds), ("RLIMIT_CORE", 0)):
+        try:
+            resource.setrlimit(getattr(resource, kind), (most, most))
+        except (AttributeError, ValueError, OSError):
+            pass
+except ImportError:
+    pass
+try:
+    from tokenizers import Tokenizer
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    if getattr(tokenizer.model, "dropout", None):
+        tokenizer.model.dropout = None
+    text = sys.stdin.buffer.read().decode("utf-8")
+    ids = array.array("I", tokenizer.encode(text, add_special_tokens=False).ids).tobytes()
+except BaseException as error:
+    sys.stdout.buffer.write(" ".join(str(error).split())[:300].encode("utf-8", "replace"))
+    sys.stdout.flush()
+    sys.exit({REFUSED})
+sys.stdout.buffer.write(ids)
+"""
+
+
+def encode(text: str, folder: str | Path) -> np.ndarray:
+    """The tokens of a text by the tokenizer.json of a checkpoint.
+
+    They are those of transformers for one long text: no special tokens are added, and truncation,
+    padding and random merges (dropout) that were saved with the tokenizer are switched off.
+
+    Args:
+        text: The text, whose line ends are tokenized as they are.
+        folder: A checkpoint with a tokenizer.json.
+
+    Returns:
+        int32 tokens, of one dimension.
+
+    Raises:
+        InputError: There is no tokenizer.json, it cannot be read, or it fails on the text.
+    """
+    path = Path(folder) / NAME
+    if not path.exists():
+        raise InputError(
+            f"{path}: no such file; a checkpoint's tokenizer turns text into tokens (from another "
+            "format: transformers' AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER))"
+        )
+    files.regular(path)
+    if importlib.util.find_spec("tokenizers") is None:
+        raise InputError("text needs the package tokenizers: pip install 'jaxtheory[llama]'")
+    given = text.encode("utf-8")
+    memory = MEMORY[0] + MEMORY[1] * len(given)
+    memory = min(memory, machine.memory() or memory)
+    seconds = int(SECONDS[0] + SECONDS[1] * len(given))
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, str(path), str(memory), str(seconds)],
+        input=given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": paths, "TOKENIZERS_PARALLELISM": "false"},
+        check=False,
+    )
+    if done.returncode == REFUSED:
+        raise InputError(f"{path}: no tokenizer of this text ({done.stdout.decode()})")
+    if done.returncode:
+        code = done.returncode
+        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        raise InputError(
+            f"{path}: the tokenizer broke off ({name}); it needs more than {memory / 2**30:.1f} "
+            f"GiB or {seconds} s, or is damaged"
+        )
+    tokens = np.frombuffer(done.stdout, np.uint32)
+    if len(tokens) and tokens.max() > np.iinfo(np.int32).max:
+        raise InputError(f"{path}: gives the token {tokens.max()}, must be below 2^31")
+    return tokens.astype(np.int32)
