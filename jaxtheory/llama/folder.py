@@ -9,7 +9,7 @@ import xarray as xr
 
 from jaxtheory.core import draws
 from jaxtheory.core.errors import InputError
-from jaxtheory.llama import checkpoint, model, pruning, text
+from jaxtheory.llama import checkpoint, model, pruning, tensors, text
 
 
 class Pruned(NamedTuple):
@@ -50,9 +50,14 @@ def prune(
             model.checked(part, config)
     except InputError as error:
         raise InputError(f"{source}: the tokenizer is not that of the model, {error}") from None
+    _, config = tensors.find(source, config)
     pruning.planned(config, samples, **methods)
-    weights, config = checkpoint.load(source)
     layers = to.with_name(f".{to.name}-layers")
+    try:
+        layers.mkdir(parents=True, exist_ok=True)  # before the work: can there be written?
+    except (OSError, ValueError) as error:
+        raise InputError(f"{to}: cannot be written ({error})") from None
+    weights, config = checkpoint.load(source)
     before = model.perplexity(weights, windows.heldout, config)
     pruned, report = pruning.prune(
         weights,

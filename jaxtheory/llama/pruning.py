@@ -81,11 +81,13 @@ def prune(
     the layer), regularization and stop that the gradient method took, seconds. Raises InputError
     for arguments out of range and where fewer weights than asked for could be zeroed.
     """
+    key = draws.number("key", key)
     tokens = model.checked(tokens, config)
     heldout = None if heldout is None else model.checked(heldout, config)
     plan, ratios = planned(config, len(tokens), **methods)
-    key = draws.number("key", key)
-    done = keep and Path(keep) / _digest(weights, tokens, heldout, key, ratios, plan)
+    done = keep and Path(keep) / _digest(
+        weights, tokens, heldout, key, ratios, plan, replace(config, source="{}")
+    )
     streams = [model.embed(weights, t) for t in (tokens, heldout) if t is not None]
     begun, computed = time.perf_counter(), 0
     found, rows = [], []
@@ -235,9 +237,14 @@ def _stored(folder: Path, i: int, like: Layer) -> tuple[Layer, dict[str, float]]
     names = like.__dataclass_fields__
     try:
         with safe_open(_path(folder, i), framework="numpy") as file:
-            row = {name: float(value) for name, value in file.metadata().items()}
+            row = {name: float(value) for name, value in (file.metadata() or {}).items()}
+            if any(
+                file.get_slice(name).get_shape() != list(getattr(like, name).shape)
+                for name in names
+            ):
+                return None
             arrays = {name: jnp.asarray(file.get_tensor(name)) for name in names}
-    except (OSError, SafetensorError):
+        order = [*MATRICES, *(name for name in row if name not in MATRICES)]
+        return Layer(**arrays), {name: row[name] for name in order}
+    except (OSError, SafetensorError, ValueError, KeyError):  # damaged: it is computed anew
         return None
-    order = [*MATRICES, *(name for name in row if name not in MATRICES)]
-    return Layer(**arrays), {name: row[name] for name in order}

@@ -50,10 +50,9 @@ def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: 
         ("samples", samples, 1),
         ("window", length, 2),
         ("evaluate", evaluated, 1),
-        ("key", key, 0),
     ):
-        if not least <= value < 2**32:
-            raise InputError(f"{name} = {value}: must be an integer in [{least}, 2^32)")
+        if value < least:
+            raise InputError(f"{name} = {value}: must be an integer in [{least}, inf)")
     border = len(tokens) - len(tokens) // HELDOUT
     first, rest = tokens[:border], tokens[border:]
     if min(len(first), len(rest)) < length:
