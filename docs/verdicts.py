@@ -6,13 +6,14 @@ key are an error.
 
 import argparse
 import functools
+import json
 import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
 
 import jaxtheory
-from jaxtheory.engine.keep import read_record, stem
+from jaxtheory.engine.keep import stem
 
 PAGE = Path(__file__).with_name("verdicts.md")
 HEAD = """# Verdicts
@@ -39,9 +40,10 @@ def entries() -> list[tuple[str, jaxtheory.Claim]]:
 def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
     """The verdicts of a figure under a key, by claim."""
     file = stem(store, figure, key).with_suffix(".json")
-    if not (record := read_record(file)):
+    if not file.is_file():
         raise FileNotFoundError(f"{file}: run jaxtheory run {figure} --key {key} --store {store}")
-    return record["claims"]
+    claims: dict[str, dict] = json.loads(file.read_text(encoding="utf-8"))["claims"]
+    return claims
 
 
 def counts(rows: list[tuple[str, jaxtheory.Claim]], found: dict[str, dict]) -> list[str]:

@@ -1,6 +1,8 @@
 """What the command line says and draws after a sweep, and `jaxtheory export`."""
 
 import dataclasses
+import functools
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -37,6 +39,11 @@ def check_metrics(theory: "Theory", asked: Metrics) -> None:
             chosen([name for name, dim in dims.items() if not dim], metric)
 
 
+def aside(said: str) -> None:
+    """Print a sentence beside the output, on stderr."""
+    print(said, file=sys.stderr)
+
+
 def tell(data: "xr.Dataset") -> None:
     """Print the last values of a sweep; of a single point a line per metric."""
     from jaxtheory.engine.summary import summary
@@ -44,7 +51,7 @@ def tell(data: "xr.Dataset") -> None:
     found = summary(data)
     if not found.columns:
         return
-    title = f"last record, mean ± standard error over {data.sizes.get('seed', 1)} seeds"
+    title = f"last record, mean ± standard error over {found.behind} seeds"
     if found.axes and found.points > 1:
         table(title, [*found.axes, *found.columns], found.rows)
     else:
@@ -60,13 +67,16 @@ def tell(data: "xr.Dataset") -> None:
 
 def draw(data: "xr.Dataset", store: Path, asked: Sequence[str]) -> None:
     """Draw metrics, the first one by default, into the store; print where."""
+    from jaxtheory.engine.drawing import drawing
     from jaxtheory.engine.overview import chosen, picture
     from jaxtheory.engine.summary import metrics
+    from jaxtheory.engine.whole import write
 
     for metric in asked or (None,):
         name = chosen(metrics(data), metric)
         image = store / f"{name}.png"
-        picture(data, name).savefig(image, dpi=150)
+        made = drawing(functools.partial(picture, data, name), ("png",), aside)
+        write(image, made.files["png"])
         print(f"figure    {image}")
 
 

@@ -264,13 +264,10 @@ class New:
             raise jaxtheory.InputError(
                 f"{self.name}: there is such a module, which {file} would hide; choose another"
             )
+        from jaxtheory.engine.whole import write
+
         text = Path(__file__).with_name("template.py").read_text(encoding="utf-8")
-        try:
-            file.write_text(
-                text.replace('name="template"', f'name="{self.name}"'), encoding="utf-8"
-            )
-        except OSError as error:
-            raise jaxtheory.InputError(f"{file}: {error.strerror}; choose another folder") from None
+        write(file, text.replace('name="template"', f'name="{self.name}"'))
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0
 
@@ -331,6 +328,7 @@ def entry() -> None:
     """The command as a process, which ends at once: to free all that it imported and compiled takes
     Python .4 s, and threads that still compute when it is interrupted would abort it.
     """
+    os.environ["MPLBACKEND"] = "agg"  # figures are files: a notebook's backend is of no use here
     gc.set_threshold(100_000)  # imports and traces make what stays: a tenth of a short sweep
     code = main()
     sys.stdout.flush()

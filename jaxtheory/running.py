@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
+from jaxtheory.afterwards import aside
 from jaxtheory.arguments import figure_places, named_figures
 from jaxtheory.terminal import duration, steps_progress, sweep_progress, table
 
@@ -37,7 +38,7 @@ class Run:
     """Directory for the datasets, the drawings and the page."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine.report import number, report
+        from jaxtheory.engine.report import behind, number, report
 
         places = figure_places(self.name)
         outcomes, rows = [], []
@@ -45,7 +46,7 @@ class Run:
             judged = record["claims"].items()
             found = [claim["outcome"] for _, claim in judged]
             outcomes.append((record["figure"], *(found.count(word) for word in OUTCOMES), image))
-            lines = [_line(name, claim, number(claim)) for name, claim in judged]
+            lines = [_line(name, claim, number(claim), behind(claim)) for name, claim in judged]
             rows += [(record["theory"], *line) for line in lines]
             if self.name != "headlines":
                 table(f"{record['figure']}: {record['question']}", COLUMNS, lines)
@@ -54,7 +55,7 @@ class Run:
             table("what was measured", ("theory", *COLUMNS), rows)
         elif len(places) > 1:
             table("summary", ("figure", *OUTCOMES, "drawing"), outcomes)
-        print(f"page {report(self.store)}")
+        print(f"page {report(self.store, aside)}")
         return int(any(differs for _, _, differs, *_ in outcomes))
 
     def _records(self, places: list[tuple[str, int]]) -> Iterator[tuple[dict[str, Any], Path]]:
@@ -86,13 +87,13 @@ class Run:
 COLUMNS = ("claim", "statement", "origin", "bound", "measured", "n", "verdict", "")
 
 
-def _line(name: str, claim: dict[str, Any], number: str) -> tuple:
+def _line(name: str, claim: dict[str, Any], number: str, behind: str) -> tuple:
     """A claim's row."""
     tested = claim["n"] is not None
     outcome = claim["outcome"] if tested else ""
     return (
         *(name, claim["statement"], claim["origin"], claim["bound"], number),
-        *(claim["n"], claim["finding"], outcome),
+        *(behind, claim["finding"], outcome),
     )
 
 
@@ -124,7 +125,7 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
             store=figure_store(asked.store, figure, asked.quick, asked.key),
             progress=progress,
         )
-    keep.keep_drawing(image, result)
+    drawing = keep.keep_drawing(image, result, lambda said: aside(f"{figure.name}: {said}"))
     name = word if word.endswith(".py") else figure.name
     command = f"jaxtheory run {name}{' --quick' * asked.quick}"
     record = keep.keep_record(
@@ -134,6 +135,7 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
         quick=asked.quick,
         command=command + (f" --key {asked.key}" if asked.key else ""),
         seconds=time.perf_counter() - begun,
+        **drawing,
     )
     return record, image
 
@@ -160,5 +162,5 @@ class Report:
     def __call__(self) -> int:
         from jaxtheory.engine.report import report
 
-        print(f"page {report(self.folder)}")
+        print(f"page {report(self.folder, aside)}")
         return 0

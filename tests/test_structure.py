@@ -94,10 +94,10 @@ def import_fault(module: str, name: str) -> str | None:
     if inside(name, "jax._src"):
         return "only public JAX names"
     if inside(name, "matplotlib") and module not in (
+        "jaxtheory.engine.drawing",
         "jaxtheory.engine.plot",
-        "jaxtheory.engine.report",
     ):
-        return "only plot and report import matplotlib"
+        return "only plot and drawing import matplotlib"
     ours = inside(name, "jaxtheory")
     if inside(module, "sweeps", "jaxtheory.template"):
         public = (

@@ -163,7 +163,7 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
                 )
             found = verdict(values, **claim.bound)
             if "seed" not in values.dims:
-                found = found._replace(n=n)
+                found = found._replace(n=n, least=survivors(dataset), seeds=n)
         seen = n if found is None else found.n
         few = seen < claim.minimum
         judged.append(
@@ -172,6 +172,16 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
             else Judged(claim, found, "")
         )
     return judged
+
+
+def survivors(dataset: xr.Dataset) -> int:
+    """The least number of runs of a point that did not diverge, of those points that have one; all
+    where the dataset does not say.
+    """
+    if "diverged_at" not in dataset or "seed" not in dataset["diverged_at"].dims:
+        return int(dataset.sizes["seed"])
+    counts = (dataset["diverged_at"] < 0).sum("seed").values.ravel()
+    return int(counts[counts > 0].min(initial=dataset.sizes["seed"])) if counts.any() else 0
 
 
 def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:

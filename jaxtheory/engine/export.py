@@ -11,6 +11,7 @@ import xarray as xr
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.core.temporary import beside, tidy
 from jaxtheory.engine import netcdf
+from jaxtheory.engine.cells import cell
 from jaxtheory.engine.store import finished, mark_of, parsed
 from jaxtheory.engine.summary import axes_of
 
@@ -71,7 +72,7 @@ def write(data: xr.Dataset, to: str, file: Path) -> None:
         raise InputError(f"{file}: there is no directory {file.parent}; choose another --out")
     writers: dict[str, Callable[[Path], object]] = {
         "netcdf": lambda target: netcdf.write(data, target),
-        "csv": lambda target: frame(data).to_csv(target, index=False),
+        "csv": lambda target: unformulated(frame(data)).to_csv(target, index=False),
         "parquet": lambda target: frame(data).to_parquet(target, index=False),
     }
     try:
@@ -81,6 +82,14 @@ def write(data: xr.Dataset, to: str, file: Path) -> None:
             os.replace(temporary, file)
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or line(error)}; choose another --out") from None
+
+
+def unformulated(rows: Any) -> Any:
+    """The rows with names and texts that no spreadsheet takes for a formula."""
+    for name in rows.columns:
+        if rows[name].dtype.kind not in "biufcmM":
+            rows[name] = rows[name].map(cell)
+    return rows.rename(columns=cell)
 
 
 def frame(data: xr.Dataset) -> Any:

@@ -2,26 +2,29 @@
 as CSV, and a record as JSON that `report` makes a page of.
 """
 
-import csv
 import inspect
 import json
 import math
 import platform
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxtheory.core.errors import InputError
 from jaxtheory.engine import autodiff, plot, words
+from jaxtheory.engine.cells import as_csv
 from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.digest import digest_code
+from jaxtheory.engine.drawing import drawing, import_matplotlib
 from jaxtheory.engine.identity import fingerprint, plain
+from jaxtheory.engine.plotted import COLUMNS
+from jaxtheory.engine.record import NotARecordError, read_record
 from jaxtheory.engine.verify import vary_config
+from jaxtheory.engine.whole import digest_of, write
 
-STAMP = "jaxtheory"  # the word of a PNG under which it says what it was drawn from
 DRAWN = (".png", ".pdf", ".svg", ".csv")
 VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")
 
@@ -31,46 +34,51 @@ def stem(folder: Path, name: str, key: int = 0, quick: bool = False) -> Path:
     return folder / f"{name}{'-quick' * quick}{f'-key{key}' if key else ''}"
 
 
-def keep_drawing(image: Path, result: FigureResult) -> None:
-    """Draw a figure into a PNG, a PDF, a SVG and its numbers into a CSV, unless they stand there,
-    drawn by this code from these numbers.
+def keep_drawing(
+    image: Path, result: FigureResult, tell: Callable[[str], None] = lambda said: None
+) -> dict[str, Any]:
+    """Draw a figure into a PNG, a PDF and a SVG and its numbers into a CSV, and return what the
+    record says of them: `files`, the SHA-256 of each by name, and `drawn`, what they were drawn
+    from. Files that lie there as the record names them, drawn by this code from these numbers,
+    stay. tell: takes a sentence on settings of matplotlib that were left aside.
     """
+    import_matplotlib(tell)  # first: the digest of code sees whether it is there
+    before = _before(image.with_suffix(".json"))
     sums = None if result.store is None else result.store / "data.sum"  # experiments have none
     mark = ""
     if sums is not None and sums.is_file():
-        code = digest_code((result.figure.draw, plot.add_caption, plot.numbers))
-        made = code, version("matplotlib"), sums.read_text(encoding="utf-8")
-        mark = fingerprint(plain({"made": made}))
-    if mark and stamp_of(image) == mark and all(image.with_suffix(s).is_file() for s in DRAWN):
-        return
-    drawn = result.figure.draw(result.dataset)
-    if not hasattr(drawn, "savefig"):
-        raise InputError(f"draw gives a {type(drawn).__name__}; it must return the figure it made")
-    plot.add_caption(drawn)
-    write_csv(image.with_suffix(".csv"), plot.numbers(drawn))
-    drawn.savefig(image.with_suffix(".pdf"))
-    drawn.savefig(image.with_suffix(".svg"))
-    drawn.savefig(image, dpi=150, metadata={STAMP: mark})  # the stamp comes last
+        code = digest_code(
+            (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, as_csv)
+        )
+        origin = code, version("matplotlib"), sums.read_text(encoding="utf-8")
+        mark = fingerprint(plain({"made": origin}))
+    names = {image.with_suffix(suffix).name for suffix in DRAWN}
+    same = mark and before.get("drawn") == mark and {*before["files"]} == names
+    if same and not disagreeing(image.parent, before):
+        return {"files": before["files"], "drawn": mark}
+    made = drawing(lambda: _drawn(result), ("pdf", "svg", "png"), tell)
+    contents: dict[str, bytes | str] = {f".{name}": data for name, data in made.files.items()}
+    contents[".csv"] = as_csv(COLUMNS, made.numbers)
+    files = {}
+    for suffix in DRAWN:
+        file = image.with_suffix(suffix)
+        files[file.name] = write(file, contents[suffix])
+    return {"files": files, "drawn": mark}
 
 
-def stamp_of(image: Path) -> str:
-    """What `keep_drawing` wrote into a PNG; "" for any other file, or none."""
-    from PIL import Image
-
-    try:
-        with Image.open(image) as opened:
-            return str(opened.info.get(STAMP, ""))
-    except (OSError, SyntaxError, ValueError):  # damaged: drawn anew
-        return ""
+def _drawn(result: FigureResult) -> Any:
+    """The figure; its caption says how many runs diverged, whatever it shows of them."""
+    figure, lost = result.figure.draw(result.dataset), plot.diverged(result.dataset)
+    if lost and hasattr(figure, "savefig"):
+        plot.remark(figure, lost)
+    return figure
 
 
-def write_csv(file: Path, rows: list[dict]) -> None:
-    """Rows as a table whose columns are all keys, in the order of their first appearance."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    with file.open("w", newline="", encoding="utf-8") as opened:
-        table = csv.DictWriter(opened, columns)
-        table.writeheader()
-        table.writerows(rows)
+def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:
+    """The files that a record speaks of and that are not as it names them: missing, cut or changed
+    since.
+    """
+    return [name for name, digest in record["files"].items() if digest_of(folder / name) != digest]
 
 
 def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any]:
@@ -79,7 +87,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
     its text and verdict (None for NaN). The seconds of the first run that led to the same numbers
     stay, and the comparison of the same gradient.
     """
-    figure, before = result.figure, read_record(file)
+    figure, before = result.figure, _before(file)
     same = result.store is not None and before.get("store") == str(result.store)
     if same:
         facts["seconds"] = max(facts["seconds"], before["seconds"])
@@ -98,17 +106,16 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
         "gradient": _gradient(figure, before.get("gradient")),
         "claims": {judged.claim.id: _judged(judged) for judged in result.verdicts},
     }
-    file.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    write(file, json.dumps(record, indent=1))
     return record
 
 
-def read_record(file: Path) -> dict[str, Any]:
-    """What `keep_record` wrote; empty for any other file, or none."""
+def _before(file: Path) -> dict[str, Any]:
+    """The record that is there; empty for none, or for a file that is not one."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_record(file)
+    except NotARecordError:
         return {}
-    return found if isinstance(found, dict) and {"figure", "claims"} <= {*found} else {}
 
 
 def _runs(dataset: Any) -> dict[str, int]:
@@ -173,6 +180,8 @@ def _judged(judged: Judged) -> dict[str, Any]:
         "bound": bound(claim.bound),
         "threshold": None if found is None else found.threshold,
         "n": None if found is None else found.n,
+        "least": None if found is None else found.least,
+        "seeds": None if found is None else found.seeds,
         "finding": judged.finding,
         "outcome": judged.outcome,
     }

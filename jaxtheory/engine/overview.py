@@ -45,6 +45,8 @@ def picture(data: xr.Dataset, metric: str) -> Any:
     title = ", ".join([name, *at]) + (f"\n{meaning}" if meaning not in ("", metric) else "")
     drawing = heats if len(wide) >= 2 else lines
     figure = drawing(shown, metric, wide[:2], title)
+    if lost := plot.diverged(data):
+        plot.remark(figure, lost)
     plot.add_caption(figure)
     return figure
 
@@ -71,7 +73,7 @@ def against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
     n = data.sizes[axis] if axis else 1
     each = [data.isel({axis: i}) if axis else data for i in some(n)]
     for colour, one in enumerate(each):
-        text = f"{symbol(data, axis)} = {label(one[axis].values)}" if axis else metric
+        text = f"{symbol(data, axis)} = {label(one[axis].values[()])}" if axis else metric
         plot.series(ax, one[metric].transpose("seed", "step"), "step", text, colour=colour)
     for place, one in enumerate(each):
         found = {name: curve(one, metric, name) for name in curves(data, metric)}

@@ -9,12 +9,15 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 
+from jaxtheory.engine.marks import mark_bars, mark_cells, mark_points, write_cells
 from jaxtheory.engine.plotted import Drawn, bare, broken, notes
 from jaxtheory.engine.plotted import add_caption as add_caption
 from jaxtheory.engine.plotted import caption as caption
+from jaxtheory.engine.plotted import diverged as diverged
 from jaxtheory.engine.plotted import numbers as numbers
 from jaxtheory.engine.plotted import remark as remark
-from jaxtheory.engine.statistics import average
+from jaxtheory.engine.statistics import BEHIND, OF_SEEDS, average
+from jaxtheory.engine.statistics import counted as counted
 from jaxtheory.engine.statistics import share as share
 from jaxtheory.engine.statistics import slope as slope
 
@@ -38,8 +41,8 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 6.7  # inches, 17 cm: the text of a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
-TEXT, HEADING, TITLE, SMALL, SMALLEST = 7.0, 7.5, 9.0, 6.5, 4.4  # points, at printed size
-LETTER, DIGIT = 0.56 / 72, 0.62 / 72  # inches: the width of a letter, of a digit, per point
+TEXT, HEADING, TITLE, SMALL = 7.0, 7.5, 9.0, 6.5  # points, at printed size
+LETTER = 0.56 / 72  # inches: the width of a letter, per point
 STYLE: Any = {
     "font.size": TEXT,
     "axes.titlesize": HEADING,
@@ -120,7 +123,8 @@ def series(
     """Mean over `seed` against the dimension x, with a band of two standard errors, cut to the
     range of the runs; with seeds=True, or fewer than 5 of them, a thin line per seed instead.
 
-    Runs that are NaN throughout are left out; the caption says how many.
+    Runs that are NaN throughout are left out; the caption says how many. Points whose mean leaves
+    out runs have open marks, with the number that is left.
     """
     values = values.squeeze(drop=True) if values.ndim > 2 else values
     if "seed" not in values.dims:
@@ -140,7 +144,7 @@ def series(
     marks: Any = ax.xaxis.get_major_locator()
     if at.dtype.kind in "iu" and type(marks).__name__ == "AutoLocator":
         marks.set_params(integer=True)
-    n = found.n.values
+    n = found.n.transpose(x).values
     single = values.sizes["seed"] > 1 and (seeds or n.max() < FEW)
     low = high = None
     if single:
@@ -156,10 +160,10 @@ def series(
         high = np.fmin(found.mean + 2 * found.error, kept.max("seed")).values
         shadow = ax.fill_between(at, low, high, color=shade, alpha=0.2, linewidth=0)
         notes(ax).append(Drawn("shadow", label, shadow))
-    counts = tuple(int(v) for v in n[n > 0])
-    span = (min(counts), max(counts)) if counts else (0, 0)
-    note = Drawn("runs" if single else "mean", label, line, low, high, span)
-    notes(ax).append(note._replace(lost=lost, of=values.sizes["seed"]))
+    note = Drawn("runs" if single else "mean", label, line, low, high, _least_and_most(n))
+    seen = {"seeds": values.sizes["seed"], "counts": n}
+    notes(ax).append(note._replace(lost=lost, of=values.sizes["seed"], **seen))
+    mark_points(ax, line, n, values.sizes["seed"])
 
 
 def theory(
@@ -203,12 +207,18 @@ def heat(
     span: Any = (None, None),
 ) -> None:
     """A phase diagram: one cell per pair of axis values, written with its number where there is
-    room, averaged over `seed` if it has one; NaN cells are hatched.
+    room, averaged over `seed` if it has one. Each cell is hatched in proportion to the runs that
+    its mean leaves out, as they have no value, with the number that is left; one without a value
+    is hatched whole.
 
-    span: where the colours begin and end; the colour bar ends at the data.
+    span: where the colours begin and end; the colour bar ends at the data. Values that are made of
+    means say by `counted` how many runs are behind each.
     """
-    n = values.sizes.get("seed", 0)
-    table = (average(values).mean if n else values).transpose(y, x)
+    if "seed" in values.dims:
+        values = counted(average(values).mean, values)
+    table = values.transpose(y, x)
+    over = values.coords.get(BEHIND)
+    seeds = 1 if over is None else int(values.coords[OF_SEEDS])
     rows, columns = table.shape
     picture = ax.pcolormesh(
         np.arange(columns + 1),
@@ -218,13 +228,11 @@ def heat(
         vmin=span[0],
         vmax=span[1],
     )
-    _write(ax, table.values, picture.get_clim(), digits)
-    lost = np.argwhere(~np.isfinite(table.values))
-    for i, j in lost:
-        ax.fill(
-            [j, j + 1, j + 1, j], [i, i, i + 1, i + 1], "none", hatch="////", edgecolor="#777777",
-            linewidth=0,
-        )  # fmt: skip
+    empty = ~np.isfinite(table.values)
+    counts = np.where(empty, 0, 1 if over is None else over.transpose(y, x).values)
+    mark_cells(ax, counts, seeds)
+    words = np.vectorize(lambda value: f"{value:.{digits}f}", otypes=[object])(table.values)
+    write_cells(ax, picture, words, counts, seeds, cell_room(ax, rows, columns))
     ax.set_xlim(0, columns)
     ax.set_ylim(0, rows)
     names = [[v if isinstance(v, str) else f"{v:g}" for v in table[d].values] for d in (x, y)]
@@ -234,28 +242,43 @@ def heat(
     ax.set_yticks(np.arange(rows) + 0.5, names[1])
     ax.grid(False)
     colour_bar(ax, picture, label)
-    note = Drawn("cells", label, picture, names[0], names[1], (n, n), len(lost), table.size)
+    note = Drawn("cells", label, picture, *names, lost=int(empty.sum()), of=table.size)
+    if over is not None:
+        note = note._replace(n=_least_and_most(counts), seeds=seeds, counts=counts)
     notes(ax).append(note)
 
 
-def _write(ax: Axes, table: np.ndarray, ends: tuple[float, float], digits: int) -> None:
-    """The number of each cell, in letters that fit; none where they would be too small to read."""
-    words = np.vectorize(lambda value: f"{value:.{digits}f}")(table)
-    longest = max(
-        (len(w) for w, v in zip(words.flat, table.flat, strict=True) if v == v), default=1
-    )
+def _least_and_most(counts: np.ndarray) -> tuple[int, int]:
+    """Of the numbers of runs behind means, where there is one."""
+    some = counts[counts > 0]
+    return (int(some.min()), int(some.max())) if some.size else (0, 0)
+
+
+def bars(
+    ax: Axes,
+    at: np.ndarray,
+    values: xr.DataArray,
+    width: float,
+    label: str = "",
+    *,
+    colour: int = 0,
+) -> None:
+    """Bars of the means over `seed` of values [seed, another dimension], at these places, each
+    hatched in proportion to the runs that its mean leaves out, with the number that is left.
+    """
+    found, seeds = average(values), values.sizes["seed"]
+    shade = COLOURS[colour % len(COLOURS)]
+    drawn = ax.bar(at, found.mean.values, width, color=shade, label=label or None)
+    n = found.n.values
+    note = Drawn("bars", label, drawn, n=_least_and_most(n), seeds=seeds, counts=n)
+    notes(ax).append(note)
+    mark_bars(ax, drawn, n, seeds)
+
+
+def cell_room(ax: Axes, rows: int, columns: int) -> tuple[float, float]:
+    """Inches of a cell of a panel: width, height."""
     width, height = room(ax)
-    rows, columns = table.shape
-    wide, high = (width - 1.2) / columns, (height - 0.7) / rows
-    size = min(wide / (longest + 0.5) / DIGIT, high * 72 / 1.4, SMALL)
-    if size < SMALLEST:
-        return
-    for (i, j), value in np.ndenumerate(table):
-        if np.isfinite(value):
-            dark = value - ends[0] < 0.55 * (ends[1] - ends[0])
-            colour = "white" if dark else "black"
-            place = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
-            ax.text(j + 0.5, i + 0.5, words[i, j], **place)
+    return (width - 1.2) / columns, (height - 0.7) / rows
 
 
 def colour_bar(ax: Axes, picture: Any, label: str = "") -> None:

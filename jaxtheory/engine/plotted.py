@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high")
+COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
 SIZE, LETTER, LINE = 6.5, 0.53 / 72, 1.3 / 72  # points; inches per point of a letter, of a line
 BAND = "two standard errors to either side, cut to the range of the runs"
 
@@ -17,8 +17,10 @@ class Drawn(NamedTuple):
     """An artist and what it stands for.
 
     kind: mean, runs (a mean with its runs), run, shadow (of a band), theory, reference, cells,
-    boundary, outline or edge; low, high: the band, of cells the names of columns and rows; n: the
-    least and the largest number of seeds; lost of `of` runs or cells have no value.
+    bars, boundary, outline, edge or open (the marks of means over survivors). low, high: the band,
+    of cells the names of columns and rows. n: the least and the largest number of runs behind a
+    mean, out of `seeds`; `counts`: that of each point or cell. lost of `of` runs or cells have no
+    value.
     """
 
     kind: str
@@ -29,6 +31,8 @@ class Drawn(NamedTuple):
     n: tuple[int, int] = (0, 0)
     lost: int = 0
     of: int = 0
+    seeds: int = 0
+    counts: Any = None
 
 
 def notes(ax: Any) -> list[Drawn]:
@@ -60,8 +64,18 @@ def caption(figure: Any) -> str:
         counted = [note for note in of["cells"] if note.n[1]]
         if counted:
             found.append(f"Cells: means over {_seeds(counted)}.")
-    if any(note.lost for note in of["cells"]):
+    if of["bars"]:
+        found.append(f"Bars: means over {_seeds(of['bars'])}.")
+    hatched = [note for note in of["cells"] + of["bars"] if note.n[0] < note.seeds and note.n[1]]
+    if hatched:
+        found.append(
+            "Hatched: the share of the runs without a value (diverged, or not defined); the mean "
+            "is over the others."
+        )
+    elif any(note.lost for note in of["cells"]):
         found.append("Hatched: no value (diverged, or not defined).")
+    if any(note.kind == "open" for note in drawn):
+        found.append("Open marks: means over the runs that have a value, with their number.")
     for kind, word in (
         ("theory", "Dashed"),
         ("boundary", "Dashed line"),
@@ -78,13 +92,16 @@ def caption(figure: Any) -> str:
     return " ".join([*found, *figure.__dict__.get("_jaxtheory_remarks", [])])
 
 
-KINDS = ("mean", "runs", "cells", "theory", "boundary", "outline", "reference")
+KINDS = ("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference")
 
 
 def _seeds(drawn: list[Drawn]) -> str:
-    """The number of seeds, or its range."""
+    """The number of seeds behind means; its range, and of how many, where runs have no value."""
     low, high = min(note.n[0] for note in drawn), max(note.n[1] for note in drawn)
-    return f"n = {high} seeds" if low == high else f"n = {low} to {high} seeds"
+    most = max(note.seeds for note in drawn)
+    if low == high == most:
+        return f"n = {high} seeds"
+    return f"n = {low if low == high else f'{low} to {high}'} of {most} seeds"
 
 
 def _left_out(lost: list[tuple[str, int, int]]) -> str:
@@ -142,6 +159,27 @@ def add_caption(figure: Any) -> None:
     figure.text(0.1 / width, 0.05 / (height + needed), "\n".join(lines), **place)
 
 
+def diverged(data: Any) -> str:
+    """A sentence on the runs of a dataset that diverged, and on how many a point keeps; "" where
+    none did.
+    """
+    if "diverged_at" not in getattr(data, "variables", ()):
+        return ""
+    lost = data["diverged_at"] >= 0
+    if not bool(lost.any()):
+        return ""
+    said = f"{int(lost.sum())} of {lost.size} runs diverged"
+    kept = (~lost).sum("seed").values if "seed" in lost.dims else np.zeros(0)
+    if lost.ndim == 1 or not kept.any():
+        return f"{said}."
+    seeds, none = lost.sizes["seed"], int((kept == 0).sum())
+    least = kept[kept > 0].min()
+    if none:
+        said += f": all {seeds} seeds at {none} of {kept.size} points"
+        return f"{said}; elsewhere at least {least} of {seeds} remain."
+    return f"{said}; at least {least} of {seeds} seeds remain at each point."
+
+
 def numbers(figure: Any) -> list[dict[str, Any]]:
     """The plotted numbers as rows with the keys COLUMNS: panel counts from 1; kind is line, theory,
     reference, run, point, bar, band or cell (x, y: names of column and row; value: its number).
@@ -158,7 +196,10 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
 def _of_panel(ax: Any) -> list[dict[str, Any]]:
     """The rows of one panel."""
     known = {id(note.artist): note for note in notes(ax)}
-    rows, skipped = [], {key for key, note in known.items() if note.kind in ("shadow", "edge")}
+    rows, skipped = (
+        [],
+        {key for key, note in known.items() if note.kind in ("shadow", "edge", "open")},
+    )
     skipped |= {key for key, note in known.items() if note.kind in ("boundary", "outline")}
     for container in ax.containers:
         if hasattr(container, "has_yerr"):
@@ -166,7 +207,7 @@ def _of_panel(ax: Any) -> list[dict[str, Any]]:
             parts = container.lines
             skipped |= {id(p) for p in (parts[0], *parts[1], *parts[2])}
         else:
-            rows += _bars(ax, container)
+            rows += _bars(ax, container, known.get(id(container)))
     for line in (line for line in ax.lines if id(line) not in skipped):
         rows += _line(ax, line, known.get(id(line)))
     for drawn in (found for found in ax.collections if id(found) not in skipped):
@@ -199,6 +240,9 @@ def _line(ax: Any, line: Any, note: Drawn | None) -> list[dict[str, Any]]:
         {"kind": kind, "label": label, "x": _plain(a), "y": _plain(b)}
         for a, b in zip(x, y, strict=True)
     ]
+    if note is not None and note.counts is not None:
+        for row, count in zip(rows, note.counts, strict=True):
+            row["n"] = int(count)
     if note is not None and note.low is not None:
         for row, low, high in zip(rows, note.low, note.high, strict=True):
             row |= {"low": _plain(low), "high": _plain(high)}
@@ -215,7 +259,7 @@ def _errorbar(container: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _bars(ax: Any, container: Any) -> list[dict[str, Any]]:
+def _bars(ax: Any, container: Any, note: Drawn | None) -> list[dict[str, Any]]:
     """The heights of bars, by the nearest name on the axis."""
     names = [text.get_text() for text in ax.get_xticklabels()]
     places = np.asarray(ax.get_xticks(), float)
@@ -226,6 +270,9 @@ def _bars(ax: Any, container: Any) -> list[dict[str, Any]]:
         x = names[nearest] if names and names[nearest] else _plain(middle)
         top = _plain(patch.get_y() + patch.get_height())
         rows.append({"kind": "bar", "label": _named(container), "x": x, "y": top})
+    if note is not None:
+        for row, count in zip(rows, note.counts, strict=True):
+            row["n"] = int(count)
     return rows
 
 
@@ -236,7 +283,11 @@ def _collection(drawn: Any, note: Drawn | None) -> list[dict[str, Any]]:
         table = table.reshape(corners.shape[0] - 1, corners.shape[1] - 1)
         middle = (corners[1:, 1:] + corners[:-1, :-1]) / 2
         columns, rows = middle[0, :, 0], middle[:, 0, 1]
-        return _cells(table, *((note.low, note.high) if note else (columns, rows)))
+        found = _cells(table, *((note.low, note.high) if note else (columns, rows)))
+        if note is not None and note.counts is not None:
+            for row, count in zip(found, np.ravel(note.counts), strict=True):
+                row["n"] = int(count)
+        return found
     label = _named(drawn)
     if type(drawn).__name__ == "PathCollection":
         colours = drawn.get_array()

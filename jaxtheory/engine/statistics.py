@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+BEHIND, OF_SEEDS = "runs behind the mean", "seeds behind the mean"  # no names of axes
+
 
 class Average(NamedTuple):
     """Mean over a dimension, its standard error, and how many entries were averaged and left out
@@ -27,6 +29,13 @@ def average(values: xr.DataArray, dim: str = "seed") -> Average:
     mean = kept.mean(dim)
     spread = ((kept - mean) ** 2).sum(dim) / (n - 1).where(n > 1)
     return Average(mean, (spread / n.where(n > 0)) ** 0.5, n, values.sizes[dim] - n)
+
+
+def counted(values: xr.DataArray, runs: xr.DataArray, dim: str = "seed") -> xr.DataArray:
+    """Values that are made of means over the seeds of `runs`, with the number of finite entries
+    behind each as the coordinate BEHIND, and that of all seeds as OF_SEEDS.
+    """
+    return values.assign_coords({BEHIND: average(runs, dim).n, OF_SEEDS: runs.sizes[dim]})
 
 
 def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:

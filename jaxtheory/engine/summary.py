@@ -16,7 +16,8 @@ PREDICTED = "predicted_"
 class Summary(NamedTuple):
     """Rows of texts under their columns, one row per point of the axes; of how many points; and
     the names of the metrics that have no column. A column `a - b` is the gap of metric a to its
-    predicted curve b.
+    predicted curve b. A mean over fewer runs than there are seeds says over how many; `behind` is
+    the range of these numbers in words.
     """
 
     axes: list[str]
@@ -24,6 +25,7 @@ class Summary(NamedTuple):
     rows: list[list[str]]
     points: int
     left_out: list[str]
+    behind: str
 
 
 def summary(data: xr.Dataset, rows: int = ROWS, columns: int | None = None) -> Summary:
@@ -54,7 +56,18 @@ def summary(data: xr.Dataset, rows: int = ROWS, columns: int | None = None) -> S
         [[str(column[i]) for column in (*grid, *found.values())] for i in some],
         points,
         [name for name in metrics(data) if name not in shown],
+        behind([final(data, name) for name in shown]),
     )
+
+
+def behind(values: list[xr.DataArray]) -> str:
+    """How many seeds are behind the means of some values: `4`, or `1 to 4 of 4` where runs have no
+    value.
+    """
+    seeds = max((each.sizes["seed"] for each in values), default=1)
+    counts = np.concatenate([average(each).n.values.ravel() for each in values] or [[seeds]])
+    low, high = counts[counts > 0].min(initial=seeds), counts.max(initial=0)
+    return str(seeds) if low == high == seeds else f"{low} to {high} of {seeds}"
 
 
 def axes_of(data: xr.Dataset) -> list[str]:
@@ -129,8 +142,14 @@ def gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
 def texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
     """mean ± standard error over seeds of each point, in the order of the axes."""
     over = average(values)
-    means, errors = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error))
-    return np.array([estimate(m, e) for m, e in zip(means, errors, strict=True)])
+    each = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error, over.n))
+    seeds = values.sizes["seed"]
+    return np.array(
+        [
+            estimate(mean, error) + (f" (n = {n} of {seeds})" if 0 < n < seeds else "")
+            for mean, error, n in zip(*each, strict=True)
+        ]
+    )
 
 
 def estimate(mean: float, error: float) -> str:

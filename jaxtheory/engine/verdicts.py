@@ -15,7 +15,8 @@ class Verdict(NamedTuple):
     """Whether a claim holds, the number that decides, its threshold (in words where it is a range),
     the number of seeds behind it, the standard error of the number (of a mean or a share of at
     least two runs; else None), and the condition whose number it is (`p = 0.7, K = 6`; empty where
-    there is one condition).
+    there is one condition). `least` is the least number of runs with a finite value at a condition
+    that has one, out of `seeds`: below `seeds` the verdict is about survivors.
     """
 
     holds: bool
@@ -24,6 +25,8 @@ class Verdict(NamedTuple):
     n: int
     error: float | None = None
     at: str = ""
+    least: int = 0
+    seeds: int = 0
 
 
 # the statistic of each condition and its standard error, NaN where it has none
@@ -58,7 +61,7 @@ def verdict(
     """
     low, high, threshold = read_bound(at_least, at_most, between)
     require_words(statistic, where)
-    n = seeds_behind(values)
+    n, least, seeds = seeds_behind(values)
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
     if where == "together":
@@ -66,12 +69,13 @@ def verdict(
     conditions, spread = STATISTICS[statistic](values)
     found, errors = (np.ravel(x.values).astype(float) for x in (conditions, spread))
     if np.all(np.isnan(found)):
-        return Verdict(False, float("nan"), threshold, n)
+        return Verdict(False, float("nan"), threshold, n, None, "", least, seeds)
     outside = np.maximum(low - found, found - high)  # positive where the bound fails
     place = int(np.nanargmin(outside) if where == "somewhere" else np.nanargmax(outside))
     error = None if np.isnan(errors[place]) else float(errors[place])
     at = "" if where == "together" else named(conditions, place)
-    return Verdict(bool(outside[place] <= 0), float(found[place]), threshold, n, error, at)
+    holds = bool(outside[place] <= 0)
+    return Verdict(holds, float(found[place]), threshold, n, error, at, least, seeds)
 
 
 def named(conditions: xr.DataArray, place: int) -> str:
@@ -121,8 +125,14 @@ def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float,
     )
 
 
-def seeds_behind(values: xr.DataArray) -> int:
-    """How many seeds have a value; 0 where `seed` was averaged away before."""
+def seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
+    """How many seeds have a finite value anywhere, how many at least at a condition that has one,
+    and how many there are; 0 where `seed` was averaged away before.
+    """
     if "seed" not in values.dims:
-        return 0
-    return int(values.notnull().any([dim for dim in values.dims if dim != "seed"]).sum())
+        return 0, 0, 0
+    finite = abs(values.astype(float)) < np.inf
+    others = [dim for dim in values.dims if dim != "seed"]
+    counts = np.ravel(finite.sum("seed").values)
+    least = int(counts[counts > 0].min(initial=values.sizes["seed"])) if counts.any() else 0
+    return int(finite.any(others).sum()), least, values.sizes["seed"]

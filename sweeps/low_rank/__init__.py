@@ -142,16 +142,11 @@ def lines(
 
 
 def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
-    """Groups of bars over the other dimension, a colour for each setting."""
+    """Groups of bars over the other dimension, means over seeds, a colour for each setting."""
     at, width = np.arange(len(names)), 0.8 / heights.sizes["setting"]
     for colour, setting in enumerate(heights.setting.values):
-        ax.bar(
-            at + colour * width,
-            heights.sel(setting=setting),
-            width,
-            color=plot.COLOURS[colour],
-            label=str(setting),
-        )
+        values = heights.sel(setting=setting)
+        plot.bars(ax, at + colour * width, values, width, str(setting), colour=colour)
     ax.set_xticks(at + 0.4 - width / 2, names, **font)
 
 

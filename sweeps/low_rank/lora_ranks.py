@@ -24,12 +24,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     lines(left, data.loss, "step", "run", markers=False)
     plot.finish(left, "step t", "test hinge loss")
     at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
-    right.bar(at - 0.2, last(data.loss).mean("seed"), 0.4, label="trained")
-    right.bar(at + 0.2, cut.mean("seed"), 0.4, label="changes cut to rank 1")
+    plot.bars(right, at - 0.2, last(data.loss), 0.4, "trained")
+    plot.bars(right, at + 0.2, cut, 0.4, "changes cut to rank 1", colour=1)
     right.set_xticks(at, data.run.values)
     slanted(right)
     plot.finish(right, "", "test hinge loss")
-    plot.remark(figure, f"Bars: means over n = {data.sizes['seed']} seeds.")
     return figure
 
 

@@ -65,7 +65,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The mean blocks of each matrix, a bar for each setting."""
     title = rf"$\mu_i^\top \Delta W \mu_j$: means over blocks (n = {data.sizes['seed']} seeds)"
     figure, axes = plot.panels(3, title=title, width=6.7, height=2.0, across=1)
-    found = parts(data.projections).mean("seed").to_array("block")
+    found = parts(data.projections).to_array("block")
     names = [str(name).replace("_", "\n") for name in found.block.values]
     for ax, matrix in zip(axes[0], data.projection.values, strict=True):
         bars(ax, found.sel(projection=matrix), names)
@@ -73,7 +73,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "", f"mean projection, {matrix}", legend=False)
         ax.set_yscale("symlog", linthresh=0.01)
     plot.legend_below(figure, axes[0, 0])
-    plot.remark(figure, "Bars: means over blocks and seeds; the scale is linear below .01.")
+    plot.remark(figure, "Each bar is a mean over its block, too; the scale is linear below 0.01.")
     return figure
 
 

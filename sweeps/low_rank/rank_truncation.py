@@ -59,9 +59,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "rank r", label, xscale="log", legend=False)
         plot.ticks(ax.xaxis, ranks)
     plot.legend_below(figure, axes[1])
-    bars(axes[3], alone(data).mean("seed"), [str(c) for c in data.cut.values])
+    bars(axes[3], alone(data), [str(c) for c in data.cut.values])
     plot.finish(axes[3], "the one matrix cut to rank 1", "rise of the loss", legend=False)
-    plot.remark(figure, f"Bars: means over n = {data.sizes['seed']} seeds.")
     return figure
 
 

@@ -49,7 +49,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     title = f"Where attention selects the parent, by states K and probability p ({end(data)})"
     figure, axes = plot.panels(3, title=title, width=3.3, height=3.0, across=2)
-    lost = (optimum(data) - last(data.accuracy).mean("seed")).clip(0)
+    accuracy = last(data.accuracy)
+    lost = plot.counted((optimum(data) - accuracy.mean("seed")).clip(0), accuracy)
     tables = (
         (right(data).astype(float), "share of seeds that select the parent (lag 1)", 2, (0, 1)),
         (commonest_stray(data), "lag of most of the other seeds (1: none)", 0, (1, 7)),

@@ -1,12 +1,10 @@
-import matplotlib.figure
 import numpy as np
 import pytest
 import xarray as xr
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import Figure, InputError, holds, plot, refuted, undecided, verdict
+from jaxtheory import Figure, InputError, holds, refuted, undecided, verdict
 from jaxtheory.engine.claims import judge, run_figure
-from jaxtheory.engine.keep import keep_drawing
 from jaxtheory.engine.statistics import average, slope
 
 MAKERS = {"holds": holds, "refuted": refuted, "open": undecided}
@@ -144,37 +142,28 @@ def test_an_unknown_origin_is_refused():
         holds("x", "hearsay", "s", "s", lambda data: data, at_least=1.0)
 
 
-def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, monkeypatch):
-    drawn, save = [], matplotlib.figure.Figure.savefig
+def test_a_verdict_says_how_many_runs_are_behind_its_conditions():
+    """One of four runs is left at the second condition, none at the third; infinite is no value."""
+    nan, inf = np.nan, np.inf
+    values = xr.DataArray(
+        [[1.0, 1, 1, 1], [0.9, nan, inf, nan], [nan] * 4], dims=["p", "seed"]
+    ).transpose("seed", "p")
+    for where in ("everywhere", "somewhere", "together"):
+        found = verdict(values, where=where, at_least=0.5)
+        assert (found.holds, found.n, found.least, found.seeds) == (True, 4, 1, 4), where
+    assert verdict(values.isel(p=2), at_least=0.5)[3:] == (0, None, "", 0, 4)
+    lost = verdict(values.isel(p=[1]), at_least=0.5)
+    assert (lost.n, lost.least) == (1, 1)
+    assert verdict(values.isel(p=[0]) > 0, statistic="share", at_least=0.5).least == 4
 
-    def saved(picture, file, **options):
-        drawn.extend([1] * (file.suffix == ".png"))
-        save(picture, file, **options)
 
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", saved)
-
-    def draw(dataset):
-        picture, axes = plot.panels()
-        plot.series(axes[0, 0], dataset.loss, "step")
-        return picture
-
-    def draw_thin(dataset):
-        picture, axes = plot.panels()
-        plot.series(axes[0, 0], dataset.loss, "step", seeds=True)
-        return picture
-
-    image, asked = tmp_path / "falls.png", figure("holds", 0.3)._replace(draw=draw)
-    result = run_figure(asked, store=tmp_path / "run")
-    keep_drawing(image, result)
-    keep_drawing(image, run_figure(asked, store=tmp_path / "run"))
-    assert len(drawn) == 1
-    other = run_figure(asked, store=tmp_path / "other", key=1)
-    for made in (other, result, result._replace(figure=asked._replace(draw=draw_thin)), result):
-        keep_drawing(image, made)
-    assert len(drawn) == 5
-    for damaged in (b"", b"no picture", image.read_bytes()[:60]):
-        image.write_bytes(damaged)
-        keep_drawing(image, result)
-    assert len(drawn) == 8 and image.stat().st_size > 1000
-    keep_drawing(image, run_figure(asked))  # without a store nobody can say what it was drawn from
-    assert len(drawn) == 9
+def test_a_verdict_on_a_mean_over_seeds_counts_the_runs_that_diverged():
+    data = xr.Dataset(
+        {
+            "loss": (("p", "seed"), [[1.0, 1, 1, 1], [1, np.nan, np.nan, np.nan]]),
+            "diverged_at": (("p", "seed"), [[-1, -1, -1, -1], [-1, 2, 2, 2]]),
+        }
+    )
+    mean = holds("m", "derived", "s", "s", lambda d: d.loss.mean("seed"), at_least=1, minimum=2)
+    (found,) = judge((mean,), data)
+    assert found.verdict and (found.verdict.least, found.verdict.seeds) == (1, 4)

@@ -59,7 +59,7 @@ def test_a_diverged_run_does_not_widen_the_band():
     figure, _ = drawn(runs(values))
     rows = rows_of(figure, "line")
     assert rows[-1]["high"] <= 2 and rows[-1]["low"] >= 1.2
-    assert plot.caption(figure).startswith("Lines: means over n = 5 to 6 seeds; bands: ")
+    assert plot.caption(figure).startswith("Lines: means over n = 5 to 6 of 6 seeds; bands: ")
 
 
 def test_few_seeds_are_drawn_one_by_one():
@@ -83,11 +83,12 @@ def test_a_caption_says_what_is_drawn():
     plot.reference(ax, None, 0.7, says="chance")
     plot.remark(figure, "Measured by hand.")
     assert plot.caption(figure) == (
-        "Lines: means over n = 7 seeds; bands: two standard errors to either side, cut to the "
-        "range of the runs. Dashed: law. Dotted: chance. Left out, as they have no value: "
-        "1 of 8 runs. Measured by hand."
+        "Lines: means over n = 7 of 8 seeds; bands: two standard errors to either side, cut to the "
+        "range of the runs. Open marks: means over the runs that have a value, with their number. "
+        "Dashed: law. Dotted: chance. Left out, as they have no value: 1 of 8 runs. Measured by "
+        "hand."
     )
-    assert [to_hex(line.get_color()) for line in ax.lines[1:]] == ["#000000"] * 3
+    assert [to_hex(line.get_color()) for line in ax.lines[1:]] == ["#0072b2"] + ["#000000"] * 3
 
 
 def test_a_caption_names_the_lines_that_lack_different_numbers_of_runs():
@@ -146,7 +147,8 @@ def test_cells_are_averaged_over_the_seeds_that_have_a_value():
     figure, ((ax,),) = plot.panels()
     plot.heat(ax, values, "x", "y")
     assert {row["value"] for row in rows_of(figure, "cell")} == {2}
-    assert plot.caption(figure) == "Cells: means over n = 3 seeds."
+    assert {row["n"] for row in rows_of(figure, "cell")} == {2}
+    assert plot.caption(figure).startswith("Cells: means over n = 2 of 3 seeds. Hatched: the share")
 
 
 @pytest.mark.parametrize(
@@ -233,3 +235,81 @@ def test_a_formula_counts_as_long_as_it_is_printed():
     label = r"$\|\alpha_A - \alpha_V\|_\mu$ at the end"
     assert plot.broken(label, 30, 1) == label
     assert plot.broken(label, 18, 1) == label.replace(" the", "\nthe")
+
+
+def test_a_lone_survivor_is_marked_in_a_heat_map():
+    """One run of four is left at (1, 10), two at (2, 10), none at (1, 20)."""
+    values = np.ones((4, 3, 2))
+    values[1:, 0, 0] = values[2:, 0, 1] = values[:, 1, 0] = np.nan
+    values = xr.concat([table(one) for one in values], "seed")
+    figure, ((ax,),) = plot.panels()
+    plot.heat(ax, values, "x", "y")
+    shares = {}
+    for patch in (patch for patch in ax.patches if patch.get_hatch()):
+        (left, low), (right, _) = patch.get_xy().min(axis=0), patch.get_xy().max(axis=0)
+        shares[left, low] = right - left
+    assert shares == {(0, 0): 0.75, (1, 0): 0.5, (0, 1): 1}
+    written = {text.get_text() for text in ax.texts}
+    assert {"n = 1 of 4", "n = 2 of 4"} <= written and "n = 4 of 4" not in written
+    assert plot.caption(figure) == (
+        "Cells: means over n = 1 to 4 of 4 seeds. Hatched: the share of the runs without a value "
+        "(diverged, or not defined); the mean is over the others."
+    )
+    assert [row["n"] for row in rows_of(figure, "cell")] == [1, 2, 0, 4, 4, 4]
+
+
+def test_a_heat_map_of_what_is_made_of_means_is_marked_too():
+    values = xr.concat([table(np.full((3, 2), v)) for v in (1, 3, np.nan)], "seed")
+    figure, ((ax,),) = plot.panels()
+    plot.heat(ax, plot.counted(5 - values.mean("seed"), values), "x", "y")
+    assert len([patch for patch in ax.patches if patch.get_hatch()]) == 6
+    assert "n = 2 of 3 seeds" in plot.caption(figure)
+
+
+@pytest.mark.parametrize("points", [4, 200])
+def test_points_whose_mean_leaves_out_runs_have_open_marks(points):
+    at = np.arange(points)
+    values = np.linspace(1, 2, 6)[:, None] * np.ones(points)
+    values[0, points // 2 :] = values[1:5, -1] = np.nan
+    figure, ax = drawn(runs(values, at=at))
+    _, marks = ax.lines
+    assert marks.get_markerfacecolor() == "white" and marks.get_linestyle() == "None"
+    assert {points // 2, points - 1} <= {*marks.get_xdata()} and marks.get_xdata().min() > 1
+    assert len(marks.get_xdata()) <= 10
+    assert [text.get_text() for text in ax.texts] == ["5 of 6", "1 of 6"]
+    assert "n = 1 to 6 of 6 seeds" in plot.caption(figure)
+    counts = [row["n"] for row in rows_of(figure, "line")]
+    assert counts == [6] * (points // 2) + [5] * (points - points // 2 - 1) + [1]
+    assert not rows_of(figure, "point")
+
+
+def test_a_line_of_all_runs_has_no_marks():
+    figure, ax = drawn(runs(COSINES))
+    assert len(ax.lines) == 1 and not ax.texts and "Open" not in plot.caption(figure)
+
+
+def test_bars_are_hatched_in_proportion():
+    values = runs([[1, 2], [3, np.nan], [5, np.nan], [7, np.nan]], "run", ["a", "b"])
+    figure, ((ax,),) = plot.panels()
+    plot.bars(ax, np.arange(2), values, 0.4, "trained")
+    plot.ticks(ax.xaxis, [0, 1], ["a", "b"])
+    (hatched,) = [patch for patch in ax.patches if patch.get_hatch()]
+    assert hatched.get_xy()[:, 1].max() == 1.5
+    assert [text.get_text() for text in ax.texts] == ["1 of 4"]
+    assert [(row["x"], row["y"], row["n"]) for row in rows_of(figure, "bar")] == [
+        ("a", 4, 4),
+        ("b", 2, 1),
+    ]
+    assert plot.caption(figure).startswith("Bars: means over n = 1 to 4 of 4 seeds. Hatched: ")
+
+
+def test_a_sentence_tells_how_many_runs_diverged():
+    at = xr.DataArray([[-1, 3, 3, 3], [-1, -1, -1, -1], [0, 0, 0, 0]], dims=["p", "seed"])
+    said = plot.diverged(xr.Dataset({"diverged_at": at}))
+    assert said == (
+        "7 of 12 runs diverged: all 4 seeds at 1 of 3 points; elsewhere at least 1 of 4 remain."
+    )
+    said = plot.diverged(xr.Dataset({"diverged_at": at.isel(p=[0, 1])}))
+    assert said == "3 of 8 runs diverged; at least 1 of 4 seeds remain at each point."
+    assert plot.diverged(xr.Dataset({"diverged_at": at.isel(p=[1])})) == ""
+    assert plot.diverged(xr.Dataset()) == ""

@@ -37,7 +37,9 @@ def test_diverged_runs_are_counted_and_left_out() -> None:
     data = made(diverged_at=(("rate", "seed"), np.array([[-1, 5], [-1, -1]])))
     found = summary(data)
     assert found.columns[-1] == "diverged"
-    assert found.rows[0] == ["0.1", "0.1", "0.1", "1 of 2"] and found.rows[1][-1] == "0 of 2"
+    alone = "0.1 (n = 1 of 2)"
+    assert found.rows[0] == ["0.1", alone, alone, "1 of 2"] and found.rows[1][-1] == "0 of 2"
+    assert found.behind == "1 to 2 of 2" and summary(made()).behind == "2"
 
 
 def test_many_points_and_metrics_are_cut() -> None:

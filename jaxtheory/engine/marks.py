@@ -1,0 +1,113 @@
+"""Marks of means over survivors: points, cells and bars whose mean leaves out runs without a value
+(diverged, or not defined) show that and say how many runs are left.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jaxtheory.engine.plotted import Drawn, notes
+
+LARGEST, SMALL, SMALLEST, TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
+DIGIT = 0.62 / 72  # inches: the width of a digit, per point
+AMONG = 8  # marks along a line of many points
+HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "linewidth": 0}
+
+
+def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
+    """Open marks at the points of a line whose mean is over fewer than all seeds, with the number
+    where it changes.
+    """
+    x, y = line.get_xdata(), np.asarray(line.get_ydata(), float)
+    partial = (n > 0) & (n < seeds)
+    if not partial.any():
+        return
+    changes = partial & (n != np.concatenate([[seeds], n[:-1]]))
+    every = max(1, len(n) // AMONG) if len(n) > 20 else 1
+    at = np.flatnonzero(partial & (changes | (np.arange(len(n)) % every == 0)))
+    shade = line.get_color()
+    style: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.9, "markersize": 4.2}
+    marker = line.get_marker() if line.get_marker() not in (None, "None", "") else "o"
+    (marks,) = ax.plot(
+        np.asarray(x)[at], y[at], linestyle="", marker=marker, color=shade, zorder=3, **style
+    )
+    notes(ax).append(Drawn("open", "", marks))
+    for i in _apart(np.flatnonzero(changes), len(n)):
+        ax.annotate(
+            f"{n[i]} of {seeds}",
+            (x[i], y[i]),
+            xytext=(3, 3),
+            textcoords="offset points",
+            fontsize=SMALL,
+            color=shade,
+        )
+
+
+def _apart(places: np.ndarray, length: int) -> list[int]:
+    """Those of some places along a line that have room for a number; of close ones the last."""
+    kept: list[int] = []
+    for place in places[::-1]:
+        if not kept or kept[-1] - place >= length / 6 or length <= 20:
+            kept.append(int(place))
+    return kept[::-1]
+
+
+def mark_cells(ax: Any, n: np.ndarray, seeds: int) -> None:
+    """Each cell hatched in proportion to the runs that its mean leaves out; n: [row, column]."""
+    for (i, j), count in np.ndenumerate(n):
+        if count < seeds:
+            wide = 1 - count / seeds
+            ax.fill([j, j + wide, j + wide, j], [i, i, i + 1, i + 1], **HATCH)
+
+
+def write_cells(
+    ax: Any, picture: Any, words: np.ndarray, n: np.ndarray, seeds: int, room: tuple[float, float]
+) -> None:
+    """The words of each cell that has a value, and the number of its runs where some are left out:
+    in a line of its own, or in the same line, in letters that fit; none where they would be too
+    small to read. n: [row, column]; room: inches of a cell.
+    """
+    partial = (n > 0) & (n < seeds)
+    stacked = room[1] * 72 > 1.3 * (SMALL + SMALLEST) + 2
+    counted = f"n = {seeds - 1} of {seeds}" if partial.any() and stacked else ""
+    said = words.astype(object)
+    if not stacked:
+        for at in np.argwhere(partial):
+            said[tuple(at)] += f" ({n[tuple(at)]}/{seeds})"
+    longest = max(
+        (len(word) for word, count in zip(said.flat, n.flat, strict=True) if count), default=1
+    )
+    high = room[1] * 72 / 1.4 - (1.3 * SMALL if counted else 0)
+    size = min(room[0] / (longest + 0.5) / DIGIT, high, LARGEST)
+    below = min(room[0] / (len(counted) + 0.5) / DIGIT, SMALL)
+    if size < SMALLEST:
+        return
+    values = np.reshape(picture.get_array(), n.shape)
+    low, end = picture.get_clim()
+    for (i, j), word in np.ndenumerate(said):
+        if not n[i, j]:
+            continue
+        place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
+        place["color"] = "white" if values[i, j] - low < 0.55 * (end - low) else "black"
+        if partial[i, j]:  # readable on the hatching
+            place["bbox"] = {"facecolor": picture.to_rgba(values[i, j]), "linewidth": 0, "pad": 0.4}
+        if partial[i, j] and stacked and below >= TINY:
+            under = place | {"va": "top", "fontsize": below}
+            ax.text(j + 0.5, i + 0.45, f"n = {n[i, j]} of {seeds}", **under)
+            place["va"] = "bottom"
+        ax.text(j + 0.5, i + 0.5, word, **place)
+
+
+def mark_bars(ax: Any, bars: Any, n: np.ndarray, seeds: int) -> None:
+    """Each bar hatched from its foot in proportion to the runs that its mean leaves out, with the
+    number that is left above it.
+    """
+    for bar, count in zip(bars.patches, n, strict=True):
+        if count == seeds:
+            continue
+        left, foot, wide = bar.get_x(), bar.get_y(), bar.get_width()
+        height = bar.get_height() if np.isfinite(bar.get_height()) else 0.0
+        top = foot + height * (1 - count / seeds)
+        ax.fill([left, left + wide, left + wide, left], [foot, foot, top, top], **HATCH)
+        place: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALL}
+        ax.text(left + wide / 2, foot + max(height, 0.0), f"{count} of {seeds}", **place)

@@ -1,0 +1,79 @@
+"""The record that a run of a figure leaves as JSON: which entries it has, and reading it from a
+folder that others write into too.
+"""
+
+import json
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+BYTES = 16 << 20  # a record is some 20 KB; a larger file is somebody else's
+Kinds = dict[str, tuple[type, ...]]
+ENTRIES: Kinds = {
+    **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
+    **dict.fromkeys(("command", "setup", "model", "drawn"), (str,)),
+    **dict.fromkeys(("runs", "versions", "claims", "files"), (dict,)),
+    "key": (int,),
+    "quick": (bool,),
+    "seconds": (int, float),
+    "gradient": (dict, NoneType),
+}
+CLAIM: Kinds = {
+    **dict.fromkeys(("statement", "origin", "source", "expected"), (str,)),
+    **dict.fromkeys(("bound", "finding", "outcome", "at"), (str,)),
+    **dict.fromkeys(("measured", "error"), (int, float, NoneType)),
+    "threshold": (int, float, str, NoneType),
+    **dict.fromkeys(("n", "least", "seeds"), (int, NoneType)),
+}
+GRADIENT: Kinds = {
+    "error": (int, float, NoneType),
+    "tolerance": (int, float),
+    "agrees": (bool,),
+    "code": (str,),
+}
+LATER: dict[str, Any] = {"files": {}, "drawn": ""}  # which records of earlier versions lack
+LATER_OF_CLAIM = {"least": None, "seeds": None, "at": ""}
+
+
+class NotARecordError(ValueError):
+    """Why a file is not the record of a figure."""
+
+
+def read_record(file: Path) -> dict[str, Any]:
+    """The record in a file. Raises NotARecordError for any other file."""
+    try:
+        if not file.is_file():
+            raise NotARecordError("not a regular file")
+        if file.stat().st_size > BYTES:
+            raise NotARecordError("too large for a record")
+        found = json.loads(file.read_bytes())
+        json.dumps(found, ensure_ascii=False).encode()  # no half of a character
+    except OSError as error:
+        raise NotARecordError(f"it cannot be read ({error.strerror or error})") from None
+    except RecursionError:
+        raise NotARecordError("it is nested too deeply") from None
+    except NotARecordError:
+        raise
+    except ValueError:
+        raise NotARecordError("it is not valid JSON") from None
+    if not isinstance(found, dict) or not {"figure", "claims"} <= {*found}:
+        raise NotARecordError("it is not a record of jaxtheory run")
+    record = LATER | found
+    _require(record, ENTRIES, "")
+    for name, claim in record["claims"].items():
+        if not isinstance(claim, dict):
+            raise NotARecordError(f"its claims.{name} is not an object")
+        record["claims"][name] = LATER_OF_CLAIM | claim
+        _require(record["claims"][name], CLAIM, f"claims.{name}.")
+    if record["gradient"] is not None:
+        _require(record["gradient"], GRADIENT, "gradient.")
+    return record
+
+
+def _require(found: dict[str, Any], kinds: Kinds, where: str) -> None:
+    for name, kind in kinds.items():
+        if name not in found:
+            raise NotARecordError(f"it has no {where}{name}")
+        value = found[name]
+        if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kind):
+            raise NotARecordError(f"its {where}{name} is a {type(value).__name__}")

@@ -1,0 +1,45 @@
+"""No text of a theory becomes a formula in a spreadsheet, and numbers stay numbers."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from jaxtheory.engine import export
+from jaxtheory.engine.cells import as_csv, cell
+
+HOSTILE = ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-2+3", "=HYPERLINK(1)", "-"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_formula_is_neutralised(text):
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "value", [-0.5, "-0.5", "+1e-3", "-inf", -3, None, "x=1", "a-b", "", "1-2"]
+)
+def test_other_values_stay(value):
+    assert cell(value) is value
+
+
+def test_a_table_reads_back():
+    text = as_csv(["=name", "x"], [{"=name": "-a", "x": -0.5}, {"x": 'say "no", or\nyes'}])
+    header, first, second = csv.reader(io.StringIO(text, newline=""))
+    assert header == ["'=name", "x"] and first == ["'-a", "-0.5"]
+    assert second == ["", 'say "no", or\nyes']
+
+
+def test_export_neutralises_labels_and_names(tmp_path):
+    dims = ("rule", "seed")
+    data = xr.Dataset(
+        {"=loss": (dims, [[-0.5], [0.25]]), "diverged_at": (dims, np.full((2, 1), -1))},
+        {"rule": ["=1+1", "-0.5"], "seed": [0]},
+    )
+    export.write(data, "csv", tmp_path / "data.csv")
+    found = pd.read_csv(tmp_path / "data.csv", dtype=str)
+    assert list(found.columns) == ["rule", "seed", "'=loss", "diverged_at"]
+    assert list(found["rule"]) == ["'=1+1", "-0.5"] and list(found["'=loss"]) == ["-0.5", "0.25"]

@@ -1,0 +1,203 @@
+"""What a run of a figure leaves: whole files, drawn once for their code and numbers, and drawn anew
+where they are not as the record names them.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from helpers.forks import forks
+
+from jaxtheory import plot
+from jaxtheory.arguments import load_figures
+from jaxtheory.cli import main
+from jaxtheory.engine import keep
+from jaxtheory.engine.claims import run_figure
+from jaxtheory.engine.drawing import drawing
+
+FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
+SUFFIXES = (".png", ".pdf", ".svg", ".csv")
+FACTS = {"key": 0, "quick": True, "command": "", "seconds": 1.0}
+RUN = ["run", FIGURES, "--quick"]
+KILLED = """
+import os, signal
+from jaxtheory import cli
+from jaxtheory.engine import store, whole
+count, synced, replace = iter(range(10**6)), whole.synced, os.replace
+die = lambda: os.kill(os.getpid(), signal.SIGKILL)
+def cut(file, data):
+    if next(count) == {n}:
+        {half}
+    synced(file, data)
+def renamed(source, target):
+    ours = str(target).endswith((".png", ".pdf", ".svg", ".csv", "good-quick.json"))
+    if ours and next(count) == {n}:
+        {rename}
+    replace(source, target)
+if {half!r} != "pass":
+    whole.synced = cut
+else:
+    os.replace = renamed
+cli.main({words!r})
+"""
+HALF = "synced(file, data[:len(data) // 2]); die()"
+POINTS = (  # in the midst of which file, and where
+    (0, HALF, "pass"),
+    (3, HALF, "pass"),
+    (1, "pass", "die()"),
+    (2, "pass", "replace(source, target); die()"),
+    (4, "pass", "die()"),
+)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """What the record of `good` says of its files."""
+    found: dict[str, str] = json.loads((folder / "good-quick.json").read_text())["files"]
+    return found
+
+
+def agree(folder: Path) -> bool:
+    record = json.loads((folder / "good-quick.json").read_text())
+    return len(record["files"]) == 4 and keep.disagreeing(folder, record) == []
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """An entry for each drawing that is made."""
+    made: list[int] = []
+    monkeypatch.setattr(keep, "drawing", lambda *given: made.append(1) or drawing(*given))
+    return made
+
+
+def kept(image: Path, result) -> None:
+    keep.keep_record(
+        image.with_suffix(".json"), result, **keep.keep_drawing(image, result), **FACTS
+    )
+
+
+def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, drawn):
+    def draw_thin(dataset):
+        picture, axes = plot.panels()
+        plot.series(axes[0, 0], dataset.loss, "step", seeds=True)
+        return picture
+
+    image, asked = tmp_path / "good-quick.png", load_figures(FIGURES)[0]
+    result = run_figure(asked, quick=True, store=tmp_path / "run")
+    kept(image, result)
+    kept(image, run_figure(asked, quick=True, store=tmp_path / "run"))
+    assert len(drawn) == 1
+    other = run_figure(asked, quick=True, store=tmp_path / "other", key=1)
+    for made in (other, result, result._replace(figure=asked._replace(draw=draw_thin)), result):
+        kept(image, made)
+    assert len(drawn) == 5
+    kept(
+        image, run_figure(asked, quick=True)
+    )  # without a store nobody knows what it was drawn from
+    assert len(drawn) == 6
+
+
+def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
+    image = tmp_path / "good-quick.png"
+    result = run_figure(load_figures(FIGURES)[0], quick=True, store=tmp_path / "run")
+    kept(image, result)
+    whole = digests(tmp_path)
+    for suffix in (*SUFFIXES, ".json"):
+        file = image.with_suffix(suffix)
+        content = file.read_bytes()
+        edited = content[:-2] + bytes([content[-2] ^ 1]) + content[-1:]
+        for damaged in (b"", content[: len(content) // 2], edited, None):
+            before = len(drawn)
+            file.unlink() if damaged is None else file.write_bytes(damaged)
+            kept(image, result)
+            assert len(drawn) == before + 1, suffix
+            assert agree(tmp_path) and digests(tmp_path) == whole
+
+
+def test_a_drawing_has_the_same_bytes_each_time(tmp_path):
+    result = run_figure(load_figures(FIGURES)[0], quick=True)
+    first, second = (keep.keep_drawing(tmp_path / f"{name}.png", result) for name in "ab")
+    assert [*first["files"].values()] == [*second["files"].values()]
+
+
+def test_a_run_that_is_killed_leaves_whole_files(tmp_path):
+    """Killed with SIGKILL at several points of writing a figure, one after the other."""
+    store, words = tmp_path / "results", [*RUN, "--store", str(tmp_path / "results")]
+    ends = {".png": b"IEND\xaeB`\x82", ".pdf": b"%%EOF\n", ".svg": b"</svg>\n", ".csv": b"\r\n"}
+    with forks(tmp_path) as forked:
+        for n, half, rename in POINTS:
+            code, said = forked.run(KILLED.format(n=n, half=half, rename=rename, words=words))
+            assert code == -9, said
+            for file in store.glob("good-quick.*"):
+                assert file.suffix == ".json" or file.read_bytes().endswith(ends[file.suffix])
+    assert main(words) == 1
+    assert agree(store) and not list(store.glob(".tmp-*"))
+
+
+def test_report_tells_of_files_that_are_not_as_the_record_names_them(tmp_path, capsys):
+    words = [*RUN, "--store", str(tmp_path)]
+    assert main(words) == 1
+    image = tmp_path / "good-quick.png"
+    image.write_bytes(image.read_bytes()[:1000])
+    (tmp_path / "good-quick.svg").unlink()
+    capsys.readouterr()
+    assert main(["report", str(tmp_path)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert (
+        "good-quick.json: missing or changed since it was drawn: good-quick.png, good-quick.svg; "
+        in line
+    )
+    assert "missing or changed" in (tmp_path / "report.html").read_text()
+    assert main(words) == 1 and agree(tmp_path)
+    assert "changed" not in capsys.readouterr().err
+
+
+FOREIGN = {
+    "empty": b"",
+    "list": b"[1]",
+    "number": b"3",
+    "cut": b'{"figure": "x", "cla',
+    "deep": b"[" * 10**5,
+    "not text": b"\xff\xfe\x00",
+    "half a character": b'{"figure": "\\ud800", "claims": {}}',
+    "other": b'{"name": "package", "version": "1.0"}',
+    "few": b'{"figure": "x", "claims": {}}',
+    "kinds": b'{"figure": 1, "claims": [], "theory": {}}',
+}
+
+
+@pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN)
+def test_a_foreign_json_is_skipped_with_a_line(tmp_path, capsys, text):
+    (tmp_path / "foreign.json").write_bytes(text)
+    assert main(["report", str(tmp_path)]) == 2
+    skipped, refused = capsys.readouterr().err.splitlines()
+    assert skipped.startswith(f"skipped {tmp_path / 'foreign.json'}: ") and "holds no" in refused
+    assert len(skipped) < 300
+
+
+def test_a_record_with_a_wrong_entry_is_skipped_with_a_line(tmp_path, capsys):
+    """Each entry of a record and of a claim missing, and of another kind."""
+    assert main([*RUN, "--store", str(tmp_path)]) == 1
+    record = json.loads((tmp_path / "bad-quick.json").read_text())
+    wrong = tmp_path / "bad-quick.json"
+    for name in record:
+        for other in (
+            {k: v for k, v in record.items() if k != name},
+            record | {name: [1]},
+            record | {name: {"x": [None]}},
+        ):
+            wrong.write_text(json.dumps(other))
+            assert main(["report", str(tmp_path)]) == 0
+    (claim,) = record["claims"].values()
+    for name in claim:
+        for value in ([1], {"x": 1}, True):
+            wrong.write_text(json.dumps(record | {"claims": {"wrong": claim | {name: value}}}))
+            assert main(["report", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "Traceback" not in said and said.count("skipped") > 3 * len(claim)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe.json")
+    assert main(["report", str(tmp_path)]) == 2
+    assert "pipe.json: not a regular file" in capsys.readouterr().err
