@@ -106,8 +106,9 @@ def _told_once() -> Iterator[None]:
     seen: set[str] = set()
 
     def new(record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        return not (said in seen or seen.add(said))
+        before = len(seen)
+        seen.add(record.getMessage())
+        return len(seen) > before
 
     log = logging.getLogger("matplotlib.font_manager")
     log.addFilter(new)

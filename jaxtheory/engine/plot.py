@@ -161,9 +161,9 @@ def series(
         shadow = ax.fill_between(at, low, high, color=shade, alpha=0.2, linewidth=0)
         notes(ax).append(Drawn("shadow", label, shadow))
     note = Drawn("runs" if single else "mean", label, line, low, high, _least_and_most(n))
-    seen = {"seeds": values.sizes["seed"], "counts": n}
-    notes(ax).append(note._replace(lost=lost, of=values.sizes["seed"], **seen))
-    mark_points(ax, line, n, values.sizes["seed"])
+    of = values.sizes["seed"]
+    notes(ax).append(note._replace(lost=lost, of=of, seeds=of, counts=n))
+    mark_points(ax, line, n, of)
 
 
 def theory(
@@ -242,7 +242,8 @@ def heat(
     ax.set_yticks(np.arange(rows) + 0.5, names[1])
     ax.grid(False)
     colour_bar(ax, picture, label)
-    note = Drawn("cells", label, picture, *names, lost=int(empty.sum()), of=table.size)
+    note = Drawn("cells", label, picture, names[0], names[1])
+    note = note._replace(lost=int(empty.sum()), of=table.size)
     if over is not None:
         note = note._replace(n=_least_and_most(counts), seeds=seeds, counts=counts)
     notes(ax).append(note)

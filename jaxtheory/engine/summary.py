@@ -65,7 +65,7 @@ def behind(values: list[xr.DataArray]) -> str:
     value.
     """
     seeds = max((each.sizes["seed"] for each in values), default=1)
-    counts = np.concatenate([average(each).n.values.ravel() for each in values] or [[seeds]])
+    counts = np.array([n for each in values for n in average(each).n.values.ravel()] or [seeds])
     low, high = counts[counts > 0].min(initial=seeds), counts.max(initial=0)
     return str(seeds) if low == high == seeds else f"{low} to {high} of {seeds}"
 
