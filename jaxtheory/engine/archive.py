@@ -138,11 +138,16 @@ def opened(target: Path) -> xr.Dataset:
 
 
 def lazily(target: Path) -> xr.Dataset:
-    """A dataset on disk, of which nothing is read but its metadata and coordinates."""
+    """A dataset on disk, its names in order; nothing is read but metadata and coordinates."""
     # a field's unit may be "seconds": numbers all the same
-    return xr.open_zarr(
+    found = xr.open_zarr(
         files(target), chunks=None, decode_timedelta=False, zarr_format=3, consolidated=False
     )
+    data, coordinates = (
+        {name: group[name].variable for name in sorted(group, key=str)}
+        for group in (found.data_vars, found.coords)
+    )
+    return xr.Dataset(data, coordinates, found.attrs)
 
 
 @contextlib.contextmanager

@@ -368,6 +368,115 @@ def test_a_damaged_manifest(tmp_path, outcome):
     outcome("one line: what was asked is not known any more", "kept, not used")
 
 
+# what is not this store's
+
+
+def test_foreign_results(tmp_path, outcome):
+    """A part and data.zarr of another key, a part under another's name, copies by other programs"""
+    first = {
+        k: sweep(THEORY, Config(dimension=3), store=tmp_path / f"{k}", key=k, **SMALL)
+        for k in (0, 1)
+    }
+    run, other = tmp_path / "0", tmp_path / "1"
+    parts = lambda store: sorted(store.glob("parts/[0-9]*.part"))
+    faults = (
+        lambda: shutil.copy(parts(other)[0], parts(run)[0]),
+        lambda: shutil.copy(parts(run)[1], parts(run)[0]),
+        lambda: shutil.copy(
+            parts(run)[0], run / "parts" / f"{parts(run)[0].stem} (conflicted copy).part"
+        ),
+        lambda: shutil.copy(
+            parts(run)[0], run / "parts" / f"{parts(run)[0].stem}.sync-conflict-1.part"
+        ),
+        lambda: shutil.copytree(other / "data.zarr", run / "data.zarr"),
+    )
+    for fault in faults:
+        shutil.rmtree(run / "data.zarr")
+        fault()
+        shutil.copy(other / "data.sum", run / "data.sum")
+        assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first[0])
+    outcome("what is another's is made anew; copies are left alone")
+
+
+def test_names_that_are_addresses_elsewhere(tmp_path, outcome, monkeypatch):
+    """A store named `exp::v2`, `memory://exp` or `~no-such-user`"""
+    monkeypatch.chdir(tmp_path)
+    Path("exp").mkdir()
+    Path("exp/notes").write_text("keep")
+    plain = sweep(THEORY, Config(dimension=3), **SMALL)
+    for name in ("exp::v2", "memory://exp", "~no-such-user"):
+        assert sweep(THEORY, Config(dimension=3), store=name, **SMALL).identical(plain)
+        assert (tmp_path / name / "data.zarr" / "zarr.json").is_file()
+    assert Path("exp/notes").read_text() == "keep"
+    outcome("folders like any other; what lies beside is not touched")
+
+
+HOSTS = """
+import socket
+os.getpid, socket.gethostname = lambda: 7, lambda: "node"
+"""
+
+
+def test_two_machines_of_one_name(forked, whole, outcome):
+    """Two machines or containers of one name and process number, one killed in assembly"""
+    store = forked.folder / "hosts"
+    wait = """
+    from jaxtheory.engine import archive
+    write = archive.write
+    def waits(dataset, target):
+        write(dataset, target)
+        print("written", flush=True)
+        time.sleep(600)
+    archive.write = waits
+    """
+    first = forked.start(command(store, HOSTS + textwrap.dedent(wait)))
+    until(first, "written")
+    (written,) = (folder for folder in store.glob(".tmp-*/data.zarr"))
+    held = sorted(written.rglob("*"))
+    assert forked.run(command(store, HOSTS)) == (0, output(store))
+    assert data(store).identical(whole) and sorted(written.rglob("*")) == held
+    os.kill(first.pid, 9)
+    first.wait()
+    assert forked.run(command(store, HOSTS)) == (0, output(store))
+    assert data(store).identical(whole) and not list(store.rglob(".tmp*"))
+    outcome("what the living hold is theirs; what the dead left is removed")
+
+
+def test_files_that_are_not_files(forked, whole, outcome):
+    """A pipe or an endless device in place of the manifest, data.sum, a part or a chunk"""
+    store = forked.folder / "pipes"
+    shutil.copytree(forked.folder / "whole", store)
+    part = next(store.glob("parts/[0-9]*.part")).relative_to(store)
+    for place in ("data.sum", "data.zarr/loss/c/0/0/0", part, "manifest.json"):
+        for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+            (store / place).unlink()
+            make(store / place)
+            if place == part:
+                shutil.rmtree(store / "data.zarr")
+            code, said = forked.run(command(store))
+            if place == "manifest.json":
+                one_line(code, said, "Not a regular file")
+            else:
+                assert (code, said) == (0, output(store)) and data(store).identical(whole)
+    outcome("made anew; the manifest: one line, and nothing waits")
+
+
+def test_exports_onto_a_full_disk(forked, whole, outcome):
+    """A limit on the size of files, met by `export` as csv, netcdf and parquet"""
+    store = forked.folder / "exported"
+    shutil.copytree(forked.folder / "whole", store)
+    for to in ("csv", "netcdf", "parquet"):
+        code = f"""
+        import resource
+        from jaxtheory import cli
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        raise SystemExit(cli.main(["export", {str(store)!r}, "--to", {to!r}]))
+        """
+        one_line(*forked.run(textwrap.dedent(code)), "File too large", str(store))
+        assert not list(store.rglob(".tmp*")) and not list(store.glob("data.[cnp]*"))
+    outcome("one line, and no file")
+
+
 def test_a_damaged_compilation_cache(forked, outcome):
     """Every entry of JAX's compilation cache truncated or bit-flipped"""
     rng, cache = random.Random(62), forked.folder / "damaged"

@@ -352,3 +352,13 @@ def test_a_home_in_a_path_of_the_command_line(
     monkeypatch.setenv("HOME", str(tmp_path))
     assert main(["export", "~/run", "--to", "csv", "--out", "~/out.csv"]) == 0
     assert (tmp_path / "out.csv").is_file() and disk.located("~") == tmp_path
+
+
+def test_names_are_read_in_order(made: dict, tmp_path: Path) -> None:
+    """Whatever the order in which the file system lists them."""
+    data = made[0][1]
+    archive.write(data[sorted(data.data_vars, reverse=True)], tmp_path / "data.zarr")
+    found = archive.opened(tmp_path / "data.zarr")
+    assert found.identical(data)
+    assert list(found.data_vars) == sorted(data.data_vars)
+    assert list(found.coords) == sorted(data.coords)
