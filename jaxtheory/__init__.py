@@ -10,8 +10,6 @@ A sweep computes as many chunks side by side as the processor has cores, or ther
 """
 
 import importlib
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -90,22 +88,10 @@ _MODULES = {
 __all__ = [*_PUBLIC, *_MODULES]
 
 
-def _set_compilation_cache() -> None:
-    """Keep compiled programs between processes, unless the user has chosen a place."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    place, shortest = os.path.join(base, "jaxtheory"), "0"
-    if "jax" not in sys.modules:
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", place)
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", shortest)
-        return
-    config = importlib.import_module("jax").config
-    if config.jax_compilation_cache_dir is None:
-        config.update("jax_compilation_cache_dir", place)
-        config.update("jax_persistent_cache_min_compile_time_secs", float(shortest))
-
-
-_set_compilation_cache()
-importlib.import_module("jaxtheory.engine.cache").watch()
+_cache = importlib.import_module("jaxtheory.engine.cache")
+_cache.choose()
+_cache.watch()
+importlib.import_module("jaxtheory.core.backend")  # notes which process this is
 
 
 def __getattr__(name: str) -> Any:

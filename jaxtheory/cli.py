@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written
 `--help` does not wait.
 """
 
+import contextlib
 import dataclasses
 import gc
 import importlib.util
@@ -25,11 +26,12 @@ from jaxtheory import afterwards
 from jaxtheory.afterwards import Export
 from jaxtheory.arguments import Words, load_theory
 from jaxtheory.core import disk, installed
+from jaxtheory.core.backend import computes
 from jaxtheory.core.errors import line, place
 from jaxtheory.describe import List, Show
 from jaxtheory.machines import Machines
 from jaxtheory.running import RESULTS, Report, Run
-from jaxtheory.terminal import steps_progress, sweep_progress, table
+from jaxtheory.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Config
@@ -226,18 +228,22 @@ class Prune:
 @dataclasses.dataclass(frozen=True)
 class Doctor:
     """What this installation runs on: versions, devices, number format, caches, directories,
-    figures.
+    figures. Exit code 2 if JAX cannot start.
     """
 
     def __call__(self) -> int:
-        from jaxtheory.engine.installation import facts
+        from jaxtheory.engine.installation import facts, running
 
         known = [
             ("theories", ", ".join(jaxtheory.theories.names())),
             ("figures", len(jaxtheory.figures.entries())),
         ]
-        table("doctor", ("", ""), facts(RESULTS) + known)
-        return 0
+        try:
+            found, code = running(), 0
+        except jaxtheory.InputError as error:
+            found, code = [("jax", str(error))], 2
+        table("doctor", ("", ""), facts(RESULTS) + found + known)
+        return code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -289,9 +295,17 @@ Command = (
 )
 
 
+WITHOUT_JAX = (List, New, Report, Export, Doctor)  # or it is told of there
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    mend_streams()
+    return flush(_code(list(sys.argv[1:] if argv is None else argv)))
+
+
+def _code(words: list[str]) -> int:
+    """The exit code of a command, after a line on stderr where it is neither 0 nor 1."""
     try:
         command = tyro.cli(
             Command,
@@ -299,28 +313,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             description="A laboratory for transformer learning theory.",
             args=words,
         )
-        return command()
+        return command() if isinstance(command, WITHOUT_JAX) else computes(command)()
     except SystemExit as stop:  # help, or arguments that do not parse
         return int(stop.code or 0)
     except KeyboardInterrupt:
         resumes = words[:1] in (["run"], ["sweep"], ["prune"])
-        print(
-            f"interrupted; resume with: jaxtheory {shlex.join(words)}"
-            if resumes
-            else "interrupted",
-            file=sys.stderr,
+        say(
+            f"interrupted; resume with: jaxtheory {shlex.join(words)}" if resumes else "interrupted"
         )
         return 130
     except BrokenPipeError:  # the reader, `| head` for instance, has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except jaxtheory.InputError as error:
-        print(error, file=sys.stderr)
+        say(error)
         return 2
     except Exception as error:
         if not (where := place(error)) and not isinstance(error, OSError):
             raise
-        print(f"{line(error)}{where}", file=sys.stderr)
+        say(f"{line(error)}{where}")
         return 2
 
 
@@ -331,8 +341,8 @@ def entry() -> None:
     os.environ["MPLBACKEND"] = "agg"  # figures are files: a notebook's backend is of no use here
     gc.set_threshold(100_000)  # imports and traces make what stays: a tenth of a short sweep
     code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
     os._exit(code)
 
 

@@ -1,6 +1,8 @@
-"""Tables and progress bars on a terminal."""
+"""Tables, progress bars and the standard streams of a command."""
 
 import contextlib
+import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +17,55 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     drawn = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for row in rows:
         drawn.add_row(*map(text, row))
-    Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False).print(drawn)
+    console = Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
+    with console.capture() as printed:  # rich itself would end the process where nobody reads
+        console.print(drawn)
+    sys.stdout.write(printed.get())
+
+
+def mend_streams() -> None:
+    """Make the standard streams fit to be written to, whatever the process was started with. A
+    stream that is not there becomes the null device, so that no file of a store takes its number;
+    a sign that its encoding does not have is replaced.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def say(message: object) -> None:
+    """Write a line to stderr, where somebody can read it."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{message}\n")
+
+
+def flush(code: int) -> int:
+    """Write out what waits in stdout.
+
+    Args:
+        code: The exit code of the command.
+
+    Returns:
+        The code; 141 where the reader, `| head` for instance, has closed the stream, as a shell
+        says of other tools; 2 where the stream cannot be written, after a line that says why.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError, ValueError):  # nothing is tried again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 141
+        say(f"standard output cannot be written: {error.strerror}")
+        return 2
+    return code
 
 
 def text(value: Any) -> str:

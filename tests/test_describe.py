@@ -1,5 +1,8 @@
 """`jaxtheory show` and `list`: what they say, on one screen."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,3 +139,17 @@ def test_claims_that_are_refuted_say_so(tmp_path: Path) -> None:
     head, sections = of_figure(figure, whole=True)
     assert "How fast does SGD find the mean of a Gaussian?" in head[0] and "quick" in head[-1]
     assert all("grows" in said and "expected to fail" in said for _, said in sections["claims"])
+
+
+def test_docstrings_are_read_where_python_removed_them(tmp_path: Path) -> None:
+    shown = [
+        subprocess.run(
+            [sys.executable, *options, "-m", "jaxtheory", "show", "random_walk"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for options in ((), ("-OO",))
+    ]
+    assert shown[0] == shown[1] and b"accuracy" in shown[0]

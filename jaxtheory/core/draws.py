@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core import threefry
+from jaxtheory.core.backend import refuse_fork
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
 
@@ -71,8 +72,10 @@ def run_key(k: Any, seed: Any) -> jax.Array:
     Example:
         >>> jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 3), steps=50)
     """
-    base = jax.random.key(number("key", k), impl="threefry2x32")
-    return jax.random.fold_in(base, number("seed", seed))
+    refuse_fork()
+    with jax.transfer_guard("allow"):
+        base = jax.random.key(number("key", k), impl="threefry2x32")
+        return jax.random.fold_in(base, number("seed", seed))
 
 
 def masked(values: Array, *axes: Size | int) -> Array:

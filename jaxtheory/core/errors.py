@@ -6,6 +6,7 @@ import difflib
 import os
 import sysconfig
 import traceback
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ def tried(what: str, function: Callable, *args: Any) -> Any:
         raise
     except Exception as error:
         raise InputError(f"{what}: {line(error)}{place(error)}") from error
+
+
+def notice(text: str) -> None:
+    """Warn of something that the user should know, as one line without a place in the sources."""
+    warnings.warn_explicit(text, UserWarning, "jaxtheory", 1)
 
 
 HINTS = {  # what errors of JAX say -> what to write instead

@@ -2,9 +2,11 @@
 `metrics`, `analyses` and `predict`, and of the modules that the algorithms stand in.
 """
 
+import ast
 import inspect
 import re
 import sys
+import textwrap
 from typing import Any
 
 from jaxtheory.core import descent
@@ -62,12 +64,12 @@ def algorithms(theory: Theory) -> dict[str, str]:
     """What each algorithm does: its row in the docstring of the module of its step, or the first
     sentence of the step's docstring; "" where neither says.
     """
-    standard = meanings(descent.standard.__doc__)
+    standard = meanings(doc(descent.standard))
     modules = dict.fromkeys(function_module(a.step) for a in theory.algorithms.values())
     known = standard if standard.keys() <= theory.algorithms.keys() else {}
     for name in modules:
         if name != descent.__name__:
-            known = known | meanings(getattr(sys.modules.get(name), "__doc__", None))
+            known = known | meanings(doc(sys.modules.get(name)))
     return {
         name: known.get(name) or sentence(doc(algorithm.step))
         for name, algorithm in theory.algorithms.items()
@@ -79,9 +81,22 @@ def function_module(function: Any) -> str:
     return str(getattr(function, "__module__", ""))
 
 
-def doc(function: Any) -> str:
-    """A function's own docstring."""
-    return getattr(function, "__doc__", None) or ""
+def doc(thing: Any) -> str:
+    """The own docstring of a function or a module; read from its source where Python runs with -OO,
+    which removes docstrings.
+    """
+    if found := getattr(thing, "__doc__", None):
+        return inspect.cleandoc(str(found))
+    if sys.flags.optimize < 2:
+        return ""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(thing)))
+    except (OSError, TypeError, SyntaxError):  # no source, or a part of a line
+        return ""
+    node = tree if inspect.ismodule(thing) else tree.body[0]
+    if not isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+        return ""
+    return ast.get_docstring(node) or ""
 
 
 def sentence(docstring: str) -> str:

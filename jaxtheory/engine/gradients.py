@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine import normalizers
@@ -79,6 +80,7 @@ class Point(NamedTuple):
     held: Any = None
 
 
+@computes
 def compare_gradients(
     loss: Callable,
     gradient: Callable,

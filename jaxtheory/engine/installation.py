@@ -1,30 +1,43 @@
-"""What this installation runs on."""
+"""What this installation runs on. Imports JAX only when asked, since it may not start."""
 
+import importlib
 import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import jax
-
-from jaxtheory.engine.threads import workers
+from jaxtheory.core.backend import backend
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "matplotlib")
 
 
 def facts(results: Path) -> list[tuple[str, Any]]:
-    """(what, value): versions, devices, number format, caches, and whether results can be kept."""
-    devices = jax.devices()
+    """Versions, and whether results can be kept, as (name, value)."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return [
         ("python", f"{platform.python_version()} on {machine}"),
         *((name, version(name)) for name in PACKAGES),
+        ("results", f"{results.absolute()}, {writable(results)}"),
+    ]
+
+
+def running() -> list[tuple[str, Any]]:
+    """The devices, number format and cache of JAX, as (name, value).
+
+    Raises:
+        InputError: JAX cannot start.
+    """
+    backend()
+    jax = importlib.import_module("jax")
+    workers = importlib.import_module("jaxtheory.engine.threads").workers
+    devices = jax.devices()
+    cache = jax.config.jax_enable_compilation_cache and jax.config.jax_compilation_cache_dir
+    return [
         ("devices", f"{len(devices)} x {devices[0].platform} ({devices[0].device_kind})"),
         ("side by side", f"{workers()} chunks of a sweep (JAXTHEORY_DEVICES changes it)"),
         ("dtype", f"{jax.numpy.zeros(()).dtype} (--dtype changes it for one command)"),
-        ("compilation cache", getattr(jax.config, "jax_compilation_cache_dir", None) or "off"),
-        ("results", f"{results.absolute()}, {writable(results)}"),
+        ("compilation cache", cache or "off"),
     ]
 
 

@@ -2,7 +2,6 @@
 as CSV, and a record as JSON that `report` makes a page of.
 """
 
-import inspect
 import json
 import math
 import platform
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.engine import autodiff, plot, words
+from jaxtheory.engine import autodiff, described, plot, words
 from jaxtheory.engine.cells import as_csv
 from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.digest import digest_code
@@ -134,7 +133,7 @@ def _model(figure: Any) -> str:
     """The formulas of a theory: what the module of its Config says first, or an experiment's."""
     place = figure.theory.Config if figure.theory else figure.draw
     home = sys.modules.get(place.__module__)
-    return inspect.getdoc(home) or ""
+    return described.doc(home)
 
 
 def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -6,11 +6,12 @@ from pathlib import Path
 import jax
 
 from jaxtheory.core import machine
+from jaxtheory.core.backend import backend
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import given, size
 from jaxtheory.engine.layout import Bucket
-from jaxtheory.engine.request import Request, backend
+from jaxtheory.engine.request import Request
 from jaxtheory.engine.threads import workers
 
 FIELDS = 3  # that a refusal names at most

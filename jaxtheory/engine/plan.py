@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Unpack
 import jax
 import numpy as np
 
+from jaxtheory.core.backend import computes
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.axes import Axis
 from jaxtheory.engine.cost import Costs, costs, step_work
@@ -229,6 +230,7 @@ def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
 
 
 @takes_what_is_asked
+@computes
 def plan(
     theory: Any, config: Any, *, compile: bool = False, store: Any = None, **asked: Unpack[Asked]
 ) -> Plan:

@@ -1,15 +1,18 @@
 """Work side by side in processes, one per core: tracing and compiling hold Python's lock."""
 
+import contextlib
 import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import types
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from jaxtheory.engine.request import backend
+from jaxtheory.core.backend import backend
 from jaxtheory.engine.threads import workers
 
 
@@ -20,18 +23,31 @@ def count_processes(jobs: int) -> int:
 
 def in_processes(function: Callable, jobs: Sequence[tuple], first: Sequence[int]) -> Iterator[Any]:
     """function(*job) of every job, in their order; they begin in the order of the indices `first`.
-    A function of a module; jobs and results travel by pickle.
+    A function of a module; jobs and results travel by pickle. The processes do not read the main
+    script again, which need not stand under `if __name__ == "__main__":`.
     """
     context = multiprocessing.get_context("spawn")
     count = count_processes(len(jobs))
     with ProcessPoolExecutor(count, context, initializer=_on_one_core) as pool:
         try:
-            begun = {i: pool.submit(function, *jobs[i]) for i in first}
+            with _without_main():
+                begun = {i: pool.submit(function, *jobs[i]) for i in first}
             yield from (begun[i].result() for i in range(len(jobs)))
         except BaseException:
             for process in multiprocessing.active_children():
                 process.terminate()
             raise
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Within: processes that are spawned find no main script to read."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _on_one_core() -> None:
@@ -46,6 +62,6 @@ def _on_one_core() -> None:
 
 def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+    if parent is not None:
+        parent.join()
     os._exit(1)

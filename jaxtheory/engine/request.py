@@ -13,11 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import draws
+from jaxtheory.core.backend import backend
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory, conform
-from jaxtheory.engine import forms
+from jaxtheory.engine import cache, forms
 from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.given import with_problem
 from jaxtheory.engine.values import brief, checked_algorithm, checked_steps, refuse_tracers
@@ -102,10 +103,11 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
     """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at
     precision "highest".
 
-    NaN is allowed, because lanes may diverge, and programs are compiled: jax_disable_jit would
-    round otherwise.
+    NaN is allowed, because lanes may diverge; programs are compiled, because jax_disable_jit would
+    round otherwise; and transfers are allowed, because numbers of Python go to the device here.
     """
     name = dtype_name(dtype)
+    cache.make()
     with (
         jax.enable_x64(name == "float64"),
         jax.threefry_partitionable(
@@ -115,6 +117,7 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
         jax.debug_nans(False),
         jax.debug_infs(False),
         jax.disable_jit(False),
+        jax.transfer_guard("allow"),
     ):
         yield np.dtype(name)
 
@@ -232,17 +235,6 @@ def check_forms(request: Request) -> None:
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
         forms.require(request.theory, config, dict.fromkeys(request.points.values("algorithm")))
-
-
-def backend() -> str:
-    """JAX's backend; raises InputError where JAX cannot start it."""
-    try:
-        return jax.default_backend()
-    except RuntimeError as error:
-        first = str(error).partition("\n")[0]
-        raise InputError(
-            f"JAX cannot start ({first}); set JAX_PLATFORMS to cpu, or to what this machine has"
-        ) from None
 
 
 def read_key(key: Any) -> int | jax.Array:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import draws
+from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -17,6 +18,7 @@ from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import numerics, read
 
 
+@computes
 def simulate(
     theory: Theory,
     config: Config,

@@ -6,6 +6,7 @@ from typing import Unpack
 
 import xarray as xr
 
+from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -21,6 +22,7 @@ from jaxtheory.engine.work import Work
 
 
 @takes_what_is_asked
+@computes
 def sweep(
     theory: Theory,
     config: Config,

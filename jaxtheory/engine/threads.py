@@ -7,7 +7,8 @@ from typing import Any
 
 import jax
 
-from jaxtheory.engine.request import backend, flag
+from jaxtheory.core.backend import backend
+from jaxtheory.engine.request import flag
 
 # JAX's settings of the calling thread that its workers take over; those that change numbers are the
 # request's

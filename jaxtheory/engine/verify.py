@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
@@ -69,6 +70,7 @@ class Table(NamedTuple):
         return bool(self.checks) and all(row.passed for row in self.checks)
 
 
+@computes
 def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
     """Run every check (or those named in `only`) on every example and `seeds` random variations of
     its traced fields, in float64. Of a theory from outside also the slot `gradient` against

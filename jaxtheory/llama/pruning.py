@@ -16,6 +16,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Int
 
 from jaxtheory.core import draws
+from jaxtheory.core.backend import computes
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.llama import layers, model
 from jaxtheory.llama.config import Config
@@ -57,6 +58,7 @@ def planned(
     return plan, ratios
 
 
+@computes
 def prune(
     weights: Weights,
     tokens: Int[ArrayLike, "S T"],

@@ -1,7 +1,11 @@
 """Damaged entries of the compilation cache; whole sweeps on such a cache stand in test_faults."""
 
+import os
+import subprocess
+import sys
 import warnings
 import zlib
+from pathlib import Path
 
 import jax
 import numcodecs.zstd
@@ -9,6 +13,7 @@ import pytest
 
 from jaxtheory.engine import cache
 
+ROOT = Path(__file__).parents[2]
 WHOLE = {"zlib": zlib.compress(bytes(999)), "zstd": numcodecs.zstd.compress(bytes(999))}
 SAID = "Error reading persistent compilation cache entry for 'jit_f': error: incomplete"
 
@@ -39,3 +44,73 @@ def test_a_warning_mends_the_program_it_names(folder, monkeypatch):
     assert sorted(file.name for file in folder.iterdir()) == ["jit_f-2-cache", "jit_g-1-cache"]
     assert shown[0] == "another" and len(shown) == 2  # mended without a word; then one line, once
     assert shown[1].startswith(f"compilation cache {folder}: error: incomplete; without it")
+
+
+USED = """
+import os, sys
+if sys.argv[2] == "after":
+    import jax
+import jaxtheory, jax
+print(jax.config.jax_enable_compilation_cache, len(os.listdir(sys.argv[1])))
+jaxtheory.simulate(*(lambda t: (t, t.Config()))(jaxtheory.theories.get("attention_pruning")),
+    jaxtheory.run_key(0, 0), steps=1)
+print(len(os.listdir(sys.argv[1])) > 0)
+"""
+
+
+def used(folder, order="before", **variables):
+    """What a process says of its cache in a folder: whether it uses it, and wrote into it."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("JAX", "XDG"))}
+    own |= {"PYTHONPATH": str(ROOT), "JAX_COMPILATION_CACHE_DIR": str(folder)}
+    words = [sys.executable, "-c", USED, str(folder), order]
+    return subprocess.run(
+        words, env=own | variables, capture_output=True, text=True, check=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_cache_that_others_can_write_is_not_used(mode, tmp_path):
+    tmp_path.chmod(mode)
+    done = used(tmp_path)
+    assert done.stdout.split() == ["False", "0", "False"]
+    assert len(done.stderr.splitlines()) == 1
+    assert f"compilation cache {tmp_path}: others can write it and have it run" in done.stderr
+
+
+def test_a_cache_of_ones_own_is_used_whenever_jax_is_imported(tmp_path):
+    tmp_path.chmod(0o700)
+    done = used(tmp_path)
+    assert (done.stdout.split(), done.stderr) == (["True", "0", "True"], "")
+    tmp_path.chmod(0o770)
+    done = used(tmp_path, "after")
+    assert done.stdout.split()[0] == "False" and "others can write it" in done.stderr
+
+
+def test_a_cache_of_another_user_is_not_used(tmp_path, monkeypatch):
+    tmp_path.chmod(0o755)
+    assert cache.distrusted(tmp_path) is None
+    owner = tmp_path.stat().st_uid
+    if owner:
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    else:
+        try:
+            os.chown(tmp_path, 12345, -1)
+        except PermissionError:
+            pytest.skip("this user cannot give a folder away")
+    assert "it belongs to another user" in str(cache.distrusted(tmp_path))
+
+
+def test_the_cache_is_made_for_its_user_alone(tmp_path):
+    place = tmp_path / "cache" / "jaxtheory"
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("JAX", "XDG"))}
+    code = "import os; os.umask(0); import jaxtheory; jaxtheory.verify; "
+    code += "from jaxtheory.engine import request\nwith request.numerics(): pass"
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=own | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            check=True,
+            timeout=300,
+        )
+        assert done.stderr == b"" and place.stat().st_mode & 0o777 == 0o700

@@ -1,9 +1,11 @@
 """Work side by side in processes: results in the order of the jobs, errors where they belong."""
 
 import operator
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,7 @@ def test_no_more_processes_than_jobs_or_cores(monkeypatch):
     assert [count_processes(n) for n in (1, 2, 6)] == [1, 2, 3]
 
 
+ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal
 from jaxtheory.engine.processes import in_processes
@@ -44,3 +47,20 @@ def test_a_process_ends_when_the_one_that_asked_is_killed(tmp_path):
     # returns once no process holds its output any more
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120)
     assert done.returncode == -signal.SIGKILL
+
+
+UNGUARDED = """
+import operator
+from jaxtheory.engine.processes import in_processes
+print(list(in_processes(operator.truediv, [(1, 2), (9, 3)], first=[1, 0])))
+"""
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    file = tmp_path / "script.py"
+    file.write_text(UNGUARDED)
+    environment = {**os.environ, "JAXTHEORY_DEVICES": "2", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, env=environment, timeout=500
+    )
+    assert (done.returncode, done.stdout) == (0, "[0.5, 3.0]\n"), done.stderr[-3000:]
