@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tyro.conf import UseAppendAction, arg
@@ -24,8 +25,14 @@ class Machines:
     """Worker processes on this machine, or jobs of Slurm; 1 by default."""
     job: Options = ()
     """What Slurm's jobs ask for: cores=16, memory=64GB, walltime=04:00:00, queue=...; repeatable
-    (the arguments of dask_jobqueue.SLURMCluster).
+    (the arguments of dask_jobqueue.SLURMCluster; those that are lists may be given several times).
     """
+    tls_ca: Annotated[Path | None, arg(metavar="FILE")] = None
+    """For --scheduler tls://HOST:8786: the certificate that signed those of the cluster."""
+    tls_cert: Annotated[Path | None, arg(metavar="FILE")] = None
+    """The certificate of this client."""
+    tls_key: Annotated[Path | None, arg(metavar="FILE")] = None
+    """The key of that certificate."""
 
     def checked(self) -> None:
         """Raise InputError where options do not fit together."""
@@ -33,6 +40,7 @@ class Machines:
             "--scheduler": (self.scheduler is not None, ("dask",)),
             "--workers": (self.workers is not None, ("dask", "slurm")),
             "--job": (bool(self.job), ("slurm",)),
+            **{f"--tls-{name}": (True, ("dask",)) for name in self.tls()},
         }
         for option, (given, executors) in wrong.items():
             if given and self.executor not in executors:
@@ -44,18 +52,34 @@ class Machines:
             raise jaxtheory.InputError(
                 "--workers: the scheduler has its own; leave out --workers or --scheduler"
             )
-        self.options()
+        if self.tls() and not (self.scheduler or "").startswith("tls://"):
+            raise jaxtheory.InputError(
+                "--tls-ca, --tls-cert, --tls-key: give them with --scheduler tls://HOST:PORT"
+            )
+        if self.executor == "slurm":
+            self.options()
+
+    def tls(self) -> dict[str, Path]:
+        """The files of certificates that are given."""
+        files = {"ca": self.tls_ca, "cert": self.tls_cert, "key": self.tls_key}
+        return {name: file for name, file in files.items() if file is not None}
 
     def options(self) -> dict[str, Any]:
-        """The options of Slurm's jobs; whole numbers as such."""
+        """The options of Slurm's jobs, those that are given several times as lists. Whole numbers,
+        true, false and none are read as such where one value is asked for.
+        """
         found: dict[str, Any] = {}
+        read = {"true": True, "false": False, "none": None}
+        lists = jaxtheory.cluster.known_options()
         for text in self.job:
             name, equals, value = text.partition("=")
-            if not equals or not name.isidentifier():
+            if not equals or not value.strip() or not name.isidentifier():
                 raise jaxtheory.InputError(f"--job {text!r}: give NAME=VALUE, such as cores=16")
-            if name in found:
-                raise jaxtheory.InputError(f"--job {name}: given twice")
-            found[name] = int(value) if value.isdigit() else value
+            found.setdefault(name, []).append(value)
+        for name, values in found.items():
+            if len(values) == 1 and not lists.get(name):
+                (value,) = values
+                found[name] = int(value) if value.isdecimal() else read.get(value.lower(), value)
         return found
 
     @contextlib.contextmanager
@@ -69,7 +93,7 @@ class Machines:
         if self.executor == "slurm":
             cluster = jaxtheory.cluster.slurm(count, self.options())
         elif self.scheduler is not None:
-            cluster = jaxtheory.cluster.connected(self.scheduler)
+            cluster = jaxtheory.cluster.connected(self.scheduler, self.tls())
         else:
             cluster = jaxtheory.cluster.local(count)
         with cluster as execute:

@@ -7,13 +7,17 @@ The extra `jaxtheory[cluster]`. What a worker does stands in `worker`, what trav
 import asyncio
 import contextlib
 import importlib
+import inspect
 import logging
+import os
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, notice, suggest
 from jaxtheory.engine import threads
 from jaxtheory.engine.execute import Computed, Execute, Tell, Waiting, silent
 from jaxtheory.engine.layout import Chunk
@@ -22,6 +26,18 @@ from jaxtheory.engine.work import Work
 AHEAD = 2  # chunks per thread of the cluster that are given out at a time
 COUNT_SECONDS = 2  # after which workers are counted again
 ANSWER_SECONDS = 10  # a scheduler has to answer in
+# arguments of dask_jobqueue that no job needs, or that are set here
+OURS = set(
+    "self args kwargs base_class_kwargs job_kwargs n_workers job_cls loop asynchronous name "
+    "scheduler scheduler_cls scheduler_options silence_logs host dashboard_address".split()
+)
+RENAMED = {
+    "extra": "worker_extra_args",
+    "job_extra": "job_extra_directives",
+    "env_extra": "job_script_prologue",
+    "header_skip": "job_directives_skip",
+    "project": "account",
+}
 RESUME = "with a store what is finished is kept, and the same command resumes"
 
 
@@ -78,6 +94,8 @@ def on(client: Any) -> Execute:
                 running[key] = future, chunk
                 finished.add(future)
 
+        over = threading.Event()
+        threading.Thread(target=tell_where_alone, args=(client, over), daemon=True).start()
         try:
             with answered(client, distributed):
                 send()
@@ -92,6 +110,7 @@ def on(client: Any) -> Execute:
                 with answered(client, distributed):
                     send()
         finally:
+            over.set()
             with contextlib.suppress(Exception):  # a client that is gone has nothing to cancel
                 client.cancel([future for future, _ in running.values()])
 
@@ -106,6 +125,22 @@ def errand(*parcel_and_place: Any) -> Any:
 
 
 errand.__module__ = "__main__"  # travels by value: a worker without jaxtheory says so and lives on
+
+
+def tell_where_alone(client: Any, over: threading.Event) -> None:
+    """Say so where the cluster has no worker for ANSWER_SECONDS, once each time, until the sweep is
+    over.
+    """
+    told = False
+    while not over.wait(ANSWER_SECONDS):
+        try:
+            alone = not client.nthreads()
+        except Exception:  # the sweep itself says that the scheduler is gone
+            return
+        if alone and not told and not over.is_set():
+            where = getattr(client.scheduler, "address", None) or "the scheduler"
+            notice(f"no worker is connected to {where}; the sweep waits for one")
+        told = alone
 
 
 @contextlib.contextmanager
@@ -131,20 +166,42 @@ def answered(client: Any, distributed: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[Execute]:
-    """An executor on the cluster of a scheduler. Raises InputError where none answers."""
+def connected(address: str, tls: Mapping[str, str | Path] | None = None) -> Iterator[Execute]:
+    """An executor on the cluster of a scheduler.
+
+    Args:
+        address: For instance "tcp://HOST:8786", or "tls://HOST:8786" for a scheduler by TLS.
+        tls: Files of certificates for TLS: "ca", whom the scheduler's must be signed by, "cert" and
+            "key", this client's own. What is left out is taken from Dask's configuration.
+
+    Raises:
+        InputError: No scheduler answers, a file is missing, or the scheduler refuses this client.
+    """
     distributed = needed("distributed")
+    security = certificates(tls) if tls else None
     with quiet():
         try:
-            client = distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            said = str(error).partition("\n")[0]
+            client = distributed.Client(
+                address, timeout=ANSWER_SECONDS, set_as_default=False, security=security
+            )
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            said = " ".join(str(error).split())
             raise InputError(
                 f"no scheduler at {address} ({said}); start one with `dask scheduler`, or leave "
                 "--scheduler out for a cluster on this machine"
             ) from None
         with closing(client):
             yield on(client)
+
+
+def certificates(files: Mapping[str, str | Path]) -> Any:
+    """What Dask needs for TLS with these files. Raises InputError for one that is not there."""
+    for file in files.values():
+        if not Path(file).is_file():
+            raise InputError(f"{file}: not a file; give a certificate or a key in PEM format")
+    names = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
+    given = {names[name]: str(file) for name, file in files.items()}
+    return needed("distributed").Security(**given, require_encryption=True)
 
 
 @contextlib.contextmanager
@@ -172,16 +229,31 @@ def local(workers: int = 1) -> Iterator[Execute]:
 @contextlib.contextmanager
 def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[Execute]:
     """An executor on so many jobs of Slurm, a worker each; one that ends is followed by another.
-    options are those of `dask_jobqueue.SLURMCluster`.
+
+    Scheduler and workers speak by TLS with certificates of their own, which lie in files in the
+    working directory as long as the cluster lives.
+
+    Args:
+        jobs: How many jobs.
+        options: Those of `dask_jobqueue.SLURMCluster`. `security=False` leaves TLS out: whoever
+            reaches the scheduler can then run code on its workers.
+
+    Raises:
+        InputError: An option is unknown, or not what dask_jobqueue takes.
     """
     count = checked(jobs)
     script(options)
     jobqueue, distributed = needed("dask_jobqueue"), needed("distributed")
+    given = job_options(options)
+    if given["security"] is True:
+        needed("cryptography")
+    if given["security"] is False:
+        given["security"] = None
+    if given.get("shared_temp_directory") is None:
+        given["shared_temp_directory"] = configured()["shared-temp-directory"] or os.getcwd()
     with quiet():
         with refused():
-            cluster = jobqueue.SLURMCluster(
-                scheduler_options={"dashboard_address": None}, **job_options(options)
-            )
+            cluster = jobqueue.SLURMCluster(scheduler_options={"dashboard_address": None}, **given)
         with cluster, closing(distributed.Client(cluster, set_as_default=False)) as client:
             cluster.adapt(minimum_jobs=count, maximum_jobs=count)
             yield on(client)
@@ -190,14 +262,51 @@ def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[E
 def script(options: Mapping[str, Any] | None = None) -> str:
     """The text of each job that `slurm` submits, with SCHEDULER for its address."""
     job = needed("dask_jobqueue.slurm").SLURMJob
+    given = job_options(options)
+    given.pop("shared_temp_directory", None)
+    if given.pop("security"):  # the cluster adds the files of its certificates
+        given.setdefault("protocol", "tls://")
     with refused():
-        text: str = job("SCHEDULER", "NAME", **job_options(options)).job_script()
+        text: str = job("SCHEDULER", "NAME", **given).job_script()
     return text
 
 
+def configured() -> dict[str, Any]:
+    """What the user's configuration of dask_jobqueue says of Slurm, with its defaults."""
+    needed("dask_jobqueue")
+    found: dict[str, Any] = needed("dask").config.get("jobqueue.slurm")
+    return found
+
+
+def known_options() -> dict[str, bool]:
+    """The options of a job by name, and whether each is a list."""
+    jobqueue = needed("dask_jobqueue")
+    families = (*jobqueue.SLURMCluster.__mro__, *needed("dask_jobqueue.slurm").SLURMJob.__mro__)
+    names = {
+        name
+        for family in families
+        if family.__module__.startswith("dask_jobqueue")
+        for name in inspect.signature(family.__init__).parameters
+    }
+    lists = {name.replace("-", "_") for name, v in configured().items() if isinstance(v, list)}
+    return {name: name in lists for name in sorted(names - OURS - RENAMED.keys())}
+
+
 def job_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """One process a job, so that a node compiles each program once; what is given goes before."""
-    return {"processes": 1, **(options or {})}
+    """The options that dask_jobqueue is given: one process a job, so that a node compiles each
+    program once, and TLS; what the caller gives goes before. One text for a list is its one entry.
+    """
+    known, found = known_options(), dict[str, Any](processes=1, security=True)
+    for name, value in (options or {}).items():
+        if name in RENAMED:
+            raise InputError(f"--job {name}: dask_jobqueue calls it {RENAMED[name]} now")
+        if name not in known:
+            raise InputError(f"--job {name}: unknown option; {suggest(name, known)}")
+        several = isinstance(value, list | tuple)
+        if several and not known[name]:
+            raise InputError(f"--job {name}: given twice, but takes one value")
+        found[name] = list(map(str, value if several else [value])) if known[name] else value
+    return found
 
 
 @contextlib.contextmanager
@@ -225,8 +334,12 @@ def closing(client: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Within: Dask logs nothing of connections that break or are tried again."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "tornado")]
+    """Within: Dask logs nothing of connections that break or are tried again. Its parts have
+    loggers with levels of their own.
+    """
+    known = logging.getLogger().manager.loggerDict
+    names = [name for name in known if name.partition(".")[0] in ("distributed", "tornado")]
+    loggers = [logging.getLogger(name) for name in names]
     levels = [one.level for one in loggers]
     for one in loggers:
         one.setLevel(logging.CRITICAL)

@@ -90,14 +90,16 @@ def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
     )
 
 
-def unpack(parcel: bytes) -> Opened:
-    """The work of a parcel. Raises InputError where this process is not fit for it."""
+def unpack(parcel: bytes, folder: Path) -> Opened:
+    """The work of a parcel, with the modules that travelled in a folder of this process. Raises
+    InputError where this process is not fit for it.
+    """
     packed = pickle.loads(parcel)
     wanted, found = packed["versions"], versions()
     if other := [name for name in wanted if wanted[name] != found[name]]:
         said = ", ".join(f"{name} {found[name]}, the sweep {wanted[name]}" for name in other)
         raise InputError(f"has {said}; install the sweep's versions there")
-    import_sources(packed["sources"])
+    import_sources(packed["sources"], folder)
     with jax.enable_x64(True):  # an array keeps its dtype
         request = pickle.loads(packed["request"])
     changed = differing(packed, plain(identity(request)))
@@ -311,13 +313,13 @@ def text(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror}; it has to travel to the workers") from None
 
 
-def import_sources(found: dict[str, tuple[str, str]]) -> None:
+def import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
     """Make a user's modules importable here; those that stand here with the same text are kept, so
     that what they compiled is kept too.
     """
     if all(said in (_standing.get(name), loaded(name)) for name, (_, said) in found.items()):
         return
-    folder = Path(tempfile.mkdtemp(prefix="jaxtheory-"))
+    folder = Path(tempfile.mkdtemp(prefix="jaxtheory-", dir=home))
     for place, said in found.values():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(said, encoding="utf-8")

@@ -6,6 +6,7 @@ import queue
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import distributed
@@ -23,8 +24,8 @@ _lock = threading.Lock()
 
 def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Computed]:
     """The seconds that a chunk of a parcel took, and its part where there is no store."""
-    opened = kept(packed)
     worker = distributed.get_worker()
+    opened = kept(packed, Path(worker.local_directory))
     free = devices(worker.address, worker.state.nthreads)
     device = free.get()
     try:
@@ -36,14 +37,16 @@ def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Co
         free.put(device)
 
 
-def kept(packed: bytes) -> parcel.Opened:
-    """An opened parcel; of several threads one opens it."""
+def kept(packed: bytes, folder: Path) -> parcel.Opened:
+    """An opened parcel; of several threads one opens it. What it brings lies in a worker's folder,
+    which Dask removes with the worker, or with the next one where it was killed.
+    """
     name = hashlib.sha256(packed).hexdigest()
     with _lock:
         found = _opened.pop(name, None)
         if found is None:
             try:
-                found = parcel.unpack(packed)
+                found = parcel.unpack(packed, folder)
             except InputError as error:
                 raise InputError(f"worker {socket.gethostname()} {error}") from None
         _opened[name] = found

@@ -257,3 +257,137 @@ def test_a_worker_without_jaxtheory_says_so():
     task = pickle.dumps(cluster.errand)
     done = subprocess.run([sys.executable, "-c", BARE], input=task, capture_output=True, check=True)
     assert done.stdout.decode().startswith("jaxtheory")
+
+
+# By TLS
+
+
+SECURE = """
+import sys, distributed
+from pathlib import Path
+if __name__ == "__main__":
+    security = distributed.Security.temporary()
+    names = {"ca": security.tls_ca_file, "cert": security.tls_client_cert}
+    for name, text in {**names, "key": security.tls_client_key}.items():
+        Path(sys.argv[1], name).write_text(text)
+    options = dict(n_workers=1, threads_per_worker=1, memory_limit=0, dashboard_address=None)
+    with distributed.LocalCluster(**options, security=security, protocol="tls://") as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory):
+    """The address of a scheduler by TLS, and the folder of its certificates."""
+    folder = tmp_path_factory.mktemp("secure")
+    (folder / "server.py").write_text(SECURE)
+    server = started(folder / "server.py", folder)
+    found = server.stdout.readline().strip()
+    assert found.startswith("tls://"), server.communicate()[1][-3000:]
+    yield found, folder
+    server.communicate(timeout=60)
+
+
+def test_a_sweep_by_tls(secure, tmp_path):
+    address, folder = secure
+    options = [f"--tls-{name}={folder / name}" for name in ("ca", "cert", "key")]
+    words = [*WORDS[:-1], tmp_path / "store", "--executor", "dask", "--scheduler", address]
+    assert finished(started("-m", "jaxtheory", *words, *options))[0].startswith("store")
+    assert (tmp_path / "store" / "data.zarr").is_dir()
+
+
+def test_who_has_no_certificate_of_the_cluster_is_refused(secure, capsys, monkeypatch, tmp_path):
+    from distributed import Security
+
+    monkeypatch.setattr(cluster, "ANSWER_SECONDS", 3)
+    monkeypatch.chdir(tmp_path)
+    address, folder = secure
+    other = Security.temporary()
+    for name, text in (("cert", other.tls_client_cert), ("key", other.tls_client_key)):
+        (tmp_path / name).write_text(text)
+    before = sorted(tmp_path.iterdir())
+    words = (*WORDS, "--executor", "dask", "--scheduler")
+    strange = (f"--tls-{name}={tmp_path / name}" for name in ("cert", "key"))
+    for place, options in (
+        (address, ()),
+        (address.replace("tls", "tcp"), ()),
+        (address, (f"--tls-ca={folder / 'ca'}",)),
+        (address, (f"--tls-ca={folder / 'ca'}", *strange)),
+    ):
+        assert refusal(capsys, *words, place, *options).startswith(f"no scheduler at {place} (")
+    said = refusal(capsys, *words, address, "--tls-ca", tmp_path / "none")
+    assert said.startswith(f"{tmp_path / 'none'}: not a file; give a certificate")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# A cluster without workers, or without its scheduler
+
+
+LONELY = """
+import sys, distributed
+if __name__ == "__main__":
+    options = dict(threads_per_worker=1, memory_limit=0, dashboard_address=None)
+    with distributed.LocalCluster(n_workers=0, **options) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        for line in sys.stdin:
+            cluster.scale(int(line))
+"""
+
+
+@pytest.fixture
+def lonely(tmp_path):
+    """A scheduler without a worker; a number on its stdin is how many it shall have."""
+    (tmp_path / "lonely.py").write_text(LONELY)
+    server = started(tmp_path / "lonely.py")
+    yield server, server.stdout.readline().strip()
+    if server.poll() is None:
+        server.communicate(timeout=60)
+
+
+def commanded(address, store, seconds):
+    """The command line in a process, with another time in which a cluster has to answer."""
+    code = f"from jaxtheory import cli, cluster; cluster.ANSWER_SECONDS = {seconds}; cli.entry()"
+    words = (*WORDS[:-1], store, "--executor", "dask", "--scheduler", address)
+    return started("-c", code, *words)
+
+
+def test_a_cluster_without_a_worker_is_told_of_and_waited_for(lonely, tmp_path):
+    server, address = lonely
+    sweep = commanded(address, tmp_path / "store", 1)
+    said = sweep.stderr.readline()
+    assert said.endswith(f"no worker is connected to {address}; the sweep waits for one\n")
+    server.stdin.write("1\n")
+    server.stdin.flush()
+    _, errors = sweep.communicate(timeout=200)
+    assert (sweep.returncode, errors) == (0, "")
+    assert (tmp_path / "store" / "data.zarr").is_dir()
+
+
+def test_a_scheduler_that_dies_is_told_of_in_one_line(lonely, tmp_path):
+    server, address = lonely
+    sweep = commanded(address, tmp_path / "store", 1)
+    assert "no worker is connected" in sweep.stderr.readline()
+    server.kill()
+    server.communicate()
+    _, errors = sweep.communicate(timeout=200)
+    assert sweep.returncode == 2
+    assert len(errors.splitlines()) == 1 and f"{address} is gone" in errors
+
+
+# What workers leave behind
+
+
+TRAVELS = """
+import sys, tempfile, os
+print(sweep(steps=5, execute=on).sizes["seed"])
+inside = lambda: [n for n in sys.path if os.path.basename(n).startswith("jaxtheory-")]
+from distributed import get_worker
+kept = client.run(lambda: (inside(), get_worker().local_directory))
+print(all(path.startswith(place) for paths, place in kept.values() for path in paths))
+print(sum(len(paths) for paths, _ in kept.values()) > 0)
+"""
+
+
+def test_what_travels_lies_in_the_folder_of_the_worker(address):
+    assert finished(client(TRAVELS, address)) == ["4", "True", "True"]

@@ -32,8 +32,20 @@ def packed(theory, config=None, **asked):
     return parcel.pack(Work(request), chunks), request, chunks
 
 
+HOME: list[Path] = []  # the folder of the worker that a test plays
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path):
+    HOME[:] = [tmp_path]
+
+
+def unpack(bytes_):
+    return parcel.unpack(bytes_, HOME[0])
+
+
 def assert_same_parts(bytes_, request, chunks):
-    opened = parcel.unpack(bytes_)
+    opened = unpack(bytes_)
     for chunk in chunks:
         got = opened.work(chunk._replace(bucket=opened.buckets[chunk.bucket.number]))
         want = run_chunk(request, chunk)
@@ -61,7 +73,7 @@ def test_a_file_travels_as_text(example):
     path = list(sys.path)
     try:
         opened = assert_same_parts(bytes_, request, chunks)
-        again = parcel.unpack(bytes_)
+        again = unpack(bytes_)
     finally:
         sys.modules[name], sys.path[:] = here, path
     theory = opened.work.request.theory
@@ -151,7 +163,7 @@ def test_changed_slots_problems_starts_keys_and_rules_travel(example):
 def test_what_is_not_fit_is_refused_in_one_line(change, said, example):
     bytes_, _, _ = packed(example)
     with pytest.raises(jaxtheory.InputError, match=said) as caught:
-        parcel.unpack(pickle.dumps(pickle.loads(bytes_) | change))
+        unpack(pickle.dumps(pickle.loads(bytes_) | change))
     assert "\n" not in str(caught.value)
 
 
@@ -160,7 +172,7 @@ def test_another_code_is_refused_by_the_slot(example):
     sent = pickle.loads(bytes_)
     sent["identity"]["code"]["metrics"] = "0"
     with pytest.raises(jaxtheory.InputError, match=r"^has another code of metrics; install"):
-        parcel.unpack(pickle.dumps(sent))
+        unpack(pickle.dumps(sent))
 
 
 def test_what_cannot_travel_is_said_in_one_line(example):
