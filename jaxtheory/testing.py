@@ -30,7 +30,7 @@ from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.descent import descent
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.theory import Theory, conform
+from jaxtheory.core.theory import Algorithm, Theory, conform
 from jaxtheory.engine import autodiff, padding
 from jaxtheory.engine.gradients import compare_gradients
 from jaxtheory.engine.request import numerics
@@ -465,7 +465,8 @@ def notices(theory: Theory, module: ModuleType, name: str, wrong: Callable) -> N
     """Some check fails while a function of a module, and the slots that hold it, are replaced."""
     right = getattr(module, name)
     slots: dict[str, Any] = {s: wrong for s in Theory._fields if getattr(theory, s) is right}
-    changed = theory._replace(**slots)
+    anew = {n: Algorithm(*each) for n, each in theory.algorithms.items()}  # they call the wrong one
+    changed = Theory(**theory._asdict() | slots | {"algorithms": anew})
     with mock.patch.object(module, name, wrong):
         passed = verify(changed, seeds=2).passed
     require(not passed, f"no check notices this {name}")

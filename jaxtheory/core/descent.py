@@ -11,6 +11,7 @@ import numpy as np
 import optax
 
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.replaced import Origin, same
 from jaxtheory.core.theory import Algorithm, Theory, shown
 
 EXPECTED = (
@@ -61,7 +62,18 @@ def descended(params: Any, slope: Any, rate: Any) -> Any:
     return optax.apply_updates(params, jax.tree.map(lambda g, eta: -eta * g, slope, rates))
 
 
-def descent(theory: Any, optimiser: Any, project: Callable = shown) -> Algorithm:
+def along(gradient: Callable, rescaled: Callable) -> Callable:
+    """rescaled(gradient(params, batch, problem, config), problem, config) as a gradient."""
+
+    def slope(params: Any, batch: Any, problem: Any, config: Any) -> Any:
+        return rescaled(gradient(params, batch, problem, config), problem, config)
+
+    return slope
+
+
+def descent(
+    theory: Any, optimiser: Any, project: Callable = shown, rescaled: Callable | None = None
+) -> Algorithm:
     """The algorithm params <- project(params + update, problem, config), update of
     optimiser(config) for the theory's gradient, from the theory's init.
 
@@ -71,11 +83,17 @@ def descent(theory: Any, optimiser: Any, project: Callable = shown) -> Algorithm
     the config too. A run can start from given parameters; the optimiser then begins at rest. Raises
     InputError where optimiser is no function, fails or gives something else, and where its updates
     or its state change structure or shapes, or become integers.
+
+    The algorithm is of this theory's gradient, and `Theory.replace` rebuilds it for another one.
+    rescaled(slope, problem, config) is for a gradient that is a theory's, rescaled: another
+    gradient is then rescaled in the same way.
     """
     if not isinstance(theory, Theory | Slope):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
     if not callable(optimiser):
         raise InputError(f"optimiser is a {type(optimiser).__name__}, {EXPECTED}")
+
+    made_of = Slope(theory.init, theory.gradient)
 
     def made(config: Any) -> optax.GradientTransformation:
         rule = tried("optimiser(config)", optimiser, config)
@@ -85,14 +103,14 @@ def descent(theory: Any, optimiser: Any, project: Callable = shown) -> Algorithm
         return rule
 
     def init(key: Any, problem: Any, config: Any) -> Descent:
-        params = theory.init(key, problem, config)
+        params = made_of.init(key, problem, config)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
             rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
             memory = tried("the optimiser's init", rest, params)
         return Descent(params, memory)
 
     def step(key: Any, t: Any, state: Descent, batch: Any, problem: Any, config: Any) -> Descent:
-        slope = theory.gradient(state.params, batch, problem, config)
+        slope = made_of.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
             given = slope, state.memory, state.params
             new = tried("the optimiser's update", made(config).update, *given)
@@ -104,7 +122,23 @@ def descent(theory: Any, optimiser: Any, project: Callable = shown) -> Algorithm
         moved = optax.apply_updates(state.params, update)
         return Descent(project(moved, problem, config), memory)
 
-    return Algorithm(init, step, lambda state, problem, config: state.params)
+    def again(old: Origin, new: Origin) -> Algorithm | None:
+        """None where it trains another form of the parameters, or along another direction."""
+        if not same(made_of.init, old.init):
+            return None
+        gradient = made_of.gradient
+        if not same(new.gradient, old.gradient):
+            if rescaled is None and not same(gradient, old.gradient):
+                return None
+            gradient = new.gradient if rescaled is None else along(new.gradient, rescaled)
+        return descent(Slope(new.init, gradient), optimiser, project, rescaled)
+
+    made_by = Algorithm(init, step, lambda state, problem, config: state.params)
+    made_by.again = again
+    if isinstance(theory, Theory):
+        slots = {slot: getattr(theory, slot) for slot in Origin._fields}
+        made_by.origin = Origin(**slots | {"loss": theory.derived})
+    return made_by
 
 
 def learning_rate(_t: Any, config: Any) -> Any:
@@ -117,6 +151,7 @@ def standard(
     gradient: Callable,
     rate: Callable = learning_rate,
     project: Callable = shown,
+    rescaled: Callable | None = None,
 ) -> dict[str, Algorithm]:
     """The algorithms that every room lists, made by `descent`. With rate(t, config) = eta, config
     fields momentum = beta and decay_steps = tau, b2 = .999 and eps = 1e-8:
@@ -130,6 +165,8 @@ def standard(
     Where init and gradient are of a reduced form, a gradient rescaled to the rates at which the
     literal parameters carry it makes sgd, momentum and sgd_cosine the literal runs. Adam does not
     commute with a change of parameters: its run is that of the form which init and gradient have.
+    rescaled(slope, problem, config) says how, for a gradient that `Theory.replace` puts in its
+    place.
     """
 
     def decayed(t: Any, config: Any) -> Any:
@@ -144,4 +181,4 @@ def standard(
         "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
     }
     made = Slope(init, gradient)
-    return {name: descent(made, rule, project) for name, rule in optimisers.items()}
+    return {name: descent(made, rule, project, rescaled) for name, rule in optimisers.items()}

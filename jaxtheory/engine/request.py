@@ -20,6 +20,7 @@ from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory, conform
 from jaxtheory.engine import cache, forms
 from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
+from jaxtheory.engine.current import require_current
 from jaxtheory.engine.given import with_problem
 from jaxtheory.engine.values import brief, checked_algorithm, checked_steps, refuse_tracers
 
@@ -36,7 +37,9 @@ class Asked(TypedDict, total=False):
     steps: how many; algorithm: its name (None: the theory's first). record: every n steps, a list
     of steps, or {metric: steps}; None: every 1, 2, 5, 10, 20, ... steps and the last, at most 51
     records; step 0 is before training.
-    start: a Run, or a pytree of parameters with the leading axis seed. stop(metrics) -> bool is
+    start: a Run, or a pytree of parameters with the leading axis seed. The problem of each run is
+    drawn from its own key, time starts at 0, and a run whose key is that of the run it starts from
+    draws the same batches again. stop(metrics) -> bool is
     tested per run at recorded steps.
     problem: your own data for every run, as `theory.given(...)` makes them of arrays; then fields
     that the data depend on stay as they are.
@@ -209,6 +212,7 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
         refuse_tracers(theory.name, asked["problem"])
         with numerics(dtype):
             theory = with_problem(theory, points, asked["problem"])
+    require_current(theory, dict.fromkeys(points.values("algorithm")))
     made = Request(
         theory,
         config,

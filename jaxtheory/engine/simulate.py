@@ -1,5 +1,6 @@
 """One run: the lanes of one row."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,20 @@ from jaxtheory.engine.layout import Chunk, group, lanes
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import numerics, read
 
+REDRAWN = (
+    "start: this run trains on another problem than the run it starts from, because the problem is "
+    "drawn anew from the key and config; time restarts at 0, and a key that was used before draws "
+    "its batches again; pass problem=run.problem to keep the data"
+)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two trees hold the same arrays."""
+    if jax.tree.structure(one) != jax.tree.structure(other):
+        return False
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
+
 
 @computes
 def simulate(
@@ -32,15 +47,41 @@ def simulate(
     problem: Any = None,
     dtype: Any = None,
 ) -> Run:
-    """Train one run: `steps` steps of an algorithm (None: the theory's first) from the run key
-    `jaxtheory.run_key(k, seed)`.
+    """Train one run with one algorithm of a theory.
 
-    record: every n steps, a list of steps, or {metric: steps}; None: every 1, 2, 5, 10, 20, ...
-    steps and the last, at most 51 records; step 0 is before training.
-    start: a Run or a pytree of parameters to begin from. stop(metrics) -> bool is tested at
-    recorded steps. problem: your own data, as `theory.given(...)` makes them of arrays. dtype:
-    float32 or float64. The numbers are those of the same lane in any sweep.
-    Raises InputError for invalid input.
+    `start` is where the parameters begin, not a continuation: the problem is drawn from `key`, time
+    restarts at 0 (schedules and stages begin again), and the same key draws the same batches again.
+    Pass the run's own `problem` to go on with its data under another key.
+
+    Args:
+        theory: A theory.
+        config: A config of this theory.
+        key: The run key, `jaxtheory.run_key(k, seed)`. It determines the problem, the initial
+            parameters and the batches; the numbers are those of the same run in any sweep.
+        steps: The number of steps.
+        algorithm: The name of an algorithm, or None for the theory's first.
+        record: Every n steps, a list of steps, or {metric: steps}. None: every 1, 2, 5, 10, 20, ...
+            steps and the last, at most 51 records. Step 0 is before training.
+        start: A Run or a pytree of parameters to begin from. Warns where it is a Run whose problem
+            is not the one drawn from `key`.
+        stop: stop(metrics) -> bool, tested at recorded steps.
+        problem: Your own data, as `theory.given(...)` makes them of arrays, or a run's problem.
+        dtype: "float32" or "float64"; None: JAX's setting.
+
+    Returns:
+        A Run: config, recorded steps, metrics, analyses, parameters, state, problem, and the step
+        at which it diverged.
+
+    Raises:
+        InputError: An argument is invalid, or the algorithm was made for another loss, gradient,
+            init, sample or problem than the theory holds (see `Theory.replace`).
+
+    Example:
+        >>> import jaxtheory
+        >>> theory = jaxtheory.theories.get("random_walk")
+        >>> run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(0, 0), steps=5)
+        >>> int(run.steps[-1])
+        5
     """
     if draws.integer(key) is not None or not hasattr(key, "dtype"):
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
@@ -73,6 +114,8 @@ def simulate(
         shown = theory.algorithms[request.algorithm].params(
             *jax.tree.map(jnp.asarray, (state, run_problem)), config
         )
+    if isinstance(start, Run) and not equal(start.problem, run_problem):
+        warnings.warn(REDRAWN, stacklevel=2)
     diverged = int(out.diverged_at[0, 0, 0])
     return Run(
         config,

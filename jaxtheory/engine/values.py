@@ -44,6 +44,11 @@ def checked_algorithm(theory: Theory, algorithm: str | None) -> str:
     """
     name = next(iter(theory.algorithms)) if algorithm is None else algorithm
     if not isinstance(name, str) or name not in theory.algorithms:
+        if why := theory.dropped.get(str(name)):
+            raise InputError(
+                f"{theory.name} has no algorithm {name!r} any more: {why}; choose from "
+                f"{', '.join(theory.algorithms)}"
+            )
         raise InputError(
             f"{theory.name} has no algorithm {name!r}; {suggest(str(name), theory.algorithms)}"
         )

@@ -16,6 +16,7 @@ from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
 from jaxtheory.engine import autodiff, forms, padding, purity
+from jaxtheory.engine.current import find_fault
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request import compiler_options, numerics
 from jaxtheory.engine.threads import workers
@@ -78,7 +79,8 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
 
     equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample:
     |got - want| standard errors, at most 5. A number that is not finite fails. A check that applies
-    to no example fails.
+    to no example fails. Raises InputError where an algorithm was made for another loss, gradient,
+    init, sample or problem than the theory holds; a wrong gradient is told of first.
     """
     conform(theory)
     if unknown := sorted({*(only or ())} - {check.name for check in theory.checks}):
@@ -106,6 +108,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
         ThreadPoolExecutor(max(workers() - 1, 1)) as pool,  # see `factors`: fewer than JAX has
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
+        require_trained(theory, examples)
         jobs = [
             [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks
@@ -127,6 +130,18 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     if outside:
         rows += [*pure, *padding_rows(theory)]
     return Table(rows, assumptions, "" if theory.checks else "; the theory states none of its own")
+
+
+def require_trained(theory: Theory, examples: Sequence[Config]) -> None:
+    """Raise InputError where an algorithm trains what the theory no longer holds; but where its new
+    gradient is wrong, that is what the rows have to say.
+    """
+    fault = find_fault(theory, theory.algorithms)
+    if fault is None:
+        return
+    rows = (gradient_row(theory, i, e) for i, e in enumerate(examples))
+    if fault.slot != "gradient" or all(row.passed for row in rows):
+        raise InputError(fault.words)
 
 
 def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:

@@ -71,7 +71,6 @@ def test_what_is_not_computed_does_not_count():
         checks=(),
         examples=(),
         assumptions=lambda problem, config: {},
-        loss=lambda params, batch, problem, config: 0.0,
     )
     assert name_of(other) == name_of()
 

@@ -48,7 +48,9 @@ WRONG = {  # slot -> function, where it shows first, the sizes it depends on
 @pytest.mark.parametrize("slot", WRONG)
 def test_verify_names_the_slot_and_the_size(slot):
     function, shown, sizes = WRONG[slot]
-    wrong = THEORY._replace(**{slot: function}, checks=(), examples=(EXAMPLE,))
+    anew = {"algorithms": {"sgd": jaxtheory.Algorithm(*THEORY.algorithms["sgd"])}}
+    slots = {slot: function, "checks": (), "examples": (EXAMPLE,)}
+    wrong = jaxtheory.Theory(**THEORY._asdict() | anew | slots)
     table = jaxtheory.verify(wrong)
     failed = {row.check: row for row in table.checks if not row.passed}
     row = failed[f"padding: {shown}"]

@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import descent
 from jaxtheory.core.theory import Algorithm
-from jaxtheory.theories.attention_pruning import calculus, laws, model
+from jaxtheory.theories.attention_pruning import calculus, data, laws, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, Params, Problem
 
 
@@ -122,9 +122,16 @@ def smooth_step(
     return state._replace(params=descent.descended(state.params, gradient, state.rate))
 
 
+# those whose state holds the target of the theory's batch bring that batch
 ALGORITHMS = {
-    "gradient_descent": Algorithm(init, step, lambda state, problem, config: state.params),
+    "gradient_descent": Algorithm(
+        init, step, lambda state, problem, config: state.params, data.sample
+    ),
     **descent.standard(model.init, calculus.gradient, rate, clipped),
-    "two_mask": Algorithm(init_two_masks, step, lambda state, problem, config: state.params),
-    "smooth": Algorithm(init_smooth, smooth_step, lambda state, problem, config: state.params),
+    "two_mask": Algorithm(
+        init_two_masks, step, lambda state, problem, config: state.params, data.sample
+    ),
+    "smooth": Algorithm(
+        init_smooth, smooth_step, lambda state, problem, config: state.params, data.sample
+    ),
 }

@@ -99,7 +99,11 @@ def kept(params: Params, _problem: Problem, config: Config) -> Params:
 
 def natural(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """The preconditioned gradient of a batch over (K_P, K_Q): steps along it have rate eta."""
-    raw = calculus.gradient(params, batch, problem, config)
+    return rescaled(calculus.gradient(params, batch, problem, config), problem, config)
+
+
+def rescaled(raw: Params, problem: Problem, config: Config) -> Params:
+    """A gradient preconditioned, over (K_P, K_Q)."""
     slope = calculus.preconditioned(raw, problem, config)
     K_P, K_Q = population.signals(problem, config)
     return Params(slope.attention / K_P, slope.value / K_Q)
@@ -329,7 +333,7 @@ def refit_step(
 
 ALGORITHMS = {
     "proximal": Algorithm(model.init, step),
-    **descent.standard(model.init, natural, dynamics.rate, kept),
+    **descent.standard(model.init, natural, dynamics.rate, kept, rescaled),
     "sgd_plain": Algorithm(model.init, sgd_plain_step),
     "sequences": Algorithm(model.init, step, sample=data.sequences),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),

@@ -78,7 +78,11 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Full:
 
 def natural(params: Params, batch: Prompts, problem: Problem, config: Config) -> Params:
     """(dL/dxi1 / d, dL/dxi2), along which a step at rate eta is one of W; dL/dW of a full W."""
-    slope = calculus.gradient(params, batch, problem, config)
+    return rescaled(calculus.gradient(params, batch, problem, config), problem, config)
+
+
+def rescaled(slope: Params, _problem: Problem, config: Config) -> Params:
+    """xi1's entry over d; all of a full W."""
     if isinstance(slope, Reduced):
         return slope._replace(xi1=slope.xi1 / config.dimension.real)
     return slope
@@ -89,6 +93,6 @@ ALGORITHMS = {
     "literal": Algorithm(init_literal, literal_step),
     "population": Algorithm(model.init, population_step, sample=nothing),
     "online": Algorithm(model.init, step, sample=data.fresh),
-    **descent.standard(model.init, natural),
+    **descent.standard(model.init, natural, rescaled=rescaled),
     "adam_literal": descent.standard(init_literal, natural)["adam"],
 }

@@ -24,16 +24,22 @@ from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 
 
-def slope(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
+def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """The gradient, in u and w times the rates at which W carries them. NaN where the loss is not
     defined (log, f_y <= -eps): a diverged run.
     """
     gradient, f_y = calculus.gradient_and_output(params, batch, config)
-    if isinstance(gradient, Reduced):
-        rate_u, rate_w = model.rates(config)
-        gradient = gradient._replace(u=rate_u * gradient.u, w=rate_w * gradient.w)
+    gradient = rescaled(gradient, problem, config)
     undefined = jnp.any(jnp.isnan(model.ell(f_y, config)))
     return jax.tree.map(lambda g: jnp.where(undefined, jnp.nan, g), gradient)
+
+
+def rescaled(gradient: Params, _problem: Problem, config: Config) -> Params:
+    """u and w times the rates at which W carries them; all of a literal W."""
+    if isinstance(gradient, Reduced):
+        rate_u, rate_w = model.rates(config)
+        return gradient._replace(u=rate_u * gradient.u, w=rate_w * gradient.w)
+    return gradient
 
 
 def step(
@@ -65,6 +71,6 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Literal:
 ALGORITHMS = {
     "reduced": Algorithm(model.init, step),
     "literal": Algorithm(init_literal, step),
-    **descent.standard(model.init, slope),
+    **descent.standard(model.init, slope, rescaled=rescaled),
     "adam_literal": descent.standard(init_literal, slope)["adam"],
 }

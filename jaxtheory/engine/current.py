@@ -1,0 +1,65 @@
+"""Refusal of algorithms that train a function which their theory no longer holds."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.replaced import DESCENT, replaced_slots, same
+from jaxtheory.core.theory import Algorithm, Theory
+from jaxtheory.engine.digest import functions
+
+DOES = {
+    "loss": "trains another loss than the theory's, which was replaced",
+    "gradient": "trains along another gradient than the theory's, which was replaced",
+    "init": "starts from another init than the theory's, which was replaced",
+    "sample": "draws batches by another sample than the theory's, which was replaced",
+    "problem": "draws another problem than the theory's, which was replaced",
+}
+
+
+class Fault(NamedTuple):
+    """The slot that was replaced, and a sentence that names the algorithm and how to mend it."""
+
+    slot: str
+    words: str
+
+
+def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
+    """The first of these algorithms that was made for another function than the theory holds, or a
+    loss that was replaced without its gradient; None where all is current.
+    """
+    if not same(theory.derived, theory.loss):
+        return Fault(
+            "loss",
+            f"{theory.name}: the loss was replaced and the gradient is still that of the old loss; "
+            "use theory.replace(loss=...), which differentiates the new loss, or "
+            "theory.replace(loss=..., gradient=...)",
+        )
+    for name in names:
+        algorithm = theory.algorithms[name]
+        slots = replaced_slots(theory, algorithm) or drawn(theory, algorithm)
+        if slots:
+            return Fault(
+                slots[0],
+                f"{theory.name}: the algorithm {name!r} {DOES[slots[0]]} after the algorithm was "
+                f"made; use theory.replace({', '.join(f'{slot}=...' for slot in slots)}) in place "
+                "of theory._replace, or make the algorithm anew for the new theory, as by "
+                f"{DESCENT}",
+            )
+    return None
+
+
+def drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
+    """The slots `problem` and `sample` that were replaced while the algorithm calls the old one."""
+    old: Any = algorithm.origin
+    changed = [s for s in ("problem", "sample") if not same(getattr(old, s), getattr(theory, s))]
+    inside = functions(tuple(algorithm)) if changed else []
+    return [slot for slot in changed if any(getattr(old, slot) is each for each in inside)]
+
+
+def require_current(theory: Theory, names: Iterable[str]) -> None:
+    """Raise InputError where one of these algorithms was made for another loss, gradient, init,
+    sample or problem than the theory holds.
+    """
+    if fault := find_fault(theory, names):
+        raise InputError(fault.words)
