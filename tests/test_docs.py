@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "own-gradient",
+    "own-loss",
     pytest.param("own-optimiser", marks=pytest.mark.slow),
     pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",

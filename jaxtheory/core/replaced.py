@@ -79,7 +79,7 @@ def replace(theory: Any, slots: dict[str, Any]) -> Any:
     if not changed:
         return theory._replace(**slots)
     kept: dict[str, Any] = {slot: theory._field_defaults[slot] for slot in SPOKEN}
-    if "loss" in changed and "metrics" not in slots:
+    if not same(slots.get("loss", theory.loss), theory.derived) and "metrics" not in slots:
         kept |= renamed(theory)
     new = theory._replace(**kept | slots)
     if "gradient" in slots:
@@ -144,7 +144,8 @@ def renamed(theory: Any) -> dict[str, Any]:
 
 def original(name: Any) -> Any:
     """The name of a metric of the replaced loss; other names stay."""
-    return OWN_LOSS + name if isinstance(name, str) and OF_LOSS.search(name) else name
+    old = isinstance(name, str) and OF_LOSS.search(name) and not name.startswith(OWN_LOSS)
+    return OWN_LOSS + name if old else name
 
 
 def naming(function: Callable) -> Callable:

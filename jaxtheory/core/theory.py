@@ -4,7 +4,7 @@ tests a record against the contract.
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -142,10 +142,9 @@ class Theory(_Slots):
             theory.derived = derived
             return theory
 
-    @classmethod
-    def _make(cls, iterable: Iterable[Any]) -> "Theory":
-        """A theory of its slots in order; `_replace` calls it."""
-        return cls(*iterable)
+        @classmethod
+        def _make(cls, slots: Any) -> "Theory":
+            return cls(*slots)
 
     def _replace(self, /, **slots: Any) -> "Theory":
         """A theory with other slots and the same algorithms. See `replace`."""

@@ -52,6 +52,8 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
 def drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
     """The slots `problem` and `sample` that were replaced while the algorithm calls the old one."""
     old: Any = algorithm.origin
+    if old is None:  # put into the dictionary of a theory that was made before
+        return []
     changed = [s for s in ("problem", "sample") if not same(getattr(old, s), getattr(theory, s))]
     inside = functions(tuple(algorithm)) if changed else []
     return [slot for slot in changed if any(getattr(old, slot) is each for each in inside)]

@@ -212,7 +212,6 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
         refuse_tracers(theory.name, asked["problem"])
         with numerics(dtype):
             theory = with_problem(theory, points, asked["problem"])
-    require_current(theory, dict.fromkeys(points.values("algorithm")))
     made = Request(
         theory,
         config,
@@ -229,6 +228,7 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
         drawn,
     )
     check_forms(made)
+    require_current(theory, dict.fromkeys(points.values("algorithm")))
     check_record(made)
     check_stop(made)
     return made

@@ -27,10 +27,11 @@ REDRAWN = (
 
 def equal(one: Any, other: Any) -> bool:
     """Whether two trees hold the same arrays."""
-    if jax.tree.structure(one) != jax.tree.structure(other):
-        return False
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
-    return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
+    structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=False)
+    return structures[0] == structures[1] and all(
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
+    )
 
 
 @computes

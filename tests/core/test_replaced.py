@@ -58,6 +58,7 @@ ROUTES = {  # theory, what is said
     "gradient": (THEORY._replace(gradient=gradient), "'sgd' trains along another gradient"),
     "init": (THEORY._replace(init=other_init), "starts from another init"),
     "constructor": (Theory(**SLOTS | {"loss": loss}), LOSS),
+    "_make": (Theory._make((SLOTS | {"loss": loss}).values()), LOSS),
     "in two steps": (LATER._replace(gradient=gradient), "'sgd' trains another loss"),
     "a new algorithm": (LATER._replace(algorithms={"x": Algorithm(*SGD["sgd"])}), LOSS),
     "descent afterwards": (LATER._replace(algorithms={"x": descent(LATER, optax.sgd)}), LOSS),
@@ -263,6 +264,10 @@ def test_names_of_the_old_loss_say_so():
         *("original_loss", "original_rounded_loss", "weights", "diverged_at")
     }
     assert data.original_loss.attrs["long_name"] == "|w - w*|^2/2 + sigma^2/2"
+    assert described.variables(theory.replace(loss=THEORY.loss)) == said
+    mended = MADE._replace(loss=loss).replace(loss=loss)
+    assert described.variables(mended) == said
+    ask(mended)
     own = MADE.replace(loss=loss, metrics=FREE["metrics"], dims={})
     assert "loss" in jaxtheory.sweep(own, Config(dimension=3), steps=1)
 
@@ -270,7 +275,7 @@ def test_names_of_the_old_loss_say_so():
 def test_the_record_is_still_one_of_named_slots():
     assert Theory._fields[:2] == ("name", "Config") and len(THEORY) == len(Theory._fields)
     assert [*inspect.signature(Theory).parameters] == [*Theory._fields]
-    assert tuple(Theory(*THEORY)) == tuple(THEORY) and THEORY._make(THEORY) == THEORY
+    assert Theory(*THEORY) == Theory._make(THEORY) == THEORY
     assert hash(SGD["sgd"]) == hash(tuple(SGD["sgd"]))
 
 
