@@ -15,7 +15,6 @@ from helpers.worked_example import THEORY, Config
 import jaxtheory
 from jaxtheory import Algorithm, InputError, Theory, descent, run_key
 from jaxtheory.core.descent import Slope
-from jaxtheory.core.theory import nothing
 from jaxtheory.engine import described
 from jaxtheory.engine.request import read
 
@@ -61,7 +60,10 @@ ROUTES = {  # theory, what is said
     "_make": (Theory._make((SLOTS | {"loss": loss}).values()), LOSS),
     "in two steps": (LATER._replace(gradient=gradient), "'sgd' trains another loss"),
     "a new algorithm": (LATER._replace(algorithms={"x": Algorithm(*SGD["sgd"])}), LOSS),
-    "descent afterwards": (LATER._replace(algorithms={"x": descent(LATER, optax.sgd)}), LOSS),
+    "descent afterwards": (
+        LATER._replace(algorithms={"x": descent(LATER, lambda config: optax.sgd(0.1))}),
+        LOSS,
+    ),
     "descent before": (
         THEORY._replace(loss=loss, gradient=gradient, algorithms={"x": SGD["sgd"]}),
         "'x' trains another loss",
@@ -74,7 +76,9 @@ ROUTES = {  # theory, what is said
         THEORY._replace(
             loss=loss,
             gradient=gradient,
-            algorithms={"x": SGD["sgd"]._replace(sample=nothing)},
+            algorithms={
+                "x": SGD["sgd"]._replace(params=lambda state, problem, config: state.params)
+            },
         ),
         "'x' trains another loss",
     ),
