@@ -61,6 +61,8 @@ class Sweep(Machines, Words):
     """Directory of the results; results/<theory>-<hash of the request> by default."""
     plot: afterwards.Metrics = None
     """Draw metrics into the store, the first one without a name; give it after THEORY."""
+    accept_versions: FlagCreatePairsOff[bool] = False
+    """Resume a sweep that was begun under other versions of JAX or its like; it is noted."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.identity import store_of
@@ -75,7 +77,8 @@ class Sweep(Machines, Words):
         )
         _remark(theory, config, asked)
         with self.opened() as where, sweep_progress(theory.name) as progress:
-            data = jaxtheory.sweep(theory, config, **asked, **where, store=store, progress=progress)
+            asked |= {"progress": progress, "accept_versions": self.accept_versions}
+            data = jaxtheory.sweep(theory, config, **asked, **where, store=store)
         print(f"store     {store}")
         print(f"dataset   {store / 'data.zarr'}")
         print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")

@@ -36,6 +36,8 @@ class Run:
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
     """Directory for the datasets, the drawings and the page."""
+    accept_versions: FlagCreatePairsOff[bool] = False
+    """Resume sweeps that were begun under other versions of JAX or its like; it is noted."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.report import behind, number, report
@@ -124,6 +126,7 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
             quick=asked.quick,
             store=figure_store(asked.store, figure, asked.quick, asked.key),
             progress=progress,
+            accept_versions=asked.accept_versions,
         )
     drawing = keep.keep_drawing(image, result, lambda said: aside(f"{figure.name}: {said}"))
     name = word if word.endswith(".py") else figure.name

@@ -11,7 +11,7 @@ import xarray as xr
 
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.engine import described
-from jaxtheory.engine.identity import fingerprint, plain, theory_code
+from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.request import Request
 
 OWN = {
@@ -23,9 +23,9 @@ OWN = {
 DIVERGED = "first recorded step at which a run was not finite, -1 for none"
 
 
-def of_dataset(request: Request) -> dict[str, Any]:
-    """Theory, algorithm, base configuration (JSON), steps, key, dtype, version and the checksum of
-    the theory's code.
+def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
+    """Theory, algorithm, base configuration (JSON), steps, key, dtype, version and the hash of the
+    theory's code, given that of each of its parts and of the engine.
     """
     found: dict[str, Any] = {
         "theory": request.theory.name,
@@ -34,7 +34,7 @@ def of_dataset(request: Request) -> dict[str, Any]:
         "steps": request.points.steps,
         "dtype": request.dtype,
         "matmul_precision": "highest",
-        "theory_digest": fingerprint(theory_code(request)),
+        "theory_digest": fingerprint({k: v for k, v in code.items() if k != "engine"}),
     }
     if isinstance(request.key, int):
         found["key"] = request.key

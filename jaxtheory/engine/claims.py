@@ -197,16 +197,19 @@ def run_figure(
     quick: bool = False,
     store: str | Path | None = None,
     progress: Any = None,
+    accept_versions: bool = False,
 ) -> FigureResult:
     """Run a figure's sweep and judge its claims; drawing is left to the caller
     (`figure.draw(result.dataset)`).
 
     store: the directory of the sweep; of an experiment the directory in which it has one of its
-    own, named by its code and what is asked, so that an edited one starts anew.
+    own, named by its code and what is asked, so that an edited one starts anew. accept_versions: as
+    of `sweep`.
     """
     config, options = arguments(figure, quick)
     if figure.experiment is None:
-        dataset = sweep(figure.theory, config, key=key, store=store, progress=progress, **options)
+        options |= {"key": key, "store": store, "accept_versions": accept_versions}
+        dataset = sweep(figure.theory, config, progress=progress, **options)
     else:
         key = draws.number("key", key)
         asked = {"code": digest_code(figure.experiment), "key": key, **options}

@@ -25,9 +25,12 @@ def in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return np.empty(shape, dtype)
 
 
-def assemble(request: Request, parts: Iterable[Part], allocate: Allocate = in_memory) -> xr.Dataset:
-    """One dataset from all parts: dims are the axes, seed, step, then the theory's; NaN where a
-    point has no entry. Raises InputError where the parts are not all there.
+def assemble(
+    request: Request, said: dict[str, Any], parts: Iterable[Part], allocate: Allocate = in_memory
+) -> xr.Dataset:
+    """One dataset from all parts, with what it says of itself: dims are the axes, seed, step, then
+    the theory's; NaN where a point has no entry. Raises InputError where the parts are not all
+    there.
     """
     grid = (*request.points.shape, len(request.seeds))
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
@@ -52,10 +55,7 @@ def assemble(request: Request, parts: Iterable[Part], allocate: Allocate = in_me
         for dims, array in variables.values()
         for dim, n in zip(dims, array.shape, strict=True)
     }
-    whole_dataset = xr.Dataset(
-        variables, coordinates(request, lengths), attributes.of_dataset(request)
-    )
-    return attributes.add(whole_dataset, request)
+    return attributes.add(xr.Dataset(variables, coordinates(request, lengths), said), request)
 
 
 def room_for(

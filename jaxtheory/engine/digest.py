@@ -1,22 +1,28 @@
-"""A checksum of code: what a function is made of, its instructions and constants, what it closes
-over, and every function, class or value it names in its module, down to the libraries.
+"""A hash of code: what a function is made of, its text in normal form, what it closes over, and
+every function, class or value that its globals stand for, down to the libraries.
 
-Comments, docstrings and names of variables do not count. It reads objects as they are in memory, so
-that theories in a room, in a file with its helpers, or typed into a notebook are alike.
+Comments, docstrings, assertions and the place of a file do not count. It reads objects as they are
+in memory, so that theories in a package, in a file with its helpers, or typed into a notebook are
+alike; a function whose text cannot be had counts by its instructions, which differ between minor
+versions of Python.
 """
 
 import dataclasses
 import functools
 import hashlib
+import importlib
+import os
 import sys
 import types
 from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine import names, source
 
 LIBRARIES = {
     "jax",
@@ -31,6 +37,7 @@ LIBRARIES = {
     "xarray",
     "matplotlib",
 } | sys.stdlib_module_names
+OURS = ("jaxtheory.core.", "jaxtheory.engine.")  # counted by their modules, see `computing`
 # entries of a class that say nothing of what it does; pickling an instance leaves __slotnames__
 NOT_OWN = (
     "__doc__",
@@ -38,8 +45,11 @@ NOT_OWN = (
     "__weakref__",
     "__module__",
     "__firstlineno__",
+    "__static_attributes__",
     "__slotnames__",
 )
+# globals that say where a module lies and how it was loaded
+PLACES = {"__file__", "__cached__", "__path__", "__spec__", "__loader__", "__builtins__"}
 VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
 
 
@@ -56,7 +66,12 @@ def digest_arrays(tree: Any) -> str | None:
 
 def digest_code(root: Any) -> str:
     """A checksum of all that a function, or a structure of functions, is made of."""
-    total, seen = hashlib.sha256(), dict[int, tuple[int, Any]]()
+    return _digest(root, within_sets=True)
+
+
+def _digest(root: Any, within_sets: bool) -> str:
+    """A checksum; of sets, where they are left out, how many entries they have."""
+    total, seen, homes = hashlib.sha256(), dict[int, tuple[int, Any]](), dict[str, None]()
     waiting = [root]
     while waiting:
         thing = waiting.pop()
@@ -66,7 +81,17 @@ def digest_code(root: Any) -> str:
                 total.update(f"again {seen[id(thing)][0]}\0".encode())
                 continue
             seen[id(thing)] = len(seen), thing  # kept, so that no id is used twice
-        text, inside = _parts(thing)
+        if isinstance(thing, types.FunctionType) and (home := _home(thing)):
+            homes[home] = None
+        if isinstance(thing, str | PurePath):
+            total.update(f"{_placeless(thing, homes)}\0".encode())
+            continue
+        if isinstance(thing, set | frozenset):
+            # in an order of their own: that of a set differs from process to process
+            inside = sorted(thing, key=lambda x: _digest(x, False)) if within_sets else []
+            text = f"set {len(thing)}"
+        else:
+            text, inside = _parts(thing)
         total.update(text.encode() + b"\0")
         waiting.extend(reversed(inside))
     return total.hexdigest()[:16]
@@ -82,21 +107,15 @@ def functions(root: Any) -> list[types.FunctionType]:
         thing = waiting.pop()
         if _is_plain(thing) or isinstance(thing, np.ndarray | jax.Array) or id(thing) in seen:
             continue
-        text, inside = _parts(thing)
+        if isinstance(thing, set | frozenset):
+            text, inside = "set", list(thing)
+        else:
+            text, inside = _parts(thing)
         seen[id(thing)] = thing, inside  # kept, so that no id is used twice
         if isinstance(thing, types.FunctionType) and not text.startswith("library"):
             found.append(thing)
         waiting.extend(reversed(inside))
     return found
-
-
-def code_of_module(module: types.ModuleType) -> list[types.CodeType]:
-    """The code of a module's functions and methods, without what they refer to."""
-    functions: list[Any] = []
-    for thing in vars(module).values():
-        if getattr(thing, "__module__", None) == module.__name__:
-            functions += vars(thing).values() if isinstance(thing, type) else [thing]
-    return [function.__code__ for function in functions if isinstance(function, types.FunctionType)]
 
 
 def _is_plain(thing: Any) -> bool:
@@ -118,48 +137,91 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
         return f"array {digest_arrays(thing)}", []
     if isinstance(thing, Mapping):
         return f"dict {len(thing)}", [x for pair in thing.items() for x in pair]
-    if isinstance(thing, set | frozenset):
-        return f"set {sorted(map(digest_code, thing))}", []
     if isinstance(thing, list | tuple):
         return f"{type(thing).__name__} {len(thing)}", list(thing)
     if isinstance(thing, types.CodeType):
-        return _instructions(thing), list(thing.co_consts[_has_docstring(thing) :])
-    module = getattr(thing, "__module__", None) or ""
-    name = getattr(thing, "__qualname__", type(thing).__qualname__)
-    library = isinstance(thing, types.ModuleType) or str(module).partition(".")[0] in LIBRARIES
+        return _instructions(thing)
+    if isinstance(thing, types.ModuleType):
+        return f"library {thing.__name__}", []
+    if named := _address(thing):
+        return named, []
+    module, name = _module(thing), _name(thing)
+    library = module.partition(".")[0] in LIBRARIES
     if isinstance(thing, types.FunctionType):
         cells = [_content(cell) for cell in thing.__closure__ or ()]
         if library:  # a function made by a library may hold a user's
-            return f"library {module} {name}", cells if "<locals>" in name else []
-        more = [
-            thing.__code__,
-            thing.__defaults__,
-            thing.__kwdefaults__,
-            getattr(thing, "__wrapped__", None),
-        ]
-        return "function", [*more, *cells, *_globals(thing)]
+            own = thing.__code__.co_qualname
+            return f"library {module} {own}", cells if "<locals>" in own else []
+        return "function", [*_of_function(thing), *cells, *_globals(thing)]
     if library and not _wraps(thing):
         return f"library {module} {name}", []
     if isinstance(thing, type):
         bases = list(thing.__mro__[1:-1])
-        own = {k: v for k, v in vars(thing).items() if k not in NOT_OWN}
+        own = {k: v for k, v in vars(thing).items() if k not in NOT_OWN and not _made(k, v)}
         return f"class {name}", [*bases, *(x for pair in own.items() for x in pair)]
     return f"object {type(thing).__qualname__}", list(_contents(thing))
 
 
-def _instructions(code: types.CodeType) -> str:
-    return f"code {code.co_code.hex()} {code.co_names} {code.co_argcount} {code.co_flags}"
+def _of_function(function: types.FunctionType) -> list[Any]:
+    """A function's code, its defaults and what it wraps."""
+    said = source.of_function(function.__code__, function.__globals__)
+    code = function.__code__ if said is None else said.normal
+    wrapped = getattr(function, "__wrapped__", None)
+    return [code, function.__defaults__, function.__kwdefaults__, wrapped]
 
 
-def _has_docstring(code: types.CodeType) -> bool:
-    """Whether the first constant is the docstring."""
-    if sys.version_info >= (3, 13):
-        return bool(code.co_flags & 0x4000000)
-    return (
-        not code.co_name.startswith("<")
-        and bool(code.co_consts)
-        and isinstance(code.co_consts[0], str)
-    )
+def _module(thing: Any) -> str:
+    """The name of the module whose code an object runs: a function's `__module__` may be that of
+    what it wraps.
+    """
+    if isinstance(thing, types.FunctionType):
+        return str(thing.__globals__.get("__name__", ""))
+    return str(getattr(thing, "__module__", None) or "")
+
+
+def _name(thing: Any) -> str:
+    named = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
+    return str(named or type(thing).__qualname__)
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in LIBRARIES or module.startswith(OURS)
+
+
+def _counted(module: str) -> str:
+    """The name of a library's module; one of ours that is not hashed with the engine counts by its
+    text.
+    """
+    from jaxtheory.engine.computing import MODULES
+
+    if not module.startswith(OURS) or module in MODULES:
+        return module
+    return f"{module} {source.normal_text(source.text_of(module))}"
+
+
+def _address(thing: Any) -> str | None:
+    """Where a library, or we, have a function or a class under its name; None for anything else."""
+    module = str(getattr(thing, "__module__", None) or "")
+    if not callable(thing) or not _is_library(module):
+        return None
+    found: Any = sys.modules.get(module)
+    for part in _name(thing).split("."):
+        found = getattr(found, part, None)
+    return f"library {_counted(module)} {_name(thing)}" if found is thing else None
+
+
+def _made(name: str, value: Any) -> bool:
+    """Whether an entry of a class is a method that `dataclasses` wrote from its fields."""
+    code = getattr(value, "__code__", None)
+    return code is not None and code.co_filename == "<string>" and name.startswith("__")
+
+
+def _instructions(code: types.CodeType) -> tuple[str, list[Any]]:
+    """The text of instructions, and their constants; a docstring is none of them."""
+    steps = names.steps_of(code)
+    constants = [step.argval for step in steps if step.opcode in names.CONSTANT]
+    told = [f"{s.opname} {'' if s.opcode in names.CONSTANT else s.argval}" for s in steps]
+    return f"code {code.co_argcount} {code.co_flags & names.KIND} {told}", constants
 
 
 def _content(cell: Any) -> Any:
@@ -195,7 +257,8 @@ def _contents(thing: Any) -> Iterator[Any]:
         if not _wraps(thing):
             yield type(thing)
         yield getattr(thing, "__wrapped__", None)
-        yield {k: v for k, v in getattr(thing, "__dict__", {}).items() if k != "__wrapped__"}
+        kept = getattr(thing, "__dict__", {}).items()
+        yield {k: v for k, v in kept if not k.startswith("__") and not _is_derived(thing, k)}
         slots = [
             name
             for base in type(thing).__mro__
@@ -204,36 +267,86 @@ def _contents(thing: Any) -> Iterator[Any]:
         yield {name: getattr(thing, name, None) for name in map(str, slots)}
 
 
+def _is_derived(thing: Any, name: str) -> bool:
+    """Whether an attribute is kept of a property that computes it."""
+    return isinstance(getattr(type(thing), name, None), functools.cached_property)
+
+
+# What the names in a function stand for
+
+
 def _globals(function: types.FunctionType) -> Iterator[Any]:
-    """What the names in a function's code stand for: globals of its module, attributes of modules,
-    modules imported within.
+    """What the globals in a function's code stand for, through the modules among them to what is
+    taken from those, and what it imports.
     """
-    names = list(dict.fromkeys(_names(function.__code__)))
-    scope = function.__globals__
-    for name in names:
-        found = scope.get(name, sys.modules.get(name))
-        if isinstance(found, types.ModuleType):
-            yield from _of_module(found, names)
-        elif name in scope:
-            yield found
+    said = source.of_function(function.__code__, function.__globals__)
+    code, scope = function.__code__, function.__globals__
+    for name, chain in sorted({(use.name, use.chain) for use in names.uses(code)}):
+        if name not in scope or name in PLACES or name in code.co_freevars:
+            continue
+        if said is None or said.words >= {name, *chain}:  # those of an assertion do not count
+            yield name
+            yield from _reached(scope[name], chain, code)
+    for one in names.imports(code):
+        if (found := _imported(one, scope)) is not None:
+            for name in one.names or ("",):
+                yield from _reached(found, (name,) if name else (), code)
 
 
-def _of_module(module: types.ModuleType, names: list[str]) -> Iterator[Any]:
-    """What the names stand for in a module, and in the modules they stand for there."""
-    if module.__name__.partition(".")[0] in LIBRARIES:
-        yield module.__name__
-        return
-    for name in names:
-        found = getattr(module, name, None) if not name.startswith("__") else None
-        if isinstance(found, types.ModuleType):
-            if found.__name__ not in (module.__name__, module.__name__.partition(".")[0]):
-                yield from _of_module(found, [other for other in names if other != name])
-        elif found is not None:
-            yield found
+def _reached(found: Any, chain: tuple[str, ...], code: types.CodeType) -> Iterator[Any]:
+    """What attributes lead to; of a user's module that is used as a whole, what any attribute of
+    the code stands for in it.
+    """
+    while isinstance(found, types.ModuleType) and not _is_outside(found):
+        if not chain:
+            whole = sorted(name for name in names.attributes(code) - PLACES if name in vars(found))
+            values = [vars(found)[name] for name in whole]
+            yield from (x for x in values if not isinstance(x, types.ModuleType))
+            return
+        name, *rest = chain
+        if name in PLACES:
+            return
+        found, chain = getattr(found, name, None), tuple(rest)
+    yield found.__name__ if isinstance(found, types.ModuleType) else found
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+def _is_outside(module: types.ModuleType) -> bool:
+    return module.__name__.partition(".")[0] in LIBRARIES
+
+
+def _imported(one: names.Import, scope: dict[str, Any]) -> types.ModuleType | None:
+    """The module of an import within a function; None where it cannot be imported."""
+    if one.module.partition(".")[0] in LIBRARIES and not one.level:
+        return None
+    try:
+        found = importlib.import_module("." * one.level + one.module, scope.get("__package__"))
+    except Exception:  # as where the function catches it
+        return None
+    top = one.module.partition(".")[0]
+    return found if one.names or one.level else sys.modules.get(top, found)
+
+
+# Places
+
+
+def _home(function: types.FunctionType) -> str | None:
+    """The folder from which the module of a function was imported."""
+    file, module = function.__globals__.get("__file__"), function.__module__
+    if not isinstance(file, str) or _is_library(_module(function)):
+        return None
+    path = Path(file).absolute()
+    depth = str(module).count(".") + (path.name == "__init__.py")
+    return str(path.parents[min(depth, len(path.parents) - 1)])
+
+
+def _placeless(thing: str | PurePath, homes: Mapping[str, Any]) -> str:
+    """A text, but for the folder from which code was imported; of an absolute path elsewhere its
+    last part: a place is not a number.
+    """
+    text = str(thing)
+    for home in homes:
+        if text == home or text.startswith(home + os.sep):
+            return f"{type(thing).__name__} below {text[len(home) :]!r}"
+    if isinstance(thing, str):
+        return f"str {text!r}"
+    return f"path {thing.name if thing.is_absolute() else text!r}"

@@ -1,9 +1,10 @@
-"""What a result is a result of: the request as plain data, with a digest of the code that computes
-it.
+"""Identity of a result: the request as plain data plus a hash of the code that computes it, the
+theory's by its parts and the engine's as one.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import lanes, layout, part, program
-from jaxtheory.engine.digest import code_of_module, digest_arrays, digest_code
+from jaxtheory.engine.digest import digest_arrays, digest_code
 from jaxtheory.engine.lanes import Run
 from jaxtheory.engine.request import Request, read
 
@@ -29,11 +28,12 @@ THEORY_SLOTS = (
     "coords",
     "Config",
 )
-ENGINE = (layout, program, lanes, part, draws)  # the modules that compute a chunk
 
 
 def identity(request: Request) -> dict[str, Any]:
     """A request as plain data: equal for two requests exactly when their numbers are."""
+    from jaxtheory.engine import computing  # which imports what imports this
+
     config = {n: getattr(request.config, n) for n in fields(type(request.config))}
     return {
         "theory": request.theory.name,
@@ -65,8 +65,7 @@ def identity(request: Request) -> dict[str, Any]:
         "matmul_precision": "highest",
         "buckets": request.buckets,
         "threefry_partitionable": request.partitionable,
-        "code": theory_code(request)
-        | {"engine": digest_code([code_of_module(module) for module in ENGINE])},
+        "code": theory_code(request) | {"engine": computing.digest()},
     }
 
 
@@ -93,11 +92,17 @@ def store_of(
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON writes it; arrays become lists, other objects their text."""
+    """A value as JSON writes it; arrays become lists, functions their name with a hash of their
+    code, other objects their text without the address that `repr` may add.
+    """
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
         return np.asarray(value).tolist()
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if callable(value):
+        return f"{getattr(value, '__qualname__', type(value).__qualname__)} {digest_code(value)}"
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))

@@ -29,7 +29,7 @@ from jaxtheory.core import files
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import padding, plan
+from jaxtheory.engine import padding, plan, source
 from jaxtheory.engine.digest import digest_code, functions
 from jaxtheory.engine.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.layout import Bucket, Chunk, group
@@ -140,11 +140,17 @@ def differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def code(theory: Theory, stop: Callable | None) -> str:
-    """A checksum of the functions that a theory is made of, in whatever order they are found: that
-    of a class's members changes as it travels by value.
+    """A hash of the functions that a theory is made of, in whatever order they are found: that of a
+    class's members changes as it travels by value. A function that travels by value counts by its
+    instructions, as its text stays behind.
     """
     found = functions((theory._replace(checks=()), stop))
-    return digest_code(sorted(digest_code(function.__code__) for function in found))
+    texts = [source.of_function(f.__code__, f.__globals__) if importable(f) else None for f in found]
+    said = [
+        digest_code(f.__code__ if text is None else text.normal)
+        for f, text in zip(found, texts, strict=True)
+    ]
+    return digest_code(sorted(said))
 
 
 # The theory
@@ -225,8 +231,8 @@ def annotation(dtype: Any, array: Any, dims: str) -> Any:
     return dtype[array, dims]
 
 
-def importable(made: type) -> bool:
-    """Whether a class is found by its name in a module other than __main__."""
+def importable(made: Any) -> bool:
+    """Whether a class or a function is found by its name in a module other than __main__."""
     module = sys.modules.get(made.__module__)
     return made.__module__ != "__main__" and getattr(module, made.__qualname__, None) is made
 

@@ -24,6 +24,7 @@ from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import tried
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import LIBRARIES, functions
+from jaxtheory.engine.names import Use, uses
 from jaxtheory.engine.request import numerics
 
 TITLE = "reads beyond the config"
@@ -39,11 +40,6 @@ IMPURE = {  # module -> the names in it that may be used; a seed makes a generat
 NOW = {"now", "today", "utcnow"}  # of datetime's classes
 STATEFUL = (np.random.Generator, np.random.RandomState, random.Random, Iterator)
 MUTABLE = (MutableMapping, MutableSequence, MutableSet, collections.deque, np.ndarray)
-MUTATORS = {
-    *("add", "append", "appendleft", "clear", "discard", "extend", "fill", "insert", "itemset"),
-    *("pop", "popitem", "popleft", "put", "remove", "resize", "reverse", "setdefault", "sort"),
-    "update",
-}
 
 
 class Read(NamedTuple):
@@ -52,16 +48,6 @@ class Read(NamedTuple):
     name: str
     slots: tuple[str, ...]
     why: str
-
-
-class Use(NamedTuple):
-    """A name from outside in a function's code, the attributes that follow it, and whether it is
-    read, rebound or changed in place.
-    """
-
-    name: str
-    chain: tuple[str, ...]
-    act: str
 
 
 class Place(NamedTuple):
@@ -119,35 +105,6 @@ def functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
                 yield found
 
 
-def uses(function: types.FunctionType) -> Iterator[Use]:
-    """The names from outside in a function's code, and in the functions within it."""
-    outer, waiting = function.__code__.co_freevars, [function.__code__]
-    while waiting:
-        code = waiting.pop()
-        waiting += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-        steps = [s for s in dis.get_instructions(code) if s.opname != "EXTENDED_ARG"]
-        begun: dict[tuple, str] = {}  # where in the source an expression begins with such a name
-        for i, step in enumerate(steps):
-            at = (step.positions.lineno, step.positions.col_offset) if step.positions else ()
-            closure = step.opname.endswith("_DEREF") and step.argval in outer
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") or (closure and "LOAD" in step.opname):
-                chain = []
-                for after in steps[i + 1 :]:
-                    if after.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
-                        break
-                    chain.append(after.argval)
-                if at and at[1] is not None:
-                    begun[at] = step.argval
-                yield Use(step.argval, tuple(chain), "read")
-                if chain and chain[0] in MUTATORS:
-                    yield Use(step.argval, (), "call")
-            elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or closure:
-                yield Use(step.argval, (), "rebind")
-            elif re.match("(STORE|DELETE)_(SUBSCR|SLICE|ATTR)", step.opname) and at in begun:
-                attribute = (step.argval,) if step.opname.endswith("ATTR") else ()
-                yield Use(begun[at], attribute, "change")
-
-
 def place(function: types.FunctionType, use: Use) -> Place | None:
     """Where a name stands; through modules to the one that has it. None for what is built in."""
     free = function.__code__.co_freevars
@@ -169,7 +126,7 @@ def place(function: types.FunctionType, use: Use) -> Place | None:
 def changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], str]]:
     """((where, name), why) of what a function rebinds or changes."""
     by = function.__qualname__.replace(".<locals>", "")
-    for use in uses(function):
+    for use in uses(function.__code__):
         if use.act == "read" or (at := place(function, use)) is None:
             continue
         if use.act == "rebind" or isinstance(function.__globals__.get(use.name), types.ModuleType):
@@ -186,7 +143,7 @@ def impurities(
     for step in (step for c in code for step in dis.get_instructions(c)):
         if step.opname == "IMPORT_NAME" and step.argval in IMPURE:
             yield str(step.argval), "differs from call to call"
-    for use in uses(function):
+    for use in uses(function.__code__):
         if use.act != "read" or (at := place(function, use)) is None:
             continue
         if (library := changing(at)) is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import xarray as xr
 
@@ -11,6 +11,8 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine import plan as planning
+from jaxtheory.engine import versions
+from jaxtheory.engine.attributes import of_dataset
 from jaxtheory.engine.dataset import assemble
 from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
@@ -30,6 +32,7 @@ def sweep(
     store: str | Path | None = None,
     execute: Execute = here,
     progress: Callable[[Progress], None] | None = None,
+    accept_versions: bool = False,
     **asked: Unpack[Asked],
 ) -> xr.Dataset:
     """Train every combination of axis values and seeds; return metrics, analyses and predictions as
@@ -38,20 +41,26 @@ def sweep(
     For the arguments see `Asked`: vary and zip span the axes, seeds repeat every point, steps,
     algorithm, key, record, start, stop, dtype and buckets say how. store: a directory that keeps
     what is finished; the same call resumes. execute: what computes the chunks,
-    `jaxtheory.cluster.on(client)` for instance.
+    `jaxtheory.cluster.on(client)` for instance. accept_versions: whether to resume a store that was
+    begun under another version of jax, jaxlib, numpy, optax or Python, or on another backend, whose
+    numbers may differ in the last bits; what was accepted is noted in the manifest and in the
+    dataset. A finished dataset is returned under any version: nothing is computed.
     Dimensions: axes, seed, step (metrics and predictions), then the theory's dims. NaN beyond a
     point's own sizes and steps, and after a run diverged (`diverged_at`, -1 for never).
     `predicted_NAME` are the theory's curves. Raises InputError for invalid input.
     """
     request = read(theory, config, **asked)
+    described = identity(request)  # fails, if at all, before anything is trained
+    attributes = of_dataset(request, described["code"])
     if store is None:
-        return in_memory(request, execute, progress)
-    kept = Store(store, identity(request))
+        return in_memory(request, attributes, execute, progress)
+    kept = Store(store, described)
     if (finished := kept.dataset()) is not None:
         kept.tidy()
         return finished
     todo = planning.make(request)
     todo = todo.following(kept.begin(todo.layouts))
+    attributes |= versions.require(kept, accept_versions)
     missing = kept.missing(todo.chunks)
     meter = Meter(progress, request.points.total, todo.chunks, missing)
     work = Work(request, kept, flag("jax_debug_nans"))
@@ -63,11 +72,14 @@ def sweep(
             )
         meter.finished(chunk)
     with kept.scratch() as allocate:
-        return kept.finish(assemble(request, kept.read_parts(), allocate))
+        return kept.finish(assemble(request, attributes, kept.read_parts(), allocate))
 
 
 def in_memory(
-    request: Request, execute: Execute, progress: Callable[[Progress], None] | None
+    request: Request,
+    attributes: dict[str, Any],
+    execute: Execute,
+    progress: Callable[[Progress], None] | None,
 ) -> xr.Dataset:
     """The dataset of a request, without a store; each part is laid into it as it comes."""
     todo = planning.make(request)
@@ -80,4 +92,4 @@ def in_memory(
             yield part
             meter.finished(chunk)
 
-    return assemble(request, parts())
+    return assemble(request, attributes, parts())

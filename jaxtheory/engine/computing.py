@@ -1,0 +1,55 @@
+"""The modules of jaxtheory that decide the bits of a result, hashed as one set: their text in normal
+form, constants included, and what was replaced in them since they were imported.
+
+Importing this module imports them and reads their texts, so that a file that is edited later says
+nothing of what runs in this process.
+"""
+
+import functools
+import hashlib
+import importlib
+from typing import Any
+
+from jaxtheory.engine import source
+from jaxtheory.engine.digest import digest_code
+
+CORE = (
+    *("attention", "config", "descent", "draws", "given", "linalg", "positions", "rarely"),
+    *("shapes", "sizes", "sums", "theory", "threefry"),
+)
+ENGINE = (
+    *("ahead", "axes", "cost", "dataset", "execute", "factors", "given", "lanes", "layout", "once"),
+    *("padding", "part", "plan", "program", "request"),
+)
+MODULES = {
+    name: importlib.import_module(name)
+    for name in (
+        *(f"jaxtheory.core.{name}" for name in CORE),
+        *(f"jaxtheory.engine.{name}" for name in ENGINE),
+    )
+}
+TEXTS = {name: source.text_of(name) for name in MODULES}
+_imported = {name: dict(vars(module)) for name, module in MODULES.items()}
+
+
+def digest() -> str:
+    """A hash of what decides the bits in this process."""
+    changed = replaced()
+    return digest_code((of_texts(), changed)) if changed else of_texts()
+
+
+@functools.cache
+def of_texts() -> str:
+    """A hash of the modules' texts in normal form."""
+    each = sorted((name, source.normal_text(text)) for name, text in TEXTS.items())
+    return hashlib.sha256(repr(each).encode()).hexdigest()[:16]
+
+
+def replaced() -> dict[str, Any]:
+    """What stands in the modules in place of what they were imported with, by its name."""
+    return {
+        f"{module}.{name}": vars(MODULES[module]).get(name)
+        for module, before in _imported.items()
+        for name, value in before.items()
+        if vars(MODULES[module]).get(name) is not value
+    }

@@ -1,0 +1,182 @@
+"""Source text in a normal form: the same for two texts that differ in comments, docstrings,
+assertions, annotations of arguments or formatting, and hence the same under `python -O` and in
+every version of Python.
+
+The text of a function is read from where its module was loaded, a file, an archive or a notebook,
+and taken only where compiling it gives the very code that is in memory: a file that was edited after
+its import says nothing of what runs.
+"""
+
+import __future__
+
+import ast
+import functools
+import hashlib
+import linecache
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+SILENT = {"ctx", "kind", "type_comment", "returns"}  # fields that change no value
+BODIES = {"body", "orelse", "finalbody"}  # fields that hold statements
+FUTURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Text(NamedTuple):
+    """A function in normal form, and the names and attributes in it."""
+
+    normal: str
+    words: frozenset[str]
+
+
+def normal(node: ast.AST) -> Text:
+    """A syntax tree in normal form. A function's own name does not count, `__debug__` counts by its
+    value.
+    """
+    out, words, waiting = list[str](), set[str](), list[Any]([node])
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, tuple):  # the name of a field
+            out.append(thing[0])
+        elif isinstance(thing, list):
+            out.append(f"[{len(thing)}")
+            waiting += thing[::-1]
+        elif isinstance(thing, ast.AST):
+            kind = type(thing)
+            out.append(kind.__name__)
+            inside: list[Any] = []
+            for name in fields(kind):
+                value = getattr(thing, name, None)
+                if (value is None and kind not in (ast.Constant, ast.MatchSingleton)) or value == []:
+                    continue
+                if kind is ast.Name or (kind is ast.Attribute and name == "attr"):
+                    words.add(value)
+                    value = str(__debug__) if value == "__debug__" else value
+                if name in BODIES and isinstance(value, list):
+                    value = [x for x in value if not without_effect(x)]
+                elif kind is ast.JoinedStr:  # Python 3.12 leaves empty pieces
+                    value = [x for x in value if getattr(x, "value", x) != ""]
+                if name != "name" or thing is not node:
+                    inside += ((name,), value)
+            waiting += inside[::-1]
+            out.append(str(len(inside)))
+        else:
+            out.append(repr(thing))
+    return Text("\n".join(out), frozenset(words))
+
+
+@functools.cache
+def fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that say anything; the annotation of a variable may make it a
+    field of a class.
+    """
+    silent = SILENT if kind is ast.AnnAssign else {*SILENT, "annotation"}
+    return tuple(name for name in kind._fields if name not in silent)
+
+
+def without_effect(statement: Any) -> bool:
+    """Whether a statement is an assertion, a docstring or another constant, or `pass`."""
+    lone = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return lone or isinstance(statement, ast.Assert | ast.Pass)
+
+
+def text_of(module: str) -> str:
+    """The text of an imported module, wherever it was imported from; of one without sources its
+    instructions, as a constant.
+    """
+    loader: Any = sys.modules[module].__spec__.loader
+    text = loader.get_source(module)
+    if text is not None:
+        return str(text)
+    return repr([repr((c.co_code, c.co_consts)) for c in inside(loader.get_code(module))])
+
+
+@functools.cache
+def normal_text(text: str) -> str:
+    """A hash of a module's text in normal form."""
+    return hashlib.sha256(normal(ast.parse(text)).normal.encode()).hexdigest()[:16]
+
+
+def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
+    """The normal form of a function, by its code and its module's globals; None where its text is
+    not to be had, or is not that of the code.
+    """
+    key = (code, code.co_filename)
+    if key not in _known:
+        _known[key] = found(code, scope)
+    return _known[key]
+
+
+_known: dict[tuple[types.CodeType, str], Text | None] = {}  # kept: a file may change meanwhile
+
+
+def found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
+    """What `of_function` gives, looked up."""
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename, scope))
+    try:
+        functions = beginning(text, code.co_firstlineno)
+        if not functions or code not in compiled(text, code.co_flags & FUTURES):
+            return None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    node = the_one(code, functions)
+    return None if node is None else normal(node)
+
+
+@functools.lru_cache(maxsize=64)
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a module's text."""
+    return ast.parse(text)
+
+
+def beginning(text: str, line: int) -> list[Function]:
+    """The functions in a module's text that begin on a line, with their decorators."""
+    waiting, found = list[Any]([parsed(text)]), list[Function]()
+    while waiting:
+        node = waiting.pop()
+        decorators = getattr(node, "decorator_list", ())
+        first = min([getattr(node, "lineno", 0), *(one.lineno for one in decorators)])
+        if first <= line <= (getattr(node, "end_lineno", None) or line):
+            if first == line and isinstance(node, Function):
+                found.append(node)
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def compiled(text: str, flags: int) -> frozenset[types.CodeType]:
+    """The code of a module's text and of all functions in it, as this process compiles them."""
+    whole = compile(parsed(text), "", "exec", flags=flags, dont_inherit=True)
+    return frozenset(inside(whole))
+
+
+def inside(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object and those within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from inside(constant)
+
+
+def the_one(code: types.CodeType, functions: list[Function]) -> Function | None:
+    """Of the functions that begin on one line, the one whose code it is: the innermost that holds
+    all its instructions.
+    """
+    named = [f for f in functions if getattr(f, "name", "<lambda>") == code.co_name]
+    if len(named) < 2:
+        return named[0] if named else None
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    if not places:
+        return None
+    first = min((p[0], p[2]) for p in places)
+    last = max((p[1], p[3]) for p in places)
+    holding = []
+    for one in named:
+        body = one.body if isinstance(one, ast.Lambda) else one
+        begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+        if begin <= first and last <= end:
+            holding.append((begin, one))
+    return max(holding, key=lambda pair: pair[0])[1] if holding else None
