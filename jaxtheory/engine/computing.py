@@ -1,5 +1,5 @@
-"""The modules of jaxtheory that decide the bits of a result, hashed as one set: their text in normal
-form, constants included, and what was replaced in them since they were imported.
+"""The modules of jaxtheory that decide the bits of a result, hashed as one set: their text in
+normal form, constants included, and what was replaced in them since they were imported.
 
 Importing this module imports them and reads their texts, so that a file that is edited later says
 nothing of what runs in this process.

@@ -145,7 +145,9 @@ def code(theory: Theory, stop: Callable | None) -> str:
     instructions, as its text stays behind.
     """
     found = functions((theory._replace(checks=()), stop))
-    texts = [source.of_function(f.__code__, f.__globals__) if importable(f) else None for f in found]
+    texts = [
+        source.of_function(f.__code__, f.__globals__) if importable(f) else None for f in found
+    ]
     said = [
         digest_code(f.__code__ if text is None else text.normal)
         for f, text in zip(found, texts, strict=True)

@@ -3,8 +3,8 @@ assertions, annotations of arguments or formatting, and hence the same under `py
 every version of Python.
 
 The text of a function is read from where its module was loaded, a file, an archive or a notebook,
-and taken only where compiling it gives the very code that is in memory: a file that was edited after
-its import says nothing of what runs.
+and taken only where compiling it gives the very code that is in memory: a file that was edited
+after its import says nothing of what runs.
 """
 
 import __future__
@@ -49,7 +49,9 @@ def normal(node: ast.AST) -> Text:
             inside: list[Any] = []
             for name in fields(kind):
                 value = getattr(thing, name, None)
-                if (value is None and kind not in (ast.Constant, ast.MatchSingleton)) or value == []:
+                if (
+                    value is None and kind not in (ast.Constant, ast.MatchSingleton)
+                ) or value == []:
                     continue
                 if kind is ast.Name or (kind is ast.Attribute and name == "attr"):
                     words.add(value)

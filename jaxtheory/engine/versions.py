@@ -69,8 +69,8 @@ def require(store: Store, accept: bool) -> dict[str, str]:
     if not accept:
         said = ", ".join(f"{name} {stored[name]}, now {name} {here[name]}" for name in others)
         raise InputError(
-            f"{store.path} was begun under {said}, which may compute other bits; install the stored "
-            "version, choose another store directory, or accept the present one by "
+            f"{store.path} was begun under {said}, which may compute other bits; install the "
+            "stored version, choose another store directory, or accept the present one by "
             "--accept-versions (accept_versions=True)"
         )
     file = store.path / "manifest.json"

@@ -12,7 +12,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 import jaxtheory
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.digest import digest_code
-from jaxtheory.engine.identity import fingerprint, identity
+from jaxtheory.engine.identity import fingerprint, identity, plain
 from jaxtheory.engine.request import read
 from jaxtheory.theories import names
 
@@ -202,3 +202,109 @@ def test_digests_are_the_same_in_every_process(tmp_path):
         for _ in range(2)
     )
     assert one == other and len(set(one.split())) == len(names())
+
+
+# What a name in a function stands for
+
+CLASH = """
+import jaxtheory
+
+def V():
+    return jaxtheory.sweep(THEORY, THEORY.Config(), steps=1)
+
+def weights():
+    return [weights, REGISTRY]
+
+REGISTRY = {weights}
+
+def again(x):
+    "A helper that names itself, and a set that holds it."
+    assert V is not None
+    return again(x - 1) if x > 3 else x + len(REGISTRY)
+
+def with_helpers(params, problem, config):
+    V = params.weights
+    return {"size": V.sum() + again(1)}
+
+THEORY = THEORY._replace(metrics=with_helpers, dims={}, predict=lambda problem, config, steps: {})
+"""
+
+
+def clash(folder, change=("", "")):
+    """The worked example whose metrics read attributes that are also names of helpers."""
+    folder.mkdir()
+    text = (EXAMPLE.read_text(encoding="utf-8") + CLASH).replace(*change)
+    (folder / "clash.py").write_text(text, encoding="utf-8")
+    return jaxtheory.theories.load(folder / "clash.py").THEORY
+
+
+def test_an_attribute_is_not_a_global(tmp_path):
+    theory = clash(tmp_path / "a")
+    first = name_of(theory)
+    data = sweep(theory, theory.Config(), steps=2)
+    assert data["size"].shape == (1, 3)
+    other = ("jaxtheory.sweep(THEORY, THEORY.Config(), steps=1)", "3")
+    assert name_of(clash(tmp_path / "b", other)) == first
+    assert name_of(clash(tmp_path / "c", ("again(x - 1)", "again(x - 2)"))) != first
+    assert name_of(clash(tmp_path / "d", ("assert V is not None", "assert V"))) == first
+
+
+def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatch):
+    trained = []
+    monkeypatch.setattr("jaxtheory.engine.sweep.here", lambda *args: trained.append(args))
+    leak = []
+    jax.jit(lambda x: leak.append(x) or x)(1.0)
+
+    def metrics(params, problem, config):
+        return {"loss": jnp.zeros(()) if leak else 0.0}
+
+    theory = THEORY._replace(metrics=metrics, dims={}, predict=lambda problem, config, steps: {})
+    with pytest.raises(InputError, match="kept a traced value"):
+        sweep(theory, Config(), steps=2, execute=lambda *args: trained.append(args) or iter(()))
+    assert trained == []
+
+
+PLACED = """
+import functools, os
+from pathlib import Path
+HERE = Path(__file__).parent
+TEXT = os.path.join(os.path.dirname(__file__), "rates.txt")
+ABOVE = Path(__file__).resolve().parents[1] / "rates.txt"
+
+@functools.wraps(print)
+def scale(x):
+    return 2.0 * x
+
+def read(params, problem, config):
+    places = (HERE / "rates.txt", TEXT, __file__, ABOVE)
+    return {"loss": scale(params.weights).sum() + 0 * len(places)}
+
+THEORY = THEORY._replace(metrics=read, dims={}, predict=lambda problem, config, steps: {})
+"""
+
+
+def placed(folder, change=("", "")):
+    """The worked example in a file that knows where it lies."""
+    folder.mkdir()
+    text = (EXAMPLE.read_text(encoding="utf-8") + PLACED).replace(*change)
+    (folder / "placed.py").write_text(text, encoding="utf-8")
+    return jaxtheory.theories.load(folder / "placed.py").THEORY
+
+
+def test_a_file_may_lie_anywhere(tmp_path):
+    first = name_of(placed(tmp_path / "a"))
+    assert name_of(placed(tmp_path / "b")) == first
+    assert name_of(placed(tmp_path / "c", ("2.0 * x", "3.0 * x"))) != first  # not print's code
+    assert name_of(placed(tmp_path / "d", ('"rates.txt")', '"other.txt")'))) != first
+
+
+def test_functions_on_one_line_are_told_apart():
+    one, two = (lambda x: x + 1), (lambda x: x + 2)
+    assert digest_code(one) != digest_code(two)
+    assert digest_code({"a", "b"}) == digest_code({"b", "a"})
+
+
+def test_functions_as_values_count_by_their_code():
+    assert "0x" not in plain(scaled)
+    assert plain(scaled(1.0)) == plain(scaled(1.0)) != plain(scaled(2.0))
+    assert plain(object()) == "<object object>"

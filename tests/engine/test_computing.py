@@ -1,0 +1,267 @@
+"""The identity of a result: the same wherever jaxtheory is installed and however Python runs,
+another one after any edit of what decides the bits.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from jaxtheory.core import draws
+from jaxtheory.engine import computing, once
+
+ROOT = Path(__file__).parents[2]
+CODES = """
+import json, sys
+import jaxtheory
+from jaxtheory.engine.identity import identity
+from jaxtheory.engine.request import read
+assert jaxtheory.__file__.startswith(sys.argv[1]), jaxtheory.__file__
+found = {}
+for name in jaxtheory.theories.names():
+    theory = jaxtheory.theories.get(name)
+    vary = {"algorithm": list(theory.algorithms)}
+    found[name] = identity(read(theory, theory.Config(), steps=4, vary=vary))["code"]
+print(json.dumps(found))
+"""
+ENGINE = "from jaxtheory.engine import computing; print(computing.digest())"
+
+
+def copied(folder):
+    """The folder, with the sources of the package in it."""
+    shutil.copytree(
+        ROOT / "jaxtheory", folder / "jaxtheory", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return folder
+
+
+def begun(place, script, *words, flags=(), **more):
+    """A process that runs a script on the package in a place."""
+    keep = {k: v for k, v in os.environ.items() if not k.startswith(("JAX", "PYTHON"))}
+    return subprocess.Popen(
+        [sys.executable, *flags, "-c", script, *map(str, words)],
+        cwd=place if place.is_dir() else place.parent,
+        env=keep | {"PYTHONPATH": str(place), "JAX_PLATFORMS": "cpu"} | more,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(process):
+    """What a process printed; it must end well."""
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors[-3000:]
+    return out
+
+
+def test_it_depends_on_no_place_and_no_way_of_running(tmp_path):
+    one, two = copied(tmp_path / "one"), copied(tmp_path / "deeper" / "two")
+    archive = tmp_path / "wheel.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        for file in sorted((ROOT / "jaxtheory").rglob("*")):
+            if file.suffix in (".py", ".typed"):
+                made.write(file, file.relative_to(ROOT))
+    running = [
+        begun(one, CODES, one, PYTHONHASHSEED="1"),
+        begun(two, CODES, two, PYTHONHASHSEED="2"),
+        begun(one, CODES, one, flags=("-O",)),
+        begun(two, CODES, two, flags=("-OO",)),
+        begun(archive, CODES, archive),
+    ]
+    first, *others = (json.loads(said(process)) for process in running)
+    assert len(first) == 6
+    for other in others:
+        assert other == first
+    for theory, code in first.items():
+        algorithms = [digest for slot, digest in code.items() if slot.startswith("algorithm ")]
+        assert len(set(algorithms)) == len(algorithms), theory  # each is told from the others
+
+
+EDITS = {  # name -> a file, a text in it, and what replaces it
+    "once": (
+        "engine/once.py",
+        "known = None if eqn.effects else",
+        "known = None if not eqn.effects else",
+    ),
+    "compiler options": (
+        "engine/request.py",
+        '"xla_cpu_use_fusion_emitters": False',
+        '"xla_cpu_use_fusion_emitters": True',
+    ),
+    "precision": (
+        "engine/request.py",
+        'default_matmul_precision("highest")',
+        'default_matmul_precision("high")',
+    ),
+    "threefry": ("core/threefry.py", "(13, 15, 26, 6)", "(13, 15, 26, 7)"),
+    "streams": (
+        "core/draws.py",
+        "PROBLEM, INIT, STEPS = 0, 1, 2",
+        "PROBLEM, INIT, STEPS = 1, 0, 2",
+    ),
+    "level": ("engine/program.py", "compiler_options(level=2)", "compiler_options(level=3)"),
+    "a default": ("core/theory.py", "params: Callable = shown", "params: Callable = nothing"),
+    "a batch": ("engine/program.py", "jax.random.fold_in(key, 0),", "jax.random.fold_in(key, 2),"),
+}
+SAME = {
+    "comment": ("core/draws.py", "PROBLEM, INIT", "# said otherwise\nPROBLEM, INIT"),
+    "docstring": (
+        "engine/once.py",
+        '"""Equal parts of a function',
+        '"""All equal parts of a thing',
+    ),
+    "formatting": (
+        "core/draws.py",
+        "return masked(level(key, 0), *axes)",
+        "return masked(\n level(key, 0), *axes)",
+    ),
+    "no bits": (
+        "engine/words.py",
+        "import",
+        "import ast\nimport",
+    ),
+}
+
+
+def edited(folder, edit):
+    """A copy of the package with an edit."""
+    name, old, new = edit
+    file = copied(folder) / "jaxtheory" / name
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return folder
+
+
+def test_every_edit_of_what_decides_the_bits_is_seen(tmp_path):
+    running = {"as it is": begun(copied(tmp_path / "as it is"), ENGINE)}
+    for name, edit in {**EDITS, **SAME}.items():
+        running[name] = begun(edited(tmp_path / name, edit), ENGINE)
+        if len(running) % 4 == 0:  # so many side by side
+            list(running.values())[-1].wait()
+    found = {name: said(process).strip() for name, process in running.items()}
+    as_it_is = found.pop("as it is")
+    assert {name for name, digest in found.items() if digest == as_it_is} == {*SAME}
+    assert len({found[name] for name in EDITS}) == len(EDITS)
+
+
+PACK = """
+import sys
+import jaxtheory
+from jaxtheory.engine import parcel, plan
+from jaxtheory.engine.request import read
+from jaxtheory.engine.work import Work
+theory = jaxtheory.theories.get("random_walk")
+asked = dict(steps=2, vary={"p": [0.3, 0.7]})
+request = read(theory, theory.Config(num_states=4, length=9), **asked)
+if sys.argv[1] == "pack":
+    sys.stdout.buffer.write(parcel.pack(Work(request), plan.make(request).chunks).hex().encode())
+elif sys.argv[1] == "unpack":
+    try:
+        parcel.unpack(bytes.fromhex(sys.stdin.read()))
+        print("accepted")
+    except jaxtheory.InputError as error:
+        print(error)
+else:
+    try:
+        config = request.config
+        jaxtheory.sweep(theory, config, **asked, store=sys.argv[1])
+        print("swept")
+    except jaxtheory.InputError as error:
+        print(error)
+"""
+
+
+def test_a_worker_and_a_resume_with_an_edit_are_refused(tmp_path):
+    one, two = copied(tmp_path / "one"), copied(tmp_path / "two")
+    other = edited(tmp_path / "other", EDITS["streams"])
+    packed = said(begun(one, PACK, "pack"))
+    for place, answer in ((two, "accepted"), (other, "has another code of engine; install")):
+        worker = subprocess.run(
+            [sys.executable, "-c", PACK, "unpack"],
+            cwd=place,
+            env={**os.environ, "PYTHONPATH": str(place), "JAX_ENABLE_X64": "0"},
+            input=packed,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert worker.stdout.startswith(answer)
+    store = tmp_path / "store"
+    assert said(begun(one, PACK, store)) == "swept\n"
+    shutil.rmtree(store / "data.zarr")
+    for part in (store / "parts").glob("*.part"):
+        part.unlink()
+    assert "the code of random_walk has changed since (engine)" in said(begun(other, PACK, store))
+    assert said(begun(two, PACK, store)) == "swept\n"
+
+
+# Modules that a sweep imports and that do not decide bits: they refuse, keep, carry and describe
+OTHERS = {
+    "jaxtheory.core": {
+        "disk",
+        "errors",
+        "files",
+        "installed",
+        "locks",
+        "machine",
+        "npz",
+        "temporary",
+    },
+    "jaxtheory.engine": {
+        *("archive", "attributes", "cache", "cluster", "computing", "described", "digest", "forms"),
+        *(
+            "identity",
+            "memory",
+            "names",
+            "netcdf",
+            "packed",
+            "parcel",
+            "progress",
+            "source",
+            "store",
+        ),
+        *("sweep", "threads", "versions", "work", "worker", "simulate"),
+    },
+}
+IMPORTED = """
+import sys
+import jaxtheory
+theory = jaxtheory.theories.get("random_walk")
+config = theory.Config(num_states=4, length=9)
+jaxtheory.sweep(theory, config, vary={"p": [0.3, 0.7]}, steps=2, store="s")
+print(*(name for name in sys.modules if name.startswith(("jaxtheory.core.", "jaxtheory.engine."))))
+"""
+
+
+def test_every_module_of_a_run_is_known_to_decide_bits_or_not_to(tmp_path):
+    copied(tmp_path)
+    found = set(said(begun(tmp_path, IMPORTED)).split())
+    others = {f"{package}.{name}" for package, names in OTHERS.items() for name in names}
+    assert computing.MODULES.keys() <= found  # all that is hashed takes part
+    assert found - computing.MODULES.keys() - others == set()
+    assert not others & computing.MODULES.keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (draws, "PROBLEM", 7),
+        (draws, "normal", lambda key, *axes: draws.uniform(key, *axes)),
+        (once, "merged", lambda closed: closed),
+    ],
+)
+def test_what_is_replaced_in_memory_counts(module, name, value, monkeypatch):
+    before = computing.digest()
+    assert computing.digest() == before
+    monkeypatch.setattr(module, name, value)
+    changed = computing.digest()
+    assert changed != before
+    monkeypatch.undo()
+    assert computing.digest() == before
