@@ -14,12 +14,22 @@ from jaxtheory.engine import source
 from jaxtheory.engine.digest import digest_code
 
 CORE = (
-    *("attention", "config", "descent", "draws", "given", "linalg", "positions", "rarely"),
+    *(
+        "attention",
+        "config",
+        "decimals",
+        "descent",
+        "draws",
+        "given",
+        "linalg",
+        "positions",
+        "rarely",
+    ),
     *("shapes", "sizes", "sums", "theory", "threefry"),
 )
 ENGINE = (
     *("ahead", "axes", "cost", "dataset", "execute", "factors", "given", "lanes", "layout", "once"),
-    *("padding", "part", "plan", "program", "request"),
+    *("padding", "part", "plan", "program", "request", "values"),
 )
 MODULES = {
     name: importlib.import_module(name)

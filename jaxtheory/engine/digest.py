@@ -157,8 +157,8 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
         return f"library {module} {name}", []
     if isinstance(thing, type):
         bases = list(thing.__mro__[1:-1])
-        own = {k: v for k, v in vars(thing).items() if k not in NOT_OWN and not _made(k, v)}
-        return f"class {name}", [*bases, *(x for pair in own.items() for x in pair)]
+        kept = [(k, v) for k, v in vars(thing).items() if k not in NOT_OWN and not _made(k, v)]
+        return f"class {name}", [*bases, *(x for pair in kept for x in pair)]
     return f"object {type(thing).__qualname__}", list(_contents(thing))
 
 

@@ -44,7 +44,7 @@ def normal(node: ast.AST) -> Text:
             out.append(f"[{len(thing)}")
             waiting += thing[::-1]
         elif isinstance(thing, ast.AST):
-            kind = type(thing)
+            kind: Any = type(thing)
             out.append(kind.__name__)
             inside: list[Any] = []
             for name in fields(kind):
@@ -54,7 +54,7 @@ def normal(node: ast.AST) -> Text:
                 ) or value == []:
                     continue
                 if kind is ast.Name or (kind is ast.Attribute and name == "attr"):
-                    words.add(value)
+                    words.add(str(value))
                     value = str(__debug__) if value == "__debug__" else value
                 if name in BODIES and isinstance(value, list):
                     value = [x for x in value if not without_effect(x)]
@@ -92,7 +92,15 @@ def text_of(module: str) -> str:
     text = loader.get_source(module)
     if text is not None:
         return str(text)
-    return repr([repr((c.co_code, c.co_consts)) for c in inside(loader.get_code(module))])
+    codes = list(inside(loader.get_code(module)))
+    return repr([(c.co_code, c.co_names, list(map(stated, c.co_consts))) for c in codes])
+
+
+def stated(constant: Any) -> str:
+    """A constant as text, the same in every process."""
+    if isinstance(constant, frozenset):
+        return f"{sorted(map(stated, constant))}"
+    return constant.co_name if isinstance(constant, types.CodeType) else repr(constant)
 
 
 @functools.cache

@@ -221,6 +221,7 @@ OTHERS = {
             "memory",
             "names",
             "netcdf",
+            "normalizers",
             "packed",
             "parcel",
             "progress",
