@@ -222,6 +222,7 @@ OTHERS = {
             "names",
             "netcdf",
             "normalizers",
+            "whole",
             "packed",
             "parcel",
             "progress",
