@@ -2,7 +2,9 @@
 lists.
 """
 
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -10,13 +12,22 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.errors import InputError, line, place, tried
 from jaxtheory.core.replaced import Origin, same
 from jaxtheory.core.theory import Algorithm, Theory, shown
 
 EXPECTED = (
     "expected a function of the config that gives an optax.GradientTransformation, such as lambda "
     "config: optax.adam(config.learning_rate)"
+)
+
+
+OPTAX = Path(optax.__file__).parent
+SCALED = (
+    "optax tests a number of the config here, which a sweep traces; make the schedule of plain "
+    "numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, lambda "
+    "config: optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
+    "config.decay_steps)"
 )
 
 
@@ -34,6 +45,21 @@ class Descent(NamedTuple):
 
     params: Any
     memory: Any
+
+
+def asked(what: str, function: Callable, *args: Any) -> Any:
+    """function(*args), which calls optax; where that tests a traced number, the InputError says how
+    to write it instead.
+    """
+    try:
+        return tried(what, function, *args)
+    except InputError as error:
+        cause = error.__cause__
+        files = [frame.filename for frame in traceback.extract_tb(cause and cause.__traceback__)]
+        within = any(Path(file).is_relative_to(OPTAX) for file in files)
+        if within and isinstance(cause, TypeError) and "Tracer" in line(cause):
+            raise InputError(f"{what}: {SCALED}{place(cause)}") from cause
+        raise
 
 
 def require_like(what: str, new: Any, old: Any) -> None:
@@ -80,9 +106,12 @@ def descent(
     optimiser: a function of the config that gives an optax.GradientTransformation, so that learning
     rate, momentum, decay and schedule are fields that a sweep varies: `lambda config:
     optax.adam(config.learning_rate)`. A schedule is a function of the count of steps, and may read
-    the config too. A run can start from given parameters; the optimiser then begins at rest. Raises
-    InputError where optimiser is no function, fails or gives something else, and where its updates
-    or its state change structure or shapes, or become integers.
+    the config too. Where optax tests a number when a schedule is made (the peak of
+    `warmup_cosine_decay_schedule`, `decay_steps`), make it of plain numbers and scale or stretch
+    it: `lambda config: optax.adam(lambda t: config.learning_rate * unit(t))`. A run can start from
+    given parameters; the optimiser then begins at rest. Raises InputError where optimiser is no
+    function, fails or gives something else, and where its updates or its state change structure or
+    shapes, or become integers.
 
     The algorithm is of this theory's gradient, and `Theory.replace` rebuilds it for another one.
     rescaled(slope, problem, config) is for a gradient that is a theory's, rescaled: another
@@ -96,7 +125,7 @@ def descent(
     made_of = Slope(theory.init, theory.gradient)
 
     def made(config: Any) -> optax.GradientTransformation:
-        rule = tried("optimiser(config)", optimiser, config)
+        rule = asked("optimiser(config)", optimiser, config)
         if not isinstance(rule, optax.GradientTransformation):
             kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
             raise InputError(f"optimiser(config) is a {kind}, {EXPECTED}")
@@ -106,14 +135,14 @@ def descent(
         params = made_of.init(key, problem, config)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
             rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
-            memory = tried("the optimiser's init", rest, params)
+            memory = asked("the optimiser's init", rest, params)
         return Descent(params, memory)
 
     def step(key: Any, t: Any, state: Descent, batch: Any, problem: Any, config: Any) -> Descent:
         slope = made_of.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
             given = slope, state.memory, state.params
-            new = tried("the optimiser's update", made(config).update, *given)
+            new = asked("the optimiser's update", made(config).update, *given)
         if not isinstance(new, tuple) or len(new) != 2:
             raise InputError(f"the optimiser's update is a {type(new).__name__}, expected a pair")
         update, memory = new
