@@ -173,7 +173,7 @@ def _step_work(
 
 class Costs(NamedTuple):
     """The work of each function of a run but its steps; the bytes of a problem, of what one look at
-    the metrics gives, and of the analyses.
+    the metrics gives, of the analyses, and of the curves.
     """
 
     draw: Work
@@ -185,6 +185,7 @@ class Costs(NamedTuple):
     problem: int
     seen: int
     ended: int
+    curves: int
 
 
 def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -> Costs:
@@ -192,16 +193,18 @@ def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -
     key, problem, state = given(theory, algorithm, config)
     alg = theory.algorithms[algorithm]
     metrics, analyses = (looking(slot, alg) for slot in (theory.metrics, theory.analyses))
+    predict = lambda problem, config: theory.predict(problem, config, records)
     return Costs(
         counted(theory.problem, key, config),
         counted(alg.init, key, problem, config),
         counted(metrics, state, problem, config),
         counted(analyses, state, problem, config),
         counted(theory.baselines, problem, config),
-        counted(lambda problem, config: theory.predict(problem, config, records), problem, config),
+        counted(predict, problem, config),
         size(problem),
         size(jax.eval_shape(metrics, state, problem, config)),
         size(jax.eval_shape(analyses, state, problem, config)),
+        size(jax.eval_shape(predict, problem, config)),
     )
 
 

@@ -12,6 +12,7 @@ from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import attributes
 from jaxtheory.engine.axes import codes_of
+from jaxtheory.engine.memory import refuse_results
 from jaxtheory.engine.part import Part
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import Request
@@ -36,6 +37,9 @@ def assemble(
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
     seen = np.zeros(math.prod(grid), bool)
     for part in parts:
+        if allocate is in_memory and not whole:
+            each = sum(values[:1].nbytes for values in part.values.values())
+            refuse_results(request.runs, request.runs * each)
         at = part.point * len(request.seeds) + part.place
         seen[at] = True
         for name, values in part.values.items():
@@ -149,7 +153,7 @@ def examples(request: Request) -> list[int]:
 
 def labels_read_numbers(request: Request, some: list[int]) -> bool:
     """Whether the theory's labels may depend on numbers that vary, of which there may be millions:
-    they do not where traced numbers will do, and leave no trace.
+    they do not where traced numbers give the same ones.
     """
     table = fields(type(request.config))
     words = [w for axis in request.axes for w in axis.values if w in table]
@@ -159,10 +163,13 @@ def labels_read_numbers(request: Request, some: list[int]) -> bool:
     def labels(values: dict[str, Any]) -> None:
         for i in some:
             config = request.points.point(i).config.replace(**values)
-            found.extend(list(v) for v in request.theory.coords(config).values())
+            found.append({dim: list(v) for dim, v in request.theory.coords(config).items()})
 
     try:
         jax.eval_shape(labels, dict.fromkeys(numbers, 0.0))
+        labels({})
+        traced, known = found[: len(some)], found[len(some) :]
+        leaves = jax.tree.leaves(traced)
+        return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves) or traced != known
     except Exception:  # labels that are made of numbers raise anything when given traced ones
         return True
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(found))

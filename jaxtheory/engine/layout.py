@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
+from jaxtheory.core.errors import InputError
 from jaxtheory.engine.axes import Points, codes_of, in_order
 from jaxtheory.engine.cost import read_by_problem, run_seconds
 from jaxtheory.engine.padding import trusted
 from jaxtheory.engine.request import Request
 
 COMPILE_SECONDS = 8.0  # of one core, of what a bucket calls
+PROGRAMS = 1000  # of a sweep at most
 SLOWER = 1.25  # that padding may be, for the sake of one program
 
 
@@ -80,6 +82,7 @@ class Bucket(NamedTuple):
     memory: int
     problem: int
     row_of: np.ndarray
+    kept: int = 0  # bytes of its results
 
     def laid(self, layout: Layout) -> "Bucket":
         """The bucket with a layout, which cuts the runs of each problem into rows."""
@@ -238,6 +241,13 @@ def group(request: Request) -> list[Bucket]:
         static * points.total
         + codes_of(points, [n for n in sizes if n not in padded], every, shape)
     )
+    if (count := int(kind.max()) + 1) > PROGRAMS:
+        hours = count * COMPILE_SECONDS / 3600
+        raise InputError(
+            f"{count} programs, one for each combination of static values and sizes, take about "
+            f"{hours:.2g} hours to compile, and a sweep has at most {PROGRAMS}; choose "
+            "buckets='pad', or cut an axis"
+        )
     order = np.argsort(kind, kind="stable")
     buckets: list[Bucket] = []
     for at in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):

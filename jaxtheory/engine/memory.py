@@ -71,3 +71,16 @@ def refuse(request: Request, bucket: Bucket) -> None:
         f"memory: this holds {machine.words(least)} at once, and there are "
         f"{machine.words(most)}; lower {lower}"
     )
+
+
+def refuse_results(runs: int, least: int) -> None:
+    """Raise InputError where so many bytes of results of so many runs exceed this machine's
+    memory.
+    """
+    most = limit()
+    if most and least > most:
+        raise InputError(
+            f"memory: the results of {runs} runs take {machine.words(least)}, and there are "
+            f"{machine.words(most)}; record fewer steps or metrics, cut an axis, "
+            "or give a store, which keeps them on disk"
+        )

@@ -28,7 +28,7 @@ from jaxtheory.engine.layout import (
     lanes,
     share_values,
 )
-from jaxtheory.engine.memory import refuse, resident
+from jaxtheory.engine.memory import refuse, refuse_results, resident
 from jaxtheory.engine.request import (
     Asked,
     Request,
@@ -221,11 +221,12 @@ def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
     ]
     scale = bucket.problem / found.problem if found.problem else 1.0
     seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
-    kept = looks * (found.seen * records + found.ended)
+    kept = looks * (found.seen * records + found.ended + found.curves)
     largest = max(work.largest for work in (found.look, found.analyses, found.predict))
     return bucket._replace(
         seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
         memory=bucket.memory + workers() * lanes * largest + 2 * kept + PROGRAMS,
+        kept=kept,
     )
 
 
@@ -243,6 +244,8 @@ def plan(
     request = read(theory, config, **asked)
     made = make(request)
     buckets = priced(request, made.buckets)
+    if store is None:
+        refuse_results(request.runs, sum(b.kept for b in buckets))
     if compile:
         buckets = tuple(measure(request, bucket) for bucket in buckets)
     return made._replace(

@@ -58,7 +58,8 @@ def simulate(
         theory: A theory.
         config: A config of this theory.
         key: The run key, `jaxtheory.run_key(k, seed)`. It determines the problem, the initial
-            parameters and the batches; the numbers are those of the same run in any sweep.
+            parameters and the batches: draws are bit for bit those of the same run in any sweep.
+            What is computed from them may differ by rounding, as one run is compiled otherwise.
         steps: The number of steps.
         algorithm: The name of an algorithm, or None for the theory's first.
         record: Every n steps, a list of steps, or {metric: steps}. None: every 1, 2, 5, 10, 20, ...

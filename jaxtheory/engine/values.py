@@ -70,7 +70,10 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> Values:
         check = checked_steps if field is STEPS else validating(theory, word)
         found = numbers(field, key, entries, check)
         return tuple(found.tolist()) if field.kind == "size" else found
-    several = tuple(map(plain, entries))
+    if isinstance(entries, np.ndarray):
+        several = tuple(shortest(entries).tolist())
+    else:
+        several = tuple(map(plain, entries))
     if word == "algorithm":
         return tuple(checked_algorithm(theory, v) for v in several)
     for v in several:
