@@ -55,7 +55,8 @@ def asked(what: str, function: Callable, *args: Any) -> Any:
         return tried(what, function, *args)
     except InputError as error:
         cause = error.__cause__
-        files = [frame.filename for frame in traceback.extract_tb(cause and cause.__traceback__)]
+        raised = None if cause is None else cause.__traceback__
+        files = [frame.filename for frame in traceback.extract_tb(raised)]
         within = any(Path(file).is_relative_to(OPTAX) for file in files)
         if within and isinstance(cause, TypeError) and "Tracer" in line(cause):
             raise InputError(f"{what}: {SCALED}{place(cause)}") from cause
