@@ -24,12 +24,13 @@ CORE = (
         "linalg",
         "positions",
         "rarely",
+        "replaced",
     ),
     *("shapes", "sizes", "sums", "theory", "threefry"),
 )
 ENGINE = (
     *("ahead", "axes", "cost", "dataset", "execute", "factors", "given", "lanes", "layout", "once"),
-    *("padding", "part", "plan", "program", "request", "values"),
+    *("padding", "part", "program", "request", "values"),
 )
 MODULES = {
     name: importlib.import_module(name)

@@ -206,6 +206,7 @@ def test_a_worker_and_a_resume_with_an_edit_are_refused(tmp_path):
 OTHERS = {
     "jaxtheory.core": {
         "disk",
+        "backend",
         "errors",
         "files",
         "installed",
@@ -215,7 +216,18 @@ OTHERS = {
         "temporary",
     },
     "jaxtheory.engine": {
-        *("archive", "attributes", "cache", "cluster", "computing", "described", "digest", "forms"),
+        *(
+            "archive",
+            "attributes",
+            "cache",
+            "cluster",
+            "current",
+            "plan",
+            "computing",
+            "described",
+            "digest",
+            "forms",
+        ),
         *(
             "identity",
             "memory",

@@ -110,7 +110,7 @@ def test_stop_counts_with_what_it_closes_over():
 
     assert name_of(stop=below(0.1)) == name_of(stop=below(0.1)) != name_of(stop=below(0.2))
     assert name_of(stop=lambda metrics: metrics["loss"] < 0.1) != name_of(
-        stop=lambda metrics: metrics["error"] < 0.1
+        stop=lambda metrics: metrics["rounded_loss"] < 0.1
     )
     assert name_of(stop=functools.partial(below, 0.1)) != name_of(
         stop=functools.partial(below, 0.2)

@@ -14,8 +14,8 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep, traced
 from jaxtheory.core.temporary import beside
-from jaxtheory.engine import execute
 from jaxtheory.engine import plan as planning
+from jaxtheory.engine import work
 
 OPTIONS = {
     "vary": {"d": [2, 5], "eta": [0.1, 0.2]},
@@ -45,10 +45,8 @@ def test_a_stored_sweep_is_labelled_and_read_back(tmp_path):
 
 def computed(monkeypatch):
     """A list that grows with every chunk that is trained."""
-    calls, original = [], execute.train_chunk
-    monkeypatch.setattr(
-        execute, "train_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1]
-    )
+    calls, original = [], work.run_chunk
+    monkeypatch.setattr(work, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
     return calls
 
 
@@ -208,7 +206,7 @@ def test_nothing_is_written_for_bad_input(tmp_path):
 
 def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
     whole = sweep(THEORY, Config(), **OPTIONS)
-    original, calls = execute.train_chunk, []
+    original, calls = work.run_chunk, []
 
     def second_is_interrupted(*args, **options):
         calls.append(1)
@@ -217,7 +215,7 @@ def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
         return original(*args, **options)
 
     monkeypatch.setenv("JAXTHEORY_DEVICES", "1")
-    monkeypatch.setattr(execute, "train_chunk", second_is_interrupted)
+    monkeypatch.setattr(work, "run_chunk", second_is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert len(files(tmp_path / "run")) == 1 and not (tmp_path / "run" / "data.zarr").exists()
