@@ -103,3 +103,20 @@ def test_a_fork_before_jax_is_used_computes(tmp_path: Path) -> None:
     (tmp_path / "forked.py").write_text(FORKED, encoding="utf-8")
     done = python(str(tmp_path / "forked.py"), "unused", "sweep", "sweep")
     assert len({float(line) for line in done.stdout.splitlines()}) == 1, done.stderr
+
+
+GUARDED = """
+import jaxtheory
+theory = jaxtheory.theories.get("attention_pruning")
+config = theory.Config()
+asked = dict(vary=dict(regularization=[0.1, 0.2]), seeds=2, steps=2)
+print(jaxtheory.sweep(theory, config, **asked).sizes["seed"])
+print(jaxtheory.plan(theory, config, **asked).runs)
+jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=2)
+print("done")
+"""
+
+
+def test_a_guard_of_transfers_does_not_matter() -> None:
+    done = python("-c", GUARDED, JAX_TRANSFER_GUARD="disallow")
+    assert done.stdout.split() == ["2", "4", "done"], done.stderr
