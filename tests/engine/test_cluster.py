@@ -408,11 +408,9 @@ def test_a_scheduler_that_dies_is_told_of_in_one_line(lonely, tmp_path):
 
 
 TRAVELS = """
-import sys, tempfile, os
 print(sweep(steps=5, execute=on).sizes["seed"])
 inside = lambda: [n for n in sys.path if os.path.basename(n).startswith("jaxtheory-")]
-from distributed import get_worker
-kept = client.run(lambda: (inside(), get_worker().local_directory))
+kept = client.run(lambda dask_worker: (inside(), dask_worker.local_directory))
 print(all(path.startswith(place) for paths, place in kept.values() for path in paths))
 print(sum(len(paths) for paths, _ in kept.values()) > 0)
 """
