@@ -208,7 +208,7 @@ class Prune:
         from jaxtheory.llama import folder
 
         given = dataclasses.asdict(self)
-        source, to, text = (given.pop(name) for name in ("folder", "to", "text"))
+        source, to, text = (disk.located(given.pop(name)) for name in ("folder", "to", "text"))
         given["pattern"] = folder.pattern(self.pattern)
         with steps_progress(f"prune {source}") as progress:
             found = folder.prune(source, to, text, progress=progress, **given)

@@ -11,6 +11,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 import jaxtheory
 from jaxtheory.afterwards import aside
 from jaxtheory.arguments import figure_places, named_figures
+from jaxtheory.core import disk
 from jaxtheory.terminal import duration, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Run:
     def __call__(self) -> int:
         from jaxtheory.engine.report import behind, number, report
 
+        self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
         outcomes, rows = [], []
         for record, image in self._records(places):
@@ -165,5 +167,5 @@ class Report:
     def __call__(self) -> int:
         from jaxtheory.engine.report import report
 
-        print(f"page {report(self.folder, aside)}")
+        print(f"page {report(disk.located(self.folder), aside)}")
         return 0

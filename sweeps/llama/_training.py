@@ -6,6 +6,7 @@ on matrices, gradients clipped to norm 1; 16 windows of 128 tokens a step.
 """
 
 import time
+import zipfile
 import zlib
 from functools import partial
 from pathlib import Path
@@ -74,9 +75,7 @@ def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
     """The weights after `steps` steps; the state is kept in a file, from which it goes on."""
     weights = llama.init(jax.random.key(0), CONFIG)
     state = (weights, optimiser(steps).init(weights))
-    begun = 0
-    if kept.exists():
-        begun, state = opened(kept, state)
+    begun, state = opened(kept, state)
     start = time.perf_counter()
     for t in range(begun, steps, AT_ONCE):
         random = np.random.default_rng([1, t])
@@ -93,8 +92,16 @@ def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
     return state[0]
 
 
-def opened(kept: Path, like: Any) -> tuple[int, Any]:
-    """Steps made, and a state of the structure of another, from the file that `train` keeps."""
-    with np.load(kept) as file:
-        done, *leaves = (file[name] for name in file.files)
-    return int(done), jax.tree.unflatten(jax.tree.structure(like), leaves)
+def opened(kept: Path, start: Any) -> tuple[int, Any]:
+    """Steps made, and the state after them, from the file that `train` keeps; 0 and the start where
+    there is none, or a damaged one.
+    """
+    leaves, tree = jax.tree.flatten(start)
+    try:
+        with np.load(kept) as file:
+            done, *found = (file[name] for name in file.files)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return 0, start
+    if [np.shape(x) for x in found] != [np.shape(x) for x in leaves]:
+        return 0, start
+    return int(done), jax.tree.unflatten(tree, found)

@@ -362,3 +362,15 @@ def test_names_are_read_in_order(made: dict, tmp_path: Path) -> None:
     assert found.identical(data)
     assert list(found.data_vars) == sorted(data.data_vars)
     assert list(found.coords) == sorted(data.coords)
+
+
+def test_a_home_in_a_path_of_run_and_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "walk_phase", "--quick", "--store", "~/kept"]) == 0
+    assert main(["report", "~/kept"]) == 0
+    assert (tmp_path / "home" / "kept" / "report.html").is_file()
+    assert [folder.name for folder in tmp_path.iterdir()] == ["home"]

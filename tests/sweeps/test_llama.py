@@ -105,6 +105,12 @@ def stopped_and_resumed(package, tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         training.trained(tmp_path / "b", 6, stop)
+    (kept,) = (tmp_path / "b").glob("*.training")
+    whole = kept.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"PK" + bytes(100), whole[:-40]):
+        kept.write_bytes(damaged)
+        assert training.opened(kept, "start") == (0, "start")
+    kept.write_bytes(whole)
     seen = []
     found, config = training.trained(tmp_path / "b", 6, lambda *event: seen.append(event[1]))
     assert seen[0] in (4, 6) and seen[-1] == 6 and config.num_hidden_layers == 2
