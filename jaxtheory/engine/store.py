@@ -77,12 +77,7 @@ class Store:
     def _read_manifest(self, file: Path) -> dict[str, Any]:
         """The manifest, if it is whole and of the same request."""
         manifest = parsed(file)
-        stored = dict(manifest["request"])
-        if manifest.get("format") != FORMAT:
-            raise InputError(
-                f"{self.path} was written by another version of jaxtheory; choose another store "
-                "directory"
-            )
+        stored = manifest["request"]
         changed = differences({**stored, "code": None}, {**self.identity, "code": None})
         if changed:
             raise InputError(
@@ -308,12 +303,18 @@ def finished(path: Path, mark: str) -> xr.Dataset | None:
 
 
 def parsed(file: Path) -> dict[str, Any]:
-    """A manifest whose checksum agrees. Raises InputError."""
+    """A manifest of this format whose checksum agrees. Raises InputError."""
     try:
-        manifest: dict[str, Any] = json.loads(disk.read(file))
-        dict(manifest["request"]), manifest["plan"], manifest["versions"]
-        if manifest.pop("digest", None) not in (None, digest_of(manifest)):
+        manifest: dict[str, Any] = dict(json.loads(disk.read(file)))
+        if manifest["format"] != FORMAT:
+            raise InputError(
+                f"{file.parent} was written by another version of jaxtheory; choose another store "
+                "directory"
+            )
+        if manifest.pop("digest") != digest_of(manifest):
             raise ValueError("its checksum is another")
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
         raise InputError(f"{file} cannot be read ({why}); choose another store directory") from None
