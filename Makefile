@@ -4,13 +4,14 @@ BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 DOCS := $(ENV)/.installed-docs
 
-.PHONY: help install oracle browser reproduce everything test mutation verdicts reliability bench bench-gpu \
+.PHONY: help install oracle browser reproduce everything test fuzz mutation verdicts reliability bench bench-gpu \
 	bench-plan docs lint format clean
 
 help:
 	@echo "make reproduce  install, then run one figure of each theory: verdicts, figures and a page"
 	@echo "make everything the same with all figures, in about an hour and a half"
 	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
+	@echo "make fuzz       properties of the engine on 300 random sweeps (make fuzz ARGS='--minutes 60')"
 	@echo "make oracle     install torch and transformers too, which some tests compare with"
 	@echo "make browser    install Chromium too, in which the page is tested (Debian, as root)"
 	@echo "make mutation   how many wrong versions of each formula the checks notice"
@@ -46,6 +47,9 @@ everything: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+fuzz: $(READY)
+	$(BIN)/python tests/properties/fuzz.py $(ARGS)
 
 mutation: $(READY)
 	$(BIN)/python tests/mutation/score.py $(ARGS)

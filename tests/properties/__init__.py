@@ -1,0 +1,1 @@
+"""Properties of the engine that hold for every request."""
