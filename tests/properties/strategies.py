@@ -21,12 +21,12 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine import padding
 from jaxtheory.testing import bare
 
-NAMES = (
+NAMES = (  # first one that diverges at a large rate: hypothesis begins with the simplest request
+    "contextual_bigram",
     "random_walk",
     "group_sparse",
     "nearest_neighbor",
     "attention_pruning",
-    "contextual_bigram",
     "low_rank",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
@@ -278,7 +278,7 @@ def requests(draw: Any, leading: str = "none") -> Asked:
     config = draw(configs(found))
     chosen = draw(leading_axes(found, config, leading, RATES[name]))
     assume(acceptable(name, whole, config, chosen))
-    for _ in range(draw(st.integers(0, 2))):
+    for _ in range(draw(st.sampled_from([1, 2, 0]))):
         free = [w for w in free_words(config) if all(w not in axis.values for axis in chosen)]
         zipped = draw(st.booleans())
         some = draw(st.lists(st.sampled_from(free), min_size=1, max_size=1 + zipped, unique=True))
@@ -292,8 +292,8 @@ def requests(draw: Any, leading: str = "none") -> Asked:
         whole,
         config,
         tuple(chosen),
-        seeds=draw(st.integers(1, 3) | distinct(0, 2**31 - 1)),
-        steps=draw(st.integers(1, STEPS)),
+        seeds=draw(st.sampled_from([2, 3, 1]) | distinct(0, 2**31 - 1)),
+        steps=draw(st.integers(3, STEPS)),
         algorithm=draw(st.sampled_from([None, *found.algorithms])),
         record=None,
         stop=None,
