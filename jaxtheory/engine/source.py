@@ -10,7 +10,9 @@ after its import says nothing of what runs.
 import __future__
 
 import ast
+import contextlib
 import functools
+import gc
 import hashlib
 import linecache
 import sys
@@ -78,6 +80,20 @@ def fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(name for name in kind._fields if name not in silent)
 
 
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """Within: no garbage is looked for. A syntax tree is many objects, each of which would have
+    Python look through all that JAX keeps: half of the time of a first identity.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def without_effect(statement: Any) -> bool:
     """Whether a statement is an assertion, a docstring or another constant, or `pass`."""
     lone = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -106,7 +122,8 @@ def stated(constant: Any) -> str:
 @functools.cache
 def normal_text(text: str) -> str:
     """A hash of a module's text in normal form."""
-    return hashlib.sha256(normal(ast.parse(text)).normal.encode()).hexdigest()[:16]
+    with without_collection():
+        return hashlib.sha256(normal(ast.parse(text)).normal.encode()).hexdigest()[:16]
 
 
 def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
@@ -115,7 +132,8 @@ def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
     """
     key = (code, code.co_filename)
     if key not in _known:
-        _known[key] = found(code, scope)
+        with without_collection():
+            _known[key] = found(code, scope)
     return _known[key]
 
 
@@ -136,7 +154,7 @@ def found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
     return None if node is None else normal(node)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=16)
 def parsed(text: str) -> ast.Module:
     """The syntax tree of a module's text."""
     return ast.parse(text)
@@ -156,7 +174,7 @@ def beginning(text: str, line: int) -> list[Function]:
     return found
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=16)
 def compiled(text: str, flags: int) -> frozenset[types.CodeType]:
     """The code of a module's text and of all functions in it, as this process compiles them."""
     whole = compile(parsed(text), "", "exec", flags=flags, dont_inherit=True)
