@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import xarray as xr
 
 from jaxtheory.core.config import fields
-from jaxtheory.core.errors import InputError
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine import attributes
 from jaxtheory.engine.axes import codes_of
 from jaxtheory.engine.memory import refuse_results
@@ -26,8 +26,31 @@ def in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return np.empty(shape, dtype)
 
 
+class Described(NamedTuple):
+    """What a dataset says of itself that does not depend on what is trained: its attributes, and
+    per dimension the theory's labels, a list for each set of labels that some point has.
+    """
+
+    attributes: dict[str, Any]
+    labels: dict[str, list[list]]
+
+
+def describe(request: Request, code: dict[str, str]) -> Described:
+    """What the dataset of a request, computed by this code, says of itself. Raises InputError where
+    the theory's `coords` fail, before anything is trained.
+    """
+    labels: dict[str, list[list]] = {}
+    what = f"{request.theory.name}.coords"
+    for i in examples(request):
+        found = tried(what, request.theory.coords, request.points.point(i).config)
+        for dim, names in found.items():
+            if list(names) not in labels.setdefault(dim, []):
+                labels[dim].append(list(names))
+    return Described(attributes.of_dataset(request, code), labels)
+
+
 def assemble(
-    request: Request, said: dict[str, Any], parts: Iterable[Part], allocate: Allocate = in_memory
+    request: Request, said: Described, parts: Iterable[Part], allocate: Allocate = in_memory
 ) -> xr.Dataset:
     """One dataset from all parts, with what it says of itself: dims are the axes, seed, step, then
     the theory's; NaN where a point has no entry. Raises InputError where the parts are not all
@@ -59,7 +82,8 @@ def assemble(
         for dims, array in variables.values()
         for dim, n in zip(dims, array.shape, strict=True)
     }
-    return attributes.add(xr.Dataset(variables, coordinates(request, lengths), said), request)
+    coords = coordinates(request, lengths, said.labels)
+    return attributes.add(xr.Dataset(variables, coords, said.attributes), request)
 
 
 def room_for(
@@ -94,7 +118,9 @@ def described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, .
     return title, (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
 
 
-def coordinates(request: Request, lengths: dict[str, int]) -> dict[str, Any]:
+def coordinates(
+    request: Request, lengths: dict[str, int], labels: dict[str, list[list]]
+) -> dict[str, Any]:
     """Labels of every dimension: axes, zipped fields, seeds, steps, and the theory's where they
     mean the same for every point.
     """
@@ -111,15 +137,8 @@ def coordinates(request: Request, lengths: dict[str, int]) -> dict[str, Any]:
                 if word != axis.name
             }
         )
-    labels: dict[str, list[list]] = {}
-    for i in examples(request):
-        for dim, names in request.theory.coords(request.points.point(i).config).items():
-            if list(names) not in labels.setdefault(dim, []):
-                labels[dim].append(list(names))
-    for (
-        dim,
-        several,
-    ) in labels.items():  # labels of the longest, where every point's are the first of them
+    # labels of the longest, where every point's are the first of them
+    for dim, several in labels.items():
         longest = max(several, key=len)
         if len(longest) == lengths.get(dim) and all(
             names == longest[: len(names)] for names in several

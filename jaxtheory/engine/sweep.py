@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import xarray as xr
 
@@ -12,8 +12,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine import versions
-from jaxtheory.engine.attributes import of_dataset
-from jaxtheory.engine.dataset import assemble
+from jaxtheory.engine.dataset import Described, assemble, describe
 from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
 from jaxtheory.engine.part import Part
@@ -50,17 +49,17 @@ def sweep(
     `predicted_NAME` are the theory's curves. Raises InputError for invalid input.
     """
     request = read(theory, config, **asked)
-    described = identity(request)  # fails, if at all, before anything is trained
-    attributes = of_dataset(request, described["code"])
+    identified = identity(request)  # fails, if at all, before anything is trained
+    said = describe(request, identified["code"])
     if store is None:
-        return in_memory(request, attributes, execute, progress)
-    kept = Store(store, described)
+        return in_memory(request, said, execute, progress)
+    kept = Store(store, identified)
     if (finished := kept.dataset()) is not None:
         kept.tidy()
         return finished
     todo = planning.make(request)
     todo = todo.following(kept.begin(todo.layouts))
-    attributes |= versions.require(kept, accept_versions)
+    said.attributes.update(versions.require(kept, accept_versions))
     missing = kept.missing(todo.chunks)
     meter = Meter(progress, request.points.total, todo.chunks, missing)
     work = Work(request, kept, flag("jax_debug_nans"))
@@ -72,12 +71,12 @@ def sweep(
             )
         meter.finished(chunk)
     with kept.scratch() as allocate:
-        return kept.finish(assemble(request, attributes, kept.read_parts(), allocate))
+        return kept.finish(assemble(request, said, kept.read_parts(), allocate))
 
 
 def in_memory(
     request: Request,
-    attributes: dict[str, Any],
+    said: Described,
     execute: Execute,
     progress: Callable[[Progress], None] | None,
 ) -> xr.Dataset:
@@ -92,4 +91,4 @@ def in_memory(
             yield part
             meter.finished(chunk)
 
-    return assemble(request, attributes, parts())
+    return assemble(request, said, parts())

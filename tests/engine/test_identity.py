@@ -264,6 +264,26 @@ def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatc
     assert trained == []
 
 
+def test_labels_that_fail_at_a_later_point_are_refused_before_training():
+    trained = []
+
+    def coords(config):
+        if float(config.noise) == 0.5:
+            raise ZeroDivisionError("no labels here")
+        return {"coordinate": list(range(config.dimension.cap))}
+
+    theory = THEORY._replace(coords=coords)
+    with pytest.raises(InputError, match=r"coords: ZeroDivisionError: no labels here"):
+        sweep(
+            theory,
+            Config(),
+            vary={"noise": [0.1, 0.5]},
+            steps=2,
+            execute=lambda *args: trained.append(args) or iter(()),
+        )
+    assert trained == []
+
+
 PLACED = """
 import functools, os
 from pathlib import Path
