@@ -42,6 +42,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 6.7  # inches, 17 cm: the text of a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
 TEXT, HEADING, TITLE, SMALL = 7.0, 7.5, 9.0, 6.5  # points, at printed size
+MANY = 1e5  # from which on a number in a cell is written with a power of ten
 LETTER = 0.56 / 72  # inches: the width of a letter, per point
 STYLE: Any = {
     "font.size": TEXT,
@@ -231,7 +232,8 @@ def heat(
     empty = ~np.isfinite(table.values)
     counts = np.where(empty, 0, 1 if over is None else over.transpose(y, x).values)
     mark_cells(ax, counts, seeds)
-    words = np.vectorize(lambda value: f"{value:.{digits}f}", otypes=[object])(table.values)
+    word = lambda v: f"{v:.{digits}f}" if abs(v) < MANY else f"{v:.{digits + 1}g}"
+    words = np.vectorize(word, otypes=[object])(table.values)
     write_cells(ax, picture, words, counts, seeds, cell_room(ax, rows, columns))
     ax.set_xlim(0, columns)
     ax.set_ylim(0, rows)

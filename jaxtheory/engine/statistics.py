@@ -20,9 +20,10 @@ class Average(NamedTuple):
 
 
 def average(values: xr.DataArray, dim: str = "seed") -> Average:
-    """mean = sum over the finite entries / n, error = standard deviation (n - 1) / sqrt(n); NaN
-    where n = 0, error NaN where n < 2.
+    """mean = sum over the finite entries / n, error = standard deviation (n - 1) / sqrt(n), both in
+    float64, in which the square of no float32 overflows; NaN where n = 0, error NaN where n < 2.
     """
+    values = values.astype(float)
     good: xr.DataArray = abs(values) < np.inf
     n: xr.DataArray = good.sum(dim)
     kept = values.where(good)

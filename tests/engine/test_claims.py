@@ -123,6 +123,12 @@ def test_verdicts_do_not_depend_on_the_key():
     )
 
 
+def test_an_average_of_large_float32_has_an_error():
+    values = xr.DataArray(np.float32([1e30, 3e30]), dims="seed")
+    found = average(values)
+    assert float(found.mean) == pytest.approx(2e30) and float(found.error) == pytest.approx(1e30)
+
+
 def test_average_leaves_out_and_counts_missing_runs():
     data = xr.DataArray([[1.0, 2.0, np.nan, np.inf]], dims=("x", "seed"))
     found = average(data)

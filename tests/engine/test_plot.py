@@ -237,6 +237,13 @@ def test_a_formula_counts_as_long_as_it_is_printed():
     assert plot.broken(label, 18, 1) == label.replace(" the", "\nthe")
 
 
+def test_a_large_number_fits_its_cell():
+    values = xr.DataArray([[0.5, 1.25e30]], dims=("y", "x"), coords={"x": [1, 2], "y": [3]})
+    _figure, ((ax,),) = plot.panels(1)
+    plot.heat(ax, values, "x", "y")
+    assert {text.get_text() for text in ax.texts} == {"0.50", "1.25e+30"}
+
+
 def test_a_lone_survivor_is_marked_in_a_heat_map():
     """One run of four is left at (1, 10), two at (2, 10), none at (1, 20)."""
     values = np.ones((4, 3, 2))
