@@ -233,7 +233,7 @@ def heat(
     counts = np.where(empty, 0, 1 if over is None else over.transpose(y, x).values)
     mark_cells(ax, counts, seeds)
     word = lambda v: f"{v:.{digits}f}" if abs(v) < MANY else f"{v:.{digits + 1}g}"
-    words = np.vectorize(word, otypes=[object])(table.values)
+    words = np.array([[word(v) for v in row] for row in table.values.tolist()], object)
     write_cells(ax, picture, words, counts, seeds, cell_room(ax, rows, columns))
     ax.set_xlim(0, columns)
     ax.set_ylim(0, rows)
