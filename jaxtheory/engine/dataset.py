@@ -27,8 +27,8 @@ def in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 class Described(NamedTuple):
-    """What a dataset says of itself that does not depend on what is trained: its attributes, and
-    per dimension the theory's labels, a list for each set of labels that some point has.
+    """The attributes of a dataset, and the theory's labels of each dimension: a list for each set
+    of labels that some point has. Neither depends on training.
     """
 
     attributes: dict[str, Any]
@@ -36,8 +36,8 @@ class Described(NamedTuple):
 
 
 def describe(request: Request, code: dict[str, str]) -> Described:
-    """What the dataset of a request, computed by this code, says of itself. Raises InputError where
-    the theory's `coords` fail, before anything is trained.
+    """The attributes and labels of the dataset that this code computes for a request. Raises
+    InputError where the theory's `coords` fail, before anything is trained.
     """
     labels: dict[str, list[list]] = {}
     what = f"{request.theory.name}.coords"
