@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
 
+import jaxtheory
 from jaxtheory import plan, sweep
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import axes, layout, memory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.axes import Axis
-from jaxtheory.engine.dataset import coordinates
+from jaxtheory.engine.dataset import coordinates, describe
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.request import read
 
@@ -82,7 +83,7 @@ def test_labels_are_made_once_where_they_read_no_number():
     theory = THEORY._replace(coords=coords, dims={"weights": ("i",)})
     request = read(theory, Config(dimension=3), vary={"eta": RATES}, steps=1)
     asked.clear()
-    found = coordinates(request, {"i": 3})
+    found = coordinates(request, {"i": 3}, describe(request, {}).labels)
     assert found["i"] == ["w0", "w1", "w2"] and len(asked) == 3
     assert found["learning_rate"].shape == (MILLIONS,)
 
@@ -95,13 +96,16 @@ def test_labels_that_read_a_number_are_asked_at_every_value():
     ):
         theory = THEORY._replace(coords=lambda c, label=label: {"i": label(c)})
         request = read(THEORY, Config(dimension=3), vary={"noise": [0.1, 0.2]}, steps=1)
-        assert "i" not in coordinates(request._replace(theory=theory), {"i": 3})
+        labels = describe(request._replace(theory=theory), {}).labels
+        assert "i" not in coordinates(request, {"i": 3}, labels)
 
 
 def test_points_whose_fields_do_not_fit_together_are_found_by_halves():
     bad = 1_234_567
 
-    class Few(Config):
+    class Few(jaxtheory.Config):
+        noise: float = jaxtheory.traced(0.1, "sigma", "noise", "[0, inf)")
+
         def violations(self):
             asked.append(1)
             return ["too large"] if np.any(self.noise > RATES[bad - 1]) else []

@@ -2,7 +2,8 @@
 
 In float64 values agree where |a - b| <= 1e-10 max(|b|, 1e-3). A variable of a run that a twin,
 whose real fields are off by 1e-14, changes by more than 1e-11 may differ more, up to FACTOR times
-as much as the twin does. Float32 is measured likewise.
+as much as the twin does. Float32 is measured likewise; below 1/2 a value may differ by 5e-5, which
+is 420 units of its rounding, as 1e-13 is of that of float64.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,31 +19,37 @@ FACTOR = 1000.0
 
 
 class Precision(NamedTuple):
-    """The tolerance; what a twin must exceed to excuse more; how far the twin is off."""
+    """The tolerance; the least scale of a value; what a twin must exceed to excuse more; how far
+    the twin is off.
+    """
 
     tolerance: float
+    least: float
     chaotic: float
     nudge: float
 
 
-PRECISION = {"float64": Precision(1e-10, 1e-11, 1e-14), "float32": Precision(1e-4, 1e-5, 2e-7)}
+PRECISION = {
+    "float64": Precision(1e-10, 1e-3, 1e-11, 1e-14),
+    "float32": Precision(1e-4, 0.5, 1e-5, 2e-7),
+}
 
 Values = Mapping[str, np.ndarray]
 
 
-def gaps(a: Any, b: Any) -> np.ndarray:
-    """|a - b| / max(|b|, 1e-3) entry by entry, NaN equal to NaN, infinite where only one is NaN."""
+def gaps(a: Any, b: Any, least: float) -> np.ndarray:
+    """|a - b| / max(|b|, least) per entry, NaN equal to NaN, infinite where only one is NaN."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(a - b) / np.maximum(np.abs(b), 1e-3)
+        gap = np.abs(a - b) / np.maximum(np.abs(b), least)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     return np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf))
 
 
-def worst(a: np.ndarray, b: np.ndarray, runs: int) -> np.ndarray:
+def worst(a: np.ndarray, b: np.ndarray, runs: int, least: float) -> np.ndarray:
     """The largest gap of each run: over all but the leading `runs` dimensions."""
     assert a.shape == b.shape, (a.shape, b.shape)
-    return gaps(a, b).reshape(*a.shape[:runs], -1).max(axis=-1, initial=0.0)
+    return gaps(a, b, least).reshape(*a.shape[:runs], -1).max(axis=-1, initial=0.0)
 
 
 def agree(
@@ -52,17 +59,17 @@ def agree(
     dimensions count runs. twins(nudge): the wanted values of runs that are off by so much.
     """
     assert set(got) == set(want), set(got) ^ set(want)
-    tolerance, chaotic, nudge = PRECISION[dtype]
+    tolerance, least, chaotic, nudge = PRECISION[dtype]
     bad = {
         name: gap
         for name in want
-        if np.any((gap := worst(got[name], want[name], runs)) > tolerance)
+        if np.any((gap := worst(got[name], want[name], runs, least)) > tolerance)
     }
     if not bad:
         return
     others = twins(nudge)
     for name, gap in bad.items():
-        moved = np.max([worst(twin[name], want[name], runs) for twin in others], axis=0)
+        moved = np.max([worst(twin[name], want[name], runs, least) for twin in others], axis=0)
         excused = (gap <= tolerance) | ((moved > chaotic) & (gap <= FACTOR * moved))
         words = f"{name} differs by {gap.max():.2g}, a twin by {moved.max():.2g}"
         assert np.all(excused), (words, got[name], want[name])
