@@ -16,6 +16,7 @@ import gc
 import hashlib
 import linecache
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -138,12 +139,14 @@ def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
 
 
 _known: dict[tuple[types.CodeType, str], Text | None] = {}  # kept: a file may change meanwhile
+_reading = threading.Lock()  # threads that fill linecache at once find entries gone
 
 
 def found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
     """What `of_function` gives, looked up."""
-    linecache.checkcache(code.co_filename)
-    text = "".join(linecache.getlines(code.co_filename, scope))
+    with _reading:
+        linecache.checkcache(code.co_filename)
+        text = "".join(linecache.getlines(code.co_filename, scope))
     try:
         functions = beginning(text, code.co_firstlineno)
         if not functions or code not in compiled(text, code.co_flags & FUTURES):
