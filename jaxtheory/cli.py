@@ -298,7 +298,7 @@ Command = (
 )
 
 
-WITHOUT_JAX = (List, New, Report, Export, Doctor)  # or it is told of there
+WITHOUT_JAX = (List, New, Report, Export, Doctor)  # Doctor reports a JAX that cannot start
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -79,7 +79,7 @@ def _started(config: Any) -> bool:
 
 
 def _refusal(error: Exception) -> str:
-    """What keeps JAX from starting, and which variable of the environment to correct."""
+    """The reason why JAX cannot start, and the environment variable to correct."""
     said = str(error)
     named = [
         name for name in os.environ if name.startswith("JAX_") and name.lower() in said.lower()

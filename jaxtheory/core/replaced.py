@@ -34,7 +34,9 @@ class Origin(NamedTuple):
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two slots hold the same function; a bound method is made anew at each look."""
+    """True if two slots hold the same function. Bound methods are compared by value, because each
+    access makes a new one.
+    """
     return one is other or bool(one == other)
 
 
@@ -64,7 +66,7 @@ def replace(theory: Any, slots: dict[str, Any]) -> Any:
     """`Theory.replace`: the theory with other slots, its algorithms rebuilt for them or dropped."""
     if unknown := sorted(slots.keys() - {*theory._fields}):
         raise InputError(
-            f"{theory.name}.replace: there is no slot {unknown[0]!r}; "
+            f"{theory.name}.replace: a theory has no slot {unknown[0]!r}; "
             f"{suggest(unknown[0], theory._fields)}"
         )
     for slot in Origin._fields:

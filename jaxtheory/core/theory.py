@@ -190,7 +190,7 @@ class Theory(_Slots):
 
 
 def _is_new(algorithm: Any) -> bool:
-    """Whether an algorithm does not know yet which theory it was made for."""
+    """True for an algorithm that has not been put into a theory yet."""
     return isinstance(algorithm, Algorithm) and algorithm.origin is None
 
 

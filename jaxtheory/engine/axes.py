@@ -229,7 +229,7 @@ def check_members(points: Points, members: np.ndarray, numbers: list[str]) -> No
 
 
 def fit_together(config: Config) -> bool | None:
-    """Whether the conditions between fields hold for a config of arrays; None where that cannot be
+    """True if the conditions between fields hold for a config of arrays; None where that cannot be
     said at once.
     """
     try:

@@ -75,7 +75,7 @@ def make() -> None:
     umask, and let a group write it.
     """
     folder = sys.modules["jax"].config.jax_compilation_cache_dir
-    with contextlib.suppress(OSError, TypeError):  # JAX says so, or there is no cache
+    with contextlib.suppress(OSError, TypeError):  # JAX reports it, or no cache is set
         os.makedirs(folder, mode=0o700, exist_ok=True)
 
 

@@ -272,7 +272,7 @@ def script(options: Mapping[str, Any] | None = None) -> str:
 
 
 def configured() -> dict[str, Any]:
-    """What the user's configuration of dask_jobqueue says of Slurm, with its defaults."""
+    """The settings for Slurm in the user's dask_jobqueue configuration, with its defaults."""
     needed("dask_jobqueue")
     found: dict[str, Any] = needed("dask").config.get("jobqueue.slurm")
     return found

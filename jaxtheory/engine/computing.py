@@ -57,7 +57,7 @@ def of_texts() -> str:
 
 
 def replaced() -> dict[str, Any]:
-    """What stands in the modules in place of what they were imported with, by its name."""
+    """The attributes of the modules that were replaced since their import, by name."""
     return {
         f"{module}.{name}": vars(MODULES[module]).get(name)
         for module, before in _imported.items()

@@ -171,7 +171,7 @@ def examples(request: Request) -> list[int]:
 
 
 def labels_read_numbers(request: Request, some: list[int]) -> bool:
-    """Whether the theory's labels may depend on numbers that vary, of which there may be millions:
+    """True if the theory's labels may depend on numbers that vary, of which there may be millions:
     they do not where traced numbers give the same ones.
     """
     table = fields(type(request.config))

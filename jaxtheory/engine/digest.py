@@ -211,7 +211,7 @@ def _address(thing: Any) -> str | None:
 
 
 def _made(name: str, value: Any) -> bool:
-    """Whether an entry of a class is a method that `dataclasses` wrote from its fields."""
+    """True for an entry of a class that `dataclasses` generated from its fields."""
     code = getattr(value, "__code__", None)
     return code is not None and code.co_filename == "<string>" and name.startswith("__")
 

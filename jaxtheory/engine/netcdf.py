@@ -3,7 +3,7 @@
 import io
 import os
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import xarray as xr
 
@@ -13,7 +13,7 @@ class Unfailing(io.RawIOBase):
     failure is kept, and what follows it is let pass.
     """
 
-    def __init__(self, file: BinaryIO):
+    def __init__(self, file: io.RawIOBase):
         super().__init__()
         self.file = file
         self.failure: OSError | None = None
@@ -38,7 +38,7 @@ class Unfailing(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         count = 0
         try:
-            while count < len(view) and (some := self.file.readinto(view[count:])):  # type: ignore[attr-defined]
+            while count < len(view) and (some := self.file.readinto(view[count:])):
                 count += some
         except OSError as error:
             self.failure = self.failure or error

@@ -239,7 +239,7 @@ def test_a_direction_that_is_not_the_gradient_is_not_rebuilt_without_its_rescali
 
 
 WRONG = {
-    "there is no slot 'lose'; did you mean 'loss'": {"lose": loss},
+    "a theory has no slot 'lose'; did you mean 'loss'": {"lose": loss},
     "loss is a int, expected a function": {"loss": 3},
     "none of its algorithms .sgd. can be rebuilt for another loss and gradient; give one that can"
     ", as in theory.replace.loss=..., algorithms=.*jaxtheory.descent": {"loss": loss},
