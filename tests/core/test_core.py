@@ -115,6 +115,21 @@ def test_draws_do_not_depend_on_capacities(draw):
         assert not padded[2:].any() and not padded[:, 3:].any()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_scaled_draws_do_not_depend_on_capacities(dtype, level):
+    """XLA merges a factor with the sqrt 2 of a normal draw where no mask stands between them."""
+    options = {"xla_backend_optimization_level": level}
+    scaled = lambda key, s, n: s * draws.normal(key, n, Size(3))
+    compiled = jax.jit(scaled, compiler_options=options)
+    with jax.enable_x64(dtype == "float64"):
+        for scale in (0.72916667, 1.1458333, 0.00073, 3.0):
+            args = draws.run_key(5, 1), jnp.asarray(scale, dtype)
+            want = np.asarray(compiled(*args, Size(7)))
+            assert want.dtype == dtype
+            np.testing.assert_array_equal(np.asarray(compiled(*args, Size(11, 7)))[:7], want)
+
+
 def test_draws_have_their_laws():
     key = draws.run_key(0, 0)
     assert not draws.bernoulli(key, 0.0, 1000).any() and draws.bernoulli(key, 1.0, 1000).all()
