@@ -128,6 +128,7 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        _mend_missing(cls)
         made: Any = dataclasses.dataclass(frozen=True)(cls)
         kinds = {f.name: f.metadata.get("kind") for f in dataclasses.fields(made)}
         static = [name for name, kind in kinds.items() if kind == "static"]
@@ -139,6 +140,18 @@ class Record:
         changed: Any = dataclasses.replace
         out: RecordType = changed(self, **changes)
         return out
+
+
+def _mend_missing(record: type) -> None:
+    """Put dataclasses.MISSING back into the fields of a record's bases. cloudpickle, which Dask
+    uses, leaves copies of it in a class that it loads in the process that pickled it, and a class
+    derived from that one would have wrong defaults.
+    """
+    for base in record.__mro__[1:]:
+        for field in vars(base).get("__dataclass_fields__", {}).values():
+            for slot in ("default", "default_factory"):
+                if type(getattr(field, slot)).__name__ == type(dataclasses.MISSING).__name__:
+                    setattr(field, slot, dataclasses.MISSING)
 
 
 class Size(Record):

@@ -1,4 +1,5 @@
 import chex
+import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,6 +90,19 @@ def test_fields_by_word_or_symbol():
     ]
     with pytest.raises(InputError, match="did you mean 'width'"):
         resolve(Example, "widht")
+
+
+def test_a_class_that_cloudpickle_has_loaded_here_can_be_derived_from():
+    class Mine(Config):
+        steps: int = traced(3, "s", "steps", "[1, inf)")
+        rate: float = traced(0.5, "r", "rate", "(0, inf)")
+
+    cloudpickle.loads(cloudpickle.dumps(Mine))
+
+    class More(Mine):
+        other: float = traced(2.0, "o", "another", "[0, inf)")
+
+    assert (More().steps, More().rate, More().other) == (3, 0.5, 2.0)
 
 
 def test_canonical_leaves_share_one_trace():
