@@ -18,7 +18,7 @@ import helpers.typechecks  # noqa: F401
 from jaxtyping import install_import_hook
 
 install_import_hook(
-    ["jaxtheory.core", "jaxtheory.theories"], "helpers.typechecks.checked"
+    ["jaxtheory.core", "jaxtheory.ops", "jaxtheory.theories"], "helpers.typechecks.checked"
 )  # shape annotations are executed
 
 # isort: split

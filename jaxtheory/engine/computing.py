@@ -11,34 +11,9 @@ import importlib
 from typing import Any
 
 from jaxtheory.engine import source
-from jaxtheory.engine.digest import digest_code
+from jaxtheory.engine.digest import DECIDING, digest_code
 
-CORE = (
-    *(
-        "attention",
-        "config",
-        "decimals",
-        "descent",
-        "draws",
-        "given",
-        "linalg",
-        "positions",
-        "rarely",
-        "replaced",
-    ),
-    *("shapes", "sizes", "sums", "theory", "threefry"),
-)
-ENGINE = (
-    *("ahead", "axes", "cost", "dataset", "execute", "factors", "given", "lanes", "layout", "once"),
-    *("padding", "part", "program", "request", "values"),
-)
-MODULES = {
-    name: importlib.import_module(name)
-    for name in (
-        *(f"jaxtheory.core.{name}" for name in CORE),
-        *(f"jaxtheory.engine.{name}" for name in ENGINE),
-    )
-}
+MODULES = {name: importlib.import_module(name) for name in DECIDING}
 TEXTS = {name: source.text_of(name) for name in MODULES}
 _imported = {name: dict(vars(module)) for name, module in MODULES.items()}
 

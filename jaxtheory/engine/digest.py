@@ -37,7 +37,41 @@ LIBRARIES = {
     "xarray",
     "matplotlib",
 } | sys.stdlib_module_names
-OURS = ("jaxtheory.core.", "jaxtheory.engine.")  # counted by their modules, see `computing`
+# modules of jaxtheory that decide the bits of a result, hashed as one set, see `computing`
+DECIDING = (
+    "jaxtheory.core.attention",
+    "jaxtheory.core.config",
+    "jaxtheory.core.decimals",
+    "jaxtheory.core.descent",
+    "jaxtheory.core.draws",
+    "jaxtheory.core.given",
+    "jaxtheory.core.linalg",
+    "jaxtheory.core.positions",
+    "jaxtheory.core.rarely",
+    "jaxtheory.core.replaced",
+    "jaxtheory.core.shapes",
+    "jaxtheory.core.sizes",
+    "jaxtheory.core.sums",
+    "jaxtheory.core.theory",
+    "jaxtheory.core.threefry",
+    "jaxtheory.engine.ahead",
+    "jaxtheory.engine.axes",
+    "jaxtheory.engine.cost",
+    "jaxtheory.engine.dataset",
+    "jaxtheory.engine.execute",
+    "jaxtheory.engine.factors",
+    "jaxtheory.engine.given",
+    "jaxtheory.engine.lanes",
+    "jaxtheory.engine.layout",
+    "jaxtheory.engine.once",
+    "jaxtheory.engine.padding",
+    "jaxtheory.engine.part",
+    "jaxtheory.engine.program",
+    "jaxtheory.engine.request",
+    "jaxtheory.engine.values",
+)
+# the other modules of jaxtheory count by their texts, theories as those of a user do
+THEORIES = ("jaxtheory.theories", "jaxtheory._sweeps", "jaxtheory.llama")
 # entries of a class that say nothing of what it does; pickling an instance leaves __slotnames__
 NOT_OWN = (
     "__doc__",
@@ -185,16 +219,18 @@ def _name(thing: Any) -> str:
 
 
 def _is_library(module: str) -> bool:
-    return module.partition(".")[0] in LIBRARIES or module.startswith(OURS)
+    return module.partition(".")[0] in LIBRARIES or _is_ours(module)
+
+
+def _is_ours(module: str) -> bool:
+    return module.startswith("jaxtheory.") and not module.startswith(THEORIES)
 
 
 def _counted(module: str) -> str:
     """The name of a library's module; one of ours that is not hashed with the engine counts by its
     text.
     """
-    from jaxtheory.engine.computing import MODULES
-
-    if not module.startswith(OURS) or module in MODULES:
+    if not _is_ours(module) or module in DECIDING:
         return module
     return f"{module} {source.normal_text(source.text_of(module))}"
 

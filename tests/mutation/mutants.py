@@ -44,15 +44,16 @@ def guarded(theory: Theory) -> dict[str, list[Check]]:
 
 
 def home(theory: Theory, function: str) -> Any:
-    """The module in which a function or constant of a room, or of core, is defined."""
+    """The module in which a function or constant of a room, of core or of ops, is defined."""
     package = importlib.import_module(f"jaxtheory.theories.{theory.name}")
     names = [
         m.name
         for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if ".checks" not in m.name
     ]
-    core = importlib.import_module("jaxtheory.core")
-    names += [m.name for m in pkgutil.iter_modules(core.__path__, "jaxtheory.core.")]
+    for folder in ("jaxtheory.core", "jaxtheory.ops"):
+        shared = importlib.import_module(folder)
+        names += [m.name for m in pkgutil.iter_modules(shared.__path__, f"{folder}.")]
     for name in names:
         module = importlib.import_module(name)
         found = vars(module).get(function)
