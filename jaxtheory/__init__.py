@@ -91,7 +91,7 @@ __all__ = [*_PUBLIC, *_MODULES]
 _cache = importlib.import_module("jaxtheory.engine.cache")
 _cache.choose()
 _cache.watch()
-importlib.import_module("jaxtheory.core.backend")  # notes which process this is
+importlib.import_module("jaxtheory.system.backend")  # notes which process this is
 
 
 def __getattr__(name: str) -> Any:

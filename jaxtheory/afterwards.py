@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from jaxtheory.core import disk
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.system import disk
 from jaxtheory.terminal import table
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def draw(data: "xr.Dataset", store: Path, asked: Sequence[str]) -> None:
     from jaxtheory.engine.drawing import drawing
     from jaxtheory.engine.overview import chosen, picture
     from jaxtheory.engine.summary import metrics
-    from jaxtheory.engine.whole import write
+    from jaxtheory.system.whole import write
 
     for metric in asked or (None,):
         name = chosen(metrics(data), metric)

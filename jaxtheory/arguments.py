@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
-from jaxtheory.core import disk, installed
+from jaxtheory.core import installed
 from jaxtheory.core.errors import suggest
+from jaxtheory.system import disk
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Field
@@ -162,7 +163,7 @@ def read_npz(file: Path) -> dict[str, Any]:
     """The arrays of a .npz file by name, numbers without axes as Python values. Raises InputError
     where it cannot be read; pickled objects are not.
     """
-    from jaxtheory.core import npz
+    from jaxtheory.system import npz
 
     arrays = npz.read(disk.located(file))
     return {name: array if array.ndim else array.item() for name, array in arrays.items()}

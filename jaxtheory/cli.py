@@ -25,12 +25,13 @@ import jaxtheory
 from jaxtheory import afterwards
 from jaxtheory.afterwards import Export
 from jaxtheory.arguments import Words, load_theory
-from jaxtheory.core import disk, installed
-from jaxtheory.core.backend import computes
+from jaxtheory.core import installed
 from jaxtheory.core.errors import line, place
 from jaxtheory.describe import List, Show
 from jaxtheory.machines import Machines
 from jaxtheory.running import RESULTS, Report, Run
+from jaxtheory.system import disk
+from jaxtheory.system.backend import computes
 from jaxtheory.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ class New:
             raise jaxtheory.InputError(
                 f"{self.name}: there is such a module, which {file} would hide; choose another"
             )
-        from jaxtheory.engine.whole import write
+        from jaxtheory.system.whole import write
 
         text = Path(__file__).with_name("template.py").read_text(encoding="utf-8")
         write(file, text.replace('name="template"', f'name="{self.name}"'))

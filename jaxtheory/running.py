@@ -11,7 +11,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 import jaxtheory
 from jaxtheory.afterwards import aside
 from jaxtheory.arguments import figure_places, named_figures
-from jaxtheory.core import disk
+from jaxtheory.system import disk
 from jaxtheory.terminal import duration, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt
 
 from jaxtheory.core import threefry
-from jaxtheory.core.backend import refuse_fork
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
+from jaxtheory.system.backend import refuse_fork
 
 PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
 

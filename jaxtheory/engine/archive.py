@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core import disk
+from jaxtheory.system import disk
 
 CHUNK_BYTES = 16 << 20  # of one chunk of an array
 IN_MEMORY = 1 << 30  # bytes up to which a dataset is read into memory

@@ -15,12 +15,12 @@ import xarray as xr
 
 from jaxtheory.core import draws
 from jaxtheory.core.config import Config, InputError
-from jaxtheory.core.disk import located
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.digest import digest_code
 from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verdicts import Verdict, require_bound, verdict
+from jaxtheory.system.disk import located
 
 ORIGINS = ("printed", "reading", "derived")
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import jax
 
-from jaxtheory.core.backend import backend
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.part import Part, pick
 from jaxtheory.engine.request import Request, numerics
 from jaxtheory.engine.threads import settings, under, workers
+from jaxtheory.system.backend import backend
 
 CHUNK_SECONDS = 30.0  # what is lost at most by an interruption
 

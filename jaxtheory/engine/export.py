@@ -9,11 +9,11 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, line
-from jaxtheory.core.temporary import beside, tidy
 from jaxtheory.engine import netcdf
 from jaxtheory.engine.cells import cell
 from jaxtheory.engine.store import finished, mark_of, parsed
 from jaxtheory.engine.summary import axes_of
+from jaxtheory.system.temporary import beside, tidy
 
 NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
 SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}

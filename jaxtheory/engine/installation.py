@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.backend import backend
+from jaxtheory.system.backend import backend
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "matplotlib")
 

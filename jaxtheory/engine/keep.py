@@ -22,7 +22,7 @@ from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.plotted import COLUMNS
 from jaxtheory.engine.record import NotARecordError, read_record
 from jaxtheory.engine.verify import vary_config
-from jaxtheory.engine.whole import digest_of, write
+from jaxtheory.system.whole import digest_of, write
 
 DRAWN = (".png", ".pdf", ".svg", ".csv")
 VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")

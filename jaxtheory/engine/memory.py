@@ -5,14 +5,14 @@ from pathlib import Path
 
 import jax
 
-from jaxtheory.core import machine
-from jaxtheory.core.backend import backend
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import given, size
 from jaxtheory.engine.layout import Bucket
 from jaxtheory.engine.request import Request
 from jaxtheory.engine.threads import workers
+from jaxtheory.system import machine
+from jaxtheory.system.backend import backend
 
 FIELDS = 3  # that a refusal names at most
 

@@ -8,8 +8,8 @@ import io
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.npz import arrays_of
 from jaxtheory.engine.part import Part
+from jaxtheory.system.npz import arrays_of
 
 LENGTH = hashlib.sha256().digest_size
 

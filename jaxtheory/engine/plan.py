@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Unpack
 import jax
 import numpy as np
 
-from jaxtheory.core.backend import computes
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.axes import Axis
 from jaxtheory.engine.cost import Costs, costs, step_work
@@ -38,6 +37,7 @@ from jaxtheory.engine.request import (
     takes_what_is_asked,
 )
 from jaxtheory.engine.threads import workers
+from jaxtheory.system.backend import computes
 
 CACHE = {
     "cpu": 4 << 20

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from jaxtheory.core.backend import backend
 from jaxtheory.engine.threads import workers
+from jaxtheory.system.backend import backend
 
 
 def count_processes(jobs: int) -> int:

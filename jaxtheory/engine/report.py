@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.temporary import tidy
 from jaxtheory.engine.keep import disagreeing
 from jaxtheory.engine.record import NotARecordError, read_record
-from jaxtheory.engine.whole import write
+from jaxtheory.system.temporary import tidy
+from jaxtheory.system.whole import write
 
 PAGE = "report.html"
 ORIGINS = {

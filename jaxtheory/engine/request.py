@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import draws
-from jaxtheory.core.backend import backend
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
@@ -23,6 +22,7 @@ from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.current import require_current
 from jaxtheory.engine.given import with_problem
 from jaxtheory.engine.values import brief, checked_algorithm, checked_steps, refuse_tracers
+from jaxtheory.system.backend import backend
 
 ENDS = 2**16  # different numbers of steps in a sweep
 

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import draws
-from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -17,6 +16,7 @@ from jaxtheory.engine.lanes import Run, train_chunk
 from jaxtheory.engine.layout import Chunk, group, lanes
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import numerics, read
+from jaxtheory.system.backend import computes
 
 REDRAWN = (
     "start: this run trains on another problem than the run it starts from, because the problem is "

@@ -30,15 +30,15 @@ import jax
 import numpy as np
 import xarray as xr
 
-from jaxtheory.core import disk
-from jaxtheory.core.disk import synced
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.locks import locked
-from jaxtheory.core.temporary import PREFIX, beside, owned, tidy
 from jaxtheory.engine import archive, packed
 from jaxtheory.engine.identity import plain
 from jaxtheory.engine.layout import Chunk
 from jaxtheory.engine.part import Part
+from jaxtheory.system import disk
+from jaxtheory.system.disk import synced
+from jaxtheory.system.locks import locked
+from jaxtheory.system.temporary import PREFIX, beside, owned, tidy
 
 FORMAT = 3
 KEYS = (

@@ -6,7 +6,6 @@ from typing import Unpack
 
 import xarray as xr
 
-from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -20,6 +19,7 @@ from jaxtheory.engine.progress import Meter, Progress
 from jaxtheory.engine.request import Asked, Request, flag, read, takes_what_is_asked
 from jaxtheory.engine.store import Store
 from jaxtheory.engine.work import Work
+from jaxtheory.system.backend import computes
 
 
 @takes_what_is_asked

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.backend import computes
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
@@ -20,6 +19,7 @@ from jaxtheory.engine.current import find_fault
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request import compiler_options, numerics
 from jaxtheory.engine.threads import workers
+from jaxtheory.system.backend import computes
 
 STANDARD_ERRORS = 5.0
 PARTS = 4  # of a theory, in processes

@@ -11,11 +11,11 @@ from typing import Any
 
 import jax
 
-from jaxtheory.core.disk import synced
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.locks import locked
-from jaxtheory.core.temporary import beside
 from jaxtheory.engine.store import Store, digest_of
+from jaxtheory.system.disk import synced
+from jaxtheory.system.locks import locked
+from jaxtheory.system.temporary import beside
 
 PACKAGES = ("jax", "jaxlib", "numpy", "optax")
 ACCEPTED = "accepted_versions"  # an entry of the manifest, and an attribute of the dataset

@@ -17,14 +17,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import machine
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.locks import locked
 from jaxtheory.llama import config as configs
 from jaxtheory.llama import files, tensors
 from jaxtheory.llama.config import Config
 from jaxtheory.llama.model import Weights, shapes
 from jaxtheory.llama.tensors import Stored
+from jaxtheory.system import machine
+from jaxtheory.system.locks import locked
 
 CONFIG = "config.json"
 BELONGS = re.compile(

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxtheory.core import machine
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
+from jaxtheory.system import machine
 
 NAME = "tokenizer.json"
 MEMORY = (2**32, 2**10)  # bytes at most: so many, and so many per byte of text

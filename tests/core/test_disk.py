@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxtheory import InputError
-from jaxtheory.core import disk, locks, npz, temporary
+from jaxtheory.system import disk, locks, npz, temporary
 
 
 @pytest.mark.parametrize("name", ["~no-such-user", "exp::v2", "s3://bucket/a", "memory://x", " ~"])
@@ -65,7 +65,7 @@ def test_a_lock_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 OWNER = """
 import os, socket, sys
 from pathlib import Path
-from jaxtheory.core.temporary import beside
+from jaxtheory.system.temporary import beside
 os.getpid, socket.gethostname = lambda: 1, lambda: "node"
 with beside(Path(sys.argv[1]) / "data") as temporary:
     temporary.mkdir()

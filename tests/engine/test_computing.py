@@ -197,15 +197,15 @@ def test_a_worker_and_a_resume_with_an_edit_are_refused(tmp_path):
 
 # Modules that a sweep imports and that do not decide bits: they refuse, keep, carry and describe
 OTHERS = {
-    "jaxtheory.core.backend",
-    "jaxtheory.core.disk",
+    "jaxtheory.system.backend",
+    "jaxtheory.system.disk",
     "jaxtheory.core.errors",
     "jaxtheory.core.files",
     "jaxtheory.core.installed",
-    "jaxtheory.core.locks",
-    "jaxtheory.core.machine",
-    "jaxtheory.core.npz",
-    "jaxtheory.core.temporary",
+    "jaxtheory.system.locks",
+    "jaxtheory.system.machine",
+    "jaxtheory.system.npz",
+    "jaxtheory.system.temporary",
     "jaxtheory.engine.archive",
     "jaxtheory.engine.attributes",
     "jaxtheory.engine.cache",
@@ -230,7 +230,7 @@ OTHERS = {
     "jaxtheory.engine.sweep",
     "jaxtheory.engine.threads",
     "jaxtheory.engine.versions",
-    "jaxtheory.engine.whole",
+    "jaxtheory.system.whole",
     "jaxtheory.engine.work",
     "jaxtheory.engine.worker",
 }

@@ -19,8 +19,8 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.cli import main
-from jaxtheory.core import disk
 from jaxtheory.engine import archive, export, netcdf, store, work
+from jaxtheory.system import disk
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "dtype": "float64", "buckets": "exact"}
 pytestmark = pytest.mark.timeout(300)

@@ -13,9 +13,9 @@ import xarray as xr
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep, traced
-from jaxtheory.core.temporary import beside
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine import work
+from jaxtheory.system.temporary import beside
 
 OPTIONS = {
     "vary": {"d": [2, 5], "eta": [0.1, 0.2]},

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from jaxtheory import InputError
-from jaxtheory.engine import whole
+from jaxtheory.system import whole
 
 
 def test_a_file_is_replaced_at_once(tmp_path):

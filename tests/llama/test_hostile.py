@@ -149,7 +149,7 @@ def test_a_damaged_folder_is_one_line_and_nothing_is_written(place, capfd, damag
 
 def test_an_array_larger_than_memory_is_refused_before_it_is_read(place, monkeypatch):
     """40 GiB that config and file agree on, in a file that is a hole."""
-    from jaxtheory.core import machine
+    from jaxtheory.system import machine
 
     monkeypatch.setattr(machine, "memory", lambda: 2**30)
     weights, config = make(tie_word_embeddings=True)

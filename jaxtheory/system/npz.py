@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.core import disk, machine
 from jaxtheory.core.errors import InputError, line
+from jaxtheory.system import disk, machine
 
 NPY, SUFFIX = b"\x93NUMPY", ".npy"
 
@@ -30,7 +30,7 @@ def read(file: Path) -> dict[str, np.ndarray]:
 
     Example:
         >>> numpy.savez("walks.npz", labels=labels)
-        >>> jaxtheory.core.npz.read(Path("walks.npz"))["labels"]
+        >>> jaxtheory.system.npz.read(Path("walks.npz"))["labels"]
     """
     try:
         with disk.opened(file) as handle:

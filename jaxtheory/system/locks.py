@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxtheory.core.temporary import flock
+from jaxtheory.system.temporary import flock
 
 
 @contextlib.contextmanager

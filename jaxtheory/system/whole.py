@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxtheory.core.disk import synced
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.temporary import beside
+from jaxtheory.system.disk import synced
+from jaxtheory.system.temporary import beside
 
 
 @contextlib.contextmanager
