@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import static as static
     from jaxtheory.core.config import traced as traced
     from jaxtheory.core.config import validate as validate
-    from jaxtheory.core.descent import Descent as Descent
-    from jaxtheory.core.descent import descent as descent
     from jaxtheory.core.draws import run_key as run_key
     from jaxtheory.core.errors import InputError as InputError
+    from jaxtheory.core.from_optax import Descent as Descent
+    from jaxtheory.core.from_optax import descent as descent
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
@@ -65,7 +65,7 @@ _PUBLIC = {
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "engine.gradients"),
     "InputError": "core.errors",
-    **dict.fromkeys(("Descent", "descent"), "core.descent"),
+    **dict.fromkeys(("Descent", "descent"), "core.from_optax"),
     "run_key": "core.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",

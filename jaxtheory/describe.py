@@ -158,12 +158,12 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
     """The paragraphs and sections of a theory's page."""
     import jax.numpy as jnp
 
+    from jaxtheory.core import contract, docstrings
     from jaxtheory.core.config import canonical, fields
     from jaxtheory.core.theory import outputs
-    from jaxtheory.engine import described, forms
 
-    forms.require(theory, canonical(theory.Config(), jnp.result_type(float)))
-    said = described.variables(theory)
+    contract.require(theory, canonical(theory.Config(), jnp.result_type(float)))
+    said = docstrings.variables(theory)
     own = lambda name: name.partition("(")[0]
     place = lambda name: [*said, own(name)].index(own(name))  # in the docstring's order
     shown = tried(theory.name, outputs, theory)
@@ -177,7 +177,7 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
         title: [(name, said.get(own(name), "")) for name in sorted(group, key=place)]
         for title, group in shown.items()
     }
-    sections["algorithms (the first is the default)"] = [*described.algorithms(theory).items()]
+    sections["algorithms (the first is the default)"] = [*docstrings.algorithms(theory).items()]
     sections[f"claims ({len(claims)}, in {len(figures)} figures)"] = [
         (claim.id, PREFIX[claim.expected] + claim.statement) for claim in claims
     ]
@@ -186,7 +186,7 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
 
 def about(theory: "Theory") -> str:
     """What the room (or file) that a theory lives in says of itself."""
-    from jaxtheory.core.files import question
+    from jaxtheory.core.plugins import question
 
     module = theory.Config.__module__
     package = sys.modules.get(module.rpartition(".")[0])

@@ -27,9 +27,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.descent import descent
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.from_optax import descent
 from jaxtheory.core.theory import Algorithm, Theory, conform
 from jaxtheory.engine import autodiff, padding
 from jaxtheory.engine.gradients import compare_gradients

@@ -7,8 +7,8 @@ import pytest
 
 import jaxtheory
 from jaxtheory.cli import main
+from jaxtheory.core import contract
 from jaxtheory.core.config import canonical
-from jaxtheory.engine import forms
 from jaxtheory.template import Settings
 
 SOURCE = Path(jaxtheory.__file__).with_name("template.py").read_text()
@@ -213,4 +213,4 @@ def test_a_room_with_fewer_metrics_is_no_mistake() -> None:
             analyses=lambda params, problem, config: {},
             baselines=lambda problem, config: {},
         )
-        forms.require(fewer, canonical(fewer.Config(), "float64"))
+        contract.require(fewer, canonical(fewer.Config(), "float64"))

@@ -350,7 +350,7 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
         ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
         ("jaxtheory.cli", "path.open('rb')\nopen(path, 'wb')\nopen(path, encoding='utf-8')"),
-        ("jaxtheory.describe", "from jaxtheory.engine import described\nprint(1)"),
+        ("jaxtheory.describe", "from jaxtheory.core import docstrings as described\nprint(1)"),
         (
             "sweeps.a.figure",
             "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import "

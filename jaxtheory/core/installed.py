@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core import files
+from jaxtheory.core import plugins
 from jaxtheory.core.errors import InputError
 
 THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
@@ -55,4 +55,4 @@ def question(entry: Any) -> str:
     except InputError as error:
         return f"broken: {error}"
     source = getattr(sys.modules[entry.module], "__file__", None) or ""
-    return files.question(Path(source)) if source.endswith(".py") else ""
+    return plugins.question(Path(source)) if source.endswith(".py") else ""

@@ -9,8 +9,8 @@ from typing import Any
 
 import xarray as xr
 
+from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
-from jaxtheory.engine import described
 from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.request import Request
 
@@ -61,7 +61,7 @@ def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
             meaning, unit, symbol = table[name].meaning, table[name].unit, table[name].symbol
         texts = {"long_name": meaning or name, "units": unit or "1", "symbol": symbol}
         dataset[name].attrs.update(texts)
-    meanings = {"diverged_at": DIVERGED, **described.variables(request.theory)}
+    meanings = {"diverged_at": DIVERGED, **docstrings.variables(request.theory)}
     for variable in dataset.data_vars:
         name = str(variable)
         dataset[name].attrs["long_name"] = meanings.get(name, name)

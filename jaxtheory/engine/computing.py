@@ -10,8 +10,8 @@ import hashlib
 import importlib
 from typing import Any
 
-from jaxtheory.engine import source
-from jaxtheory.engine.digest import DECIDING, digest_code
+from jaxtheory.core import source
+from jaxtheory.core.code_hash import DECIDING, digest_code
 
 MODULES = {name: importlib.import_module(name) for name in DECIDING}
 TEXTS = {name: source.text_of(name) for name in MODULES}

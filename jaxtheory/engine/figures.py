@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jaxtheory.core import installed
 from jaxtheory.core.errors import InputError, suggest
-from jaxtheory.core.files import question
+from jaxtheory.core.plugins import question
 
 if TYPE_CHECKING:
     from jaxtheory.engine.claims import Figure

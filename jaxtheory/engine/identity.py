@@ -12,9 +12,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.core.code_hash import digest_arrays, digest_code
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.digest import digest_arrays, digest_code
 from jaxtheory.engine.lanes import Run
 from jaxtheory.engine.request import Request, read
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.engine import autodiff, described, plot, words
+from jaxtheory.core import docstrings
+from jaxtheory.core.code_hash import digest_code
+from jaxtheory.engine import autodiff, plot, words
 from jaxtheory.engine.cells import as_csv
 from jaxtheory.engine.claims import FigureResult, Judged
-from jaxtheory.engine.digest import digest_code
 from jaxtheory.engine.drawing import drawing, import_matplotlib
 from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.plotted import COLUMNS
@@ -133,7 +134,7 @@ def _model(figure: Any) -> str:
     """The formulas of a theory: what the module of its Config says first, or an experiment's."""
     place = figure.theory.Config if figure.theory else figure.draw
     home = sys.modules.get(place.__module__)
-    return described.doc(home)
+    return docstrings.doc(home)
 
 
 def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | None:

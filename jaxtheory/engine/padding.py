@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.code_hash import digest_code
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
+from jaxtheory.core.contract import own as own
+from jaxtheory.core.contract import ships as ships
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.digest import digest_code
-from jaxtheory.engine.forms import own as own
-from jaxtheory.engine.forms import ships as ships
 from jaxtheory.engine.request import compiler_options, numerics
 
 MORE = 3  # by which capacities are raised

@@ -25,12 +25,12 @@ import cloudpickle
 import jax
 import numpy as np
 
-from jaxtheory.core import files
+from jaxtheory.core import plugins, source
+from jaxtheory.core.code_hash import digest_code, functions
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import padding, plan, source
-from jaxtheory.engine.digest import digest_code, functions
+from jaxtheory.engine import padding, plan
 from jaxtheory.engine.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.layout import Bucket, Chunk, group
 from jaxtheory.engine.request import numerics
@@ -338,7 +338,7 @@ def import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
     importlib.invalidate_caches()
     for name, (place, _) in found.items():
         if name.startswith(USER):
-            files.load(folder / place)
+            plugins.load(folder / place)
 
 
 def loaded(name: str) -> str | None:

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxtheory.core.code_hash import LIBRARIES, functions
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import tried
+from jaxtheory.core.names import Use, uses
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.digest import LIBRARIES, functions
-from jaxtheory.engine.names import Use, uses
 from jaxtheory.engine.request import numerics
 
 TITLE = "reads beyond the config"

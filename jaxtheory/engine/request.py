@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import draws
+from jaxtheory.core import contract, draws
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory, conform
-from jaxtheory.engine import cache, forms
+from jaxtheory.engine import cache
 from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.current import require_current
 from jaxtheory.engine.given import with_problem
@@ -238,7 +238,7 @@ def check_forms(request: Request) -> None:
     """Raise InputError where a theory from outside gives what the engine cannot take."""
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
-        forms.require(request.theory, config, dict.fromkeys(request.points.values("algorithm")))
+        contract.require(request.theory, config, dict.fromkeys(request.points.values("algorithm")))
 
 
 def read_key(key: Any) -> int | jax.Array:

@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core import contract
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory, conform
-from jaxtheory.engine import autodiff, forms, padding, purity
+from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.current import find_fault
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request import compiler_options, numerics
@@ -98,7 +99,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
                 validate(example)
             except InputError as error:
                 raise InputError(f"{theory.name}.examples[{i}]: {error}") from None
-            forms.require(theory, canonical(example, dtype))
+            contract.require(theory, canonical(example, dtype))
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not padding.ships(theory)

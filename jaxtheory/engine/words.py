@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.files import question
+from jaxtheory.core.plugins import question
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.attributes import values
 from jaxtheory.engine.claims import Figure, arguments

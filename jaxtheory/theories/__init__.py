@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from jaxtheory.core import files, installed
+from jaxtheory.core import installed, plugins
 from jaxtheory.core.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def names() -> tuple[str, ...]:
 
 def question(name: str) -> str:
     """What a theory asks, read without importing it."""
-    return files.question(Path(__file__).parent / name / "__init__.py")
+    return plugins.question(Path(__file__).parent / name / "__init__.py")
 
 
 def load(path: str | Path) -> ModuleType:
     """The module of a user's file that defines THEORY, FIGURE, or both. Raises InputError when it
     is missing or cannot be executed.
     """
-    return files.load(path)
+    return plugins.load(path)
 
 
 def get(name: str) -> "Theory":

@@ -11,7 +11,7 @@ import pytest
 from helpers.some import some
 
 import jaxtheory
-from jaxtheory.core import descent
+from jaxtheory.core import from_optax
 from jaxtheory.theories import get, names
 
 STANDARD = ("sgd", "momentum", "adam", "sgd_cosine")
@@ -97,7 +97,7 @@ def test_the_cosine_stops_at_the_last_of_its_steps(name):
 def test_a_reduced_walk_is_the_literal_run(algorithm):
     """In the scores as in W; the limits of nearest_neighbor need infinitely many prompts."""
     theory = get("random_walk")
-    literal = descent.standard(theory.algorithms["literal"].init, theory.gradient)
+    literal = from_optax.standard(theory.algorithms["literal"].init, theory.gradient)
     runs = [
         jaxtheory.simulate(
             theory._replace(algorithms=algorithms),

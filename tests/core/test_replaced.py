@@ -14,8 +14,8 @@ from helpers.worked_example import THEORY, Config
 
 import jaxtheory
 from jaxtheory import Algorithm, InputError, Theory, descent, run_key
-from jaxtheory.core.descent import Slope
-from jaxtheory.engine import described
+from jaxtheory.core import docstrings
+from jaxtheory.core.from_optax import Slope
 from jaxtheory.engine.request import read
 
 SGD = {"sgd": descent(THEORY, lambda config: optax.sgd(config.learning_rate))}
@@ -261,16 +261,16 @@ def test_an_algorithm_of_the_old_theory_is_rebuilt_where_it_is_given():
 
 def test_names_of_the_old_loss_say_so():
     theory = MADE.replace(loss=loss)
-    said = described.variables(theory)
+    said = docstrings.variables(theory)
     assert "original_loss" in said and "original_rounded_loss" in said and "loss" not in said
     data = jaxtheory.sweep(theory, Config(dimension=3), steps=1)
     assert set(data.data_vars) == {
         *("original_loss", "original_rounded_loss", "weights", "diverged_at")
     }
     assert data.original_loss.attrs["long_name"] == "|w - w*|^2/2 + sigma^2/2"
-    assert described.variables(theory.replace(loss=THEORY.loss)) == said
+    assert docstrings.variables(theory.replace(loss=THEORY.loss)) == said
     mended = MADE._replace(loss=loss).replace(loss=loss)
-    assert described.variables(mended) == said
+    assert docstrings.variables(mended) == said
     ask(mended)
     own = MADE.replace(loss=loss, metrics=FREE["metrics"], dims={})
     assert "loss" in jaxtheory.sweep(own, Config(dimension=3), steps=1)

@@ -15,7 +15,7 @@ from helpers.worked_example import Config as Worked
 import jaxtheory
 from jaxtheory import InputError, descent
 from jaxtheory.core.config import Config, traced
-from jaxtheory.core.descent import SCALED, Slope
+from jaxtheory.core.from_optax import SCALED, Slope
 
 
 class Rates(Config):

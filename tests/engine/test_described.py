@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from jaxtheory import theories
+from jaxtheory.core import docstrings
 from jaxtheory.core.theory import Theory, outputs
-from jaxtheory.engine import described
 
 TABLE = """What is measured. A sentence with one  double space is no row of it:
 
@@ -22,7 +22,7 @@ TABLE = """What is measured. A sentence with one  double space is no row of it:
 
 
 def test_rows_are_read_with_groups_and_continuations() -> None:
-    assert described.meanings(TABLE) == {
+    assert docstrings.meanings(TABLE) == {
         "loss": "mean over the batch, which goes on in the next line",
         "one": "the first",
         "other": "the second",
@@ -32,23 +32,23 @@ def test_rows_are_read_with_groups_and_continuations() -> None:
         "loss:fit": "two curves",
         "loss:late": "two curves",
     }
-    assert described.meanings("A sentence.") == described.meanings(None) == {}
+    assert docstrings.meanings("A sentence.") == docstrings.meanings(None) == {}
 
 
 def test_a_row_at_the_margin_ends_where_a_sentence_begins() -> None:
     text = "Summary.\n\nloss  how much\n      is lost\nOf the rest nothing.\nrest  what is left"
-    assert described.meanings(text) == {"loss": "how much is lost", "rest": "what is left"}
+    assert docstrings.meanings(text) == {"loss": "how much is lost", "rest": "what is left"}
 
 
 @pytest.mark.parametrize("name", theories.names())
 def test_every_metric_analysis_curve_and_algorithm_has_a_description(name: str) -> None:
     theory = theories.get(name)
-    said = described.variables(theory)
+    said = docstrings.variables(theory)
     shown = [output.partition("(")[0] for group in outputs(theory).values() for output in group]
     wanted = {*shown, *("predicted_" + curve.replace(":", "_") for curve in curves(theory))}
     assert wanted - said.keys() == set()
     assert {metric for metric in said if not metric.startswith("predicted_")} <= set(shown)
-    assert all(described.algorithms(theory).values())
+    assert all(docstrings.algorithms(theory).values())
 
 
 def curves(theory: Theory) -> list[str]:
@@ -65,6 +65,6 @@ def test_an_algorithm_without_a_row_has_the_first_sentence_of_its_step() -> None
 
     theory = theories.get("low_rank")
     named = {**theory.algorithms, "mine": theory.algorithms["sgd"]._replace(step=step)}
-    said = described.algorithms(theory._replace(algorithms=named))
+    said = docstrings.algorithms(theory._replace(algorithms=named))
     assert said["mine"] == "Moves against the gradient"
-    assert said["lora"] == described.algorithms(theory)["lora"]
+    assert said["lora"] == docstrings.algorithms(theory)["lora"]

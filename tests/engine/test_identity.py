@@ -11,7 +11,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, sweep
-from jaxtheory.engine.digest import digest_code
+from jaxtheory.core.code_hash import digest_code
 from jaxtheory.engine.identity import fingerprint, identity, plain
 from jaxtheory.engine.request import read
 from jaxtheory.theories import names

@@ -10,7 +10,7 @@ import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
-from jaxtheory.core.descent import standard
+from jaxtheory.core.from_optax import standard
 from jaxtheory.engine import padding
 from jaxtheory.theories import get
 

@@ -23,7 +23,7 @@ import optax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import descent
+from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.attention_pruning import calculus, data, laws, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMasks, Params, Problem
@@ -119,7 +119,7 @@ def smooth_step(
     sizes are lost.
     """
     gradient = calculus.gradient(state.params, batch, problem, config, state.target)
-    return state._replace(params=descent.descended(state.params, gradient, state.rate))
+    return state._replace(params=from_optax.descended(state.params, gradient, state.rate))
 
 
 # those whose state holds the target of the theory's batch bring that batch
@@ -127,7 +127,7 @@ ALGORITHMS = {
     "gradient_descent": Algorithm(
         init, step, lambda state, problem, config: state.params, data.sample
     ),
-    **descent.standard(model.init, calculus.gradient, rate, clipped),
+    **from_optax.standard(model.init, calculus.gradient, rate, clipped),
     "two_mask": Algorithm(
         init_two_masks, step, lambda state, problem, config: state.params, data.sample
     ),

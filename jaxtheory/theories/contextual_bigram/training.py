@@ -30,7 +30,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import descent
+from jaxtheory.core import from_optax
 from jaxtheory.core.attention import softmax
 from jaxtheory.core.theory import Algorithm, nothing
 from jaxtheory.theories.contextual_bigram import calculus, data, model
@@ -50,7 +50,7 @@ def descended(
     t: Int[Array, ""] | int, params: Params, slope: Params, problem: Problem, config: Config
 ) -> Params:
     """A - eta_A g_A and V - eta_V g_V."""
-    return descent.descended(params, slope, rates(t, problem, config))
+    return from_optax.descended(params, slope, rates(t, problem, config))
 
 
 def entering(
@@ -253,7 +253,7 @@ def softmax_step(
     eta = rates(t, problem, config)
     value = calculus.preconditioned(raw, problem, config).value
     speed = config.softmax_rate * config.length.real * eta.attention
-    return descent.descended(state, Softmax(along, value), Softmax(speed, eta.value))
+    return from_optax.descended(state, Softmax(along, value), Softmax(speed, eta.value))
 
 
 # Transfer
@@ -291,7 +291,7 @@ def transfer_step(
     gathered = state.slope + jnp.where(
         first, slope.attention / jnp.maximum(jnp.asarray(config.switch_step, float), 1), 0
     )
-    moved = descent.descended(A, gathered, transfer.first_rate(problem, config))
+    moved = from_optax.descended(A, gathered, transfer.first_rate(problem, config))
     moved = calculus.projected(moved, config)
     moved = jnp.where(sparse, calculus.thresholded(moved, config.stage_threshold, config), moved)
     new = descended(t, state.params, slope, problem, config)
@@ -328,12 +328,12 @@ def refit_step(
     params = refit_params(state, problem, config)
     slope = batch_slope(key, batch, problem, config)(params)
     rate = config.late_learning_rate / population.signals(problem, config).attention
-    return params._replace(value=descent.descended(params.value, slope.value, rate))
+    return params._replace(value=from_optax.descended(params.value, slope.value, rate))
 
 
 ALGORITHMS = {
     "proximal": Algorithm(model.init, step),
-    **descent.standard(model.init, natural, dynamics.rate, kept, rescaled),
+    **from_optax.standard(model.init, natural, dynamics.rate, kept, rescaled),
     "sgd_plain": Algorithm(model.init, sgd_plain_step),
     "sequences": Algorithm(model.init, step, sample=data.sequences),
     "softmax": Algorithm(init_softmax, softmax_step, softmax_params),

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.arrays import FLOATS, read_arrays, settle, unknown, with_settings
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.given import FLOATS, read_arrays, settle, unknown, with_settings
 from jaxtheory.theories.group_sparse import data
 from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
 

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from jaxtheory.core import descent
+from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Algorithm, nothing
 from jaxtheory.theories.group_sparse import calculus, data, model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params, Problem, Tuned
@@ -33,7 +33,7 @@ def step(
 ) -> Params:
     """v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, together."""
     slope = calculus.layer_gradient(state, batch, config)
-    return descent.descended(state, slope, config.learning_rate)
+    return from_optax.descended(state, slope, config.learning_rate)
 
 
 def tuned(state: Params, _problem: Problem, _config: Config) -> Tuned:
@@ -54,7 +54,7 @@ def population_step(
 ) -> calculus.Reduced:
     """Gradient descent on the training set completed by all symmetries of the law."""
     slope = calculus.velocity(state, batch, problem, config)
-    return descent.descended(state, slope, config.learning_rate)
+    return from_optax.descended(state, slope, config.learning_rate)
 
 
 def embedded(state: calculus.Reduced, problem: Problem, config: Config) -> Params:
@@ -98,7 +98,7 @@ def downstream_step(
         else jax.tree.map(again, state)
     )
     slope = calculus.layer_gradient(fresh, next_sample(t, problem, config), config)
-    new = descent.descended(fresh, slope, config.downstream_rate)
+    new = from_optax.descended(fresh, slope, config.downstream_rate)
     if config.attention == "frozen":
         new = state._replace(v1=new.v1, v2=new.v2)
     earlier = step(key, t, state, problem.train, problem, config)
@@ -115,7 +115,7 @@ def logistic_step(
 ) -> Linear:
     """Logistic regression on vec(X) by the same SGD on the same samples; it waits until tau."""
     slope = calculus.gradient(state, next_sample(t, problem, config), problem, config)
-    new = descent.descended(state, slope, config.downstream_rate)
+    new = from_optax.descended(state, slope, config.downstream_rate)
     return Linear(jnp.where(since(t, config) < 0, state.beta, new.beta))
 
 
@@ -128,13 +128,13 @@ def fit_step(
     slope = calculus.gradient(
         state, data.moved(problem.downstream, problem, config), problem, config
     )
-    new = descent.descended(state, slope, config.downstream_rate)
+    new = from_optax.descended(state, slope, config.downstream_rate)
     return Linear(jnp.where(since(t, config) < 0, state.beta, new.beta))
 
 
 ALGORITHMS = {
     "gd": Algorithm(model.init, step),
-    **descent.standard(model.init, calculus.gradient),
+    **from_optax.standard(model.init, calculus.gradient),
     "population": Algorithm(init_population, population_step, embedded),
     "downstream": Algorithm(model.init, downstream_step, tuned, nothing),
     "logistic": Algorithm(init_logistic, logistic_step, sample=nothing),

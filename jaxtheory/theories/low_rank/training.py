@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import descent, draws
+from jaxtheory.core import draws, from_optax
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.low_rank import calculus, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
@@ -61,10 +61,10 @@ def lora_step(
 ) -> Factors:
     """B <- B - eta dL/dB, A <- A - eta dL/dA."""
     slope = factor_gradient(state, batch, problem, config)
-    return descent.descended(state, slope, config.learning_rate)
+    return from_optax.descended(state, slope, config.learning_rate)
 
 
 ALGORITHMS = {
-    **descent.standard(model.init, calculus.gradient),
+    **from_optax.standard(model.init, calculus.gradient),
     "lora": Algorithm(init_lora, lora_step, merged),
 }

@@ -15,7 +15,7 @@ adam_literal  Adam on the full W
 
 from jaxtyping import Array, Int
 
-from jaxtheory.core import descent
+from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Algorithm, nothing
 from jaxtheory.theories.nearest_neighbor import calculus, data, model
 from jaxtheory.theories.nearest_neighbor.laws import population
@@ -31,7 +31,7 @@ from jaxtheory.theories.nearest_neighbor.model import (
 
 def descended(params: Reduced, slope: Params, config: Config) -> Reduced:
     """(xi1 - eta/d dL/dxi1, xi2 - eta dL/dxi2)."""
-    return descent.descended(params, slope, calculus.rates(config))
+    return from_optax.descended(params, slope, calculus.rates(config))
 
 
 def step(
@@ -56,7 +56,7 @@ def literal_step(
 ) -> Full:
     """W - eta dL/dW."""
     slope = calculus.gradient(state, batch, problem, config)
-    return descent.descended(state, slope, config.learning_rate)
+    return from_optax.descended(state, slope, config.learning_rate)
 
 
 def population_step(
@@ -93,6 +93,6 @@ ALGORITHMS = {
     "literal": Algorithm(init_literal, literal_step),
     "population": Algorithm(model.init, population_step, sample=nothing),
     "online": Algorithm(model.init, step, sample=data.fresh),
-    **descent.standard(model.init, natural, rescaled=rescaled),
-    "adam_literal": descent.standard(init_literal, natural)["adam"],
+    **from_optax.standard(model.init, natural, rescaled=rescaled),
+    "adam_literal": from_optax.standard(init_literal, natural)["adam"],
 }

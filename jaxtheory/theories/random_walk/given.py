@@ -5,9 +5,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jaxtheory.core.arrays import INTEGERS, read_arrays, settle, unknown
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.given import INTEGERS, read_arrays, settle, unknown
 from jaxtheory.theories.random_walk import data
 from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from jaxtheory.core import descent, draws
+from jaxtheory.core import draws, from_optax
 from jaxtheory.core.theory import Algorithm
 from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
@@ -51,7 +51,7 @@ def step(
     config: Config,
 ) -> Params:
     """One simultaneous step in all parameters."""
-    return descent.descended(state, slope(state, batch, problem, config), config.learning_rate)
+    return from_optax.descended(state, slope(state, batch, problem, config), config.learning_rate)
 
 
 def init_literal(key: Array, problem: Problem, config: Config) -> Literal:
@@ -71,6 +71,6 @@ def init_literal(key: Array, problem: Problem, config: Config) -> Literal:
 ALGORITHMS = {
     "reduced": Algorithm(model.init, step),
     "literal": Algorithm(init_literal, step),
-    **descent.standard(model.init, slope, rescaled=rescaled),
-    "adam_literal": descent.standard(init_literal, slope)["adam"],
+    **from_optax.standard(model.init, slope, rescaled=rescaled),
+    "adam_literal": from_optax.standard(init_literal, slope)["adam"],
 }

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.descent import Descent
+from jaxtheory.core.from_optax import Descent
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material

@@ -9,7 +9,7 @@ import sys
 import textwrap
 from typing import Any
 
-from jaxtheory.core import descent
+from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Theory
 
 NAMES = r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*"
@@ -64,11 +64,11 @@ def algorithms(theory: Theory) -> dict[str, str]:
     """What each algorithm does: its row in the docstring of the module of its step, or the first
     sentence of the step's docstring; "" where neither says.
     """
-    standard = meanings(doc(descent.standard))
+    standard = meanings(doc(from_optax.standard))
     modules = dict.fromkeys(function_module(a.step) for a in theory.algorithms.values())
     known = standard if standard.keys() <= theory.algorithms.keys() else {}
     for name in modules:
-        if name != descent.__name__:
+        if name != from_optax.__name__:
             known = known | meanings(doc(sys.modules.get(name)))
     return {
         name: known.get(name) or sentence(doc(algorithm.step))

@@ -24,7 +24,7 @@ OWN = (
     "jaxtheory._sweeps.",
     "jaxtheory.engine.given.",
 )
-DESCENT = "jaxtheory.core.descent"
+DESCENT = "jaxtheory.core.from_optax"
 _formed: set[Any] = set()  # what has been found to be in form, of this process
 
 Shapes = dict[str, tuple[int, ...]]

@@ -21,8 +21,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.core import names, source
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import names, source
 
 LIBRARIES = {
     "jax",
@@ -42,9 +42,9 @@ DECIDING = (
     "jaxtheory.core.attention",
     "jaxtheory.core.config",
     "jaxtheory.core.decimals",
-    "jaxtheory.core.descent",
+    "jaxtheory.core.from_optax",
     "jaxtheory.core.draws",
-    "jaxtheory.core.given",
+    "jaxtheory.core.arrays",
     "jaxtheory.core.linalg",
     "jaxtheory.core.positions",
     "jaxtheory.core.rarely",
