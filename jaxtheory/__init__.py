@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import static as static
     from jaxtheory.core.config import traced as traced
     from jaxtheory.core.config import validate as validate
+    from jaxtheory.core.contract import check_theory as check_theory
     from jaxtheory.core.draws import run_key as run_key
     from jaxtheory.core.errors import InputError as InputError
-    from jaxtheory.core.from_optax import Descent as Descent
-    from jaxtheory.core.from_optax import descent as descent
+    from jaxtheory.core.from_optax import OptimizerState as OptimizerState
+    from jaxtheory.core.from_optax import from_optax as from_optax
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
-    from jaxtheory.core.theory import conform as conform
     from jaxtheory.engine import claims as claims
     from jaxtheory.engine import cluster as cluster
     from jaxtheory.engine import figures as figures
@@ -59,13 +59,14 @@ _PUBLIC = {
     **dict.fromkeys(
         ("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"
     ),
-    **dict.fromkeys(("Algorithm", "Check", "Theory", "conform"), "core.theory"),
+    **dict.fromkeys(("Algorithm", "Check", "Theory"), "core.theory"),
+    "check_theory": "core.contract",
     **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "engine.claims"),
     **dict.fromkeys(("Verdict", "verdict"), "engine.verdicts"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "engine.gradients"),
     "InputError": "core.errors",
-    **dict.fromkeys(("Descent", "descent"), "core.from_optax"),
+    **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     "run_key": "core.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",

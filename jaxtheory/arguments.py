@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
-from jaxtheory.core import installed
+from jaxtheory.core import plugins
 from jaxtheory.core.errors import suggest
 from jaxtheory.system import disk
 
@@ -153,7 +153,7 @@ def load_theory(name: str) -> "Theory":
     if theory is None:
         raise jaxtheory.InputError(f"{name}: defines no THEORY = jaxtheory.Theory(...)")
     try:
-        jaxtheory.conform(theory)
+        jaxtheory.check_theory(theory)
     except jaxtheory.InputError as error:
         raise jaxtheory.InputError(f"{name}: {error}") from None
     return theory
@@ -198,7 +198,7 @@ def figure_places(name: str) -> list[tuple[str, int]]:
     found = [each for each, file in known.items() if name in (each, file.parent.name, "all")]
     if name == "headlines":
         found = list(jaxtheory.figures.headlines())
-    others = installed.offered(installed.FIGURES)
+    others = plugins.offered(plugins.FIGURES)
     if not found and name in others:
         found = [name]
     if not found:

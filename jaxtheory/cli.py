@@ -25,7 +25,7 @@ import jaxtheory
 from jaxtheory import afterwards
 from jaxtheory.afterwards import Export
 from jaxtheory.arguments import Words, load_theory
-from jaxtheory.core import installed
+from jaxtheory.core import plugins
 from jaxtheory.core.errors import line, place
 from jaxtheory.describe import List, Show
 from jaxtheory.machines import Machines
@@ -265,7 +265,7 @@ class New:
             raise jaxtheory.InputError(
                 f"NAME = {self.name!r}: must be a Python name, like my_theory"
             )
-        taken = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        taken = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
         if self.name in taken or file.exists():
             raise jaxtheory.InputError(
                 f"{self.name}: there is such a theory or file; choose another"

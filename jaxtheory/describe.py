@@ -13,7 +13,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
 from jaxtheory.arguments import load_theory, named_figures
-from jaxtheory.core import installed
+from jaxtheory.core import plugins
 from jaxtheory.core.errors import tried
 from jaxtheory.terminal import duration, table
 
@@ -44,10 +44,10 @@ class List:
                 if figure.theory == group
             ]
             table(f"{group}{asks}", ("figure", "time", "question"), rows)
-        for title, group in (("theories", installed.THEORIES), ("figures", installed.FIGURES)):
+        for title, group in (("theories", plugins.THEORIES), ("figures", plugins.FIGURES)):
             others = [
-                (name, installed.package(entry), installed.question(entry))
-                for name, entry in installed.offered(group).items()
+                (name, plugins.package(entry), plugins.question_of_entry(entry))
+                for name, entry in plugins.offered(group).items()
             ]
             if others:
                 table(f"{title} of other packages", ("name", "from", "question"), others)
@@ -72,7 +72,7 @@ class Show:
     """Everything, with the ranges of fields and the checks."""
 
     def __call__(self) -> int:
-        theories = {*jaxtheory.theories.names(), *installed.offered(installed.THEORIES)}
+        theories = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
         if self.name in theories or self.name.endswith(".py"):
             show_theory(self.name, self.all)
         else:
@@ -186,12 +186,12 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
 
 def about(theory: "Theory") -> str:
     """What the room (or file) that a theory lives in says of itself."""
-    from jaxtheory.core.plugins import question
+    from jaxtheory.core.plugins import question_of_file
 
     module = theory.Config.__module__
     package = sys.modules.get(module.rpartition(".")[0])
     home = package if getattr(package, "__file__", None) else sys.modules[module]
-    return question(Path(str(home.__file__)))
+    return question_of_file(Path(str(home.__file__)))
 
 
 def field_rows(theory: "Theory") -> list[tuple]:

@@ -27,10 +27,11 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.config import Config, canonical, fields
+from jaxtheory.core.contract import check_theory
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.from_optax import descent
-from jaxtheory.core.theory import Algorithm, Theory, conform
+from jaxtheory.core.from_optax import from_optax
+from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine import autodiff, padding
 from jaxtheory.engine.gradients import compare_gradients
 from jaxtheory.engine.request import numerics
@@ -69,7 +70,7 @@ def parametrize_with_checks(theory: Theory, **options: Any) -> Any:
     """
     import pytest
 
-    conform(theory)
+    check_theory(theory)
     found = list(cases(theory, **options))
     return pytest.mark.parametrize("check", found, ids=[case.name for case in found])
 
@@ -120,10 +121,10 @@ def cases(
 
 
 def trained(theory: Theory) -> list[str]:
-    """The algorithms to test: of those that `descent` has built, which differ in the optimiser
+    """The algorithms to test: of those that `from_optax` has built, which differ in the optimiser
     alone, "momentum" or else the first. Not Adam, which may divide rounding by rounding.
     """
-    built = [n for n, a in theory.algorithms.items() if a.init.__module__ == descent.__module__]
+    built = [n for n, a in theory.algorithms.items() if a.init.__module__ == from_optax.__module__]
     one = "momentum" if "momentum" in built else next(iter(built), None)
     return [name for name in theory.algorithms if name not in built or name == one]
 
@@ -196,7 +197,7 @@ def close(got: Any, want: Any, rtol: float = 1e-10) -> bool:
 
 def conforms(theory: Theory) -> None:
     """The record has the contract's slots, examples and checks."""
-    conform(theory)
+    check_theory(theory)
     require(theory.examples, f"{theory.name} has no examples")
     require(theory.checks, f"{theory.name} has no checks")
 

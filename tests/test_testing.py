@@ -90,7 +90,7 @@ def test_what_is_wrong_is_caught(word):
 
 
 def test_of_the_algorithms_that_descent_builds_one_is_tested():
-    built = from_optax.descent(template.THEORY, lambda config: optax.sgd(config.learning_rate))
+    built = from_optax.from_optax(template.THEORY, lambda config: optax.sgd(config.learning_rate))
     own = template.THEORY.algorithms
     among = lambda algorithms: testing.trained(template.THEORY._replace(algorithms=algorithms))
     assert among(own) == ["sgd"]

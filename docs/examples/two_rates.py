@@ -162,7 +162,7 @@ THEORY = jaxtheory.Theory(
     ),
     examples=(Config(3, 2, 2, noise=1.0), Config(1, 1, 1, momentum=0.0, noise=0.0)),
 )
-THEORY = THEORY._replace(algorithms={"heavy_ball": jaxtheory.descent(THEORY, heavy_ball)})
+THEORY = THEORY._replace(algorithms={"heavy_ball": jaxtheory.from_optax(THEORY, heavy_ball)})
 
 
 def off(data):

@@ -32,7 +32,7 @@ SCALED = (
 
 
 class Slope(NamedTuple):
-    """What `descent` reads of a theory: init(key, problem, config) and gradient(params, batch,
+    """What `from_optax` reads of a theory: init(key, problem, config) and gradient(params, batch,
     problem, config).
     """
 
@@ -40,7 +40,7 @@ class Slope(NamedTuple):
     gradient: Callable
 
 
-class Descent(NamedTuple):
+class OptimizerState(NamedTuple):
     """Parameters, and what the optimiser remembers."""
 
     params: Any
@@ -98,7 +98,7 @@ def along(gradient: Callable, rescaled: Callable) -> Callable:
     return slope
 
 
-def descent(
+def from_optax(
     theory: Any, optimiser: Any, project: Callable = shown, rescaled: Callable | None = None
 ) -> Algorithm:
     """The algorithm params <- project(params + update, problem, config), update of
@@ -132,14 +132,16 @@ def descent(
             raise InputError(f"optimiser(config) is a {kind}, {EXPECTED}")
         return rule
 
-    def init(key: Any, problem: Any, config: Any) -> Descent:
+    def init(key: Any, problem: Any, config: Any) -> OptimizerState:
         params = made_of.init(key, problem, config)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
             rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
             memory = asked("the optimiser's init", rest, params)
-        return Descent(params, memory)
+        return OptimizerState(params, memory)
 
-    def step(key: Any, t: Any, state: Descent, batch: Any, problem: Any, config: Any) -> Descent:
+    def step(
+        key: Any, t: Any, state: OptimizerState, batch: Any, problem: Any, config: Any
+    ) -> OptimizerState:
         slope = made_of.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
             given = slope, state.memory, state.params
@@ -150,7 +152,7 @@ def descent(
         require_like("updates", update, slope)
         require_like("state", memory, state.memory)
         moved = optax.apply_updates(state.params, update)
-        return Descent(project(moved, problem, config), memory)
+        return OptimizerState(project(moved, problem, config), memory)
 
     def again(old: Origin, new: Origin) -> Algorithm | None:
         """None where it trains another form of the parameters, or along another direction."""
@@ -161,7 +163,7 @@ def descent(
             if rescaled is None and not same(gradient, old.gradient):
                 return None
             gradient = new.gradient if rescaled is None else along(new.gradient, rescaled)
-        return descent(Slope(new.init, gradient), optimiser, project, rescaled)
+        return from_optax(Slope(new.init, gradient), optimiser, project, rescaled)
 
     made_by = Algorithm(init, step, lambda state, problem, config: state.params)
     made_by.again = again
@@ -183,8 +185,8 @@ def standard(
     project: Callable = shown,
     rescaled: Callable | None = None,
 ) -> dict[str, Algorithm]:
-    """The algorithms that every room lists, made by `descent`. With rate(t, config) = eta, config
-    fields momentum = beta and decay_steps = tau, b2 = .999 and eps = 1e-8:
+    """The algorithms that every room lists, made by `from_optax`. With rate(t, config) = eta,
+    config fields momentum = beta and decay_steps = tau, b2 = .999 and eps = 1e-8:
 
         sgd         params - eta g
         momentum    params - eta m,  m <- beta m + g
@@ -211,4 +213,4 @@ def standard(
         "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
     }
     made = Slope(init, gradient)
-    return {name: descent(made, rule, project, rescaled) for name, rule in optimisers.items()}
+    return {name: from_optax(made, rule, project, rescaled) for name, rule in optimisers.items()}

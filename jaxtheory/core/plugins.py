@@ -1,4 +1,11 @@
-"""Source files: a user's module, and what a file says of itself."""
+"""Theories and figures from outside: files of a user, and entry points of installed packages.
+
+[project.entry-points."jaxtheory.theories"]
+my_theory = "my_package.my_theory:THEORY"
+
+[project.entry-points."jaxtheory.figures"]
+my_figure = "my_package.my_theory:FIGURE"
+"""
 
 import ast
 import contextlib
@@ -6,15 +13,19 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from jaxtheory.core.errors import InputError, place
 
+THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
+EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
 _beside: set[str] = set()  # modules that lie beside the file loaded last
 
 
-def load(path: str | Path) -> ModuleType:
+def load_file(path: str | Path) -> ModuleType:
     """The module of a file, which may import modules that lie beside it; they are read anew with
     each file. Raises InputError when it is missing or cannot be executed.
     """
@@ -70,9 +81,50 @@ def lies_in(folder: Path, name: str) -> bool:
     return top != "jaxtheory" and any(path in (Path(home), *Path(home).parents) for path in beside)
 
 
-def question(file: Path) -> str:
+def question_of_file(file: Path) -> str:
     """What a source asks or holds: the first sentence of its docstring, read without running it."""
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     first = " ".join(text.partition("\n\n")[0].split())
     asked, mark, _ = first.partition("?")
     return asked + mark
+
+
+# Entry points
+
+
+def offered(group: str) -> dict[str, Any]:
+    """The entry points of a group by name, in the order of names; nothing is loaded. Where the
+    package importlib_metadata has been imported they are of its class, of the same fields.
+    """
+    return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda e: e.name)}
+
+
+def package(entry: Any) -> str:
+    """The distribution that offers an entry point."""
+    return entry.dist.name if entry.dist else entry.module.partition(".")[0]
+
+
+def load_entry(entry: Any) -> Any:
+    """The object of an entry point. Raises InputError where it cannot be loaded, or is no Theory in
+    the one group, no Figure in the other.
+    """
+    name = f"{entry.name} of {package(entry)}"
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:  # whatever the other package does wrong
+        reason = " ".join(str(error).split())
+        raise InputError(f"{name}: {type(error).__name__}: {reason}") from error
+    kind, want = type(found).__name__, EXPECTED[entry.group]
+    if kind != want:
+        raise InputError(f"{name}: {entry.value} is a {kind}, expected a jaxtheory.{want}")
+    return found
+
+
+def question_of_entry(entry: Any) -> str:
+    """What its module asks, or in one line why it cannot be loaded."""
+    try:
+        load_entry(entry)
+    except InputError as error:
+        return f"broken: {error}"
+    source = getattr(sys.modules[entry.module], "__file__", None) or ""
+    return question_of_file(Path(source)) if source.endswith(".py") else ""

@@ -18,7 +18,7 @@ OF_LOSS = re.compile("loss|gradient|hessian")
 LISTED = re.compile(
     r"(?m)^( *)(\w+(?:, \w+)*)(?=(?:: \w+(?:, \w+)*)? {2,}\S)"
 )  # rows of docstrings
-DESCENT = "jaxtheory.descent(theory, lambda config: optax.sgd(config.learning_rate))"
+DESCENT = "jaxtheory.from_optax(theory, lambda config: optax.sgd(config.learning_rate))"
 
 
 class Origin(NamedTuple):
@@ -97,7 +97,7 @@ def with_algorithms(theory: Any, changed: list[str]) -> Any:
     InputError where none is left.
     """
     if not isinstance(theory.algorithms, dict):
-        return theory  # `conform` says so
+        return theory  # `check_theory` says so
     origin = Origin(*(getattr(theory, slot) for slot in Origin._fields))
     found = {name: rebuilt(theory, each, origin) for name, each in theory.algorithms.items()}
     algorithms = {name: each for name, each in found.items() if each is not None}

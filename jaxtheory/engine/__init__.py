@@ -1,0 +1,1 @@
+"""How is a theory trained? `sweep`, `simulate` and `plan`, each by the folders beside them."""

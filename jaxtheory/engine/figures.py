@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from jaxtheory.core import installed
+from jaxtheory.core import plugins
 from jaxtheory.core.errors import InputError, suggest
-from jaxtheory.core.plugins import question
+from jaxtheory.core.plugins import question_of_file
 
 if TYPE_CHECKING:
     from jaxtheory.engine.claims import Figure
@@ -49,7 +49,10 @@ def files() -> dict[str, Path]:
 
 def entries() -> dict[str, Entry]:
     """Every figure by name, in the order of theories and files; nothing is imported."""
-    return {name: Entry(name, file.parent.name, question(file)) for name, file in files().items()}
+    return {
+        name: Entry(name, file.parent.name, question_of_file(file))
+        for name, file in files().items()
+    }
 
 
 def headlines() -> tuple[str, ...]:
@@ -90,11 +93,11 @@ def get(name: str) -> "Figure":
     """A figure by name, of this package or another that offers one; loads its file. Raises
     InputError with the closest name, or where another package's cannot be loaded.
     """
-    known, others = files(), installed.offered(installed.FIGURES)
+    known, others = files(), plugins.offered(plugins.FIGURES)
     if name not in known:
         if name not in others:
             raise InputError(f"unknown figure {name!r}; {suggest(name, [*known, *others])}")
-        figure: Figure = installed.load(others[name])
+        figure: Figure = plugins.load_entry(others[name])
         return figure
     _package()
     figure = importlib.import_module(f"{PACKAGE}.{known[name].parent.name}.{name}").FIGURE

@@ -338,7 +338,7 @@ def import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
     importlib.invalidate_caches()
     for name, (place, _) in found.items():
         if name.startswith(USER):
-            plugins.load(folder / place)
+            plugins.load_file(folder / place)
 
 
 def loaded(name: str) -> str | None:

@@ -14,9 +14,10 @@ import numpy as np
 
 from jaxtheory.core import contract, draws
 from jaxtheory.core.config import Config, canonical, fields
+from jaxtheory.core.contract import check_theory
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
-from jaxtheory.core.theory import Theory, conform
+from jaxtheory.core.theory import Theory
 from jaxtheory.engine import cache
 from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.current import require_current
@@ -181,7 +182,7 @@ def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
     to do.
     """
     backend()
-    conform(theory)
+    check_theory(theory)
     if unknown := asked.keys() - Asked.__annotations__.keys():
         name = min(unknown)
         raise InputError(f"unknown argument {name!r}; {suggest(name, Asked.__annotations__)}")

@@ -12,9 +12,10 @@ import numpy as np
 
 from jaxtheory.core import contract
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
+from jaxtheory.core.contract import check_theory
 from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.core.theory import Check, Theory, conform
+from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.current import find_fault
 from jaxtheory.engine.processes import count_processes, in_processes
@@ -83,7 +84,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
     to no example fails. Raises InputError where an algorithm was made for another loss, gradient,
     init, sample or problem than the theory holds; a wrong gradient is told of first.
     """
-    conform(theory)
+    check_theory(theory)
     if unknown := sorted({*(only or ())} - {check.name for check in theory.checks}):
         raise InputError(f"only = {unknown[0]!r}: {theory.name} has no such check")
     if not isinstance(seeds, int) or seeds < 1:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.core.plugins import question
+from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.attributes import values
 from jaxtheory.engine.claims import Figure, arguments
@@ -15,7 +15,7 @@ def asked(figure: Figure) -> str:
     """What a figure asks: the first sentence of its file."""
     module = sys.modules.get(figure.draw.__module__)
     file = getattr(module, "__file__", None)
-    return question(Path(file)) if file else ""
+    return question_of_file(Path(file)) if file else ""
 
 
 def sweep_in_words(figure: Figure, quick: bool) -> str:

@@ -1,0 +1,1 @@
+"""What does this machine give? JAX's backend, memory, locks, files that are whole or absent."""

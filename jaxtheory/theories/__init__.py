@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from jaxtheory.core import installed, plugins
+from jaxtheory.core import plugins
 from jaxtheory.core.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -30,29 +30,29 @@ def names() -> tuple[str, ...]:
 
 def question(name: str) -> str:
     """What a theory asks, read without importing it."""
-    return plugins.question(Path(__file__).parent / name / "__init__.py")
+    return plugins.question_of_file(Path(__file__).parent / name / "__init__.py")
 
 
 def load(path: str | Path) -> ModuleType:
     """The module of a user's file that defines THEORY, FIGURE, or both. Raises InputError when it
     is missing or cannot be executed.
     """
-    return plugins.load(path)
+    return plugins.load_file(path)
 
 
 def get(name: str) -> "Theory":
-    """The theory of a name, of this package or another that offers one (`core.installed`). Raises
+    """The theory of a name, of this package or another that offers one (`core.plugins`). Raises
     InputError with the closest name, or where another package's cannot be loaded.
     """
     if name in _ROOMS:
         theory: Theory = importlib.import_module(f"jaxtheory.theories.{name}").THEORY
         return theory
-    others = installed.offered(installed.THEORIES)
+    others = plugins.offered(plugins.THEORIES)
     if name not in others:
         raise InputError(
             f"unknown theory {name!r}; {suggest(name, [*_ROOMS, *others])}, or give the path of a "
             "FILE.py that defines THEORY"
         )
-    theory = installed.load(others[name])
-    importlib.import_module("jaxtheory.core.theory").conform(theory)
+    theory = plugins.load_entry(others[name])
+    importlib.import_module("jaxtheory.core.contract").check_theory(theory)
     return theory

@@ -8,7 +8,7 @@ import pytest
 from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 import jaxtheory
-from jaxtheory import InputError, descent
+from jaxtheory import InputError, from_optax
 
 
 def adam_by_hand(slopes, rate, b1=0.9, b2=0.999, eps=1e-8):
@@ -22,7 +22,7 @@ def adam_by_hand(slopes, rate, b1=0.9, b2=0.999, eps=1e-8):
 
 
 def with_algorithm(name, optimiser):
-    return THEORY._replace(algorithms={**THEORY.algorithms, name: descent(THEORY, optimiser)})
+    return THEORY._replace(algorithms={**THEORY.algorithms, name: from_optax(THEORY, optimiser)})
 
 
 def test_adam_is_the_published_one():
@@ -109,4 +109,4 @@ def test_what_is_no_optimiser_is_refused(words):
 @pytest.mark.parametrize("theory", [None, "low_rank", THEORY.loss])
 def test_what_is_no_theory_is_refused(theory):
     with pytest.raises(InputError, match="expected a jaxtheory"):
-        descent(theory, lambda config: optax.sgd(0.1))
+        from_optax(theory, lambda config: optax.sgd(0.1))

@@ -13,12 +13,12 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 import jaxtheory
-from jaxtheory import Algorithm, InputError, Theory, descent, run_key
+from jaxtheory import Algorithm, InputError, Theory, from_optax, run_key
 from jaxtheory.core import docstrings
 from jaxtheory.core.from_optax import Slope
 from jaxtheory.engine.request import read
 
-SGD = {"sgd": descent(THEORY, lambda config: optax.sgd(config.learning_rate))}
+SGD = {"sgd": from_optax(THEORY, lambda config: optax.sgd(config.learning_rate))}
 MADE = THEORY._replace(algorithms=SGD)  # by descent, so that it can be rebuilt
 
 
@@ -61,7 +61,7 @@ ROUTES = {  # theory, what is said
     "in two steps": (LATER._replace(gradient=gradient), "'sgd' trains another loss"),
     "a new algorithm": (LATER._replace(algorithms={"x": Algorithm(*SGD["sgd"])}), LOSS),
     "descent afterwards": (
-        LATER._replace(algorithms={"x": descent(LATER, lambda config: optax.sgd(0.1))}),
+        LATER._replace(algorithms={"x": from_optax(LATER, lambda config: optax.sgd(0.1))}),
         LOSS,
     ),
     "descent before": (
@@ -228,12 +228,12 @@ def test_what_cannot_be_rebuilt_is_dropped_and_says_so():
     for later in (new, new._replace(name="other"), new.replace(name="other")):
         with pytest.raises(InputError, match="'sgd' any more: it was made for another loss"):
             ask(later, algorithm="sgd")
-    ask(new._replace(algorithms={"sgd": descent(new, lambda config: optax.sgd(0.1))}))
+    ask(new._replace(algorithms={"sgd": from_optax(new, lambda config: optax.sgd(0.1))}))
 
 
 def test_a_direction_that_is_not_the_gradient_is_not_rebuilt_without_its_rescaling():
     slope = Slope(THEORY.init, halved)
-    names = THEORY.algorithms | {"half": descent(slope, lambda config: optax.sgd(0.1))}
+    names = THEORY.algorithms | {"half": from_optax(slope, lambda config: optax.sgd(0.1))}
     with pytest.raises(InputError, match="none of its algorithms"):
         Theory(**SLOTS | {"algorithms": names}).replace(loss=loss)
 
@@ -242,7 +242,7 @@ WRONG = {
     "a theory has no slot 'lose'; did you mean 'loss'": {"lose": loss},
     "loss is a int, expected a function": {"loss": 3},
     "none of its algorithms .sgd. can be rebuilt for another loss and gradient; give one that can"
-    ", as in theory.replace.loss=..., algorithms=.*jaxtheory.descent": {"loss": loss},
+    ", as in theory.replace.loss=..., algorithms=.*jaxtheory.from_optax": {"loss": loss},
 }
 
 

@@ -13,7 +13,7 @@ from helpers.worked_example import THEORY
 from helpers.worked_example import Config as Worked
 
 import jaxtheory
-from jaxtheory import InputError, descent
+from jaxtheory import InputError, from_optax
 from jaxtheory.core.config import Config, traced
 from jaxtheory.core.from_optax import SCALED, Slope
 
@@ -34,7 +34,7 @@ CONFIG = Rates()
 
 def trained(make, config):
     """Parameters after five steps."""
-    rule = descent(SLOPE, make)
+    rule = from_optax(SLOPE, make)
     state = rule.init(None, None, config)
     for t in range(5):
         state = rule.step(None, t, state, None, None, config)
@@ -118,13 +118,13 @@ def test_a_test_of_the_users_own_is_not_called_optaxs():
 def test_a_sweep_tells_it_too_and_the_form_it_shows_is_swept():
     theory = THEORY._replace(
         algorithms={
-            "asked": descent(
+            "asked": from_optax(
                 THEORY,
                 lambda c: optax.adam(
                     optax.warmup_cosine_decay_schedule(0.0, c.learning_rate, 2, 5)
                 ),
             ),
-            "shown": descent(THEORY, lambda c: optax.adam(lambda t: c.learning_rate * unit(t))),
+            "shown": from_optax(THEORY, lambda c: optax.adam(lambda t: c.learning_rate * unit(t))),
         }
     )
     asked = {"vary": {"eta": [0.01, 0.1]}, "steps": 5}

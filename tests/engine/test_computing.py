@@ -201,7 +201,6 @@ OTHERS = {
     "jaxtheory.system.disk",
     "jaxtheory.core.errors",
     "jaxtheory.core.plugins",
-    "jaxtheory.core.installed",
     "jaxtheory.system.locks",
     "jaxtheory.system.machine",
     "jaxtheory.system.npz",

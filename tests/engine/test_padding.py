@@ -87,7 +87,7 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
     assert padding.ships(room)
     assert not padding.ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
     for rule in (lambda config: optax.sgd(config.learning_rate), functools.partial(optax.sgd, 0.1)):
-        own = {"own": jaxtheory.descent(room, rule)}
+        own = {"own": jaxtheory.from_optax(room, rule)}
         assert not padding.ships(room._replace(algorithms=room.algorithms | own))
     loose = standard(room.init, lambda params, batch, problem, config: params)
     assert not padding.ships(room._replace(algorithms=room.algorithms | loose))

@@ -150,7 +150,7 @@ def test_verify_has_a_row_for_it():
 def test_an_algorithm_is_looked_into():
     theory = THEORY._replace(examples=(EXAMPLE,))
     rule = lambda config: jaxtheory_sgd(config.learning_rate * RATE)
-    own = {"own": jaxtheory.descent(theory, rule)}
+    own = {"own": jaxtheory.from_optax(theory, rule)}
     (read,) = purity.reads(theory._replace(algorithms=own))
     assert read.name == "RATE" and "algorithm own.step" in read.slots
 

@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import pytest
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import Check, InputError, conform, verify
+from jaxtheory import Check, InputError, check_theory, verify
 from jaxtheory.engine.verify import _verify_part
 
 
@@ -95,4 +95,4 @@ def test_options_out_of_range_are_refused(options, message):
 )
 def test_conform_names_what_is_wrong(broken, message):
     with pytest.raises(InputError, match=message):
-        conform(THEORY._replace(**broken))
+        check_theory(THEORY._replace(**broken))

@@ -5,7 +5,7 @@ one mask per factor; and `smooth`, the descent of theorem 4.1.
     smooth:   M <- M - grad L(M) / L_g,   L_g of the problem; c, beta and clip are not used
 
     gradient_descent  Algorithm 1 on one fused mask
-    sgd               the same without momentum, made by `descent.standard`
+    sgd               the same without momentum, made by `from_optax.standard`
     momentum          Algorithm 1 again: momentum without dampening
     adam              Adam on the mask with the rate c / lambda
     sgd_cosine        sgd whose rate falls to 0 as a cosine within decay_steps

@@ -2,7 +2,7 @@
 downstream task.
 
     gd            full-batch gradient descent on v and W: pre-training
-    sgd           the run of gd, made by `descent.standard`
+    sgd           the run of gd, made by `from_optax.standard`
     momentum      the same with momentum beta
     adam          Adam on v and W
     sgd_cosine    gd whose rate falls to 0 as a cosine within decay_steps

@@ -6,7 +6,7 @@ literal      the full W on the same prompts: the reduced run up to how far finit
              from symmetric
 population   (xi1, xi2) on infinitely many prompts
 online       (xi1, xi2) on fresh prompts per step, drawn as inner products
-sgd          reduced made by `descent.standard` from dL/dxi1 over d
+sgd          reduced made by `from_optax.standard` from dL/dxi1 over d
 momentum     reduced with momentum beta
 adam         Adam on (xi1, xi2), another run than on W
 sgd_cosine   reduced whose rate falls to 0 as a cosine within decay_steps

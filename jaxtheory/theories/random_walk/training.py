@@ -3,7 +3,7 @@ reduction.
 
     reduced       gradient descent on V and the K + N scores
     literal       the same run on V and the literal W
-    sgd           reduced, made by `descent.standard`
+    sgd           reduced, made by `from_optax.standard`
     momentum      reduced with momentum beta
     adam          Adam on V and the scores, another run than on W
     sgd_cosine    reduced whose rate falls to 0 as a cosine within decay_steps

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.from_optax import Descent
+from jaxtheory.core.from_optax import OptimizerState
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.contextual_bigram import calculus, training
 from jaxtheory.theories.contextual_bigram.checks import dynamics, literal, material
@@ -44,7 +44,9 @@ def sgd_without_l1(key: Array, problem: Problem, params: Params, config: Config)
     rest = sgd.init(key, problem, off).memory
 
     def moved(t: Any) -> Params:
-        state = Descent(params, jax.tree.map(lambda count: jnp.asarray(t, count.dtype), rest))
+        state = OptimizerState(
+            params, jax.tree.map(lambda count: jnp.asarray(t, count.dtype), rest)
+        )
         return sgd.step(key, t, state, batch, problem, off).params
 
     got = jax.vmap(moved)(TIMES)
