@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import traced as traced
     from jaxtheory.core.config import validate as validate
     from jaxtheory.core.contract import check_theory as check_theory
-    from jaxtheory.core.draws import run_key as run_key
     from jaxtheory.core.errors import InputError as InputError
     from jaxtheory.core.from_optax import OptimizerState as OptimizerState
     from jaxtheory.core.from_optax import from_optax as from_optax
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.verdicts import Verdict as Verdict
     from jaxtheory.engine.verdicts import verdict as verdict
     from jaxtheory.engine.verify import verify as verify
+    from jaxtheory.ops.draws import run_key as run_key
 
 __version__ = "0.1.0"
 
@@ -67,7 +67,7 @@ _PUBLIC = {
     **dict.fromkeys(("Comparison", "compare_gradients"), "engine.gradients"),
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
-    "run_key": "core.draws",
+    "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",
     "verify": "engine.verify",
@@ -81,10 +81,10 @@ _MODULES = {
     "statistics": "engine.statistics",
     "optimisers": "engine.optimisers",
     "cluster": "engine.cluster",
-    "draws": "core.draws",
-    "attention": "core.attention",
-    "linalg": "core.linalg",
-    "sizes": "core.sizes",
+    "draws": "ops.draws",
+    "attention": "ops.attention",
+    "linalg": "ops.linalg",
+    "sizes": "ops.sizes",
 }
 __all__ = [*_PUBLIC, *_MODULES]
 

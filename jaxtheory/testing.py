@@ -28,7 +28,6 @@ import xarray as xr
 
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.contract import check_theory
-from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.from_optax import from_optax
 from jaxtheory.core.theory import Algorithm, Theory
@@ -38,6 +37,7 @@ from jaxtheory.engine.request import numerics
 from jaxtheory.engine.simulate import simulate
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verify import assess, verify
+from jaxtheory.ops.draws import run_key
 
 STEPS = 6  # of the runs that are compared with lanes
 POINTS = 3  # draws of problem, batch and parameters per example

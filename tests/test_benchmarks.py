@@ -24,7 +24,7 @@ from benchmarks.floor import Work
 from benchmarks.study import ByHand, Study
 
 import jaxtheory
-from jaxtheory.core import draws
+from jaxtheory.ops import draws
 from tests.reference.agree import agree
 
 STEPS = 3

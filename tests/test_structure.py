@@ -263,10 +263,10 @@ def test_every_room_has_one_shape(room: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("jaxtheory.core.draws", "import jaxtheory"),
-        ("jaxtheory.core.draws", "from jaxtheory.engine.plan import plan"),
-        ("jaxtheory.core.draws", "import xarray"),
-        ("jaxtheory.core.draws", "from . import config"),
+        ("jaxtheory.ops.draws", "import jaxtheory"),
+        ("jaxtheory.ops.draws", "from jaxtheory.engine.plan import plan"),
+        ("jaxtheory.ops.draws", "import xarray"),
+        ("jaxtheory.ops.draws", "from . import config"),
         ("jaxtheory.engine.sweep", "def f():\n    from jaxtheory import theories"),
         ("jaxtheory.engine.sweep", "from jaxtheory.theories.random_walk import THEORY"),
         ("jaxtheory.engine.sweep", "import matplotlib.pyplot"),
@@ -332,7 +332,7 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("jaxtheory.core.draws", "from jaxtheory.core.config import Size\nimport optax"),
+        ("jaxtheory.ops.draws", "from jaxtheory.core.config import Size\nimport optax"),
         (
             "jaxtheory.engine.sweep",
             "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine import plan\nimport "

@@ -19,9 +19,9 @@ from jaxtheory.core.code_hash import digest_code
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
 from jaxtheory.core.contract import own as own
 from jaxtheory.core.contract import ships as ships
-from jaxtheory.core.draws import run_key
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request import compiler_options, numerics
+from jaxtheory.ops.draws import run_key
 
 MORE = 3  # by which capacities are raised
 STEPS = 3  # of each algorithm

@@ -18,14 +18,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.core.threefry import by_eight
 from jaxtheory.engine.factors import alone, factorises
 from jaxtheory.engine.layout import Layout
 from jaxtheory.engine.once import once
 from jaxtheory.engine.request import Request, compiler_options
+from jaxtheory.ops import draws
+from jaxtheory.ops.threefry import by_eight
 
 NEVER = -1  # diverged_at of a run that stayed finite
 # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530

@@ -21,11 +21,11 @@ import numpy as np
 
 from jaxtheory.core.code_hash import LIBRARIES, functions
 from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import tried
 from jaxtheory.core.names import Use, uses
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request import numerics
+from jaxtheory.ops.draws import run_key
 
 TITLE = "reads beyond the config"
 HINT = "make it a field of Config or a part of Problem"

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import contract, draws
+from jaxtheory.core import contract
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.contract import check_theory
 from jaxtheory.core.decimals import plain
@@ -23,6 +23,7 @@ from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.current import require_current
 from jaxtheory.engine.given import with_problem
 from jaxtheory.engine.values import brief, checked_algorithm, checked_steps, refuse_tracers
+from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
 ENDS = 2**16  # different numbers of steps in a sweep

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -16,6 +15,7 @@ from jaxtheory.engine.lanes import Run, train_chunk
 from jaxtheory.engine.layout import Chunk, group, lanes
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request import numerics, read
+from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
 REDRAWN = (

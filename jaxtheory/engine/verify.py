@@ -13,7 +13,6 @@ import numpy as np
 from jaxtheory.core import contract
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.contract import check_theory
-from jaxtheory.core.draws import run_key
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import autodiff, padding, purity
@@ -21,6 +20,7 @@ from jaxtheory.engine.current import find_fault
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request import compiler_options, numerics
 from jaxtheory.engine.threads import workers
+from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes
 
 STANDARD_ERRORS = 5.0

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from jaxtheory.core import draws
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama import checkpoint, model, pruning, tensors, text
+from jaxtheory.ops import draws
 
 
 class Pruned(NamedTuple):

@@ -24,10 +24,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core.attention import softmax
 from jaxtheory.core.config import Record
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama.config import Config
+from jaxtheory.ops.attention import softmax
 
 LOGITS_AT_ONCE = 2**25  # entries of attention matrices, or of logits, that are held at a time
 

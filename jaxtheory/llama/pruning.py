@@ -15,12 +15,12 @@ import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
-from jaxtheory.core import draws
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.llama import layers, model
 from jaxtheory.llama.config import Config
 from jaxtheory.llama.layers import ATTENTION, MATRICES, METHODS, Gradient, Plan, Ratios
 from jaxtheory.llama.model import Layer, Weights
+from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
 GRADIENT = Gradient()

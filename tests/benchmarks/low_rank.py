@@ -12,7 +12,7 @@ from benchmarks.table import Group, Line
 from benchmarks.timing import Side
 
 import jaxtheory
-from jaxtheory.core import draws
+from jaxtheory.ops import draws
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.analyses import pruning
 from jaxtheory.theories.low_rank.analyses.ranks import truncation

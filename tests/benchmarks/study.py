@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 import jaxtheory
-from jaxtheory.core import draws
 from jaxtheory.core.config import canonical
 from jaxtheory.engine.request import read_schedule
+from jaxtheory.ops import draws
 
 
 class Study(NamedTuple):

@@ -18,8 +18,8 @@ from jaxtheory import (
     traced,
     validate,
 )
-from jaxtheory.core import attention
 from jaxtheory.core.config import canonical, fields, resolve
+from jaxtheory.ops import attention
 
 
 class Example(Config):

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.rarely import unless
 from jaxtheory.engine.cost import counted
+from jaxtheory.ops.fallback import unless
 
 CALLS = []
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.core import draws, threefry
+from jaxtheory.ops import draws, threefry
 
 DRAWS = {
     "normal": lambda key: jax.random.normal(key, (33,)),

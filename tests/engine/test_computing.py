@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxtheory.core import draws
 from jaxtheory.engine import computing, once
+from jaxtheory.ops import draws
 
 ROOT = Path(__file__).parents[2]
 CODES = """
@@ -100,9 +100,9 @@ EDITS = {  # name -> a file, a text in it, and what replaces it
         'default_matmul_precision("highest")',
         'default_matmul_precision("high")',
     ),
-    "threefry": ("core/threefry.py", "(13, 15, 26, 6)", "(13, 15, 26, 7)"),
+    "threefry": ("ops/threefry.py", "(13, 15, 26, 6)", "(13, 15, 26, 7)"),
     "streams": (
-        "core/draws.py",
+        "ops/draws.py",
         "PROBLEM, INIT, STEPS = 0, 1, 2",
         "PROBLEM, INIT, STEPS = 1, 0, 2",
     ),
@@ -111,14 +111,14 @@ EDITS = {  # name -> a file, a text in it, and what replaces it
     "a batch": ("engine/program.py", "jax.random.fold_in(key, 0),", "jax.random.fold_in(key, 2),"),
 }
 SAME = {
-    "comment": ("core/draws.py", "PROBLEM, INIT", "# said otherwise\nPROBLEM, INIT"),
+    "comment": ("ops/draws.py", "PROBLEM, INIT", "# said otherwise\nPROBLEM, INIT"),
     "docstring": (
         "engine/once.py",
         '"""Equal parts of a function',
         '"""All equal parts of a thing',
     ),
     "formatting": (
-        "core/draws.py",
+        "ops/draws.py",
         "return masked(level(key, 0), *axes)",
         "return masked(\n level(key, 0), *axes)",
     ),

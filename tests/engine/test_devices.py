@@ -111,7 +111,7 @@ def test_a_theory_may_hand_lapack_several_matrices(devices):
 
 FACTORS = """
 import threading, jax, jax.numpy as jnp
-from jaxtheory.core import linalg
+from jaxtheory.ops import linalg
 
 def several(key):
     def body(i, total):

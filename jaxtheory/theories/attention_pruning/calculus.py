@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core.attention import softmax_vjp
+from jaxtheory.ops.attention import softmax_vjp
 from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.model import (
     Batch,

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
-from jaxtheory.core.linalg import truncate
+from jaxtheory.ops import draws
+from jaxtheory.ops.linalg import truncate
 from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, Problem
 

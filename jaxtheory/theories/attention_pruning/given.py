@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core import draws
 from jaxtheory.core.arrays import BOOLEANS, FLOATS, read_arrays, settle
 from jaxtheory.core.errors import InputError
+from jaxtheory.ops import draws
 from jaxtheory.theories.attention_pruning import data
 from jaxtheory.theories.attention_pruning.model import Batch, Config, Problem
 

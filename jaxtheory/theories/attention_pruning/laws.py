@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core import linalg
+from jaxtheory.ops import linalg
 from jaxtheory.theories.attention_pruning import calculus, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 

@@ -26,8 +26,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
-from jaxtheory.core.attention import softmax
 from jaxtheory.core.config import Size, concretely, size, static, traced
+from jaxtheory.ops.attention import softmax
 
 
 class Config(fields.Config):

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core import draws, linalg
-from jaxtheory.core.attention import softmax_vjp
 from jaxtheory.core.config import Size
+from jaxtheory.ops import draws, linalg
+from jaxtheory.ops.attention import softmax_vjp
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem
 

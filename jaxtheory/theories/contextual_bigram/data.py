@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float, Int, Integer, UInt
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import draws
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Problem
 

@@ -32,8 +32,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer
 
 from jaxtheory.core import config as fields
-from jaxtheory.core import draws, shapes
+from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, evaluation, size, static, traced
+from jaxtheory.ops import draws
 
 # up to this many tokens sums over a context run through the tokens' values; beyond, they scatter
 # and gather

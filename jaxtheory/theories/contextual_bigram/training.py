@@ -31,8 +31,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import from_optax
-from jaxtheory.core.attention import softmax
 from jaxtheory.core.theory import Algorithm, nothing
+from jaxtheory.ops.attention import softmax
 from jaxtheory.theories.contextual_bigram import calculus, data, model
 from jaxtheory.theories.contextual_bigram.laws import dynamics, noise, population, transfer
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem

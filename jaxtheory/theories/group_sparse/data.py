@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
+from jaxtheory.ops import draws
 from jaxtheory.theories.group_sparse import model
 from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
 

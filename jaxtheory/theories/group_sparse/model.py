@@ -27,9 +27,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core import attention, positions, shapes
 from jaxtheory.core import config as fields
+from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, size, static, traced
+from jaxtheory.ops import attention, positions
 
 
 class Config(fields.Config):

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core.attention import softmax_vjp
+from jaxtheory.ops.attention import softmax_vjp
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 

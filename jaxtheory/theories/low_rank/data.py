@@ -30,10 +30,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import draws, linalg
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import draws, linalg
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.model import Batch, Config, Problem
 

@@ -7,7 +7,7 @@ from jax.scipy.special import gammaln
 from jax.scipy.stats import norm as normal
 from jaxtyping import Array, Float
 
-from jaxtheory.core.positions import indices
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import calculus, data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 

@@ -32,10 +32,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import attention, shapes
 from jaxtheory.core import config as fields
+from jaxtheory.core import shapes
 from jaxtheory.core.config import InputError, Size, evaluation, size, static, traced
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import attention
+from jaxtheory.ops.positions import indices
 
 
 class Config(fields.Config):

@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import draws, from_optax
+from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Algorithm
+from jaxtheory.ops import draws
 from jaxtheory.theories.low_rank import calculus, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 

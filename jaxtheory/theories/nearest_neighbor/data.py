@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
+from jaxtheory.ops import draws
 from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
 

@@ -33,10 +33,11 @@ from typing import Annotated, Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import attention, shapes
 from jaxtheory.core import config as fields
+from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, evaluation, size, static, traced
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import attention
+from jaxtheory.ops.positions import indices
 
 
 class Config(fields.Config):

@@ -20,8 +20,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core.positions import indices
-from jaxtheory.core.rarely import unless
+from jaxtheory.ops.fallback import unless
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 

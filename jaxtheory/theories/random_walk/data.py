@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import draws
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core import linalg
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import linalg
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import calculus, data, model
 from jaxtheory.theories.random_walk.model import Config
 

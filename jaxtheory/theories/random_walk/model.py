@@ -34,11 +34,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core import attention, draws, positions, shapes
 from jaxtheory.core import config as fields
+from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, size, static, traced
-from jaxtheory.core.positions import indices
 from jaxtheory.core.sums import sums
+from jaxtheory.ops import attention, draws, positions
+from jaxtheory.ops.positions import indices
 
 # states, up to which a sum each is faster than a scatter, and a choice than a gather (2 cores)
 FEW = 12

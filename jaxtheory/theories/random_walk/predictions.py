@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import linalg
-from jaxtheory.core.positions import indices
-from jaxtheory.core.rarely import unless
+from jaxtheory.ops import linalg
+from jaxtheory.ops.fallback import unless
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import data, laws, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
 

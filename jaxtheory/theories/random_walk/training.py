@@ -18,8 +18,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from jaxtheory.core import draws, from_optax
+from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Algorithm
+from jaxtheory.ops import draws
 from jaxtheory.theories.random_walk import calculus, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 

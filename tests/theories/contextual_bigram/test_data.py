@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.draws import run_key
+from jaxtheory.ops.draws import run_key
 from jaxtheory.theories.contextual_bigram import Config, data
 
 KEY = run_key(0, 0)

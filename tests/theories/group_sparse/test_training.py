@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jaxtheory
-from jaxtheory.core.draws import run_key
+from jaxtheory.ops.draws import run_key
 from jaxtheory.theories.group_sparse import THEORY, Config
 
 KEY = run_key(0, 0)

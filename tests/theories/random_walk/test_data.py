@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.core.draws import run_key
+from jaxtheory.ops.draws import run_key
 from jaxtheory.theories.random_walk import Config, data, model
 
 KEY = run_key(0, 0)

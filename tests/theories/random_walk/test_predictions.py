@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.draws import run_key
+from jaxtheory.ops.draws import run_key
 from jaxtheory.theories.random_walk import Config, data, model, predictions
 from jaxtheory.theories.random_walk.model import Reduced
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxtheory.core.config import Size, canonical
-from jaxtheory.core.draws import run_key
+from jaxtheory.ops.draws import run_key
 from jaxtheory.theories.random_walk import (
     THEORY,
     Config,

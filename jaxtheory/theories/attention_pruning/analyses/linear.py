@@ -13,8 +13,8 @@ from jax.scipy.linalg import solve_triangular
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core import linalg
 from jaxtheory.core.config import InputError, concretely
+from jaxtheory.ops import linalg
 from jaxtheory.theories.attention_pruning.analyses import pruning
 
 BLOCK_SIZE = 128  # inputs whose mask SparseGPT chooses at once

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt
 
-from jaxtheory.core.attention import softmax
+from jaxtheory.ops.attention import softmax
 from jaxtheory.theories.attention_pruning import model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 

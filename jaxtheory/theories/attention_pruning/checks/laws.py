@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import linalg
-from jaxtheory.core.attention import softmax
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
+from jaxtheory.ops.attention import softmax
 from jaxtheory.theories.attention_pruning import calculus, laws, model, training
 from jaxtheory.theories.attention_pruning.checks import literal, material
 from jaxtheory.theories.attention_pruning.model import Config, FusedMask

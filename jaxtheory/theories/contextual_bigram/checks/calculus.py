@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.contextual_bigram import calculus
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.contextual_bigram import model
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.checks.literal import Population

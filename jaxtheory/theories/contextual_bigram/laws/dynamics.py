@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core.positions import indices
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.contextual_bigram.laws import population
 from jaxtheory.theories.contextual_bigram.model import Config, Problem
 

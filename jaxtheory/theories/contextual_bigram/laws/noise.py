@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core import draws
+from jaxtheory.ops import draws
 from jaxtheory.theories.contextual_bigram import calculus
 from jaxtheory.theories.contextual_bigram.laws import population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import linalg
+from jaxtheory.ops import linalg
 from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
 

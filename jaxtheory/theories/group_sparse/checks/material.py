@@ -8,8 +8,8 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
+from jaxtheory.ops import draws
 from jaxtheory.theories.group_sparse import calculus, data
 from jaxtheory.theories.group_sparse.model import Config, Params, Problem
 

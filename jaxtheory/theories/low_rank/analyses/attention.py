@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core.positions import indices
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.analyses import pruning
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem

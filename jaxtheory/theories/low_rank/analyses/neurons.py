@@ -5,7 +5,7 @@ neurons stay small or die.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core.positions import indices
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import data, model
 from jaxtheory.theories.low_rank.model import Config, Params, Problem
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxtheory.core.positions import indices
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxtheory.core import linalg
-from jaxtheory.core.positions import indices
+from jaxtheory.ops import linalg
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.analyses import attention, pruning
 from jaxtheory.theories.low_rank.model import Config, Params, Problem

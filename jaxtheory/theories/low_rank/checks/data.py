@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import draws
 from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import draws
 from jaxtheory.theories.low_rank import data
 from jaxtheory.theories.low_rank.checks import material
 from jaxtheory.theories.low_rank.model import Config

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.low_rank import model
 from jaxtheory.theories.low_rank.analyses import ranks
 from jaxtheory.theories.low_rank.checks import literal, material

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core.positions import indices
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import data, model
 from jaxtheory.theories.random_walk.checks import literal, material
 from jaxtheory.theories.random_walk.model import Config

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxtheory.core import linalg
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.random_walk import data, laws, model, training
 from jaxtheory.theories.random_walk.checks import literal, material
 from jaxtheory.theories.random_walk.model import Config, Problem, Reduced

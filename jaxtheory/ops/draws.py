@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt
 
-from jaxtheory.core import threefry
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
+from jaxtheory.ops import threefry
 from jaxtheory.system.backend import refuse_fork
 
 PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
 from jaxtheory.core.config import Size
-from jaxtheory.core.draws import masked
+from jaxtheory.ops.draws import masked
 
 
 def eye(size: Size) -> Float[Array, "n n"]:
