@@ -22,7 +22,7 @@ OWN = (
     "jaxtheory.core.theory",
     "jaxtheory.theories.",
     "jaxtheory._sweeps.",
-    "jaxtheory.engine.given.",
+    "jaxtheory.engine.request.fixed_problem.",
 )
 DESCENT = "jaxtheory.core.from_optax"
 _formed: set[Any] = set()  # what has been found to be in form, of this process

@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxtheory.engine.layout import Lanes
 from jaxtheory.engine.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
-from jaxtheory.engine.request import Request, flag, numerics
-from jaxtheory.engine.threads import settings, under, workers
+from jaxtheory.engine.request.request import Request, flag, numerics
+from jaxtheory.engine.request.settings import settings, under, workers
 
 Names = frozenset[str] | None  # of metrics; None: all
 

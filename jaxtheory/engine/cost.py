@@ -17,7 +17,7 @@ from jax.extend.core import Literal
 
 from jaxtheory.core.config import Config, Size, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.engine.factors import called
+from jaxtheory.engine.request.jaxprs import called
 
 # exp and log are vectorised, and cost little more than a product
 SLOW = frozenset("erf_inv erf erfc pow lgamma digamma atan2 sin cos tan asin acos".split())

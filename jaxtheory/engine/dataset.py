@@ -11,12 +11,12 @@ import xarray as xr
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine import attributes
-from jaxtheory.engine.axes import codes_of
 from jaxtheory.engine.memory import refuse_results
 from jaxtheory.engine.part import Part
 from jaxtheory.engine.program import NEVER
-from jaxtheory.engine.request import Request
-from jaxtheory.engine.values import Values
+from jaxtheory.engine.request.axes import codes_of
+from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.request.values import Values
 
 Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
 

@@ -16,7 +16,7 @@ from jaxtheory.core.code_hash import digest_arrays, digest_code
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.lanes import Run
-from jaxtheory.engine.request import Request, read
+from jaxtheory.engine.request.request import Request, read
 
 THEORY_SLOTS = (
     "problem",

@@ -30,7 +30,7 @@ def running() -> list[tuple[str, Any]]:
     """
     backend()
     jax = importlib.import_module("jax")
-    workers = importlib.import_module("jaxtheory.engine.threads").workers
+    workers = importlib.import_module("jaxtheory.engine.request.settings").workers
     devices = jax.devices()
     cache = jax.config.jax_enable_compilation_cache and jax.config.jax_compilation_cache_dir
     return [

@@ -15,7 +15,7 @@ from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.ahead import ahead
 from jaxtheory.engine.layout import Chunk, Lanes
 from jaxtheory.engine.program import NEVER, Compiled, PerRow, PerRun, Program, Trained, run_keys
-from jaxtheory.engine.request import Request, Schedule
+from jaxtheory.engine.request.request import Request, Schedule
 
 
 class Run(NamedTuple):

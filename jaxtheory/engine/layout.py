@@ -17,10 +17,10 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.axes import Points, codes_of, in_order
 from jaxtheory.engine.cost import read_by_problem, run_seconds
 from jaxtheory.engine.padding import trusted
-from jaxtheory.engine.request import Request
+from jaxtheory.engine.request.axes import Points, codes_of, in_order
+from jaxtheory.engine.request.request import Request
 
 COMPILE_SECONDS = 8.0  # of one core, of what a bucket calls
 PROGRAMS = 1000  # of a sweep at most

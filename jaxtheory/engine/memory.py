@@ -9,8 +9,8 @@ from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import given, size
 from jaxtheory.engine.layout import Bucket
-from jaxtheory.engine.request import Request
-from jaxtheory.engine.threads import workers
+from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.request.settings import workers
 from jaxtheory.system import machine
 from jaxtheory.system.backend import backend
 

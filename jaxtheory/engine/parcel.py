@@ -33,9 +33,9 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine import padding, plan
 from jaxtheory.engine.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.layout import Bucket, Chunk, group
-from jaxtheory.engine.request import numerics
+from jaxtheory.engine.request.request import numerics
+from jaxtheory.engine.request.settings import settings
 from jaxtheory.engine.store import Store
-from jaxtheory.engine.threads import settings
 from jaxtheory.engine.work import Work
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")

@@ -14,7 +14,6 @@ import jax
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.axes import Axis
 from jaxtheory.engine.cost import Costs, costs, step_work
 from jaxtheory.engine.execute import CHUNK_SECONDS
 from jaxtheory.engine.lanes import train_chunk
@@ -28,7 +27,8 @@ from jaxtheory.engine.layout import (
     share_values,
 )
 from jaxtheory.engine.memory import refuse, refuse_results, resident
-from jaxtheory.engine.request import (
+from jaxtheory.engine.request.axes import Axis
+from jaxtheory.engine.request.request import (
     Asked,
     Request,
     numerics,
@@ -36,7 +36,7 @@ from jaxtheory.engine.request import (
     read_schedule,
     takes_what_is_asked,
 )
-from jaxtheory.engine.threads import workers
+from jaxtheory.engine.request.settings import workers
 from jaxtheory.system.backend import computes
 
 CACHE = {

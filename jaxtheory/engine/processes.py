@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from jaxtheory.engine.threads import workers
+from jaxtheory.engine.request.settings import workers
 from jaxtheory.system.backend import backend
 
 

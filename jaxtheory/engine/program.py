@@ -20,10 +20,10 @@ import numpy as np
 
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.engine.factors import alone, factorises
 from jaxtheory.engine.layout import Layout
 from jaxtheory.engine.once import once
-from jaxtheory.engine.request import Request, compiler_options
+from jaxtheory.engine.request.jaxprs import alone, factorises
+from jaxtheory.engine.request.request import Request, compiler_options
 from jaxtheory.ops import draws
 from jaxtheory.ops.threefry import by_eight
 

@@ -16,10 +16,10 @@ from jaxtheory.core.contract import check_theory
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import autodiff, padding, purity
-from jaxtheory.engine.current import find_fault
 from jaxtheory.engine.processes import count_processes, in_processes
-from jaxtheory.engine.request import compiler_options, numerics
-from jaxtheory.engine.threads import workers
+from jaxtheory.engine.request.current import find_fault
+from jaxtheory.engine.request.request import compiler_options, numerics
+from jaxtheory.engine.request.settings import workers
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes
 

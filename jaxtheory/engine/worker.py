@@ -15,7 +15,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.engine import parcel
 from jaxtheory.engine.execute import Computed, places
 from jaxtheory.engine.layout import Chunk
-from jaxtheory.engine.threads import under
+from jaxtheory.engine.request.settings import under
 
 KEPT = 4  # parcels, each with its theory and hence its compiled programs
 _opened: dict[str, parcel.Opened] = {}  # the last used last

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 import jaxtheory
 from jaxtheory.core.config import canonical
-from jaxtheory.engine.request import read_schedule
+from jaxtheory.engine.request.request import read_schedule
 from jaxtheory.ops import draws
 
 

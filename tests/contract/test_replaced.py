@@ -14,7 +14,7 @@ from helpers.some import some
 import jaxtheory
 from jaxtheory import InputError, draws
 from jaxtheory.core.replaced import Origin
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get, names
 from jaxtheory.theories.contextual_bigram import calculus as bigram
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population

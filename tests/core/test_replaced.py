@@ -16,7 +16,7 @@ import jaxtheory
 from jaxtheory import Algorithm, InputError, Theory, from_optax, run_key
 from jaxtheory.core import docstrings
 from jaxtheory.core.from_optax import Slope
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 
 SGD = {"sgd": from_optax(THEORY, lambda config: optax.sgd(config.learning_rate))}
 MADE = THEORY._replace(algorithms=SGD)  # by descent, so that it can be rebuilt

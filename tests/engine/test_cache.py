@@ -104,7 +104,7 @@ def test_the_cache_is_made_for_its_user_alone(tmp_path):
     place = tmp_path / "cache" / "jaxtheory"
     own = {k: v for k, v in os.environ.items() if not k.startswith(("JAX", "XDG"))}
     code = "import os; os.umask(0); import jaxtheory; jaxtheory.verify; "
-    code += "from jaxtheory.engine import request\nwith request.numerics(): pass"
+    code += "from jaxtheory.engine.request import request\nwith request.numerics(): pass"
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", code],

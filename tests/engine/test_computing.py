@@ -20,7 +20,7 @@ CODES = """
 import json, sys
 import jaxtheory
 from jaxtheory.engine.identity import identity
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 assert jaxtheory.__file__.startswith(sys.argv[1]), jaxtheory.__file__
 found = {}
 for name in jaxtheory.theories.names():
@@ -91,12 +91,12 @@ EDITS = {  # name -> a file, a text in it, and what replaces it
         "known = None if not eqn.effects else",
     ),
     "compiler options": (
-        "engine/request.py",
+        "engine/request/request.py",
         '"xla_cpu_use_fusion_emitters": False',
         '"xla_cpu_use_fusion_emitters": True',
     ),
     "precision": (
-        "engine/request.py",
+        "engine/request/request.py",
         'default_matmul_precision("highest")',
         'default_matmul_precision("high")',
     ),
@@ -157,7 +157,7 @@ import sys
 from pathlib import Path
 import jaxtheory
 from jaxtheory.engine import parcel, plan
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 from jaxtheory.engine.work import Work
 theory = jaxtheory.theories.get("random_walk")
 asked = dict(steps=2, vary={"p": [0.3, 0.7]})
@@ -210,7 +210,7 @@ OTHERS = {
     "jaxtheory.engine.cache",
     "jaxtheory.engine.cluster",
     "jaxtheory.engine.computing",
-    "jaxtheory.engine.current",
+    "jaxtheory.engine.request.current",
     "jaxtheory.core.docstrings",
     "jaxtheory.core.code_hash",
     "jaxtheory.core.contract",
@@ -227,7 +227,7 @@ OTHERS = {
     "jaxtheory.core.source",
     "jaxtheory.engine.store",
     "jaxtheory.engine.sweep",
-    "jaxtheory.engine.threads",
+    "jaxtheory.engine.request.settings",
     "jaxtheory.engine.versions",
     "jaxtheory.system.whole",
     "jaxtheory.engine.work",

@@ -13,7 +13,7 @@ import jaxtheory
 from jaxtheory import InputError, sweep
 from jaxtheory.core.code_hash import digest_code
 from jaxtheory.engine.identity import fingerprint, identity, plain
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 from jaxtheory.theories import names
 
 OPTIONS = {"steps": 4, "dtype": "float64"}
@@ -190,7 +190,7 @@ def test_digests_are_the_same_in_every_process(tmp_path):
     code = (
         "import jax; jax.config.update('jax_enable_x64', True)\nimport jaxtheory\n"
         "from jaxtheory.engine.identity import fingerprint, identity\nfrom "
-        "jaxtheory.engine.request import read\n"
+        "jaxtheory.engine.request.request import read\n"
         "for name in jaxtheory.theories.names():\n"
         "    theory = jaxtheory.theories.get(name)\n"
         "    print(fingerprint(identity(read(theory, theory.Config(), steps=4))))\n"

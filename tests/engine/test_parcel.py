@@ -14,7 +14,7 @@ import pytest
 import jaxtheory
 from jaxtheory.engine import parcel, plan
 from jaxtheory.engine.execute import run_chunk
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 from jaxtheory.engine.work import Work
 
 FILE = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"

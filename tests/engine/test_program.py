@@ -18,7 +18,7 @@ from jaxtheory import InputError, plan, run_key, simulate, sweep
 from jaxtheory.engine import ahead, execute, program
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.plan import make
-from jaxtheory.engine.request import read
+from jaxtheory.engine.request.request import read
 
 
 def test_theories_that_differ_in_an_analysis_share_the_training_loop():

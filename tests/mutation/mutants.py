@@ -18,8 +18,9 @@ import numpy as np
 
 import jaxtheory
 from jaxtheory.core.theory import Check, Theory
-from jaxtheory.engine import request, verify
-from jaxtheory.engine.request import numerics
+from jaxtheory.engine import verify
+from jaxtheory.engine.request import request
+from jaxtheory.engine.request.request import numerics
 
 FACTORS = (-1.0, 0.5, 0.9, 0.97, 1.1, 2.0)
 EACH = (-1.0, 0.9, 2.0)  # of one array of several

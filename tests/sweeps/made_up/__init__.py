@@ -10,7 +10,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory.engine import plan as planning
-from jaxtheory.engine.request import read, read_schedule
+from jaxtheory.engine.request.request import read, read_schedule
 
 
 class Case(NamedTuple):

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from jaxtheory.engine.request import read_schedule
+from jaxtheory.engine.request.request import read_schedule
 
 from . import Case, get, plan
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from jaxtheory.engine.request import flag
+from jaxtheory.engine.request.request import flag
 from jaxtheory.system.backend import backend
 
 # JAX's settings of the calling thread that its workers take over; those that change numbers are the

@@ -15,7 +15,7 @@ from jaxtheory.core.config import Config, Size, axis_word, fields, validate
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.values import Values, brief, read_values
+from jaxtheory.engine.request.values import Values, brief, read_values
 
 MOST = 2**25  # points of a sweep: planning takes about a microsecond and 200 bytes of each
 

@@ -19,10 +19,10 @@ from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine import cache
-from jaxtheory.engine.axes import MOST, Axis, Points, check_points, read_axes
-from jaxtheory.engine.current import require_current
-from jaxtheory.engine.given import with_problem
-from jaxtheory.engine.values import brief, checked_algorithm, checked_steps, refuse_tracers
+from jaxtheory.engine.request.axes import MOST, Axis, Points, check_points, read_axes
+from jaxtheory.engine.request.current import require_current
+from jaxtheory.engine.request.fixed_problem import with_problem
+from jaxtheory.engine.request.values import brief, checked_algorithm, checked_steps, refuse_tracers
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
