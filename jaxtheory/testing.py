@@ -33,7 +33,7 @@ from jaxtheory.core.from_optax import from_optax
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine import autodiff, padding
 from jaxtheory.engine.gradients import compare_gradients
-from jaxtheory.engine.request.request import numerics
+from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.simulate import simulate
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.engine.verify import assess, verify

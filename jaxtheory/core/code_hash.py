@@ -51,7 +51,6 @@ DECIDING = (
     "jaxtheory.core.replaced",
     "jaxtheory.core.shapes",
     "jaxtheory.ops.sizes",
-    "jaxtheory.core.sums",
     "jaxtheory.core.theory",
     "jaxtheory.ops.threefry",
     "jaxtheory.engine.ahead",
@@ -63,11 +62,11 @@ DECIDING = (
     "jaxtheory.engine.request.fixed_problem",
     "jaxtheory.engine.lanes",
     "jaxtheory.engine.layout",
-    "jaxtheory.engine.once",
     "jaxtheory.engine.padding",
     "jaxtheory.engine.part",
     "jaxtheory.engine.program",
     "jaxtheory.engine.request.request",
+    "jaxtheory.engine.request.settings",
     "jaxtheory.engine.request.values",
 )
 # the other modules of jaxtheory count by their texts, theories as those of a user do

@@ -12,8 +12,9 @@ import numpy as np
 
 from jaxtheory.engine.layout import Lanes
 from jaxtheory.engine.program import Compiled, PerRow, PerRun, Program, Trained, run_keys
-from jaxtheory.engine.request.request import Request, flag, numerics
-from jaxtheory.engine.request.settings import settings, under, workers
+from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.request.settings import flag, numerics, settings, under
+from jaxtheory.system.backend import workers
 
 Names = frozenset[str] | None  # of metrics; None: all
 

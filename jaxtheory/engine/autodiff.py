@@ -15,7 +15,7 @@ from jaxtheory.engine.gradients import (
     require_gradient,
     require_real,
 )
-from jaxtheory.engine.request.request import compiler_options, numerics
+from jaxtheory.engine.request.settings import compiler_options, numerics
 
 TOLERANCE = 1e-8  # of the largest entry of a leaf, as in compare_gradients
 

@@ -20,7 +20,6 @@ from typing import Any
 from jaxtheory.core.errors import InputError, notice, suggest
 from jaxtheory.engine.execute import Computed, Execute, Tell, Waiting, silent
 from jaxtheory.engine.layout import Chunk
-from jaxtheory.engine.request import settings
 from jaxtheory.engine.work import Work
 
 AHEAD = 2  # chunks per thread of the cluster that are given out at a time
@@ -86,8 +85,8 @@ def on(client: Any) -> Execute:
             nonlocal threads, counted
             if time.monotonic() > counted + COUNT_SECONDS:
                 threads, counted = max(sum(client.nthreads().values()), 1), time.monotonic()
-            while waiting and len(running) < AHEAD * settings:
-                chunk = waiting.take(settings)
+            while waiting and len(running) < AHEAD * threads:
+                chunk = waiting.take(threads)
                 place = (chunk.bucket.number, chunk.first, chunk.last)
                 key = f"chunk-{name}-{chunk.name}"
                 future = client.submit(errand, packed, *place, key=key, pure=False)
@@ -213,7 +212,7 @@ def local(workers: int = 1) -> Iterator[Execute]:
     count = checked(workers)
     options = {
         "n_workers": count,
-        "threads_per_worker": max(1, settings.workers() // count),
+        "threads_per_worker": max(1, workers() // count),
         "memory_limit": 0,
         "dashboard_address": None,
         "silence_logs": logging.CRITICAL,

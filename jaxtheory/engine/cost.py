@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Literal
 
-from jaxtheory.core.config import Config, Size, with_leaves
+from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.engine.request.jaxprs import called
+from jaxtheory.engine.request.jaxprs import called, reads
 
 # exp and log are vectorised, and cost little more than a product
 SLOW = frozenset("erf_inv erf erfc pow lgamma digamma atan2 sin cos tan asin acos".split())
@@ -221,26 +220,6 @@ def run_seconds(theory: Theory, algorithm: str, config: Config, steps: int, reco
     look = counted(looking(theory.metrics, theory.algorithms[algorithm]), state, problem, config)
     step, _, _ = step_work(theory, algorithm, config)
     return steps * step.seconds + records * look.seconds
-
-
-def reads(function: Callable, template: Config, names: Sequence[str], *args: Any) -> set[str]:
-    """Which of the named config leaves the result of function(*args, config) depends on (never too
-    few).
-    """
-    leaves = {
-        n: getattr(template, n).n
-        if isinstance(getattr(template, n), Size)
-        else getattr(template, n)
-        for n in sorted(names)
-    }
-    jaxpr = jax.make_jaxpr(lambda leaves, *args: function(*args, with_leaves(template, leaves)))(
-        leaves, *args
-    ).jaxpr
-    live = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
-    for eqn in reversed(jaxpr.eqns):
-        if eqn.effects or not live.isdisjoint(eqn.outvars):
-            live.update(v for v in eqn.invars if not isinstance(v, Literal))
-    return {name for name, v in zip(leaves, jaxpr.invars, strict=False) if v in live}
 
 
 def read_by_problem(

@@ -15,9 +15,9 @@ import jax
 from jaxtheory.engine.lanes import train_chunk
 from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.part import Part, pick
-from jaxtheory.engine.request.request import Request, numerics
-from jaxtheory.engine.request.settings import settings, under, workers
-from jaxtheory.system.backend import backend
+from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.request.settings import numerics, settings, under
+from jaxtheory.system.backend import backend, workers
 
 CHUNK_SECONDS = 30.0  # what is lost at most by an interruption
 

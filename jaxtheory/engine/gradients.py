@@ -12,7 +12,7 @@ from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine import normalizers
 from jaxtheory.engine.diagnosis import Length, explain
-from jaxtheory.engine.request.request import compiler_options, numerics
+from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.system.backend import computes
 
 SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given

@@ -10,9 +10,8 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.engine.cost import given, size
 from jaxtheory.engine.layout import Bucket
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.request.settings import workers
 from jaxtheory.system import machine
-from jaxtheory.system.backend import backend
+from jaxtheory.system.backend import backend, workers
 
 FIELDS = 3  # that a refusal names at most
 

@@ -20,7 +20,7 @@ from jaxtheory.core.config import Config, ConfigType, canonical, fields
 from jaxtheory.core.contract import own as own
 from jaxtheory.core.contract import ships as ships
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.request.request import compiler_options, numerics
+from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 
 MORE = 3  # by which capacities are raised

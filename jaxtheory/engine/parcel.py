@@ -33,8 +33,7 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine import padding, plan
 from jaxtheory.engine.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.layout import Bucket, Chunk, group
-from jaxtheory.engine.request.request import numerics
-from jaxtheory.engine.request.settings import settings
+from jaxtheory.engine.request.settings import numerics, settings
 from jaxtheory.engine.store import Store
 from jaxtheory.engine.work import Work
 

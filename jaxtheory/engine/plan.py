@@ -31,13 +31,12 @@ from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import (
     Asked,
     Request,
-    numerics,
     read,
     read_schedule,
     takes_what_is_asked,
 )
-from jaxtheory.engine.request.settings import workers
-from jaxtheory.system.backend import computes
+from jaxtheory.engine.request.settings import numerics
+from jaxtheory.system.backend import computes, workers
 
 CACHE = {
     "cpu": 4 << 20

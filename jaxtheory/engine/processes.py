@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from jaxtheory.engine.request.settings import workers
-from jaxtheory.system.backend import backend
+from jaxtheory.system.backend import backend, workers
 
 
 def count_processes(jobs: int) -> int:

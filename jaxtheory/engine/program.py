@@ -21,9 +21,9 @@ import numpy as np
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.layout import Layout
-from jaxtheory.engine.once import once
-from jaxtheory.engine.request.jaxprs import alone, factorises
-from jaxtheory.engine.request.request import Request, compiler_options
+from jaxtheory.engine.request.jaxprs import alone, cse, factorises
+from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
 from jaxtheory.ops.threefry import by_eight
 
@@ -222,7 +222,7 @@ class Program(NamedTuple):
         return self.kept(self._predict, (self.theory.predict,), steps)
 
     def _draw(self, apart: bool, keys: Any, shared: dict, count: Any) -> Any:
-        one = lambda key, shared: once(
+        one = lambda key, shared: cse(
             lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
         slots, rows = self.layout.slots, self.layout.rows
@@ -232,7 +232,7 @@ class Program(NamedTuple):
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
             key = jax.random.fold_in(row.key, draws.INIT)
-            one = lambda run: once(
+            one = lambda run: cse(
                 lambda: self.algorithm.init(
                     key, row.problem, self.config(row.fields, run.fields, first(run.values))
                 )
@@ -268,7 +268,7 @@ class Program(NamedTuple):
         any_run = first(
             run
         )  # problem and sample do not read what differs between the runs of a row
-        batch = once(
+        batch = cse(
             lambda: self.sample(
                 jax.random.fold_in(key, 0),
                 row.problem,
@@ -280,7 +280,7 @@ class Program(NamedTuple):
             config = self.config(
                 row.fields, run.fields, first(run.values)
             )  # training does not read the evaluation values
-            new = once(
+            new = cse(
                 lambda: self.algorithm.step(
                     jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config
                 )
@@ -310,7 +310,7 @@ class Program(NamedTuple):
             def one(run: PerRun, state: Any) -> Any:
                 def value(values: dict) -> Any:
                     config = self.config(row.fields, run.fields, values)
-                    out = once(
+                    out = cse(
                         lambda: function(
                             self.algorithm.params(state, row.problem, config), row.problem, config
                         )
@@ -331,7 +331,7 @@ class Program(NamedTuple):
         def of_row(row: PerRow, run: PerRun) -> Any:
             def value(values: dict) -> Any:
                 config = self.config(row.fields, values)
-                found = once(lambda: self.theory.baselines(row.problem, config))
+                found = cse(lambda: self.theory.baselines(row.problem, config))
                 return {name: jnp.asarray(entry) for name, entry in found.items()}
 
             runs = 1 if self.layout.common else self.layout.runs
@@ -348,7 +348,7 @@ class Program(NamedTuple):
         def of_row(row: PerRow, run: PerRun) -> Any:
             def one(run: PerRun) -> Any:
                 at = np.array(steps, np.int32)
-                curves = lambda values: once(
+                curves = lambda values: cse(
                     lambda: self.theory.predict(
                         row.problem, self.config(row.fields, run.fields, values), at
                     )

@@ -24,7 +24,7 @@ from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import tried
 from jaxtheory.core.names import Use, uses
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.request.request import numerics
+from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops.draws import run_key
 
 TITLE = "reads beyond the config"

@@ -14,7 +14,8 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.lanes import Run, train_chunk
 from jaxtheory.engine.layout import Chunk, group, lanes
 from jaxtheory.engine.program import NEVER
-from jaxtheory.engine.request.request import numerics, read
+from jaxtheory.engine.request.request import read
+from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 

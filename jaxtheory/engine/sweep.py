@@ -16,7 +16,8 @@ from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
 from jaxtheory.engine.part import Part
 from jaxtheory.engine.progress import Meter, Progress
-from jaxtheory.engine.request.request import Asked, Request, flag, read, takes_what_is_asked
+from jaxtheory.engine.request.request import Asked, Request, read, takes_what_is_asked
+from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.store import Store
 from jaxtheory.engine.work import Work
 from jaxtheory.system.backend import computes

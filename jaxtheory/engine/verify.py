@@ -18,10 +18,9 @@ from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request.current import find_fault
-from jaxtheory.engine.request.request import compiler_options, numerics
-from jaxtheory.engine.request.settings import workers
+from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.ops.draws import run_key
-from jaxtheory.system.backend import computes
+from jaxtheory.system.backend import computes, workers
 
 STANDARD_ERRORS = 5.0
 PARTS = 4  # of a theory, in processes

@@ -93,3 +93,15 @@ def _refusal(error: Exception) -> str:
         )
     wrong = ", ".join(f"{name}={os.environ[name]}" for name in named)
     return f"JAX cannot start: {line(error)}" + (f"; correct or unset {wrong}" if named else "")
+
+
+def workers() -> int:
+    """How many chunks are computed side by side: JAXTHEORY_DEVICES, else the accelerators, else the
+    cores of the CPU.
+    """
+    wanted = os.environ.get("JAXTHEORY_DEVICES", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    if backend() != "cpu":
+        return int(importlib.import_module("jax").local_device_count())
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory import draws
-from jaxtheory.engine.request.settings import workers
+from jaxtheory.system.backend import workers
 
 SQUARE = 1024  # of the matrices whose product is timed
 LARGEST = 2**28  # bytes that are copied at most

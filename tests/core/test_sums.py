@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.core.sums import sums
+from jaxtheory.ops.sizes import sums
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxtheory.engine import computing, once
+from jaxtheory.engine import computing
+from jaxtheory.engine.request import jaxprs
 from jaxtheory.ops import draws
 
 ROOT = Path(__file__).parents[2]
@@ -86,17 +87,17 @@ def test_it_depends_on_no_place_and_no_way_of_running(tmp_path):
 
 EDITS = {  # name -> a file, a text in it, and what replaces it
     "once": (
-        "engine/once.py",
+        "engine/request/jaxprs.py",
         "known = None if eqn.effects else",
         "known = None if not eqn.effects else",
     ),
     "compiler options": (
-        "engine/request/request.py",
+        "engine/request/settings.py",
         '"xla_cpu_use_fusion_emitters": False',
         '"xla_cpu_use_fusion_emitters": True',
     ),
     "precision": (
-        "engine/request/request.py",
+        "engine/request/settings.py",
         'default_matmul_precision("highest")',
         'default_matmul_precision("high")',
     ),
@@ -113,9 +114,9 @@ EDITS = {  # name -> a file, a text in it, and what replaces it
 SAME = {
     "comment": ("ops/draws.py", "PROBLEM, INIT", "# said otherwise\nPROBLEM, INIT"),
     "docstring": (
-        "engine/once.py",
-        '"""Equal parts of a function',
-        '"""All equal parts of a thing',
+        "engine/request/jaxprs.py",
+        '"""What the engine reads',
+        '"""All that the engine reads',
     ),
     "formatting": (
         "ops/draws.py",
@@ -227,7 +228,6 @@ OTHERS = {
     "jaxtheory.core.source",
     "jaxtheory.engine.store",
     "jaxtheory.engine.sweep",
-    "jaxtheory.engine.request.settings",
     "jaxtheory.engine.versions",
     "jaxtheory.system.whole",
     "jaxtheory.engine.work",
@@ -258,7 +258,7 @@ def test_every_module_of_a_run_is_known_to_decide_bits_or_not_to(tmp_path):
     [
         (draws, "PROBLEM", 7),
         (draws, "normal", lambda key, *axes: draws.uniform(key, *axes)),
-        (once, "merged", lambda closed: closed),
+        (jaxprs, "merged", lambda closed: closed),
     ],
 )
 def test_what_is_replaced_in_memory_counts(module, name, value, monkeypatch):

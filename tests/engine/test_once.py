@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.engine.once import merged, once
+from jaxtheory.engine.request.jaxprs import cse, merged
 
 
 def equations(function, *args):
@@ -37,7 +37,7 @@ def test_what_differs_stays(other):
 
 
 def test_zeros_of_either_sign_differ():
-    found = once(lambda: (jnp.float64(1) / jnp.float64(0.0), jnp.float64(1) / jnp.float64(-0.0)))
+    found = cse(lambda: (jnp.float64(1) / jnp.float64(0.0), jnp.float64(1) / jnp.float64(-0.0)))
     assert found == (np.inf, -np.inf)
     f = lambda x: (x * 0.0, x * -0.0)
     assert equations(f, 1.0) == {"mul": 2}
@@ -47,7 +47,7 @@ def test_axes_and_keys_count():
     x = jnp.ones((3, 3))
     assert equations(lambda x: (x.sum(0), x.sum(1), x.sum(0)), x) == {"reduce_sum": 2}
     draw = lambda key: (jax.random.normal(key), jax.random.normal(jax.random.fold_in(key, 1)))
-    one, other = once(lambda: draw(jax.random.key(3)))
+    one, other = cse(lambda: draw(jax.random.key(3)))
     assert one != other
     assert (one, other) == draw(jax.random.key(3))
 
@@ -60,7 +60,7 @@ def test_effects_stay():
         jax.debug.callback(lambda: said.append(1))
         return x + 1
 
-    assert jax.jit(lambda x: once(lambda: loud(x)))(1) == 2
+    assert jax.jit(lambda x: cse(lambda: loud(x)))(1) == 2
     jax.effects_barrier()
     assert len(said) == 2
 
@@ -68,7 +68,7 @@ def test_effects_stay():
 def test_a_result_may_be_an_argument_a_constant_or_repeated():
     x = jnp.arange(3.0)
     kept = np.arange(2)
-    a, b, c, d, e = once(lambda: (x, kept, 2.5, x + 1, x + 1))
+    a, b, c, d, e = cse(lambda: (x, kept, 2.5, x + 1, x + 1))
     np.testing.assert_array_equal(a, x)
     np.testing.assert_array_equal(b, kept)
     assert c == 2.5
@@ -77,7 +77,7 @@ def test_a_result_may_be_an_argument_a_constant_or_repeated():
 
 def test_within_vmap_scan_and_grad():
     def f(x, y):
-        return once(lambda: {"a": jnp.sin(x * y) + jnp.cos(x * y), "b": (x * y) ** 2})
+        return cse(lambda: {"a": jnp.sin(x * y) + jnp.cos(x * y), "b": (x * y) ** 2})
 
     plain = lambda x, y: {"a": jnp.sin(x * y) + jnp.cos(x * y), "b": (x * y) ** 2}
     x, y = jnp.linspace(0.0, 1, 4), jnp.linspace(1.0, 2, 3)
@@ -93,4 +93,4 @@ def test_functions_called_within_are_one_equation():
     inner = jax.jit(lambda x: jnp.sin(x) * 3)
     assert equations(lambda x: inner(x) + inner(x), 1.0) == {"jit": 1, "add": 1}
     chosen = lambda x: jax.lax.cond(x > 0, jnp.sin, jnp.cos, x)
-    assert once(lambda: chosen(1.0) + chosen(1.0)) == 2 * np.sin(1.0)
+    assert cse(lambda: chosen(1.0) + chosen(1.0)) == 2 * np.sin(1.0)

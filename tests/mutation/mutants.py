@@ -19,8 +19,8 @@ import numpy as np
 import jaxtheory
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import verify
-from jaxtheory.engine.request import request
-from jaxtheory.engine.request.request import numerics
+from jaxtheory.engine.request import settings
+from jaxtheory.engine.request.settings import numerics
 
 FACTORS = (-1.0, 0.5, 0.9, 0.97, 1.1, 2.0)
 EACH = (-1.0, 0.9, 2.0)  # of one array of several
@@ -122,7 +122,7 @@ def runs(check: Check, theory: Theory, change: Callable[[Any], Any], factors: An
                 return jax.vmap(check.fn)(keys, varied)
 
         over = jax.vmap(several, in_axes=(0, None, None))
-        parts = jax.jit(over, compiler_options=request.compiler_options(level=0))(
+        parts = jax.jit(over, compiler_options=settings.compiler_options(level=0))(
             factors, keys, varied
         )
         if parts is not None:

@@ -9,7 +9,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory.core.config import canonical
-from jaxtheory.engine.request.request import numerics
+from jaxtheory.engine.request.settings import numerics
 from properties.strategies import Asked, Point, plain
 
 

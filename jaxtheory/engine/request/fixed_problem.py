@@ -11,8 +11,8 @@ import numpy as np
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.cost import reads
 from jaxtheory.engine.request.axes import Points
+from jaxtheory.engine.request.jaxprs import reads
 
 
 class Given:

@@ -2,10 +2,8 @@
 numbers.
 """
 
-import contextlib
 import itertools
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import jax
@@ -18,10 +16,10 @@ from jaxtheory.core.contract import check_theory
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import cache
 from jaxtheory.engine.request.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
 from jaxtheory.engine.request.fixed_problem import with_problem
+from jaxtheory.engine.request.settings import dtype_name, flag, numerics
 from jaxtheory.engine.request.values import brief, checked_algorithm, checked_steps, refuse_tracers
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
@@ -101,63 +99,6 @@ class Request(NamedTuple):
     def runs(self) -> int:
         """Points times seeds."""
         return self.points.total * len(self.seeds)
-
-
-@contextlib.contextmanager
-def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[np.dtype]:
-    """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at
-    precision "highest".
-
-    NaN is allowed, because lanes may diverge; programs are compiled, because jax_disable_jit would
-    round otherwise; and transfers are allowed, because numbers of Python go to the device here.
-    """
-    name = dtype_name(dtype)
-    cache.make()
-    with (
-        jax.enable_x64(name == "float64"),
-        jax.threefry_partitionable(
-            flag("jax_threefry_partitionable") if partitionable is None else partitionable
-        ),
-        jax.default_matmul_precision("highest"),
-        jax.debug_nans(False),
-        jax.debug_infs(False),
-        jax.disable_jit(False),
-        jax.transfer_guard("allow"),
-    ):
-        yield np.dtype(name)
-
-
-def compiler_options(level: int) -> dict[str, Any] | None:
-    """On CPU, where compilation is most of what a sweep takes: an optimisation level of LLVM (0 to
-    3), the plain emitters, one unit of code; what XLA_FLAGS names is left as it says.
-    """
-    if jax.default_backend() != "cpu":
-        return None
-    options = {
-        "xla_backend_optimization_level": level,
-        "xla_cpu_use_fusion_emitters": False,
-        "xla_cpu_parallel_codegen_split_count": 1,
-    }
-    chosen = os.environ.get("XLA_FLAGS", "")
-    return {name: value for name, value in options.items() if name not in chosen}
-
-
-def flag(name: str) -> Any:
-    """JAX's present setting of a flag, in this thread."""
-    return getattr(jax.config, name)
-
-
-def dtype_name(dtype: Any) -> str:
-    """ "float32" or "float64"; raises InputError for any other dtype."""
-    if dtype is None:
-        return str(jnp.result_type(float))
-    try:
-        name = str(np.dtype(dtype))
-    except TypeError:
-        name = ""
-    if name not in ("float32", "float64"):
-        raise InputError(f"dtype = {dtype!r}: choose 'float32' or 'float64'")
-    return name
 
 
 def takes_what_is_asked(function: Callable) -> Callable:

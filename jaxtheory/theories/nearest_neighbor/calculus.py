@@ -19,8 +19,8 @@ step on two parameters needs.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxtheory.core.sums import sums
 from jaxtheory.ops import attention
+from jaxtheory.ops.sizes import sums
 from jaxtheory.theories.nearest_neighbor import model
 from jaxtheory.theories.nearest_neighbor.model import (
     Config,

@@ -37,9 +37,9 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, size, static, traced
-from jaxtheory.core.sums import sums
 from jaxtheory.ops import attention, draws, positions
 from jaxtheory.ops.positions import indices
+from jaxtheory.ops.sizes import sums
 
 # states, up to which a sum each is faster than a scatter, and a choice than a gather (2 cores)
 FEW = 12
