@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
     """Say why sizes do not share programs, where they could."""
-    from jaxtheory.engine.layout import remark
+    from jaxtheory.engine.planning.layout import remark
     from jaxtheory.engine.request.request import read
 
     if said := remark(read(theory, config, **asked)):

@@ -19,8 +19,9 @@ from typing import Any
 
 from jaxtheory.core.errors import InputError, notice, suggest
 from jaxtheory.engine.execute import Computed, Execute, Tell, Waiting, silent
-from jaxtheory.engine.layout import Chunk
+from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.work import Work
+from jaxtheory.system import backend
 
 AHEAD = 2  # chunks per thread of the cluster that are given out at a time
 COUNT_SECONDS = 2  # after which workers are counted again
@@ -212,7 +213,7 @@ def local(workers: int = 1) -> Iterator[Execute]:
     count = checked(workers)
     options = {
         "n_workers": count,
-        "threads_per_worker": max(1, workers() // count),
+        "threads_per_worker": max(1, backend.workers() // count),
         "memory_limit": 0,
         "dashboard_address": None,
         "silence_logs": logging.CRITICAL,

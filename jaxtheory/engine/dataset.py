@@ -11,8 +11,8 @@ import xarray as xr
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine import attributes
-from jaxtheory.engine.memory import refuse_results
 from jaxtheory.engine.part import Part
+from jaxtheory.engine.planning.memory import refuse_results
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request

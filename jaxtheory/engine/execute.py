@@ -13,13 +13,11 @@ from typing import Any
 import jax
 
 from jaxtheory.engine.lanes import train_chunk
-from jaxtheory.engine.layout import Chunk, lanes
 from jaxtheory.engine.part import Part, pick
+from jaxtheory.engine.planning.layout import CHUNK_SECONDS, Chunk, lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics, settings, under
 from jaxtheory.system.backend import backend, workers
-
-CHUNK_SECONDS = 30.0  # what is lost at most by an interruption
 
 Tell = Callable[[Chunk, int], None]
 Computed = Part | None  # None: a part that stands in the store

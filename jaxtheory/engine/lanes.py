@@ -13,7 +13,7 @@ import numpy as np
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.ahead import ahead
-from jaxtheory.engine.layout import Chunk, Lanes
+from jaxtheory.engine.planning.layout import Chunk, Lanes
 from jaxtheory.engine.program import NEVER, Compiled, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.request.request import Request, Schedule
 

@@ -6,19 +6,14 @@ of n, or a diagonal without its mask, would be a wrong number in silence as soon
 """
 
 import functools
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.code_hash import digest_code
 from jaxtheory.core.config import Config, ConfigType, canonical, fields
-from jaxtheory.core.contract import own as own
-from jaxtheory.core.contract import ships as ships
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.ops.draws import run_key
@@ -30,7 +25,6 @@ NUDGE = 1e-14  # rounding of a start
 
 FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
 LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
-_passed: set[str] = set()  # digests, of this process
 
 
 class Compared(NamedTuple):
@@ -181,44 +175,3 @@ def gaps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     gap = np.abs(got - want) / (TOLERANCE * np.maximum(np.abs(want), 1e-3))
     found: np.ndarray = np.where(same, 0, np.nan_to_num(gap, nan=np.inf))
     return found
-
-
-# Which theories may be padded
-
-
-def trusted(theory: Theory) -> bool:
-    """Whether a theory's numbers are known not to depend on padding: by this process, or one before
-    that left a note beside the compilation cache.
-    """
-    if ships(theory):
-        return True
-    digest = digest_of(theory)
-    return digest in _passed or ((place := notes()) is not None and (place / digest).is_file())
-
-
-def believe(theory: Theory) -> None:
-    """Take it, in this process, that a theory's numbers do not depend on padding."""
-    _passed.add(digest_of(theory))
-
-
-def trust(theory: Theory) -> None:
-    """Remember that a theory's numbers do not depend on padding."""
-    digest = digest_of(theory)
-    _passed.add(digest)
-    if (place := notes()) is not None:
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            (place / digest).touch()
-        except OSError:  # the next process compares again
-            return
-
-
-def digest_of(theory: Theory) -> str:
-    """A checksum of the functions of a theory that padding may touch."""
-    return digest_code([theory._replace(checks=())])
-
-
-def notes() -> Path | None:
-    """Where the digests of theories lie that have passed, or None without a compilation cache."""
-    place = getattr(jax.config, "jax_compilation_cache_dir", None)
-    return Path(os.fspath(place)) / "padding" if place else None

@@ -30,9 +30,9 @@ from jaxtheory.core.code_hash import digest_code, functions
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import padding, plan
 from jaxtheory.engine.identity import THEORY_SLOTS, identity, plain
-from jaxtheory.engine.layout import Bucket, Chunk, group
+from jaxtheory.engine.planning import lay_out, padding
+from jaxtheory.engine.planning.layout import Bucket, Chunk, group
 from jaxtheory.engine.request.settings import numerics, settings
 from jaxtheory.engine.store import Store
 from jaxtheory.engine.work import Work
@@ -80,7 +80,7 @@ def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
             "identity": plain(identity(request)),
             "by value": by_value(request.theory),
             "code": code(request.theory, request.stop),
-            "layouts": plan.layouts(whole) if work.store is None else work.store.plan,
+            "layouts": lay_out.layouts(whole) if work.store is None else work.store.plan,
             "padded": padding.trusted(request.theory),
             "finite": work.finite,
             "settings": settings(),
@@ -112,7 +112,7 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
     if packed["padded"]:
         padding.believe(request.theory)
     with numerics(request.dtype, request.partitionable):
-        buckets = plan.laid(group(request), packed["layouts"])
+        buckets = lay_out.laid(group(request), packed["layouts"])
     store = None
     if packed["store"] is not None:
         store = Store(packed["store"], packed["identity"])

@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.engine.layout import Layout
+from jaxtheory.engine.planning.layout import Layout
 from jaxtheory.engine.request.jaxprs import alone, cse, factorises
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import compiler_options

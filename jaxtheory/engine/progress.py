@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from jaxtheory.engine.layout import Chunk
+from jaxtheory.engine.planning.layout import Chunk
 
 
 class Progress(NamedTuple):

@@ -12,7 +12,7 @@ from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.lanes import Run, train_chunk
-from jaxtheory.engine.layout import Chunk, group, lanes
+from jaxtheory.engine.planning.layout import Chunk, group, lanes
 from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics

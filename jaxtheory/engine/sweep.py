@@ -9,12 +9,12 @@ import xarray as xr
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import plan as planning
 from jaxtheory.engine import versions
 from jaxtheory.engine.dataset import Described, assemble, describe
 from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
 from jaxtheory.engine.part import Part
+from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.progress import Meter, Progress
 from jaxtheory.engine.request.request import Asked, Request, read, takes_what_is_asked
 from jaxtheory.engine.request.settings import flag
@@ -58,7 +58,7 @@ def sweep(
     if (finished := kept.dataset()) is not None:
         kept.tidy()
         return finished
-    todo = planning.make(request)
+    todo = lay_out.make(request)
     todo = todo.following(kept.begin(todo.layouts))
     said.attributes.update(versions.require(kept, accept_versions))
     missing = kept.missing(todo.chunks)
@@ -82,7 +82,7 @@ def in_memory(
     progress: Callable[[Progress], None] | None,
 ) -> xr.Dataset:
     """The dataset of a request, without a store; each part is laid into it as it comes."""
-    todo = planning.make(request)
+    todo = lay_out.make(request)
     meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
     work = Work(request, None, flag("jax_debug_nans"))
 

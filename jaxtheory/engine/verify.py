@@ -12,10 +12,11 @@ import numpy as np
 
 from jaxtheory.core import contract
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
-from jaxtheory.core.contract import check_theory
+from jaxtheory.core.contract import check_theory, ships
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import autodiff, padding, purity
+from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request.current import find_fault
 from jaxtheory.engine.request.settings import compiler_options, numerics
@@ -102,7 +103,7 @@ def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None)
             contract.require(theory, canonical(example, dtype))
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
-    outside = only is None and not padding.ships(theory)
+    outside = only is None and not ships(theory)
     pure = purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
     with (
         numerics("float64") as dtype,
@@ -189,7 +190,7 @@ def padding_rows(theory: Theory) -> list[CheckRow]:
         for row in padding.compare(theory, example)
     ]
     if rows and all(row.passed for row in rows):
-        padding.trust(theory)
+        trust(theory)
     return rows
 
 
@@ -204,7 +205,7 @@ def verify_each(
     One that does not ship comes alone, has few checks and stays here.
     """
     parts = count_processes(PARTS)
-    if parts < 2 or (len(names) == 1 and not padding.ships(load(names[0]))):
+    if parts < 2 or (len(names) == 1 and not ships(load(names[0]))):
         yield from ((name, verify(load(name), seeds=seeds)) for name in names)
         return
     jobs = [(load, name, seeds, part, parts) for name in names for part in range(parts)]

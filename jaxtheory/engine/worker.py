@@ -14,7 +14,7 @@ import distributed
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import parcel
 from jaxtheory.engine.execute import Computed, places
-from jaxtheory.engine.layout import Chunk
+from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.settings import under
 
 KEPT = 4  # parcels, each with its theory and hence its compiled programs

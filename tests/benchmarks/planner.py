@@ -95,9 +95,9 @@ def taken(one: Case) -> dict[str, float]:
     import time
 
     import jaxtheory
-    from jaxtheory.engine import plan
+    from jaxtheory.engine.planning import lay_out
 
-    plan.CACHE["cpu"] = int(plan.CACHE["cpu"] * float(os.environ.get("CACHE_TIMES", "1")))
+    lay_out.CACHE["cpu"] = int(lay_out.CACHE["cpu"] * float(os.environ.get("CACHE_TIMES", "1")))
     theory = jaxtheory.theories.get(one.theory)
     begun = time.perf_counter()
     jaxtheory.sweep(theory, theory.Config(**one.fields), **one.asked)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.engine.cost import counted
+from jaxtheory.engine.planning.cost import counted
 from jaxtheory.ops.fallback import unless
 
 CALLS = []

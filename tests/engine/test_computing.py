@@ -157,14 +157,15 @@ PACK = """
 import sys
 from pathlib import Path
 import jaxtheory
-from jaxtheory.engine import parcel, plan
+from jaxtheory.engine import parcel
+from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.work import Work
 theory = jaxtheory.theories.get("random_walk")
 asked = dict(steps=2, vary={"p": [0.3, 0.7]})
 request = read(theory, theory.Config(num_states=4, length=9), **asked)
 if sys.argv[1] == "pack":
-    sys.stdout.buffer.write(parcel.pack(Work(request), plan.make(request).chunks).hex().encode())
+    sys.stdout.buffer.write(parcel.pack(Work(request), lay_out.make(request).chunks).hex().encode())
 elif sys.argv[1] == "unpack":
     try:
         parcel.unpack(bytes.fromhex(sys.stdin.read()), Path.cwd())
@@ -216,13 +217,14 @@ OTHERS = {
     "jaxtheory.core.code_hash",
     "jaxtheory.core.contract",
     "jaxtheory.engine.identity",
-    "jaxtheory.engine.memory",
+    "jaxtheory.engine.planning.memory",
     "jaxtheory.core.names",
     "jaxtheory.engine.netcdf",
     "jaxtheory.engine.normalizers",
     "jaxtheory.engine.packed",
     "jaxtheory.engine.parcel",
     "jaxtheory.engine.plan",
+    "jaxtheory.engine.planning.lay_out",
     "jaxtheory.engine.progress",
     "jaxtheory.engine.simulate",
     "jaxtheory.core.source",

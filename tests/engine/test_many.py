@@ -11,10 +11,10 @@ from helpers.worked_example import THEORY, Config
 import jaxtheory
 from jaxtheory import plan, sweep
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import layout, memory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.dataset import coordinates, describe
-from jaxtheory.engine.layout import Chunk, lanes
+from jaxtheory.engine.planning import layout, memory
+from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request import axes
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import read

@@ -10,8 +10,10 @@ import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
+from jaxtheory.core.contract import ships
 from jaxtheory.core.from_optax import standard
 from jaxtheory.engine import padding
+from jaxtheory.engine.planning import padding as trusted_padding
 from jaxtheory.theories import get
 
 EXAMPLE = Config(dimension=3, batch_size=2)
@@ -56,7 +58,7 @@ def test_verify_names_the_slot_and_the_size(slot):
     row = failed[f"padding: {shown}"]
     assert next(iter(failed)) == f"padding: {shown}" and not table.passed
     assert f"depends on the padding of {sizes}: got" in row.remark
-    assert not padding.trusted(wrong)
+    assert not trusted_padding.trusted(wrong)
 
 
 def scaled(c):
@@ -76,24 +78,24 @@ def test_auto_pads_what_has_passed():
     assert jaxtheory.verify(fresh).passed
     assert jaxtheory.plan(fresh, Config(), **asked).compilations == 1
     assert jaxtheory.plan(scaled(2.0), Config(), **asked).compilations == 2
-    if (note := padding.notes()) is not None:
-        (note / padding.digest_of(fresh)).unlink()
-    padding._passed.discard(padding.digest_of(fresh))
-    assert not padding.trusted(fresh)
+    if (note := trusted_padding.notes()) is not None:
+        (note / trusted_padding.digest_of(fresh)).unlink()
+    trusted_padding._passed.discard(trusted_padding.digest_of(fresh))
+    assert not trusted_padding.trusted(fresh)
 
 
 def test_a_room_with_a_function_from_outside_is_not_trusted():
     room = get("low_rank")
-    assert padding.ships(room)
-    assert not padding.ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
+    assert ships(room)
+    assert not ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
     for rule in (lambda config: optax.sgd(config.learning_rate), functools.partial(optax.sgd, 0.1)):
         own = {"own": jaxtheory.from_optax(room, rule)}
-        assert not padding.ships(room._replace(algorithms=room.algorithms | own))
+        assert not ships(room._replace(algorithms=room.algorithms | own))
     loose = standard(room.init, lambda params, batch, problem, config: params)
-    assert not padding.ships(room._replace(algorithms=room.algorithms | loose))
+    assert not ships(room._replace(algorithms=room.algorithms | loose))
     for name in jaxtheory.figures.entries():
         theory = jaxtheory.figures.get(name).theory
-        assert theory is None or padding.ships(theory), name
+        assert theory is None or ships(theory), name
 
 
 def test_a_failing_check_names_array_index_and_ratio():

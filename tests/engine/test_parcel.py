@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import jaxtheory
-from jaxtheory.engine import parcel, plan
+from jaxtheory.engine import parcel
 from jaxtheory.engine.execute import run_chunk
+from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.work import Work
 
@@ -28,7 +29,7 @@ def example():
 
 def packed(theory, config=None, **asked):
     request = read(theory, config or theory.Config(), **{**ASKED, **asked})
-    chunks = plan.make(request).chunks
+    chunks = lay_out.make(request).chunks
     return parcel.pack(Work(request), chunks), request, chunks
 
 

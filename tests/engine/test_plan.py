@@ -6,8 +6,8 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import plan, sweep
 from jaxtheory.core.config import canonical, leaf_names
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import cost, memory
 from jaxtheory.engine import plan as planning
+from jaxtheory.engine.planning import cost, memory
 from jaxtheory.engine.request.jaxprs import reads
 from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get

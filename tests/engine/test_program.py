@@ -16,8 +16,8 @@ from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 from jaxtheory import InputError, plan, run_key, simulate, sweep
 from jaxtheory.engine import ahead, execute, program
-from jaxtheory.engine.layout import Chunk, lanes
-from jaxtheory.engine.plan import make
+from jaxtheory.engine.planning.lay_out import make
+from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request.request import read
 
 

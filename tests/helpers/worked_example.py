@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-from jaxtheory.engine import padding
+from jaxtheory.engine.planning import padding
 from jaxtheory.theories import load
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"

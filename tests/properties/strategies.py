@@ -18,7 +18,7 @@ import jaxtheory
 from jaxtheory import InputError
 from jaxtheory.core.config import Config, Field, fields, validate
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine import padding
+from jaxtheory.engine.planning import padding
 from jaxtheory.testing import bare
 
 NAMES = (  # first one that diverges at a large rate: hypothesis begins with the simplest request

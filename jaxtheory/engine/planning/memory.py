@@ -7,8 +7,8 @@ import jax
 
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.cost import given, size
-from jaxtheory.engine.layout import Bucket
+from jaxtheory.engine.planning.cost import given, size
+from jaxtheory.engine.planning.layout import Bucket
 from jaxtheory.engine.request.request import Request
 from jaxtheory.system import machine
 from jaxtheory.system.backend import backend, workers

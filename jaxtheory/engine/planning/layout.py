@@ -17,8 +17,8 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields, leaf_names
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.cost import read_by_problem, run_seconds
-from jaxtheory.engine.padding import trusted
+from jaxtheory.engine.planning.cost import read_by_problem, run_seconds
+from jaxtheory.engine.planning.padding import trusted
 from jaxtheory.engine.request.axes import Points, codes_of, in_order
 from jaxtheory.engine.request.request import Request
 
@@ -386,3 +386,6 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
         (request.seeds[place[distinct]], distinct_shared),
         ((*np.divmod(rows, layout.rows), runs, values), members.points[which], place[rows]),
     )
+
+
+CHUNK_SECONDS = 30.0  # what is lost at most by an interruption

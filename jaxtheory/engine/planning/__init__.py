@@ -1,0 +1,1 @@
+"""Which shapes are compiled, and what fits? Layouts, chunks, memory and seconds."""
