@@ -35,7 +35,7 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtheory.engine import program
+from jaxtheory.engine.compute import program
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")

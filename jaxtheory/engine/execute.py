@@ -12,8 +12,8 @@ from typing import Any
 
 import jax
 
-from jaxtheory.engine.lanes import train_chunk
-from jaxtheory.engine.part import Part, pick
+from jaxtheory.engine.compute.part import Part, pick
+from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.planning.layout import CHUNK_SECONDS, Chunk, lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics, settings, under

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtheory.core.code_hash import digest_arrays, digest_code
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.lanes import Run
+from jaxtheory.engine.compute.training import Run
 from jaxtheory.engine.request.request import Request, read
 
 THEORY_SLOTS = (

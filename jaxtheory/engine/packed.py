@@ -8,7 +8,7 @@ import io
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.part import Part
+from jaxtheory.engine.compute.part import Part
 from jaxtheory.system.npz import arrays_of
 
 LENGTH = hashlib.sha256().digest_size

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from jaxtheory.engine.lanes import train_chunk
+from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.planning.lay_out import Plan, make, priced
 from jaxtheory.engine.planning.layout import Bucket, Chunk, lanes
 from jaxtheory.engine.planning.memory import refuse_results, resident

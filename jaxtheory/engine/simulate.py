@@ -11,9 +11,9 @@ import numpy as np
 from jaxtheory.core.config import Config, canonical
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.lanes import Run, train_chunk
+from jaxtheory.engine.compute.program import NEVER
+from jaxtheory.engine.compute.training import Run, train_chunk
 from jaxtheory.engine.planning.layout import Chunk, group, lanes
-from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops import draws

@@ -32,8 +32,8 @@ import xarray as xr
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import archive, packed
+from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.identity import plain
-from jaxtheory.engine.part import Part
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.system import disk
 from jaxtheory.system.disk import synced

@@ -10,10 +10,10 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine import versions
+from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.dataset import Described, assemble, describe
 from jaxtheory.engine.execute import Execute, here
 from jaxtheory.engine.identity import identity
-from jaxtheory.engine.part import Part
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.progress import Meter, Progress
 from jaxtheory.engine.request.request import Asked, Request, read, takes_what_is_asked

@@ -3,8 +3,8 @@
 import dataclasses
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.engine.compute.part import diverged
 from jaxtheory.engine.execute import Computed, Tell, run_chunk, silent
-from jaxtheory.engine.part import diverged
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.store import Store

@@ -52,7 +52,7 @@ def measure(theories: tuple[str, ...], everything: bool) -> list:
     import jax
     from benchmarks import floor, table, timing
 
-    from jaxtheory.engine import program
+    from jaxtheory.engine.compute import program
 
     found = []
     for name in theories:

@@ -107,9 +107,17 @@ EDITS = {  # name -> a file, a text in it, and what replaces it
         "PROBLEM, INIT, STEPS = 0, 1, 2",
         "PROBLEM, INIT, STEPS = 1, 0, 2",
     ),
-    "level": ("engine/program.py", "compiler_options(level=2)", "compiler_options(level=3)"),
+    "level": (
+        "engine/compute/program.py",
+        "compiler_options(level=2)",
+        "compiler_options(level=3)",
+    ),
     "a default": ("core/theory.py", "params: Callable = shown", "params: Callable = nothing"),
-    "a batch": ("engine/program.py", "jax.random.fold_in(key, 0),", "jax.random.fold_in(key, 2),"),
+    "a batch": (
+        "engine/compute/program.py",
+        "jax.random.fold_in(key, 0),",
+        "jax.random.fold_in(key, 2),",
+    ),
 }
 SAME = {
     "comment": ("ops/draws.py", "PROBLEM, INIT", "# said otherwise\nPROBLEM, INIT"),

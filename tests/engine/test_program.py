@@ -15,7 +15,8 @@ import pytest
 from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 from jaxtheory import InputError, plan, run_key, simulate, sweep
-from jaxtheory.engine import ahead, execute, program
+from jaxtheory.engine import execute
+from jaxtheory.engine.compute import precompile, program
 from jaxtheory.engine.planning.lay_out import make
 from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request.request import read
@@ -66,9 +67,9 @@ def test_a_second_algorithm_on_the_same_problem_is_compiled_ahead_too(monkeypatc
     program._compiled.clear()
     options = {"seeds": 2, "steps": 4, "dtype": "float64"}
     sweep(THEORY, Config(dimension=10), **options)
-    pools, pool = [], ahead.ThreadPoolExecutor
+    pools, pool = [], precompile.ThreadPoolExecutor
     monkeypatch.setattr(
-        ahead, "ThreadPoolExecutor", lambda *a, **k: pools.append(1) or pool(*a, **k)
+        precompile, "ThreadPoolExecutor", lambda *a, **k: pools.append(1) or pool(*a, **k)
     )
     sweep(THEORY, Config(dimension=10), **options)
     assert not pools

@@ -6,7 +6,7 @@ from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 import jaxtheory
 from jaxtheory import InputError, run_key, simulate, sweep
-from jaxtheory.engine import program
+from jaxtheory.engine.compute import program
 
 
 def test_product_and_zip_axes_over_every_kind_of_field():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-from jaxtheory.engine import program
+from jaxtheory.engine.compute import program
 
 LIMIT = 2 * 2**30  # bytes of resident memory
 MAPS = 20_000  # memory maps, of which Linux gives a process 65530

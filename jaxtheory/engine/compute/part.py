@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from jaxtheory.core.config import Size, canonical, fields
-from jaxtheory.engine.lanes import Outcome
+from jaxtheory.engine.compute.program import NEVER
+from jaxtheory.engine.compute.training import Outcome
 from jaxtheory.engine.planning.layout import Chunk, Lanes
-from jaxtheory.engine.program import NEVER
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 

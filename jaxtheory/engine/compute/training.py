@@ -12,9 +12,17 @@ import numpy as np
 
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.engine.ahead import ahead
+from jaxtheory.engine.compute.precompile import ahead
+from jaxtheory.engine.compute.program import (
+    NEVER,
+    Compiled,
+    PerRow,
+    PerRun,
+    Program,
+    Trained,
+    run_keys,
+)
 from jaxtheory.engine.planning.layout import Chunk, Lanes
-from jaxtheory.engine.program import NEVER, Compiled, PerRow, PerRun, Program, Trained, run_keys
 from jaxtheory.engine.request.request import Request, Schedule
 
 

@@ -1,0 +1,1 @@
+"""What does one chunk compute? The compiled programs and the loop that trains."""
