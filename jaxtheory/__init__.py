@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from jaxtheory.engine import figures as figures
     from jaxtheory.engine import optimisers as optimisers
     from jaxtheory.engine import plot as plot
-    from jaxtheory.engine import statistics as statistics
     from jaxtheory.engine.claims import Claim as Claim
     from jaxtheory.engine.claims import Figure as Figure
     from jaxtheory.engine.claims import holds as holds
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.gradients import Comparison as Comparison
     from jaxtheory.engine.gradients import compare_gradients as compare_gradients
     from jaxtheory.engine.plan import plan as plan
+    from jaxtheory.engine.results import statistics as statistics
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.sweep import sweep as sweep
@@ -78,7 +78,7 @@ _MODULES = {
     "claims": "engine.claims",
     "figures": "engine.figures",
     "plot": "engine.plot",
-    "statistics": "engine.statistics",
+    "statistics": "engine.results.statistics",
     "optimisers": "engine.optimisers",
     "cluster": "engine.cluster",
     "draws": "ops.draws",

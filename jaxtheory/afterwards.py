@@ -46,7 +46,7 @@ def aside(said: str) -> None:
 
 def tell(data: "xr.Dataset") -> None:
     """Print the last values of a sweep; of a single point a line per metric."""
-    from jaxtheory.engine.summary import summary
+    from jaxtheory.engine.results.summary import summary
 
     found = summary(data)
     if not found.columns:
@@ -69,7 +69,7 @@ def draw(data: "xr.Dataset", store: Path, asked: Sequence[str]) -> None:
     """Draw metrics, the first one by default, into the store; print where."""
     from jaxtheory.engine.drawing import drawing
     from jaxtheory.engine.overview import chosen, picture
-    from jaxtheory.engine.summary import metrics
+    from jaxtheory.engine.results.summary import metrics
     from jaxtheory.system.whole import write
 
     for metric in asked or (None,):
@@ -96,7 +96,7 @@ class Export:
     """Where to write; STORE/data.csv, .nc or .parquet by default."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine import export
+        from jaxtheory.engine.results import export
 
         export.require(self.to)
         store = disk.located(self.store)

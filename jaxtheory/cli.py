@@ -66,7 +66,7 @@ class Sweep(Machines, Words):
     """Resume a sweep that was begun under other versions of JAX or its like; it is noted."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine.identity import store_of
+        from jaxtheory.engine.results.identity import store_of
 
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")

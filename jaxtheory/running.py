@@ -147,7 +147,7 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
 
 def figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
     """Where the sweep of a figure lies; an experiment names its own place in the folder."""
-    from jaxtheory.engine.identity import store_of
+    from jaxtheory.engine.results.identity import store_of
 
     config, asked = jaxtheory.claims.arguments(figure, quick)
     if figure.theory is None:

@@ -9,8 +9,8 @@ import xarray as xr
 from helpers.worked_example import EXAMPLE
 
 from jaxtheory.cli import main
-from jaxtheory.engine import export
-from jaxtheory.engine.summary import estimate
+from jaxtheory.engine.results import export
+from jaxtheory.engine.results.summary import estimate
 
 SWEEP = ["sweep", str(EXAMPLE), "--vary", "eta=.1,.2", "--seeds", "2", "--steps", "4"]
 

@@ -56,7 +56,7 @@ DECIDING = (
     "jaxtheory.engine.compute.precompile",
     "jaxtheory.engine.request.axes",
     "jaxtheory.engine.planning.cost",
-    "jaxtheory.engine.dataset",
+    "jaxtheory.engine.results.dataset",
     "jaxtheory.engine.execute",
     "jaxtheory.engine.request.jaxprs",
     "jaxtheory.engine.request.fixed_problem",

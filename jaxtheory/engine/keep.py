@@ -16,12 +16,12 @@ import numpy as np
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import digest_code
 from jaxtheory.engine import autodiff, plot, words
-from jaxtheory.engine.cells import as_csv
 from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.drawing import drawing, import_matplotlib
-from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.plotted import COLUMNS
 from jaxtheory.engine.record import NotARecordError, read_record
+from jaxtheory.engine.results.cells import as_csv
+from jaxtheory.engine.results.identity import fingerprint, plain
 from jaxtheory.engine.verify import vary_config
 from jaxtheory.system.whole import digest_of, write
 

@@ -16,10 +16,10 @@ from jaxtheory.engine.plotted import caption as caption
 from jaxtheory.engine.plotted import diverged as diverged
 from jaxtheory.engine.plotted import numbers as numbers
 from jaxtheory.engine.plotted import remark as remark
-from jaxtheory.engine.statistics import BEHIND, OF_SEEDS, average
-from jaxtheory.engine.statistics import counted as counted
-from jaxtheory.engine.statistics import share as share
-from jaxtheory.engine.statistics import slope as slope
+from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average
+from jaxtheory.engine.results.statistics import counted as counted
+from jaxtheory.engine.results.statistics import share as share
+from jaxtheory.engine.results.statistics import slope as slope
 
 if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
     from matplotlib.axes import Axes

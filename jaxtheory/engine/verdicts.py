@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.config import InputError, suggest
-from jaxtheory.engine.statistics import average
-from jaxtheory.engine.summary import label
+from jaxtheory.engine.results.statistics import average
+from jaxtheory.engine.results.summary import label
 
 
 class Verdict(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.attributes import values
 from jaxtheory.engine.claims import Figure, arguments
+from jaxtheory.engine.results.attributes import values
 
 
 def asked(figure: Figure) -> str:

@@ -7,7 +7,7 @@ from jaxtheory.engine.compute.part import diverged
 from jaxtheory.engine.execute import Computed, Tell, run_chunk, silent
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.store import Store
+from jaxtheory.engine.results.store import Store
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from jaxtheory.engine import export
-from jaxtheory.engine.cells import as_csv, cell
+from jaxtheory.engine.results import export
+from jaxtheory.engine.results.cells import as_csv, cell
 
 HOSTILE = ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-2+3", "=HYPERLINK(1)", "-"]
 

@@ -5,7 +5,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Figure, InputError, holds, refuted, undecided, verdict
 from jaxtheory.engine.claims import judge, run_figure
-from jaxtheory.engine.statistics import average, slope
+from jaxtheory.engine.results.statistics import average, slope
 
 MAKERS = {"holds": holds, "refuted": refuted, "open": undecided}
 SEEDS = xr.Dataset(coords={"seed": range(4)})

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from jaxtheory.engine import computing
 from jaxtheory.engine.request import jaxprs
+from jaxtheory.engine.results import computing
 from jaxtheory.ops import draws
 
 ROOT = Path(__file__).parents[2]
 CODES = """
 import json, sys
 import jaxtheory
-from jaxtheory.engine.identity import identity
+from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.request.request import read
 assert jaxtheory.__file__.startswith(sys.argv[1]), jaxtheory.__file__
 found = {}
@@ -30,7 +30,7 @@ for name in jaxtheory.theories.names():
     found[name] = identity(read(theory, theory.Config(), steps=4, vary=vary))["code"]
 print(json.dumps(found))
 """
-ENGINE = "from jaxtheory.engine import computing; print(computing.digest())"
+ENGINE = "from jaxtheory.engine.results import computing; print(computing.digest())"
 
 
 def copied(folder):
@@ -215,30 +215,30 @@ OTHERS = {
     "jaxtheory.system.machine",
     "jaxtheory.system.npz",
     "jaxtheory.system.temporary",
-    "jaxtheory.engine.archive",
-    "jaxtheory.engine.attributes",
+    "jaxtheory.engine.results.archive",
+    "jaxtheory.engine.results.attributes",
     "jaxtheory.engine.cache",
     "jaxtheory.engine.cluster",
-    "jaxtheory.engine.computing",
+    "jaxtheory.engine.results.computing",
     "jaxtheory.engine.request.current",
     "jaxtheory.core.docstrings",
     "jaxtheory.core.code_hash",
     "jaxtheory.core.contract",
-    "jaxtheory.engine.identity",
+    "jaxtheory.engine.results.identity",
     "jaxtheory.engine.planning.memory",
     "jaxtheory.core.names",
-    "jaxtheory.engine.netcdf",
+    "jaxtheory.engine.results.netcdf",
     "jaxtheory.engine.normalizers",
-    "jaxtheory.engine.packed",
+    "jaxtheory.engine.results.packed",
     "jaxtheory.engine.parcel",
     "jaxtheory.engine.plan",
     "jaxtheory.engine.planning.lay_out",
     "jaxtheory.engine.progress",
     "jaxtheory.engine.simulate",
     "jaxtheory.core.source",
-    "jaxtheory.engine.store",
+    "jaxtheory.engine.results.store",
     "jaxtheory.engine.sweep",
-    "jaxtheory.engine.versions",
+    "jaxtheory.engine.results.versions",
     "jaxtheory.system.whole",
     "jaxtheory.engine.work",
     "jaxtheory.engine.worker",

@@ -49,7 +49,7 @@ raise SystemExit(cli.main(["sweep", {example!r}, *{words!r}.split(), "--store", 
 """
 SET = "import jax; jax.config.update({name!r}, {value!r})"
 SAYS = """
-from jaxtheory.engine.store import Store
+from jaxtheory.engine.results.store import Store
 scratch = Store.scratch
 def said(self):
     print("assembling", flush=True)
@@ -421,7 +421,7 @@ def test_two_machines_of_one_name(forked, whole, outcome):
     """Two machines or containers of one name and process number, one killed in assembly"""
     store = forked.folder / "hosts"
     wait = """
-    from jaxtheory.engine import archive
+    from jaxtheory.engine.results import archive
     write = archive.write
     def waits(dataset, target):
         write(dataset, target)

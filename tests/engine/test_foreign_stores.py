@@ -19,7 +19,8 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.cli import main
-from jaxtheory.engine import archive, export, netcdf, store, work
+from jaxtheory.engine import work
+from jaxtheory.engine.results import archive, export, netcdf, store
 from jaxtheory.system import disk
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "dtype": "float64", "buckets": "exact"}

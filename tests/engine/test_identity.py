@@ -12,8 +12,8 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 import jaxtheory
 from jaxtheory import InputError, sweep
 from jaxtheory.core.code_hash import digest_code
-from jaxtheory.engine.identity import fingerprint, identity, plain
 from jaxtheory.engine.request.request import read
+from jaxtheory.engine.results.identity import fingerprint, identity, plain
 from jaxtheory.theories import names
 
 OPTIONS = {"steps": 4, "dtype": "float64"}
@@ -189,7 +189,7 @@ def test_digests_are_the_same_in_every_process(tmp_path):
 
     code = (
         "import jax; jax.config.update('jax_enable_x64', True)\nimport jaxtheory\n"
-        "from jaxtheory.engine.identity import fingerprint, identity\nfrom "
+        "from jaxtheory.engine.results.identity import fingerprint, identity\nfrom "
         "jaxtheory.engine.request.request import read\n"
         "for name in jaxtheory.theories.names():\n"
         "    theory = jaxtheory.theories.get(name)\n"

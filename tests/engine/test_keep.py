@@ -23,7 +23,7 @@ RUN = ["run", FIGURES, "--quick"]
 KILLED = """
 import os, signal
 from jaxtheory import cli
-from jaxtheory.engine import store; from jaxtheory.system import whole
+from jaxtheory.engine.results import store; from jaxtheory.system import whole
 count, synced, replace = iter(range(10**6)), whole.synced, os.replace
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
 def cut(file, data):

@@ -12,12 +12,12 @@ import jaxtheory
 from jaxtheory import plan, sweep
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine import plan as planning
-from jaxtheory.engine.dataset import coordinates, describe
 from jaxtheory.engine.planning import layout, memory
 from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request import axes
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import read
+from jaxtheory.engine.results.dataset import coordinates, describe
 
 MILLIONS = 2_000_000
 RATES = np.linspace(0.01, 0.5, MILLIONS)

@@ -7,7 +7,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.overview import chosen, picture, scale, some
-from jaxtheory.engine.summary import metrics
+from jaxtheory.engine.results.summary import metrics
 
 
 @pytest.fixture(scope="module")

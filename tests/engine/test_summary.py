@@ -6,7 +6,7 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import sweep
-from jaxtheory.engine.summary import curves, estimate, final, gaps, summary
+from jaxtheory.engine.results.summary import curves, estimate, final, gaps, summary
 
 
 def made(rates=(0.1, 0.2), seeds=2, **more: xr.DataArray) -> xr.Dataset:

@@ -7,7 +7,7 @@ import pytest
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, cli, sweep
-from jaxtheory.engine import versions
+from jaxtheory.engine.results import versions
 
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "steps": 3}
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from jaxtheory.engine.statistics import average
+from jaxtheory.engine.results.statistics import average
 
 ROWS, COLUMNS = 12, 5
 PREDICTED = "predicted_"

@@ -10,13 +10,13 @@ import xarray as xr
 
 from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.engine import attributes
 from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.compute.program import NEVER
 from jaxtheory.engine.planning.memory import refuse_results
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.values import Values
+from jaxtheory.engine.results import attributes
 
 Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
 

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.store import Store, digest_of
+from jaxtheory.engine.results.store import Store, digest_of
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
 from jaxtheory.system.temporary import beside

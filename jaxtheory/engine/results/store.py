@@ -31,10 +31,10 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import archive, packed
 from jaxtheory.engine.compute.part import Part
-from jaxtheory.engine.identity import plain
 from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.engine.results import archive, packed
+from jaxtheory.engine.results.identity import plain
 from jaxtheory.system import disk
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked

@@ -11,8 +11,8 @@ import xarray as xr
 
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
-from jaxtheory.engine.identity import fingerprint, plain
 from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.results.identity import fingerprint, plain
 
 OWN = {
     "seed": ("seed of the run", "1", "s"),

@@ -9,10 +9,10 @@ from typing import Any
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, line
-from jaxtheory.engine import netcdf
-from jaxtheory.engine.cells import cell
-from jaxtheory.engine.store import finished, mark_of, parsed
-from jaxtheory.engine.summary import axes_of
+from jaxtheory.engine.results import netcdf
+from jaxtheory.engine.results.cells import cell
+from jaxtheory.engine.results.store import finished, mark_of, parsed
+from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.temporary import beside, tidy
 
 NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format

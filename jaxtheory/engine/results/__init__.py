@@ -1,0 +1,1 @@
+"""What becomes of the numbers? Identity, store, dataset, statistics and export."""
