@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
     from jaxtheory.engine import claims as claims
-    from jaxtheory.engine import cluster as cluster
     from jaxtheory.engine import figures as figures
     from jaxtheory.engine import optimisers as optimisers
     from jaxtheory.engine import plot as plot
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.claims import holds as holds
     from jaxtheory.engine.claims import refuted as refuted
     from jaxtheory.engine.claims import undecided as undecided
+    from jaxtheory.engine.cluster import dask as cluster
     from jaxtheory.engine.gradients import Comparison as Comparison
     from jaxtheory.engine.gradients import compare_gradients as compare_gradients
     from jaxtheory.engine.plan import plan as plan
@@ -80,7 +80,7 @@ _MODULES = {
     "plot": "engine.plot",
     "statistics": "engine.results.statistics",
     "optimisers": "engine.optimisers",
-    "cluster": "engine.cluster",
+    "cluster": "engine.cluster.dask",
     "draws": "ops.draws",
     "attention": "ops.attention",
     "linalg": "ops.linalg",

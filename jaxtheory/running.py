@@ -70,7 +70,7 @@ class Run:
                 print(f"{self.name}: about {duration(known[0])}, less when it has been run before")
             yield run_one(self, *places[0], alone=True)
             return
-        from jaxtheory.engine.processes import count_processes, in_processes
+        from jaxtheory.engine.execution.processes import count_processes, in_processes
 
         if any(known) and not self.quick:
             print(f"{len(places)} figures: at most about {duration(sum(known))}")

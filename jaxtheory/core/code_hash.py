@@ -57,7 +57,7 @@ DECIDING = (
     "jaxtheory.engine.request.axes",
     "jaxtheory.engine.planning.cost",
     "jaxtheory.engine.results.dataset",
-    "jaxtheory.engine.execute",
+    "jaxtheory.engine.execution.local",
     "jaxtheory.engine.request.jaxprs",
     "jaxtheory.engine.request.fixed_problem",
     "jaxtheory.engine.compute.training",

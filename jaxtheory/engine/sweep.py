@@ -10,16 +10,16 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.part import Part
-from jaxtheory.engine.execute import Execute, here
+from jaxtheory.engine.execution.local import Execute, here
+from jaxtheory.engine.execution.progress import Meter, Progress
+from jaxtheory.engine.execution.task import Work
 from jaxtheory.engine.planning import lay_out
-from jaxtheory.engine.progress import Meter, Progress
 from jaxtheory.engine.request.request import Asked, Request, read, takes_what_is_asked
 from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results import versions
 from jaxtheory.engine.results.dataset import Described, assemble, describe
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.work import Work
 from jaxtheory.system.backend import computes
 
 

@@ -16,8 +16,8 @@ from jaxtheory.core.contract import check_theory, ships
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine import autodiff, padding, purity
+from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
-from jaxtheory.engine.processes import count_processes, in_processes
 from jaxtheory.engine.request.current import find_fault
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.ops.draws import run_key

@@ -61,7 +61,7 @@ def address(tmp_path_factory):
 CLIENT = """
 import os, signal, sys
 import distributed, jaxtheory
-from jaxtheory.engine import execute, parcel; from jaxtheory.engine.compute import program
+from jaxtheory.engine.execution import local as execute; from jaxtheory.engine.cluster import pickling as parcel; from jaxtheory.engine.compute import program
 
 execute.CHUNK_SECONDS = 1e-9  # a slot at a time
 theory = jaxtheory.theories.load({file!r}).THEORY

@@ -165,10 +165,10 @@ PACK = """
 import sys
 from pathlib import Path
 import jaxtheory
-from jaxtheory.engine import parcel
+from jaxtheory.engine.cluster import pickling as parcel
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.work import Work
+from jaxtheory.engine.execution.task import Work
 theory = jaxtheory.theories.get("random_walk")
 asked = dict(steps=2, vary={"p": [0.3, 0.7]})
 request = read(theory, theory.Config(num_states=4, length=9), **asked)
@@ -218,7 +218,7 @@ OTHERS = {
     "jaxtheory.engine.results.archive",
     "jaxtheory.engine.results.attributes",
     "jaxtheory.engine.cache",
-    "jaxtheory.engine.cluster",
+    "jaxtheory.engine.cluster.dask",
     "jaxtheory.engine.results.computing",
     "jaxtheory.engine.request.current",
     "jaxtheory.core.docstrings",
@@ -230,18 +230,18 @@ OTHERS = {
     "jaxtheory.engine.results.netcdf",
     "jaxtheory.engine.normalizers",
     "jaxtheory.engine.results.packed",
-    "jaxtheory.engine.parcel",
+    "jaxtheory.engine.cluster.pickling",
     "jaxtheory.engine.plan",
     "jaxtheory.engine.planning.lay_out",
-    "jaxtheory.engine.progress",
+    "jaxtheory.engine.execution.progress",
     "jaxtheory.engine.simulate",
     "jaxtheory.core.source",
     "jaxtheory.engine.results.store",
     "jaxtheory.engine.sweep",
     "jaxtheory.engine.results.versions",
     "jaxtheory.system.whole",
-    "jaxtheory.engine.work",
-    "jaxtheory.engine.worker",
+    "jaxtheory.engine.execution.task",
+    "jaxtheory.engine.cluster.worker",
 }
 IMPORTED = """
 import sys

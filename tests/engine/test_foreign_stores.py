@@ -19,7 +19,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.cli import main
-from jaxtheory.engine import work
+from jaxtheory.engine.execution import task
 from jaxtheory.engine.results import archive, export, netcdf, store
 from jaxtheory.system import disk
 
@@ -48,8 +48,8 @@ def run(made: dict, tmp_path: Path) -> Path:
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list:
     """A list that grows with every chunk that is trained."""
-    calls, original = [], work.run_chunk  # which decides no bits
-    monkeypatch.setattr(work, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
+    calls, original = [], task.run_chunk  # which decides no bits
+    monkeypatch.setattr(task, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
     return calls
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import jaxtheory
-from jaxtheory.engine import parcel
-from jaxtheory.engine.execute import run_chunk
+from jaxtheory.engine.cluster import pickling
+from jaxtheory.engine.execution.local import run_chunk
+from jaxtheory.engine.execution.task import Work
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.work import Work
 
 FILE = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"
 ASKED = {"vary": {"eta": [0.1, 0.2], "d": [2, 3]}, "seeds": 2, "steps": 3}
@@ -30,7 +30,7 @@ def example():
 def packed(theory, config=None, **asked):
     request = read(theory, config or theory.Config(), **{**ASKED, **asked})
     chunks = lay_out.make(request).chunks
-    return parcel.pack(Work(request), chunks), request, chunks
+    return pickling.pack(Work(request), chunks), request, chunks
 
 
 HOME: list[Path] = []  # the folder of the worker that a test plays
@@ -42,7 +42,7 @@ def home(tmp_path):
 
 
 def unpack(bytes_):
-    return parcel.unpack(bytes_, HOME[0])
+    return pickling.unpack(bytes_, HOME[0])
 
 
 def assert_same_parts(bytes_, request, chunks):
@@ -62,7 +62,7 @@ def test_a_room_travels_by_name():
     bytes_, request, chunks = packed(theory, theory.Config(num_states=4, length=9), **asked)
     opened = assert_same_parts(bytes_, request, chunks)
     assert opened.work.request.theory is theory
-    assert len(bytes_) < 10_000 and parcel.by_value(theory) == []
+    assert len(bytes_) < 10_000 and pickling.by_value(theory) == []
 
 
 def test_a_file_travels_as_text(example):
@@ -123,12 +123,12 @@ def test_a_theory_of_a_notebook_travels_by_value():
     bytes_, request, chunks = packed(theory)
     sent = pickle.loads(bytes_)
     assert "problem" in sent["by value"] and not sent["sources"]
-    before = dict(parcel.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID)
-    parcel.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()  # as in another process
+    before = dict(pickling.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID)
+    pickling.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()  # as in another process
     try:
         opened = assert_same_parts(bytes_, request, chunks)
     finally:
-        parcel.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.update(before)
+        pickling.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.update(before)
     config = opened.work.request.config
     assert type(config) is not theory.Config
     assert len(jax.tree.leaves(config)) == len(jax.tree.leaves(theory.Config()))
@@ -149,14 +149,17 @@ def test_changed_slots_problems_starts_keys_and_rules_travel(example):
         assert_same_parts(*packed(example, config, **asked))
     changed = example._replace(metrics=lambda params, problem, config: {"w": params.weights})
     changed = changed._replace(dims={}, predict=lambda problem, config, steps: {})
-    assert parcel.by_value(changed) == ["metrics", "dims", "predict"]
+    assert pickling.by_value(changed) == ["metrics", "dims", "predict"]
     assert_same_parts(*packed(changed, config))
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"versions": {**parcel.versions(), "jax": "0.1"}}, "has jax [0-9.]+, the sweep 0.1; inst"),
+        (
+            {"versions": {**pickling.versions(), "jax": "0.1"}},
+            "has jax [0-9.]+, the sweep 0.1; inst",
+        ),
         ({"code": "0"}, "has another code of linear_regression; install"),
         ({"store": "/nowhere/at/all"}, "does not see the store /nowhere/at/all; choose"),
     ],

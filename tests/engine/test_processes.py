@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxtheory.engine.processes import count_processes, in_processes
+from jaxtheory.engine.execution.processes import count_processes, in_processes
 
 
 def test_results_come_in_the_order_of_the_jobs():
@@ -32,7 +32,7 @@ def test_no_more_processes_than_jobs_or_cores(monkeypatch):
 ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal
-from jaxtheory.engine.processes import in_processes
+from jaxtheory.engine.execution.processes import in_processes
 
 if __name__ == "__main__":
     found = in_processes(os.getpid, [(), ()], first=[0, 1])
@@ -51,7 +51,7 @@ def test_a_process_ends_when_the_one_that_asked_is_killed(tmp_path):
 
 UNGUARDED = """
 import operator
-from jaxtheory.engine.processes import in_processes
+from jaxtheory.engine.execution.processes import in_processes
 print(list(in_processes(operator.truediv, [(1, 2), (9, 3)], first=[1, 0])))
 """
 

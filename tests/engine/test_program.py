@@ -15,8 +15,8 @@ import pytest
 from helpers.worked_example import THEORY, Config, compilations, training_loops
 
 from jaxtheory import InputError, plan, run_key, simulate, sweep
-from jaxtheory.engine import execute
 from jaxtheory.engine.compute import precompile, program
+from jaxtheory.engine.execution import local
 from jaxtheory.engine.planning.lay_out import make
 from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request.request import read
@@ -146,14 +146,14 @@ def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch
         "dtype": "float64",
     }
     whole = sweep(THEORY, Config(), **options)
-    monkeypatch.setattr(execute, "CHUNK_SECONDS", 1e-9)  # a slot at a time
+    monkeypatch.setattr(local, "CHUNK_SECONDS", 1e-9)  # a slot at a time
     assert sweep(THEORY, Config(), **options).identical(whole)
 
 
 def test_a_chunk_is_a_pure_function_of_the_request():
     request = read(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=3, steps=4, dtype="float64")
     chunk = make(request).chunks[0]
-    one, two = execute.run_chunk(request, chunk), execute.run_chunk(request, Chunk(*chunk))
+    one, two = local.run_chunk(request, chunk), local.run_chunk(request, Chunk(*chunk))
     assert (
         all(np.array_equal(one.values[n], two.values[n], equal_nan=True) for n in one.values)
         and one.values
@@ -237,7 +237,7 @@ def test_many_different_sweeps_stay_below_800_megabytes():
 def test_executors_are_exchangeable():
     """Any function that maps chunks to parts will do, in any order."""
 
-    def backwards(run, chunks, tell=execute.silent):
+    def backwards(run, chunks, tell=local.silent):
         for chunk in reversed(list(chunks)):
             yield chunk, run(chunk, tell)
 

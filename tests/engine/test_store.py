@@ -14,7 +14,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep, traced
 from jaxtheory.engine import plan as planning
-from jaxtheory.engine import work
+from jaxtheory.engine.execution import task
 from jaxtheory.system.temporary import beside
 
 OPTIONS = {
@@ -45,8 +45,8 @@ def test_a_stored_sweep_is_labelled_and_read_back(tmp_path):
 
 def computed(monkeypatch):
     """A list that grows with every chunk that is trained."""
-    calls, original = [], work.run_chunk
-    monkeypatch.setattr(work, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
+    calls, original = [], task.run_chunk
+    monkeypatch.setattr(task, "run_chunk", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
     return calls
 
 
@@ -206,7 +206,7 @@ def test_nothing_is_written_for_bad_input(tmp_path):
 
 def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
     whole = sweep(THEORY, Config(), **OPTIONS)
-    original, calls = work.run_chunk, []
+    original, calls = task.run_chunk, []
 
     def second_is_interrupted(*args, **options):
         calls.append(1)
@@ -215,7 +215,7 @@ def test_an_interrupt_leaves_a_store_that_resumes(tmp_path, monkeypatch):
         return original(*args, **options)
 
     monkeypatch.setenv("JAXTHEORY_DEVICES", "1")
-    monkeypatch.setattr(work, "run_chunk", second_is_interrupted)
+    monkeypatch.setattr(task, "run_chunk", second_is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert len(files(tmp_path / "run")) == 1 and not (tmp_path / "run" / "data.zarr").exists()

@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, note
 
-from jaxtheory.engine.progress import Progress
+from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.testing import draws_are_the_same
 from properties.compare import agree, numbers, off_by, same_bits, twins

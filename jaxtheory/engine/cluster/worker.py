@@ -12,13 +12,13 @@ from typing import Any
 import distributed
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import parcel
-from jaxtheory.engine.execute import Computed, places
+from jaxtheory.engine.cluster import pickling
+from jaxtheory.engine.execution.local import Computed, places
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.settings import under
 
 KEPT = 4  # parcels, each with its theory and hence its compiled programs
-_opened: dict[str, parcel.Opened] = {}  # the last used last
+_opened: dict[str, pickling.Opened] = {}  # the last used last
 _lock = threading.Lock()
 
 
@@ -37,7 +37,7 @@ def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Co
         free.put(device)
 
 
-def kept(packed: bytes, folder: Path) -> parcel.Opened:
+def kept(packed: bytes, folder: Path) -> pickling.Opened:
     """An opened parcel; of several threads one opens it. What it brings lies in a worker's folder,
     which Dask removes with the worker, or with the next one where it was killed.
     """
@@ -46,7 +46,7 @@ def kept(packed: bytes, folder: Path) -> parcel.Opened:
         found = _opened.pop(name, None)
         if found is None:
             try:
-                found = parcel.unpack(packed, folder)
+                found = pickling.unpack(packed, folder)
             except InputError as error:
                 raise InputError(f"worker {socket.gethostname()} {error}") from None
         _opened[name] = found

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxtheory.core.errors import InputError, notice, suggest
-from jaxtheory.engine.execute import Computed, Execute, Tell, Waiting, silent
+from jaxtheory.engine.execution.local import Computed, Execute, Tell, Waiting, silent
+from jaxtheory.engine.execution.task import Work
 from jaxtheory.engine.planning.layout import Chunk
-from jaxtheory.engine.work import Work
 from jaxtheory.system import backend
 
 AHEAD = 2  # chunks per thread of the cluster that are given out at a time
@@ -60,7 +60,7 @@ def on(client: Any) -> Execute:
     the store, or the scheduler is gone.
     """
     distributed = needed("distributed")
-    from jaxtheory.engine import parcel
+    from jaxtheory.engine.cluster import pickling
 
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise InputError(
@@ -78,7 +78,7 @@ def on(client: Any) -> Execute:
         waiting, running = Waiting(todo), dict[str, tuple[Any, Chunk]]()
         finished = distributed.as_completed(loop=client.loop)
         with answered(client, distributed):
-            packed = client.submit(bytes, parcel.pack(run, todo), key=f"parcel-{name}")
+            packed = client.submit(bytes, pickling.pack(run, todo), key=f"parcel-{name}")
 
         threads, counted = 1, -float(COUNT_SECONDS)
 
@@ -119,7 +119,7 @@ def on(client: Any) -> Execute:
 
 def errand(*parcel_and_place: Any) -> Any:
     """`worker.errand`, found where it runs."""
-    from jaxtheory.engine import worker
+    from jaxtheory.engine.cluster import worker
 
     return worker.errand(*parcel_and_place)
 

@@ -30,12 +30,12 @@ from jaxtheory.core.code_hash import digest_code, functions
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
+from jaxtheory.engine.execution.task import Work
 from jaxtheory.engine.planning import lay_out, padding
 from jaxtheory.engine.planning.layout import Bucket, Chunk, group
 from jaxtheory.engine.request.settings import numerics, settings
 from jaxtheory.engine.results.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.results.store import Store
-from jaxtheory.engine.work import Work
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
 USER = "jaxtheory_user_"  # how the modules of users' files are named, see core.files

@@ -4,7 +4,7 @@ import dataclasses
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import diverged
-from jaxtheory.engine.execute import Computed, Tell, run_chunk, silent
+from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.store import Store

@@ -1,0 +1,1 @@
+"""Where does a chunk run on this machine? Threads, processes and progress."""
