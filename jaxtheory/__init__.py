@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from jaxtheory.engine.claims import refuted as refuted
     from jaxtheory.engine.claims import undecided as undecided
     from jaxtheory.engine.cluster import dask as cluster
-    from jaxtheory.engine.gradients import Comparison as Comparison
-    from jaxtheory.engine.gradients import compare_gradients as compare_gradients
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
     from jaxtheory.engine.simulate import Run as Run
@@ -48,8 +46,10 @@ if TYPE_CHECKING:
     from jaxtheory.engine.sweep import sweep as sweep
     from jaxtheory.engine.verdicts import Verdict as Verdict
     from jaxtheory.engine.verdicts import verdict as verdict
-    from jaxtheory.engine.verify import verify as verify
     from jaxtheory.ops.draws import run_key as run_key
+    from jaxtheory.verification.gradients import Comparison as Comparison
+    from jaxtheory.verification.gradients import compare_gradients as compare_gradients
+    from jaxtheory.verification.verify import verify as verify
 
 __version__ = "0.1.0"
 
@@ -64,13 +64,13 @@ _PUBLIC = {
     **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "engine.claims"),
     **dict.fromkeys(("Verdict", "verdict"), "engine.verdicts"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
-    **dict.fromkeys(("Comparison", "compare_gradients"), "engine.gradients"),
+    **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",
-    "verify": "engine.verify",
+    "verify": "verification.verify",
 }
 _MODULES = {
     "theories": "theories",

@@ -145,7 +145,7 @@ class Verify:
         if self.seeds < 1:
             raise jaxtheory.InputError(f"seeds = {self.seeds}: must be an integer in [1, inf)")
         names = [self.theory] if self.theory else list(jaxtheory.theories.names())
-        from jaxtheory.engine.verify import verify_each, worst
+        from jaxtheory.verification.verify import verify_each, worst
 
         passed = True
         for name, found in verify_each(load_theory, names, self.seeds):

@@ -31,13 +31,13 @@ from jaxtheory.core.contract import check_theory, ships
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.from_optax import from_optax
 from jaxtheory.core.theory import Algorithm, Theory
-from jaxtheory.engine import autodiff, padding
-from jaxtheory.engine.gradients import compare_gradients
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.simulate import simulate
 from jaxtheory.engine.sweep import sweep
-from jaxtheory.engine.verify import assess, verify
 from jaxtheory.ops.draws import run_key
+from jaxtheory.verification import padding, theory_gradient
+from jaxtheory.verification.gradients import compare_gradients
+from jaxtheory.verification.verify import assess, verify
 
 STEPS = 6  # of the runs that are compared with lanes
 POINTS = 3  # draws of problem, batch and parameters per example
@@ -154,7 +154,7 @@ class Material:
 
     def one(self, config: Config, key: jax.Array) -> tuple:
         """(problem, batch, params), the parameters of `init` plus .1 U(0, 1)."""
-        return autodiff.setting(self.theory, key, config)
+        return theory_gradient.setting(self.theory, key, config)
 
     def draw(self, i: int) -> Any:
         """POINTS times the material of an example, in float64, as NumPy arrays."""

@@ -12,9 +12,10 @@ from helpers import worked_example
 import jaxtheory
 from jaxtheory import InputError
 from jaxtheory.core.errors import suggest
-from jaxtheory.engine import autodiff, report
-from jaxtheory.engine.verify import vary_config
+from jaxtheory.engine import report
 from jaxtheory.theories import get, names
+from jaxtheory.verification import theory_gradient
+from jaxtheory.verification.verify import vary_config
 
 WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
 SMALL = WALK.Config(num_states=5, length=17)
@@ -201,8 +202,8 @@ def test_a_gradient_that_is_zero_is_so_up_to_rounding(closed, agrees):
     gradient = lambda params, *rest: jax.tree.map(lambda w: jnp.full_like(w, closed), params)
     theory = worked_example.THEORY._replace(loss=without_effect, gradient=gradient, checks=())
     varied = vary_config(theory, theory.Config(dimension=3), 0, 3, np.float64)
-    found = autodiff.compare(theory, varied)
-    assert found.agrees == agrees == (found.error <= autodiff.TOLERANCE)
+    found = theory_gradient.compare(theory, varied)
+    assert found.agrees == agrees == (found.error <= theory_gradient.TOLERANCE)
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,16 @@ import numpy as np
 
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import digest_code
-from jaxtheory.engine import autodiff, plot, words
+from jaxtheory.engine import plot, words
 from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.drawing import drawing, import_matplotlib
 from jaxtheory.engine.plotted import COLUMNS
 from jaxtheory.engine.record import NotARecordError, read_record
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint, plain
-from jaxtheory.engine.verify import vary_config
 from jaxtheory.system.whole import digest_of, write
+from jaxtheory.verification import theory_gradient
+from jaxtheory.verification.verify import vary_config
 
 DRAWN = (".png", ".pdf", ".svg", ".csv")
 VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")
@@ -149,9 +150,9 @@ def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | No
     if before and before.get("code") == code:
         return before
     varied = vary_config(theory, theory.Config(), 0, 3, np.dtype("float64"))
-    found = autodiff.compare(theory, varied)
+    found = theory_gradient.compare(theory, varied)
     error = found.error if math.isfinite(found.error) else None
-    outcome = {"error": error, "tolerance": autodiff.TOLERANCE, "agrees": found.agrees}
+    outcome = {"error": error, "tolerance": theory_gradient.TOLERANCE, "agrees": found.agrees}
     return outcome | {"code": code}
 
 

@@ -6,8 +6,8 @@ import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
-from jaxtheory.engine import autodiff, verify
 from jaxtheory.theories import get
+from jaxtheory.verification import theory_gradient, verify
 
 EXAMPLES = (Config(dimension=3, batch_size=2), Config(dimension=1, batch_size=1))
 
@@ -64,5 +64,5 @@ def test_verify_has_a_row_for_each_example_with_or_without_checks():
 def test_the_rooms_agree_and_are_held_by_checks_of_their_own():
     room = get("nearest_neighbor")
     varied = verify.vary_config(room, room.examples[0], 0, 2, np.float64)
-    assert autodiff.compare(room, varied).error < 1e-12
+    assert theory_gradient.compare(room, varied).error < 1e-12
     assert not any(row.check == "gradient" for row in jaxtheory.verify(room, only=[]).checks)

@@ -228,7 +228,7 @@ OTHERS = {
     "jaxtheory.engine.planning.memory",
     "jaxtheory.core.names",
     "jaxtheory.engine.results.netcdf",
-    "jaxtheory.engine.normalizers",
+    "jaxtheory.verification.normalizers",
     "jaxtheory.engine.results.packed",
     "jaxtheory.engine.cluster.pickling",
     "jaxtheory.engine.plan",

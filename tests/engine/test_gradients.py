@@ -7,9 +7,9 @@ import pytest
 from helpers.some import some
 
 import jaxtheory
-from jaxtheory.engine.gradients import finite_difference
 from jaxtheory.testing import Material
 from jaxtheory.theories import get, names
+from jaxtheory.verification.gradients import finite_difference
 
 
 def largest(tree):

@@ -12,9 +12,9 @@ from helpers.worked_example import MODULE, THEORY, Config
 import jaxtheory
 from jaxtheory.core.contract import ships
 from jaxtheory.core.from_optax import standard
-from jaxtheory.engine import padding
 from jaxtheory.engine.planning import padding as trusted_padding
 from jaxtheory.theories import get
+from jaxtheory.verification import padding
 
 EXAMPLE = Config(dimension=3, batch_size=2)
 

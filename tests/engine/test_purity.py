@@ -16,8 +16,8 @@ from numpy.random import normal
 
 import jaxtheory
 from jaxtheory import template
-from jaxtheory.engine import purity
 from jaxtheory.theories import get, names
+from jaxtheory.verification import purity
 
 EXAMPLE = Config(dimension=3, batch_size=2)
 HITS: list = []

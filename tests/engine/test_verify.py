@@ -3,7 +3,7 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Check, InputError, check_theory, verify
-from jaxtheory.engine.verify import _verify_part
+from jaxtheory.verification.verify import _verify_part
 
 
 def table(kind, fn, seeds=3):

@@ -18,9 +18,9 @@ import numpy as np
 
 import jaxtheory
 from jaxtheory.core.theory import Check, Theory
-from jaxtheory.engine import verify
 from jaxtheory.engine.request import settings
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.verification import verify
 
 FACTORS = (-1.0, 0.5, 0.9, 0.97, 1.1, 2.0)
 EACH = (-1.0, 0.9, 2.0)  # of one array of several

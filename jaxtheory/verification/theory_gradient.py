@@ -9,13 +9,13 @@ import numpy as np
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.gradients import (
+from jaxtheory.engine.request.settings import compiler_options, numerics
+from jaxtheory.verification.gradients import (
     SMALL,
     compare_gradients,
     require_gradient,
     require_real,
 )
-from jaxtheory.engine.request.settings import compiler_options, numerics
 
 TOLERANCE = 1e-8  # of the largest entry of a leaf, as in compare_gradients
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.engine import normalizers
-from jaxtheory.engine.diagnosis import Length, explain
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.system.backend import computes
+from jaxtheory.verification import normalizers
+from jaxtheory.verification.gradient_diagnosis import Length, explain
 
 SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
 STEP = 1e-4  # of the finite differences, over max(1, |x|)

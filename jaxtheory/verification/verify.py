@@ -15,13 +15,13 @@ from jaxtheory.core.config import Config, Interval, Size, canonical, fields, val
 from jaxtheory.core.contract import check_theory, ships
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.theory import Check, Theory
-from jaxtheory.engine import autodiff, padding, purity
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.request.current import find_fault
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
+from jaxtheory.verification import padding, purity, theory_gradient
 
 STANDARD_ERRORS = 5.0
 PARTS = 4  # of a theory, in processes
@@ -148,10 +148,10 @@ def require_trained(theory: Theory, examples: Sequence[Config]) -> None:
 
 def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
     """The slot `gradient` of a theory against autodiff of its loss, on an example."""
-    found = autodiff.compare(theory, varied)
+    found = theory_gradient.compare(theory, varied)
     return CheckRow(
         *(index, "gradient", "autodiff of loss", "equal"),
-        *(found.error, autodiff.TOLERANCE, found.agrees, found.diagnosis),
+        *(found.error, theory_gradient.TOLERANCE, found.agrees, found.diagnosis),
     )
 
 
