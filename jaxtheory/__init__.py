@@ -15,6 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxtheory import llama as llama
     from jaxtheory import theories as theories
+    from jaxtheory.claims import catalog as figures
+    from jaxtheory.claims import claim as claims
+    from jaxtheory.claims.claim import Claim as Claim
+    from jaxtheory.claims.claim import Figure as Figure
+    from jaxtheory.claims.claim import holds as holds
+    from jaxtheory.claims.claim import refuted as refuted
+    from jaxtheory.claims.claim import undecided as undecided
+    from jaxtheory.claims.verdict import Verdict as Verdict
+    from jaxtheory.claims.verdict import verdict as verdict
     from jaxtheory.core.config import Config as Config
     from jaxtheory.core.config import Size as Size
     from jaxtheory.core.config import evaluation as evaluation
@@ -29,23 +38,14 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
-    from jaxtheory.engine import claims as claims
-    from jaxtheory.engine import figures as figures
     from jaxtheory.engine import optimisers as optimisers
     from jaxtheory.engine import plot as plot
-    from jaxtheory.engine.claims import Claim as Claim
-    from jaxtheory.engine.claims import Figure as Figure
-    from jaxtheory.engine.claims import holds as holds
-    from jaxtheory.engine.claims import refuted as refuted
-    from jaxtheory.engine.claims import undecided as undecided
     from jaxtheory.engine.cluster import dask as cluster
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.sweep import sweep as sweep
-    from jaxtheory.engine.verdicts import Verdict as Verdict
-    from jaxtheory.engine.verdicts import verdict as verdict
     from jaxtheory.ops.draws import run_key as run_key
     from jaxtheory.verification.gradients import Comparison as Comparison
     from jaxtheory.verification.gradients import compare_gradients as compare_gradients
@@ -61,8 +61,8 @@ _PUBLIC = {
     ),
     **dict.fromkeys(("Algorithm", "Check", "Theory"), "core.theory"),
     "check_theory": "core.contract",
-    **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "engine.claims"),
-    **dict.fromkeys(("Verdict", "verdict"), "engine.verdicts"),
+    **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "claims.claim"),
+    **dict.fromkeys(("Verdict", "verdict"), "claims.verdict"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "InputError": "core.errors",
@@ -75,8 +75,8 @@ _PUBLIC = {
 _MODULES = {
     "theories": "theories",
     "llama": "llama",
-    "claims": "engine.claims",
-    "figures": "engine.figures",
+    "claims": "claims.claim",
+    "figures": "claims.catalog",
     "plot": "engine.plot",
     "statistics": "engine.results.statistics",
     "optimisers": "engine.optimisers",

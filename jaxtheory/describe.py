@@ -18,8 +18,8 @@ from jaxtheory.core.errors import tried
 from jaxtheory.terminal import duration, table
 
 if TYPE_CHECKING:
+    from jaxtheory.claims.claim import Claim, Figure
     from jaxtheory.core.theory import Theory
-    from jaxtheory.engine.claims import Claim, Figure
 
 WIDTH, SCREEN = 110, 43  # columns and lines, two left for where to find more
 FEW = 4  # claims that a screen shows before other rows are cut

@@ -15,7 +15,7 @@ from jaxtheory.system import disk
 from jaxtheory.terminal import duration, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
-    from jaxtheory.engine.claims import Figure
+    from jaxtheory.claims.claim import Figure
 
 RESULTS = Path("results")
 OUTCOMES = ("as expected", "differs", "open", "not tested")

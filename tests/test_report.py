@@ -12,8 +12,8 @@ import jax
 import pytest
 
 from jaxtheory.arguments import load_figures
+from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli import main
-from jaxtheory.engine.claims import run_figure
 from jaxtheory.engine.keep import keep_record
 from jaxtheory.engine.report import records, report
 

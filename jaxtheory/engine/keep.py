@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxtheory.claims.claim import FigureResult, Judged
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import digest_code
 from jaxtheory.engine import plot, words
-from jaxtheory.engine.claims import FigureResult, Judged
 from jaxtheory.engine.drawing import drawing, import_matplotlib
 from jaxtheory.engine.plotted import COLUMNS
 from jaxtheory.engine.record import NotARecordError, read_record

@@ -4,7 +4,7 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Figure, InputError, holds, refuted, undecided, verdict
-from jaxtheory.engine.claims import judge, run_figure
+from jaxtheory.claims.claim import judge, run_figure
 from jaxtheory.engine.results.statistics import average, slope
 
 MAKERS = {"holds": holds, "refuted": refuted, "open": undecided}

@@ -11,9 +11,9 @@ from helpers.forks import forks
 
 from jaxtheory import plot
 from jaxtheory.arguments import load_figures
+from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli import main
 from jaxtheory.engine import keep
-from jaxtheory.engine.claims import run_figure
 from jaxtheory.engine.drawing import drawing
 
 FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
+from jaxtheory.claims.verdict import Verdict, require_bound, verdict
 from jaxtheory.core.code_hash import digest_code
 from jaxtheory.core.config import Config, InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.identity import fingerprint, plain
 from jaxtheory.engine.sweep import sweep
-from jaxtheory.engine.verdicts import Verdict, require_bound, verdict
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
 

@@ -1,0 +1,1 @@
+"""Do the statements hold? Claims, figures and verdicts."""
