@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
-    from jaxtheory.engine import optimisers as optimisers
-    from jaxtheory.engine import plot as plot
     from jaxtheory.engine.cluster import dask as cluster
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
@@ -47,6 +45,8 @@ if TYPE_CHECKING:
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.sweep import sweep as sweep
     from jaxtheory.ops.draws import run_key as run_key
+    from jaxtheory.plotting import optimizers as optimisers
+    from jaxtheory.plotting import plot as plot
     from jaxtheory.verification.gradients import Comparison as Comparison
     from jaxtheory.verification.gradients import compare_gradients as compare_gradients
     from jaxtheory.verification.verify import verify as verify
@@ -77,9 +77,9 @@ _MODULES = {
     "llama": "llama",
     "claims": "claims.claim",
     "figures": "claims.catalog",
-    "plot": "engine.plot",
+    "plot": "plotting.plot",
     "statistics": "engine.results.statistics",
-    "optimisers": "engine.optimisers",
+    "optimisers": "plotting.optimizers",
     "cluster": "engine.cluster.dask",
     "draws": "ops.draws",
     "attention": "ops.attention",

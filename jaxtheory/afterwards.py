@@ -24,7 +24,7 @@ Metrics = tuple[Annotated[str, arg(metavar="METRIC")], ...] | None
 def check_metrics(theory: "Theory", asked: Metrics) -> None:
     """Refuse a metric to draw that the theory does not have, before anything runs."""
     from jaxtheory.core.theory import outputs
-    from jaxtheory.engine.overview import chosen
+    from jaxtheory.plotting.overview import chosen
 
     if asked:
         shown = tried(theory.name, outputs, theory)["metrics"]
@@ -67,9 +67,9 @@ def tell(data: "xr.Dataset") -> None:
 
 def draw(data: "xr.Dataset", store: Path, asked: Sequence[str]) -> None:
     """Draw metrics, the first one by default, into the store; print where."""
-    from jaxtheory.engine.drawing import drawing
-    from jaxtheory.engine.overview import chosen, picture
     from jaxtheory.engine.results.summary import metrics
+    from jaxtheory.plotting.drawing import drawing
+    from jaxtheory.plotting.overview import chosen, picture
     from jaxtheory.system.whole import write
 
     for metric in asked or (None,):

@@ -94,8 +94,8 @@ def import_fault(module: str, name: str) -> str | None:
     if inside(name, "jax._src"):
         return "only public JAX names"
     if inside(name, "matplotlib") and module not in (
-        "jaxtheory.engine.drawing",
-        "jaxtheory.engine.plot",
+        "jaxtheory.plotting.drawing",
+        "jaxtheory.plotting.plot",
     ):
         return "only plot and drawing import matplotlib"
     ours = inside(name, "jaxtheory")

@@ -16,12 +16,13 @@ import numpy as np
 from jaxtheory.claims.claim import FigureResult, Judged
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import digest_code
-from jaxtheory.engine import plot, words
-from jaxtheory.engine.drawing import drawing, import_matplotlib
-from jaxtheory.engine.plotted import COLUMNS
+from jaxtheory.engine import words
 from jaxtheory.engine.record import NotARecordError, read_record
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint, plain
+from jaxtheory.plotting import plot
+from jaxtheory.plotting.captions import COLUMNS
+from jaxtheory.plotting.drawing import drawing, import_matplotlib
 from jaxtheory.system.whole import digest_of, write
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config

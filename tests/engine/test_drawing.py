@@ -10,14 +10,14 @@ import matplotlib
 import pytest
 
 from jaxtheory import InputError, plot
-from jaxtheory.engine.drawing import drawing
+from jaxtheory.plotting.drawing import drawing
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import os, sys
 before = dict(os.environ)
 from jaxtheory import plot
-from jaxtheory.engine.drawing import drawing
+from jaxtheory.plotting.drawing import drawing
 def draw():
     figure, ((ax,),) = plot.panels(title="a title_1 of 50 %")
     ax.plot([1, 2], [3, 4])

@@ -14,7 +14,7 @@ from jaxtheory.arguments import load_figures
 from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli import main
 from jaxtheory.engine import keep
-from jaxtheory.engine.drawing import drawing
+from jaxtheory.plotting.drawing import drawing
 
 FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
 SUFFIXES = (".png", ".pdf", ".svg", ".csv")

@@ -6,8 +6,8 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
-from jaxtheory.engine.overview import chosen, picture, scale, some
 from jaxtheory.engine.results.summary import metrics
+from jaxtheory.plotting.overview import chosen, picture, scale, some
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxtheory.core.errors import InputError, line
-from jaxtheory.engine import plot
+from jaxtheory.plotting import plot
 
 LEFT_ASIDE = "drawn with the default settings of matplotlib, as yours fail: {}"
 UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}  # equal drawings, equal bytes

@@ -9,17 +9,17 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 
-from jaxtheory.engine.marks import mark_bars, mark_cells, mark_points, write_cells
-from jaxtheory.engine.plotted import Drawn, bare, broken, notes
-from jaxtheory.engine.plotted import add_caption as add_caption
-from jaxtheory.engine.plotted import caption as caption
-from jaxtheory.engine.plotted import diverged as diverged
-from jaxtheory.engine.plotted import numbers as numbers
-from jaxtheory.engine.plotted import remark as remark
 from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average
 from jaxtheory.engine.results.statistics import counted as counted
 from jaxtheory.engine.results.statistics import share as share
 from jaxtheory.engine.results.statistics import slope as slope
+from jaxtheory.plotting.captions import Drawn, bare, broken, notes
+from jaxtheory.plotting.captions import add_caption as add_caption
+from jaxtheory.plotting.captions import caption as caption
+from jaxtheory.plotting.captions import diverged as diverged
+from jaxtheory.plotting.captions import numbers as numbers
+from jaxtheory.plotting.captions import remark as remark
+from jaxtheory.plotting.marks import mark_bars, mark_cells, mark_points, write_cells
 
 if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
     from matplotlib.axes import Axes

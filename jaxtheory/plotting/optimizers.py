@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory.engine import plot
+from jaxtheory.plotting import plot
 
 LABELS = {
     "sgd": "gradient descent",

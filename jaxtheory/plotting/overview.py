@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError, suggest
-from jaxtheory.engine import plot
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.engine.results.summary import at_end, axes_of, curve, curves, final, label
+from jaxtheory.plotting import plot
 
 LINES = 7  # values of an axis that have a line of their own
 STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory's curves

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.engine.plotted import Drawn, notes
+from jaxtheory.plotting.captions import Drawn, notes
 
 LARGEST, SMALL, SMALLEST, TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
 DIGIT = 0.62 / 72  # inches: the width of a digit, per point

@@ -1,0 +1,1 @@
+"""How is it drawn? Curves, phase diagrams, overviews and their captions."""
