@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import jaxtheory
-from jaxtheory.engine.report import records
+from jaxtheory.reports.page import records
 
 if __name__ == "__main__":
     words = argparse.ArgumentParser(description=__doc__)

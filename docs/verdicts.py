@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jaxtheory
-from jaxtheory.engine.keep import stem
+from jaxtheory.reports.records import stem
 
 PAGE = Path(__file__).with_name("verdicts.md")
 HEAD = """# Verdicts

@@ -172,7 +172,7 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
         for f in fields(theory.Config).values()
     ]
     claims = [claim for figure in figures for claim in figure.claims]
-    head = [f"{theory.name}: {about(theory)}", f"fields: {', '.join(words)}"]
+    head = [f"{theory.name}: {about(theory)}", f"fields: {', '.join(wording)}"]
     sections: dict[str, Rows] = {
         title: [(name, said.get(own(name), "")) for name in sorted(group, key=place)]
         for title, group in shown.items()
@@ -218,15 +218,15 @@ def sentence(claim: "Claim") -> str:
 
 def of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, Rows]]:
     """The paragraphs and sections of a figure's page; whole: with the quick form of its sweep."""
-    from jaxtheory.engine import words
+    from jaxtheory.reports import wording
 
     head = [
-        f"{figure.name}: {words.asked(figure)}",
+        f"{figure.name}: {wording.asked(figure)}",
         f"source: {figure.source}",
-        f"sweep: {words.sweep_in_words(figure, False)}",
+        f"sweep: {wording.sweep_in_words(figure, False)}",
     ]
     if whole:
-        head.append(f"quick: {words.sweep_in_words(figure, True)}")
+        head.append(f"quick: {wording.sweep_in_words(figure, True)}")
     if known := taken(figure.name):
         head.append(f"time: {known}")
     return head, {"claims": [(claim.id, sentence(claim)) for claim in figure.claims]}

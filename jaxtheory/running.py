@@ -41,7 +41,7 @@ class Run:
     """Resume sweeps that were begun under other versions of JAX or its like; it is noted."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine.report import behind, number, report
+        from jaxtheory.reports.page import behind, number, report
 
         self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
@@ -116,9 +116,9 @@ def run_one(asked: Run, word: str, index: int, alone: bool = False) -> tuple[dic
 
 
 def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict[str, Any], Path]:
-    from jaxtheory.engine import keep
+    from jaxtheory.reports import records
 
-    image = keep.stem(asked.store, figure.name, asked.key, asked.quick).with_suffix(".png")
+    image = records.stem(asked.store, figure.name, asked.key, asked.quick).with_suffix(".png")
     bar = steps_progress if figure.experiment else sweep_progress
     begun = time.perf_counter()
     with bar(figure.name, shown=alone) as progress:
@@ -130,10 +130,10 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
             progress=progress,
             accept_versions=asked.accept_versions,
         )
-    drawing = keep.keep_drawing(image, result, lambda said: aside(f"{figure.name}: {said}"))
+    drawing = records.keep_drawing(image, result, lambda said: aside(f"{figure.name}: {said}"))
     name = word if word.endswith(".py") else figure.name
     command = f"jaxtheory run {name}{' --quick' * asked.quick}"
-    record = keep.keep_record(
+    record = records.keep_record(
         image.with_suffix(".json"),
         result,
         key=asked.key,
@@ -165,7 +165,7 @@ class Report:
     """Directory that `run` wrote into."""
 
     def __call__(self) -> int:
-        from jaxtheory.engine.report import report
+        from jaxtheory.reports.page import report
 
         print(f"page {report(disk.located(self.folder), aside)}")
         return 0

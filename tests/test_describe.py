@@ -20,7 +20,7 @@ from jaxtheory.describe import (
     of_figure,
     page,
 )
-from jaxtheory.engine.words import records, sweep_in_words
+from jaxtheory.reports.wording import records, sweep_in_words
 
 
 @pytest.mark.parametrize("name", ["low_rank", "contextual_bigram"])  # the longest

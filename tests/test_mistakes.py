@@ -12,7 +12,7 @@ from helpers import worked_example
 import jaxtheory
 from jaxtheory import InputError
 from jaxtheory.core.errors import suggest
-from jaxtheory.engine import report
+from jaxtheory.reports import page
 from jaxtheory.theories import get, names
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config
@@ -223,5 +223,5 @@ def test_a_verdict_says_at_which_values_it_was_decided(options, at):
     )
     assert jaxtheory.verdict(values, **options).at == at
     assert jaxtheory.verdict(values.isel(p=0, K=0), at_least=1.0).at == ""
-    number = report.number({"measured": 1.5, "error": None, "n": 2, "at": at})
+    number = page.number({"measured": 1.5, "error": None, "n": 2, "at": at})
     assert number == ("1.5 at " + at if at else "1.5")

@@ -14,8 +14,8 @@ import pytest
 from jaxtheory.arguments import load_figures
 from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli import main
-from jaxtheory.engine.keep import keep_record
-from jaxtheory.engine.report import records, report
+from jaxtheory.reports.page import records, report
+from jaxtheory.reports.records import keep_record
 
 FIGURES = str(Path(__file__).parent / "data" / "figures.py")
 

@@ -132,7 +132,7 @@ SAME = {
         "return masked(\n level(key, 0), *axes)",
     ),
     "no bits": (
-        "engine/words.py",
+        "reports/wording.py",
         "import",
         "import ast\nimport",
     ),

@@ -13,8 +13,8 @@ from jaxtheory import plot
 from jaxtheory.arguments import load_figures
 from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli import main
-from jaxtheory.engine import keep
 from jaxtheory.plotting.drawing import drawing
+from jaxtheory.reports import records
 
 FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
 SUFFIXES = (".png", ".pdf", ".svg", ".csv")
@@ -59,20 +59,20 @@ def digests(folder: Path) -> dict[str, str]:
 
 def agree(folder: Path) -> bool:
     record = json.loads((folder / "good-quick.json").read_text())
-    return len(record["files"]) == 4 and keep.disagreeing(folder, record) == []
+    return len(record["files"]) == 4 and records.disagreeing(folder, record) == []
 
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """An entry for each drawing that is made."""
     made: list[int] = []
-    monkeypatch.setattr(keep, "drawing", lambda *given: made.append(1) or drawing(*given))
+    monkeypatch.setattr(records, "drawing", lambda *given: made.append(1) or drawing(*given))
     return made
 
 
 def kept(image: Path, result) -> None:
-    keep.keep_record(
-        image.with_suffix(".json"), result, **keep.keep_drawing(image, result), **FACTS
+    records.keep_record(
+        image.with_suffix(".json"), result, **records.keep_drawing(image, result), **FACTS
     )
 
 
@@ -116,7 +116,7 @@ def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
 
 def test_a_drawing_has_the_same_bytes_each_time(tmp_path):
     result = run_figure(load_figures(FIGURES)[0], quick=True)
-    first, second = (keep.keep_drawing(tmp_path / f"{name}.png", result) for name in "ab")
+    first, second = (records.keep_drawing(tmp_path / f"{name}.png", result) for name in "ab")
     assert [*first["files"].values()] == [*second["files"].values()]
 
 

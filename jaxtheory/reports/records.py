@@ -16,13 +16,13 @@ import numpy as np
 from jaxtheory.claims.claim import FigureResult, Judged
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import digest_code
-from jaxtheory.engine import words
-from jaxtheory.engine.record import NotARecordError, read_record
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint, plain
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, import_matplotlib
+from jaxtheory.reports import wording
+from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.system.whole import digest_of, write
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config
@@ -96,11 +96,11 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
     record = {
         "figure": figure.name,
         "theory": figure.theory.name if figure.theory else "",
-        "question": words.asked(figure),
+        "question": wording.asked(figure),
         "source": figure.source,
         "store": str(result.store or ""),
         **facts,
-        "setup": words.sweep_in_words(figure, facts["quick"]),
+        "setup": wording.sweep_in_words(figure, facts["quick"]),
         "runs": _runs(result.dataset),
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in VERSIONS},

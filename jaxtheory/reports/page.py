@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.keep import disagreeing
-from jaxtheory.engine.record import NotARecordError, read_record
+from jaxtheory.reports.record import NotARecordError, read_record
+from jaxtheory.reports.records import disagreeing
 from jaxtheory.system.temporary import tidy
 from jaxtheory.system.whole import write
 

@@ -1,0 +1,1 @@
+"""What does a run leave behind? Drawings, records and the page made of them."""
