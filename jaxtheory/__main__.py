@@ -1,5 +1,5 @@
 """`python -m jaxtheory`: the command line."""
 
-from jaxtheory.cli import entry
+from jaxtheory.cli.main import entry
 
 entry()

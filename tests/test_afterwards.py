@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from helpers.worked_example import EXAMPLE
 
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
 from jaxtheory.engine.results import export
 from jaxtheory.engine.results.summary import estimate
 

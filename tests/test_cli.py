@@ -12,8 +12,8 @@ import pytest
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.arguments import parse_axis, parse_values
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
+from jaxtheory.cli.parsing import parse_axis, parse_values
 from jaxtheory.core.config import Field, Interval
 
 ROOT = Path(__file__).parent.parent
@@ -211,10 +211,10 @@ def test_bad_commands_are_refused(
     assert list(here.iterdir()) == []
 
 
-REPLACED = "from jaxtheory.template import THEORY\nTHEORY = THEORY._replace({})\n"
+REPLACED = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace({})\n"
 FAILING = """import jax
 from jaxtheory import Check
-from jaxtheory.template import THEORY
+from jaxtheory.cli.template import THEORY
 
 def loss(params, batch, problem, config):
     return params.weights @ batch.inputs
@@ -550,7 +550,7 @@ def strangers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package, about = here / "strangers", here / "strangers-1.0.dist-info"
     package.mkdir()
     about.mkdir()
-    template = Path(jaxtheory.__file__).with_name("template.py").read_text()
+    template = Path(jaxtheory.__file__).with_name("cli/template.py").read_text()
     (package / "__init__.py").write_text("")
     (package / "odd.py").write_text("NUMBER = 3")
     (package / "quits.py").write_text("import sys\nsys.exit('two\\nlines')")
@@ -637,7 +637,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 HEEDING = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from "
-    "jaxtheory.cli import entry; entry()"
+    "jaxtheory.cli.main import entry; entry()"
 )
 
 
@@ -653,7 +653,7 @@ def jaxtheory_process(*words: str) -> subprocess.Popen:
 
 def test_help_loads_no_jax() -> None:
     code = (
-        "import sys; from jaxtheory.cli import main; main(['sweep', '--help']); "
+        "import sys; from jaxtheory.cli.main import main; main(['sweep', '--help']); "
         "sys.exit(bool({'jax', 'xarray', 'matplotlib'} & sys.modules.keys()))"
     )
     done = subprocess.run(

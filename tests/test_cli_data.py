@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
 from jaxtheory.theories import get
 
 RANDOM = np.random.default_rng(0)

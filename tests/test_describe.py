@@ -10,16 +10,9 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 import jaxtheory
 from jaxtheory import Figure
-from jaxtheory.arguments import load_figures
-from jaxtheory.cli import main
-from jaxtheory.describe import (
-    FEW,
-    SCREEN,
-    WIDTH,
-    body,
-    of_figure,
-    page,
-)
+from jaxtheory.cli.main import main
+from jaxtheory.cli.parsing import load_figures
+from jaxtheory.cli.show import FEW, SCREEN, WIDTH, body, of_figure, page
 from jaxtheory.reports.wording import records, sweep_in_words
 
 
@@ -130,7 +123,7 @@ def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
 
 def test_claims_that_are_refuted_say_so(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    template = Path(jaxtheory.__file__).with_name("template.py").read_text()
+    template = Path(jaxtheory.__file__).with_name("cli/template.py").read_text()
     file.write_text(
         template + '\nFIGURE = FIGURE._replace(claims=tuple(c._replace(expected="refuted", '
         'statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'

@@ -127,7 +127,7 @@ def test_a_field_with_the_name_of_an_array_can_be_set():
 
 
 def test_a_field_with_the_name_of_an_array_can_be_set_beside_a_file(tmp_path, capsys):
-    from jaxtheory.cli import main
+    from jaxtheory.cli.main import main
 
     np.savez(
         tmp_path / "mine.npz",
@@ -145,7 +145,7 @@ def test_a_field_with_the_name_of_an_array_can_be_set_beside_a_file(tmp_path, ca
 
 
 def test_a_metric_with_dimensions_is_not_unknown(tmp_path, capsys):
-    from jaxtheory.cli import main
+    from jaxtheory.cli.main import main
 
     words = ["sweep", "attention_pruning", "--steps", "1", "--store", str(tmp_path / "s")]
     assert main([*words, "--plot", "relative_error"]) == 2

@@ -11,9 +11,9 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxtheory.arguments import load_figures
 from jaxtheory.claims.claim import run_figure
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
+from jaxtheory.cli.parsing import load_figures
 from jaxtheory.reports.page import records, report
 from jaxtheory.reports.records import keep_record
 

@@ -99,7 +99,7 @@ def import_fault(module: str, name: str) -> str | None:
     ):
         return "only plot and drawing import matplotlib"
     ours = inside(name, "jaxtheory")
-    if inside(module, "sweeps", "jaxtheory.template"):
+    if inside(module, "sweeps", "jaxtheory.cli.template"):
         public = (
             name.count(".") <= 1
             or inside(name, "jaxtheory.theories", "jaxtheory.llama")
@@ -138,7 +138,7 @@ def import_fault(module: str, name: str) -> str | None:
         return None
     if module == "jaxtheory.testing":
         return "testing sees no room" if inside(name, "jaxtheory.theories") else None
-    if module == "jaxtheory.terminal":
+    if module == "jaxtheory.cli.terminal":
         return "terminal imports nothing of ours"
     return (
         "sees engine and rooms" if inside(name, "jaxtheory.engine", "jaxtheory.theories") else None
@@ -281,14 +281,14 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("jaxtheory.theories.a.training", "from jaxtheory.theories.a import predictions"),
         ("jaxtheory.theories.a.model", "from jax._src import core"),
         ("jaxtheory.theories.a.laws", "def f(A):\n    return jnp.linalg.svd(A)"),
-        ("jaxtheory.arguments", "from jaxtheory.engine import plan"),
+        ("jaxtheory.cli.parsing", "from jaxtheory.engine import plan"),
         ("jaxtheory.llama.masks", "from jaxtheory.theories.low_rank import model"),
         ("jaxtheory.llama.masks", "from jaxtheory.engine.plan import plan"),
         ("sweeps.a.figure", "from jaxtheory.engine.sweep import sweep"),
         ("sweeps.a.figure", "from .. import b"),
         ("sweeps.a.figure", "import matplotlib"),
         ("jaxtheory.engine.sweep", "print(1)"),
-        ("jaxtheory.terminal", "print(1)"),
+        ("jaxtheory.cli.terminal", "print(1)"),
         ("jaxtheory.engine.sweep", "\n" * 501),
         ("jaxtheory.engine.sweep", "path.read_text()"),
         ("jaxtheory.engine.sweep", "path.write_text(text, errors='replace')"),
@@ -348,9 +348,9 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
             "literal",
         ),
         ("jaxtheory.theories.a", "from jaxtheory.theories.a.predictions import metrics"),
-        ("jaxtheory.cli", "from jaxtheory import theories, sweep\nprint(1)"),
-        ("jaxtheory.cli", "path.open('rb')\nopen(path, 'wb')\nopen(path, encoding='utf-8')"),
-        ("jaxtheory.describe", "from jaxtheory.core import docstrings as described\nprint(1)"),
+        ("jaxtheory.cli.main", "from jaxtheory import theories, sweep\nprint(1)"),
+        ("jaxtheory.cli.main", "path.open('rb')\nopen(path, 'wb')\nopen(path, encoding='utf-8')"),
+        ("jaxtheory.cli.show", "from jaxtheory.core import docstrings as described\nprint(1)"),
         (
             "sweeps.a.figure",
             "import jaxtheory\nfrom jaxtheory import Claim\nfrom jaxtheory.theories.a.laws import "
@@ -386,7 +386,7 @@ def test_there_is_something_to_check() -> None:
     modules = {module_name(path) for path in FILES}
     assert {
         "jaxtheory",
-        "jaxtheory.cli",
+        "jaxtheory.cli.main",
         "jaxtheory.core.config",
         "jaxtheory.engine.sweep",
         "jaxtheory.theories.random_walk",

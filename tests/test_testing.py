@@ -12,7 +12,8 @@ import optax
 import pytest
 
 import jaxtheory
-from jaxtheory import draws, template, testing
+from jaxtheory import draws, testing
+from jaxtheory.cli import template
 from jaxtheory.core import from_optax
 
 PACKAGE = Path(__file__).with_name("package")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import jaxtheory
-from jaxtheory import cli, cluster
+from jaxtheory import cluster
+from jaxtheory.cli import main
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "examples" / "linear_regression.py"
@@ -181,7 +182,7 @@ def test_jobs_of_slurm(tmp_path):
 
 def refusal(capsys, *words):
     """What the command line says of words that it refuses."""
-    assert cli.main(list(map(str, words))) == 2
+    assert main.main(list(map(str, words))) == 2
     found = capsys.readouterr().err.splitlines()
     assert len(found) == 1
     return found[0]
@@ -237,7 +238,7 @@ def test_without_the_extra(capsys, monkeypatch):
 
 def test_plan_shows_the_script_of_a_job(capsys):
     words = ("plan", *WORDS[1:-2], "--executor", "slurm", "--job", "cores=16", "--job")
-    assert cli.main(list(map(str, (*words, "memory=64GB")))) == 0
+    assert main.main(list(map(str, (*words, "memory=64GB")))) == 0
     out = capsys.readouterr().out
     assert "#SBATCH --cpus-per-task=16" in out and "dask_worker SCHEDULER" in out
 
@@ -251,7 +252,7 @@ def test_options_of_a_job_that_are_lists(capsys):
         "worker_extra_args": ("--resources", "GPU=1"),
     }
     more = [w for name, values in lists.items() for v in values for w in ("--job", f"{name}={v}")]
-    assert cli.main(list(map(str, (*words, *more)))) == 0
+    assert main.main(list(map(str, (*words, *more)))) == 0
     lines = capsys.readouterr().out.partition("job script")[2].split("\n")
     assert {"#SBATCH --gres=gpu:1", "#SBATCH --exclusive", "#SBATCH --mem=8G"} <= {*lines}
     assert {"module load cuda", "export A=1"} <= {*lines}

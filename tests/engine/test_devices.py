@@ -139,7 +139,7 @@ def test_every_factorisation_of_core_can_run_in_many_threads():
 
 def test_an_unknown_platform_is_one_line():
     code = (
-        "import jaxtheory, sys\nfrom jaxtheory.cli import main\nsys.exit(main(['sweep', "
+        "import jaxtheory, sys\nfrom jaxtheory.cli.main import main\nsys.exit(main(['sweep', "
         "'random_walk', '--steps', '1']) - 2)"
     )
     own = {**os.environ, "JAX_PLATFORMS": "abacus"}

@@ -25,7 +25,8 @@ from helpers.forks import Child, forks
 from helpers.machine import in_words, machine
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
-from jaxtheory import InputError, afterwards, sweep
+from jaxtheory import InputError, sweep
+from jaxtheory.cli import export
 from jaxtheory.engine.cache import damaged
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -131,7 +132,7 @@ def whole(forked):
 def output(store):
     """What the command says of a finished store."""
     with contextlib.redirect_stdout(io.StringIO()) as table:
-        afterwards.tell(data(store))
+        export.tell(data(store))
     return (
         f"store     {store}\ndataset   {store / 'data.zarr'}\n"
         "dims      learning_rate 3, seed 4, step 21, coordinate 3\n"

@@ -18,7 +18,7 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
 from jaxtheory.engine.execution import task
 from jaxtheory.engine.results import archive, export, netcdf, store
 from jaxtheory.system import disk
@@ -305,7 +305,7 @@ def test_what_is_not_a_file_is_not_waited_for(kind: str, place: str, made: dict,
 
 LIMITED = """
 import resource, sys
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
 code = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (code, code))
 raise SystemExit(main(["export", sys.argv[2], "--to", sys.argv[3]]))

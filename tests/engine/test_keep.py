@@ -10,9 +10,9 @@ import pytest
 from helpers.forks import forks
 
 from jaxtheory import plot
-from jaxtheory.arguments import load_figures
 from jaxtheory.claims.claim import run_figure
-from jaxtheory.cli import main
+from jaxtheory.cli.main import main
+from jaxtheory.cli.parsing import load_figures
 from jaxtheory.plotting.drawing import drawing
 from jaxtheory.reports import records
 

@@ -6,7 +6,8 @@ import shutil
 import pytest
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
-from jaxtheory import InputError, cli, sweep
+from jaxtheory import InputError, sweep
+from jaxtheory.cli import main
 from jaxtheory.engine.results import versions
 
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "steps": 3}
@@ -72,11 +73,11 @@ def test_a_finished_dataset_is_read_under_any_version(tmp_path, monkeypatch):
 def test_the_command_line_refuses_and_accepts(tmp_path, capsys, monkeypatch):
     store = tmp_path / "store"
     words = ["sweep", str(EXAMPLE), "--vary", "eta=0.1,0.2", "--steps", "3", "--store", str(store)]
-    assert cli.main(words) == 0
+    assert main.main(words) == 0
     shutil.rmtree(store / "data.zarr")
     now(monkeypatch, jax="other")
     capsys.readouterr()
-    assert cli.main(words) == 2
+    assert main.main(words) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1 and "now jax other" in said[0]
-    assert cli.main([*words, "--accept-versions"]) == 0
+    assert main.main([*words, "--accept-versions"]) == 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 SERVER = """
 import json, os, sys, traceback
-import jaxtheory.cli, xarray, zarr
+import jaxtheory.cli.main, xarray, zarr
 from jaxtheory.engine.results import store; from jaxtheory.engine import sweep
 for line in sys.stdin:
     job = json.loads(line)

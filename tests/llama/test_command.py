@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from jaxtheory import cli, llama
+from jaxtheory import llama
+from jaxtheory.cli import main
 
 from .models import TEXT, folder
 
@@ -19,7 +20,7 @@ def place(tmp_path):
 
 def run(place, *words):
     given = ["prune", place / "dense", "--to", place / "out", "--text", place / "text.txt"]
-    return cli.main([str(word) for word in (*given, "--window", "32", "--evaluate", "4", *words)])
+    return main.main([str(word) for word in (*given, "--window", "32", "--evaluate", "4", *words)])
 
 
 def test_from_folder_to_folder(place, capsys):

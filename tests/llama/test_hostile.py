@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtheory import InputError, cli, llama
+from jaxtheory import InputError, llama
+from jaxtheory.cli import main
 from jaxtheory.llama import text as texts
 
 from .models import TEXT, folder, make, tokens
@@ -26,7 +27,7 @@ def place(tmp_path):
 def prune(place, *words):
     given = ["prune", place / "dense", "--to", place / "out", "--text", place / "text.txt"]
     given += ["--attention", "magnitude", "--window", "16", "--evaluate", "2", *words]
-    return cli.main(list(map(str, given)))
+    return main.main(list(map(str, given)))
 
 
 def entries(**changes):
@@ -411,5 +412,5 @@ def test_names_that_are_not_ascii(tmp_path, place):
     given = ["prune", place / "dénse-模型", "--to", place / "aus–gabe"]
     given += ["--text", place / "テキスト.txt", "--attention", "magnitude", "--window", "16"]
     assert sys.getfilesystemencoding() == "utf-8"
-    assert cli.main(list(map(str, [*given, "--evaluate", "2"]))) == 0
+    assert main.main(list(map(str, [*given, "--evaluate", "2"]))) == 0
     assert llama.load(place / "aus–gabe")[1].vocab_size == 100

@@ -103,7 +103,7 @@ def test_the_command_on_a_folder_made_by_transformers(tmp_path):
 
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-    from jaxtheory import cli
+    from jaxtheory.cli import main
 
     characters = Tokenizer(models.WordLevel({c: i for i, c in enumerate(string.printable)}, "?"))
     characters.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
@@ -123,7 +123,7 @@ def test_the_command_on_a_folder_made_by_transformers(tmp_path):
     tokenizer.save_pretrained(dense)
     text.write_text(TEXT)
     words = f"prune {dense} --to {pruned} --text {text} --ratio .6 --mlp sparsegpt --window 32"
-    assert cli.main([*words.split(), "--evaluate", "4", "--samples", "2"]) == 0
+    assert main.main([*words.split(), "--evaluate", "4", "--samples", "2"]) == 0
     model = transformers.AutoModelForCausalLM.from_pretrained(pruned).eval()
     found = transformers.AutoTokenizer.from_pretrained(pruned)(TEXT[:40])["input_ids"]
     assert len(found) == 40

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
-from jaxtheory.afterwards import aside
-from jaxtheory.arguments import figure_places, named_figures
+from jaxtheory.cli.export import aside
+from jaxtheory.cli.parsing import figure_places, named_figures
+from jaxtheory.cli.terminal import duration, steps_progress, sweep_progress, table
 from jaxtheory.system import disk
-from jaxtheory.terminal import duration, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
     from jaxtheory.claims.claim import Figure

@@ -22,17 +22,17 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
-from jaxtheory import afterwards
-from jaxtheory.afterwards import Export
-from jaxtheory.arguments import Words, load_theory
+from jaxtheory.cli import export
+from jaxtheory.cli.executors import Machines
+from jaxtheory.cli.export import Export
+from jaxtheory.cli.parsing import Words, load_theory
+from jaxtheory.cli.run import RESULTS, Report, Run
+from jaxtheory.cli.show import List, Show
+from jaxtheory.cli.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import line, place
-from jaxtheory.describe import List, Show
-from jaxtheory.machines import Machines
-from jaxtheory.running import RESULTS, Report, Run
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
-from jaxtheory.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
 
 if TYPE_CHECKING:
     from jaxtheory.core.config import Config
@@ -60,7 +60,7 @@ class Sweep(Machines, Words):
 
     store: Annotated[Path | None, arg(metavar="DIR")] = None
     """Directory of the results; results/<theory>-<hash of the request> by default."""
-    plot: afterwards.Metrics = None
+    plot: export.Metrics = None
     """Draw metrics into the store, the first one without a name; give it after THEORY."""
     accept_versions: FlagCreatePairsOff[bool] = False
     """Resume a sweep that was begun under other versions of JAX or its like; it is noted."""
@@ -70,7 +70,7 @@ class Sweep(Machines, Words):
 
         asked = self.asked()
         theory, config = asked.pop("theory"), asked.pop("config")
-        afterwards.check_metrics(theory, self.plot)
+        export.check_metrics(theory, self.plot)
         store = (
             store_of(RESULTS, theory.name, theory, config, asked)
             if self.store is None
@@ -90,9 +90,9 @@ class Sweep(Machines, Words):
                 f"diverged  {diverged} of {data['diverged_at'].size} runs; "
                 "their records are NaN from diverged_at on"
             )
-        afterwards.tell(data)
+        export.tell(data)
         if self.plot is not None:
-            afterwards.draw(data, store, self.plot)
+            export.draw(data, store, self.plot)
         return 0
 
 
@@ -236,7 +236,7 @@ class Doctor:
     """
 
     def __call__(self) -> int:
-        from jaxtheory.engine.installation import facts, running
+        from jaxtheory.cli.doctor import facts, running
 
         known = [
             ("theories", ", ".join(jaxtheory.theories.names())),
@@ -276,7 +276,7 @@ class New:
             )
         from jaxtheory.system.whole import write
 
-        text = Path(__file__).with_name("template.py").read_text(encoding="utf-8")
+        text = Path(__file__).with_name("cli/template.py").read_text(encoding="utf-8")
         write(file, text.replace('name="template"', f'name="{self.name}"'))
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0

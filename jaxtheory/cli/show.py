@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
-from jaxtheory.arguments import load_theory, named_figures
+from jaxtheory.cli.parsing import load_theory, named_figures
+from jaxtheory.cli.terminal import duration, table
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import tried
-from jaxtheory.terminal import duration, table
 
 if TYPE_CHECKING:
     from jaxtheory.claims.claim import Claim, Figure

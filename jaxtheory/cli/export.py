@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from jaxtheory.cli.terminal import table
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.system import disk
-from jaxtheory.terminal import table
 
 if TYPE_CHECKING:
     import xarray as xr
