@@ -13,10 +13,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxtheory import claims as claims
     from jaxtheory import llama as llama
     from jaxtheory import theories as theories
-    from jaxtheory.claims import catalog as figures
-    from jaxtheory.claims import claim as claims
+    from jaxtheory.claims import catalog
     from jaxtheory.claims.claim import Claim as Claim
     from jaxtheory.claims.claim import Figure as Figure
     from jaxtheory.claims.claim import holds as holds
@@ -38,18 +38,20 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
-    from jaxtheory.engine.cluster import dask as cluster
+    from jaxtheory.engine.cluster import dask
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.sweep import sweep as sweep
     from jaxtheory.ops.draws import run_key as run_key
-    from jaxtheory.plotting import optimizers as optimisers
+    from jaxtheory.plotting import optimizers as optimizers
     from jaxtheory.plotting import plot as plot
     from jaxtheory.verification.gradients import Comparison as Comparison
     from jaxtheory.verification.gradients import compare_gradients as compare_gradients
     from jaxtheory.verification.verify import verify as verify
+
+    figures, cluster = catalog, dask
 
 __version__ = "0.1.0"
 
@@ -75,11 +77,11 @@ _PUBLIC = {
 _MODULES = {
     "theories": "theories",
     "llama": "llama",
-    "claims": "claims.claim",
+    "claims": "claims",
     "figures": "claims.catalog",
     "plot": "plotting.plot",
     "statistics": "engine.results.statistics",
-    "optimisers": "plotting.optimizers",
+    "optimizers": "plotting.optimizers",
     "cluster": "engine.cluster.dask",
     "draws": "ops.draws",
     "attention": "ops.attention",
@@ -89,9 +91,6 @@ _MODULES = {
 __all__ = [*_PUBLIC, *_MODULES]
 
 
-_cache = importlib.import_module("jaxtheory.engine.cache")
-_cache.choose()
-_cache.watch()
 importlib.import_module("jaxtheory.system.backend")  # notes which process this is
 
 

@@ -121,7 +121,7 @@ def cases(
 
 
 def trained(theory: Theory) -> list[str]:
-    """The algorithms to test: of those that `from_optax` has built, which differ in the optimiser
+    """The algorithms to test: of those that `from_optax` has built, which differ in the optimizer
     alone, "momentum" or else the first. Not Adam, which may divide rounding by rounding.
     """
     built = [n for n, a in theory.algorithms.items() if a.init.__module__ == from_optax.__module__]
@@ -291,7 +291,7 @@ def draws_are_the_same(theory: Theory, derived: Collection[str] | None, i: int) 
         problem = theory.problem(run_key(5, 1), config)
         return {"problem": problem, "batch": theory.sample(run_key(5, 2), problem, config)}
 
-    # optimised: without, some bits depend on the width of an array
+    # optimized: without, some bits depend on the width of an array
     compiled = jax.jit(draw, compiler_options={"xla_backend_optimization_level": 2})
     with numerics("float64") as dtype:
         config = canonical(theory.examples[i], dtype)

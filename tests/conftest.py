@@ -1,6 +1,6 @@
 """Every test runs in float64, with strict dtype promotion and rank promotion an error.
 
-Programs are compiled without optimisation, by the plain emitters and as one unit each, which takes
+Programs are compiled without optimization, by the plain emitters and as one unit each, which takes
 a third of the time of compiling and with it of the tests; they run slower and round differently.
 `tests/contract/test_side_by_side.py` has a subprocess that compiles as a user's would.
 """
@@ -22,9 +22,6 @@ install_import_hook(
 )  # shape annotations are executed
 
 # isort: split
-import jaxtheory  # noqa: F401  (first, so that it can set the compilation cache)
-
-# isort: split
 import gc
 import math
 import re
@@ -36,7 +33,9 @@ import jax
 import pytest
 
 from jaxtheory.engine.compute import program
+from jaxtheory.system import compilation_cache
 
+compilation_cache.use()  # in what tests compile themselves, too
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")

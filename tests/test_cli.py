@@ -285,7 +285,7 @@ def test_bad_figure_files_are_refused(
         ("def f(:\n", "line 1"),
         ("x = 1\n", "THEORY"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
-        ("raise SystemExit('no licence')\n", "SystemExit: no licence"),
+        ("raise SystemExit('no license')\n", "SystemExit: no license"),
         ("THEORY = 3\n", "expected a jaxtheory.Theory"),
         (REPLACED.format("checks=3"), "checks is a int, expected a tuple"),
         (REPLACED.format("checks=(3,)"), "a int, expected a jaxtheory.Check"),
@@ -327,7 +327,7 @@ def test_a_store_that_cannot_be_written_is_refused(
 # what works
 
 
-def test_sweep_writes_a_labelled_dataset_and_resumes(
+def test_sweep_writes_a_labeled_dataset_and_resumes(
     here: Path, capsys: pytest.CaptureFixture
 ) -> None:
     words = [

@@ -40,7 +40,7 @@ def test_a_sweep_on_arrays_is_that_of_given(here: Path) -> None:
 BAD = [
     ({}, ["--data", "none.npz"], "none.npz: not an .npz file of arrays (No such file"),
     ({"labels": WALKS["labels"]}, ["--data", "own.npz"], "random_walk needs sequences"),
-    (WALKS | {"colours": np.ones(3)}, ["--data", "own.npz"], "unknown field 'colours'"),
+    (WALKS | {"colors": np.ones(3)}, ["--data", "own.npz"], "unknown field 'colors'"),
     (WALKS | {"labels": np.ones(12)}, ["--data", "own.npz"], "expected integers"),
     (
         WALKS | {"labels": np.array([{}])},

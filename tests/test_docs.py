@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 PAGES = (
     "own-gradient",
     "own-loss",
-    pytest.param("own-optimiser", marks=pytest.mark.slow),
+    pytest.param("own-optimizer", marks=pytest.mark.slow),
     pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",
 )

@@ -148,12 +148,10 @@ def test_the_filter_shows_what_is_asked(browser):
 
 
 def test_light_and_dark(browser):
-    colour = lambda: browser.execute_script(
-        "return getComputedStyle(document.body).backgroundColor"
-    )
-    before = colour()
+    color = lambda: browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    before = color()
     browser.execute_script("document.getElementById('shade').click()")
-    assert colour() != before
+    assert color() != before
 
 
 def test_it_prints(browser):

@@ -27,7 +27,7 @@ def half_gradient(params, batch, problem, config):
 @testing.parametrize_with_checks(
     template.THEORY,
     mutations={"half the gradient": (template, "gradient", half_gradient)},
-    derived=("mean", "inputs"),  # a normalised vector, and what is added to it
+    derived=("mean", "inputs"),  # a normalized vector, and what is added to it
 )
 def test_the_template(check):
     check()

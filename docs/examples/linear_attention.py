@@ -179,11 +179,11 @@ def draw(data):
     """E L against t; dashed the closed form and Lambda^-1."""
     figure, axes = plot.panels(2, title=f"Dashed: theory, Lambda^-1; {data.sizes['seed']} seeds")
     for ax, decay in zip(axes[0], data.decay.values, strict=True):
-        for colour, n in enumerate(data.prompt_length.values):
+        for color, n in enumerate(data.prompt_length.values):
             at = data.sel(decay=decay, prompt_length=n)
-            plot.series(ax, at.loss, "step", f"n = {n}", colour=colour, markers=False)
+            plot.series(ax, at.loss, "step", f"n = {n}", color=color, markers=False)
             for curve in (at.predicted_loss, at.predicted_loss_inverse):
-                plot.theory(ax, data.step, curve.mean("seed"), "", colour=colour)
+                plot.theory(ax, data.step, curve.mean("seed"), "", color=color)
         plot.finish(ax, "step t", "E L", f"lambda_j = j^-alpha, alpha = {decay:g}")
     return figure
 

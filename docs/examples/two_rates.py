@@ -180,10 +180,10 @@ def draw(data):
     """The risk against t; dashed the closed form."""
     figure, axes = plot.panels(2, title=f"Rates of v; dashed: theory; {data.sizes['seed']} seeds")
     for ax, beta in zip(axes[0], data.momentum.values, strict=True):
-        for colour, rate in enumerate(data.weak_rate.values):
+        for color, rate in enumerate(data.weak_rate.values):
             at = data.sel(momentum=beta, weak_rate=rate)
-            plot.series(ax, at.risk, "step", f"rate {rate:g}", colour=colour, markers=False)
-            plot.theory(ax, data.step, at.predicted_risk.mean("seed"), "", colour=colour)
+            plot.series(ax, at.risk, "step", f"rate {rate:g}", color=color, markers=False)
+            plot.theory(ax, data.step, at.predicted_risk.mean("seed"), "", color=color)
         plot.finish(ax, "step t", "risk", f"beta = {beta:g}", yscale="log")
     return figure
 

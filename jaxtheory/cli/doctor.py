@@ -7,7 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.system.backend import backend
+from jaxtheory.system import compilation_cache
+from jaxtheory.system.backend import backend, workers
 
 PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "matplotlib")
 
@@ -30,7 +31,7 @@ def running() -> list[tuple[str, Any]]:
     """
     backend()
     jax = importlib.import_module("jax")
-    workers = importlib.import_module("jaxtheory.engine.request.settings").workers
+    compilation_cache.use()
     devices = jax.devices()
     cache = jax.config.jax_enable_compilation_cache and jax.config.jax_compilation_cache_dir
     return [
@@ -39,6 +40,13 @@ def running() -> list[tuple[str, Any]]:
         ("dtype", f"{jax.numpy.zeros(()).dtype} (--dtype changes it for one command)"),
         ("compilation cache", cache or "off"),
     ]
+
+
+def repaired() -> str:
+    """A sentence on the damaged programs that were removed from JAX's compilation cache."""
+    folder = importlib.import_module("jax").config.jax_compilation_cache_dir
+    count = compilation_cache.repair(Path(folder)) if folder else 0
+    return f"{count} damaged {'program' if count == 1 else 'programs'} removed"
 
 
 def writable(place: Path) -> str:

@@ -1,5 +1,5 @@
 """The command line: `jaxtheory list | show | run | report | sweep | export | plan | verify |
-prune | new | doctor`. It and `running`, `describe`, `afterwards` are the only places that print.
+prune | new | doctor`. It and `run`, `show`, `export` beside it are the only places that print.
 
 Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
 (the store can be resumed). JAX and all that rests on it load when a command needs them, so that
@@ -53,7 +53,7 @@ def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Sweep(Machines, Words):
-    """Train at every point of the axes and write one labelled dataset. The same command resumes.
+    """Train at every point of the axes and write one labeled dataset. The same command resumes.
 
     Values: a list 1,2,3; a:b:n (linear) or log:a:b:n, both ends included.
     """
@@ -231,12 +231,15 @@ class Prune:
 
 @dataclasses.dataclass(frozen=True)
 class Doctor:
-    """What this installation runs on: versions, devices, number format, caches, directories,
-    figures. Exit code 2 if JAX cannot start.
+    """Versions, devices, number format, caches, directories and figures of this installation. Exit
+    code 2 if JAX cannot start.
     """
 
+    repair: FlagCreatePairsOff[bool] = False
+    """Remove the programs of the compilation cache that a killed process or a full disk damaged."""
+
     def __call__(self) -> int:
-        from jaxtheory.cli.doctor import facts, running
+        from jaxtheory.cli.doctor import facts, repaired, running
 
         known = [
             ("theories", ", ".join(jaxtheory.theories.names())),
@@ -244,6 +247,8 @@ class Doctor:
         ]
         try:
             found, code = running(), 0
+            if self.repair:
+                found.append(("repaired", repaired()))
         except jaxtheory.InputError as error:
             found, code = [("jax", str(error))], 2
         table("doctor", ("", ""), facts(RESULTS) + found + known)
@@ -276,7 +281,7 @@ class New:
             )
         from jaxtheory.system.whole import write
 
-        text = Path(__file__).with_name("cli/template.py").read_text(encoding="utf-8")
+        text = Path(__file__).with_name("template.py").read_text(encoding="utf-8")
         write(file, text.replace('name="template"', f'name="{self.name}"'))
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0

@@ -172,7 +172,7 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
         for f in fields(theory.Config).values()
     ]
     claims = [claim for figure in figures for claim in figure.claims]
-    head = [f"{theory.name}: {about(theory)}", f"fields: {', '.join(wording)}"]
+    head = [f"{theory.name}: {about(theory)}", f"fields: {', '.join(words)}"]
     sections: dict[str, Rows] = {
         title: [(name, said.get(own(name), "")) for name in sorted(group, key=place)]
         for title, group in shown.items()

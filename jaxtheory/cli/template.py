@@ -147,11 +147,11 @@ def gap(data):
 def draw(data):
     """The error against t for each batch size, and the theory."""
     figure, ((ax,),) = plot.panels(1, title=f"SGD finds a mean, {data.sizes['seed']} seeds")
-    for colour, B in enumerate(data.batch_size.values):
+    for color, B in enumerate(data.batch_size.values):
         at = data.sel(batch_size=B)
-        plot.series(ax, at.error, "step", f"B = {B}", colour=colour, markers=False)
+        plot.series(ax, at.error, "step", f"B = {B}", color=color, markers=False)
         curve = at.predicted_error.mean("seed")
-        plot.theory(ax, data.step.values, curve, "theory" if colour == 0 else "", colour=colour)
+        plot.theory(ax, data.step.values, curve, "theory" if color == 0 else "", color=color)
     plot.finish(ax, "step t", "|w - mu|^2", yscale="log")
     return figure
 

@@ -32,7 +32,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 def ships(theory: Theory) -> bool:
     """Whether every function of a theory is jaxtheory's own, which its tests hold. A room with a
-    loss, a metric or an optimiser from outside is no such theory.
+    loss, a metric or an optimizer from outside is no such theory.
     """
     slots = [slot for slot in theory if callable(slot)]
     steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
@@ -41,7 +41,7 @@ def ships(theory: Theory) -> bool:
 
 def own(part: Any) -> bool:
     """Whether a function is jaxtheory's; one that `from_optax` makes, whether all that it is made
-    of is, optimiser and gradient.
+    of is, optimizer and gradient.
     """
     home = str(getattr(part, "__module__", ""))
     if home != DESCENT:
@@ -199,7 +199,7 @@ def looked_at(theory: Theory, config: Config, problem: Any, params: Any) -> None
         shapes[name] = (*shape[:-1], shape[-1] + array.shape[-1])
     predicted(theory, config, problem, {name: shapes[name] for name in metrics})
     assumed(theory, config, problem)
-    labelled(theory, config, shapes, taken)
+    labeled(theory, config, shapes, taken)
 
 
 def refuse(theory: Theory, slot: str, why: str) -> NoReturn:
@@ -258,7 +258,7 @@ def assumed(theory: Theory, config: Config, problem: Any) -> None:
             )
 
 
-def labelled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) -> None:
+def labeled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) -> None:
     """Raise InputError where `dims` do not name the axes of metrics and analyses, or `coords` label
     a dimension that is not there.
     """

@@ -1,4 +1,4 @@
-"""An algorithm from a theory's gradient and an optax optimiser, and the four that every room
+"""An algorithm from a theory's gradient and an optax optimizer, and the four that every room
 lists.
 """
 
@@ -41,7 +41,7 @@ class Slope(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """Parameters, and what the optimiser remembers."""
+    """Parameters, and what the optimizer remembers."""
 
     params: Any
     memory: Any
@@ -69,17 +69,17 @@ def require_like(what: str, new: Any, old: Any) -> None:
     """
     found, want = jax.tree.structure(new), jax.tree.structure(old)
     if str(found) != str(want):
-        raise InputError(f"the optimiser's {what}: structure {found}, expected {want}")
+        raise InputError(f"the optimizer's {what}: structure {found}, expected {want}")
     for (path, x), y in zip(jax.tree.leaves_with_path(new), jax.tree.leaves(old), strict=True):
         name = jax.tree_util.keystr(path, simple=True, separator=".") or "the array"
         if jnp.shape(x) != jnp.shape(y):
             raise InputError(
-                f"the optimiser's {what}: {name} has shape {jnp.shape(x)}, expected {jnp.shape(y)}"
+                f"the optimizer's {what}: {name} has shape {jnp.shape(x)}, expected {jnp.shape(y)}"
             )
         dtypes = jnp.result_type(x), jnp.result_type(y)
         if len({jnp.issubdtype(dtype, np.floating) for dtype in dtypes}) > 1:
             raise InputError(
-                f"the optimiser's {what}: {name} holds {dtypes[0]}, expected {dtypes[1]}"
+                f"the optimizer's {what}: {name} holds {dtypes[0]}, expected {dtypes[1]}"
             )
 
 
@@ -99,18 +99,18 @@ def along(gradient: Callable, rescaled: Callable) -> Callable:
 
 
 def from_optax(
-    theory: Any, optimiser: Any, project: Callable = shown, rescaled: Callable | None = None
+    theory: Any, optimizer: Any, project: Callable = shown, rescaled: Callable | None = None
 ) -> Algorithm:
     """The algorithm params <- project(params + update, problem, config), update of
-    optimiser(config) for the theory's gradient, from the theory's init.
+    optimizer(config) for the theory's gradient, from the theory's init.
 
-    optimiser: a function of the config that gives an optax.GradientTransformation, so that learning
+    optimizer: a function of the config that gives an optax.GradientTransformation, so that learning
     rate, momentum, decay and schedule are fields that a sweep varies: `lambda config:
     optax.adam(config.learning_rate)`. A schedule is a function of the count of steps, and may read
     the config too. Where optax tests a number when a schedule is made (the peak of
     `warmup_cosine_decay_schedule`, `decay_steps`), make it of plain numbers and scale or stretch
     it: `lambda config: optax.adam(lambda t: config.learning_rate * unit(t))`. A run can start from
-    given parameters; the optimiser then begins at rest. Raises InputError where optimiser is no
+    given parameters; the optimizer then begins at rest. Raises InputError where optimizer is no
     function, fails or gives something else, and where its updates or its state change structure or
     shapes, or become integers.
 
@@ -120,23 +120,23 @@ def from_optax(
     """
     if not isinstance(theory, Theory | Slope):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
-    if not callable(optimiser):
-        raise InputError(f"optimiser is a {type(optimiser).__name__}, {EXPECTED}")
+    if not callable(optimizer):
+        raise InputError(f"optimizer is a {type(optimizer).__name__}, {EXPECTED}")
 
     made_of = Slope(theory.init, theory.gradient)
 
     def made(config: Any) -> optax.GradientTransformation:
-        rule = asked("optimiser(config)", optimiser, config)
+        rule = asked("optimizer(config)", optimizer, config)
         if not isinstance(rule, optax.GradientTransformation):
             kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
-            raise InputError(f"optimiser(config) is a {kind}, {EXPECTED}")
+            raise InputError(f"optimizer(config) is a {kind}, {EXPECTED}")
         return rule
 
     def init(key: Any, problem: Any, config: Any) -> OptimizerState:
         params = made_of.init(key, problem, config)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
             rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
-            memory = asked("the optimiser's init", rest, params)
+            memory = asked("the optimizer's init", rest, params)
         return OptimizerState(params, memory)
 
     def step(
@@ -145,9 +145,9 @@ def from_optax(
         slope = made_of.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
             given = slope, state.memory, state.params
-            new = asked("the optimiser's update", made(config).update, *given)
+            new = asked("the optimizer's update", made(config).update, *given)
         if not isinstance(new, tuple) or len(new) != 2:
-            raise InputError(f"the optimiser's update is a {type(new).__name__}, expected a pair")
+            raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
         update, memory = new
         require_like("updates", update, slope)
         require_like("state", memory, state.memory)
@@ -163,7 +163,7 @@ def from_optax(
             if rescaled is None and not same(gradient, old.gradient):
                 return None
             gradient = new.gradient if rescaled is None else along(new.gradient, rescaled)
-        return from_optax(Slope(new.init, gradient), optimiser, project, rescaled)
+        return from_optax(Slope(new.init, gradient), optimizer, project, rescaled)
 
     made_by = Algorithm(init, step, lambda state, problem, config: state.params)
     made_by.again = again
@@ -206,11 +206,11 @@ def standard(
         return rate(t, config) * (1 + jnp.cos(jnp.pi * done)) / 2
 
     at = lambda config: lambda t: rate(t, config)
-    optimisers = {
+    optimizers = {
         "sgd": lambda config: optax.sgd(at(config)),
         "momentum": lambda config: optax.sgd(at(config), momentum=config.momentum),
         "adam": lambda config: optax.adam(at(config), b1=config.momentum),
         "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
     }
     made = Slope(init, gradient)
-    return {name: from_optax(made, rule, project, rescaled) for name, rule in optimisers.items()}
+    return {name: from_optax(made, rule, project, rescaled) for name, rule in optimizers.items()}

@@ -35,7 +35,7 @@ class _Parts(NamedTuple):
 
 
 class Algorithm(_Parts):
-    """A training algorithm, in the parametrisation that suits it.
+    """A training algorithm, in the parametrization that suits it.
 
     init(key, problem, config) -> State
     step(key, t, state, batch, problem, config) -> State, with t counted from 0

@@ -1,4 +1,4 @@
-"""A sweep: a whole hyper-parameter study as one labelled dataset."""
+"""A sweep: a whole hyper-parameter study as one labeled dataset."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

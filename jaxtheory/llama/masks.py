@@ -117,7 +117,7 @@ def fit(
     settings = Settings().replace(
         regularization=regularization, step_scale=options.step_scale, momentum=options.momentum
     )
-    optimiser = training.optimiser(settings)
+    optimizer = training.optimizer(settings)
     start = ones(layer)
     valid = jax.tree.map(lambda M: jnp.ones(M.shape, bool), start)
 
@@ -133,13 +133,13 @@ def fit(
             f_star, inputs = target[drawn], x[drawn]
         found = gradient(seen, f_star, layer, inputs, 0.0, config)
         found = jax.tree.map(lambda g, M: g + regularization * M, found, masks)
-        update, velocity = optimiser.update(found, velocity)
+        update, velocity = optimizer.update(found, velocity)
         masks = optax.apply_updates(masks, update)
         if options.clip:
             masks = jax.tree.map(optax.projections.projection_hypercube, masks)
         return masks, velocity
 
-    state, seen, begun = (start, optimiser.init(start)), [], 0
+    state, seen, begun = (start, optimizer.init(start)), [], 0
     for share in options.stops:
         stop = round(share * options.steps)
         state = jax.lax.fori_loop(begun, stop, step, state)

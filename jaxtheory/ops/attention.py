@@ -18,7 +18,7 @@ def softmax(
     if mask is not None:
         logits = jnp.where(mask, logits, -jnp.inf)
     # at least the least number, so that -inf - top = -inf where all are masked; cheaper than asking
-    # whether top is finite, which keeps XLA from vectorising exp
+    # whether top is finite, which keeps XLA from vectorizing exp
     top = jnp.maximum(jnp.max(logits, axis=axis, keepdims=True), jnp.finfo(logits.dtype).min)
     weights = jnp.exp(logits - jax.lax.stop_gradient(top))
     total = jnp.sum(weights, axis=axis, keepdims=True)

@@ -15,8 +15,8 @@ def unless(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: o
     is not called where no lane needs it.
 
     Under vmap `lax.cond` would call it for every lane. A loop of at most one pass is entered if any
-    lane needs it and kept for those alone, so that no lane's bits depend on its neighbours. `args`
-    are pytrees of arrays, fetched within the loop by an optimisation barrier; what function makes
+    lane needs it and kept for those alone, so that no lane's bits depend on its neighbors. `args`
+    are pytrees of arrays, fetched within the loop by an optimization barrier; what function makes
     of other arrays XLA may compute before the loop, always. Derivatives are forward only.
     """
 

@@ -1,4 +1,4 @@
-"""Linear algebra shared by the theories. Factorisations go through `alone`, see there why."""
+"""Linear algebra shared by the theories. Factorizations go through `alone`, see there why."""
 
 import functools
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 
-def alone(factorisation: Callable) -> Callable:
+def alone(factorization: Callable) -> Callable:
     """A function of matrices [.., m, n] that calls LAPACK, on CPU for one matrix at a time however
     it is vmapped; the numbers are the same.
 
@@ -17,13 +17,13 @@ def alone(factorisation: Callable) -> Callable:
     may run, and waits for them: as many such calls at a time as the pool has threads wait for each
     other for ever. A call on one matrix waits for nobody.
     """
-    one_by_one = jax.custom_batching.sequential_vmap(factorisation)
+    one_by_one = jax.custom_batching.sequential_vmap(factorization)
 
-    @functools.wraps(factorisation)
+    @functools.wraps(factorization)
     def call(*matrices: Array) -> Any:
         if matrices[0].ndim > 2:
             return jax.vmap(call)(*matrices)
-        return one_by_one(*matrices) if jax.default_backend() == "cpu" else factorisation(*matrices)
+        return one_by_one(*matrices) if jax.default_backend() == "cpu" else factorization(*matrices)
 
     return call
 

@@ -290,8 +290,8 @@ def _collection(drawn: Any, note: Drawn | None) -> list[dict[str, Any]]:
         return found
     label = _named(drawn)
     if type(drawn).__name__ == "PathCollection":
-        colours = drawn.get_array()
-        values = [""] * len(drawn.get_offsets()) if colours is None else map(_plain, colours)
+        colors = drawn.get_array()
+        values = [""] * len(drawn.get_offsets()) if colors is None else map(_plain, colors)
         return [
             {"kind": "point", "label": label, "x": _plain(x), "y": _plain(y), "value": value}
             for (x, y), value in zip(drawn.get_offsets(), values, strict=True)

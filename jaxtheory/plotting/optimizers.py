@@ -1,4 +1,4 @@
-"""Runs of several optimisers, each at learning rates of its own, as one axis of a sweep."""
+"""Runs of several optimizers, each at learning rates of its own, as one axis of a sweep."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,6 +37,6 @@ def against_rate(
     ax: Any, values: xr.DataArray, field: str, labels: Mapping[str, str] = LABELS
 ) -> None:
     """A curve over the learning rate for each algorithm of `labels`."""
-    for colour, (algorithm, label) in enumerate(labels.items()):
+    for color, (algorithm, label) in enumerate(labels.items()):
         if algorithm in values.algorithm:
-            plot.series(ax, of(values, field, algorithm), "rate", label, colour=colour)
+            plot.series(ax, of(values, field, algorithm), "rate", label, color=color)

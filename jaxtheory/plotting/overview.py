@@ -72,9 +72,9 @@ def against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
     """
     n = data.sizes[axis] if axis else 1
     each = [data.isel({axis: i}) if axis else data for i in some(n)]
-    for colour, one in enumerate(each):
+    for color, one in enumerate(each):
         text = f"{symbol(data, axis)} = {label(one[axis].values[()])}" if axis else metric
-        plot.series(ax, one[metric].transpose("seed", "step"), "step", text, colour=colour)
+        plot.series(ax, one[metric].transpose("seed", "step"), "step", text, color=color)
     for place, one in enumerate(each):
         found = {name: curve(one, metric, name) for name in curves(data, metric)}
         theory(ax, found, "step", named=place == 0)
@@ -161,6 +161,6 @@ def scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, Any
 
 
 def uneven(points: np.ndarray) -> float:
-    """How far the distances of neighbours are from equal, over their mean; rounding aside."""
+    """How far the distances of neighbors are from equal, over their mean; rounding aside."""
     gaps = np.diff(points)
     return round(float(np.std(gaps) / np.mean(gaps)), 6)

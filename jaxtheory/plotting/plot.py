@@ -37,7 +37,7 @@ COLOURS = (
     "#E69F00",
     "#56B4E9",
     "#8C6D46",
-)  # Okabe and Ito, safe for colour-blind readers; brown for their black, which is theory's
+)  # Okabe and Ito, safe for color-blind readers; brown for their black, which is theory's
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 6.7  # inches, 17 cm: the text of a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
@@ -117,7 +117,7 @@ def series(
     x: str,
     label: str = "",
     *,
-    colour: int = 0,
+    color: int = 0,
     seeds: bool = False,
     markers: bool | None = None,
 ) -> None:
@@ -133,12 +133,12 @@ def series(
     lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
     found, at = average(values), values[x].values
     few = len(at) <= 20 if markers is None else markers
-    shade = COLOURS[colour % len(COLOURS)]
+    shade = COLOURS[color % len(COLOURS)]
     (line,) = ax.plot(
         at,
         found.mean.transpose(x).values,
         color=shade,
-        marker=MARKERS[colour % len(MARKERS)] if few else None,
+        marker=MARKERS[color % len(MARKERS)] if few else None,
         markersize=3.2,
         label=label or None,
     )
@@ -168,25 +168,25 @@ def series(
 
 
 def theory(
-    ax: Axes, x: Any, y: Any, label: str, *, colour: int | None = None, says: str = ""
+    ax: Axes, x: Any, y: Any, label: str, *, color: int | None = None, says: str = ""
 ) -> None:
-    """A theory's curve, dashed and black (colour: that of the runs it belongs to, where there are
+    """A theory's curve, dashed and black (color: that of the runs it belongs to, where there are
     several); a constant y spans the panel. says: what it is, for the caption, if not the label.
     """
-    _ruled(ax, x, y, label, "theory", {"colour": colour, "says": says or label})
+    _ruled(ax, x, y, label, "theory", {"color": color, "says": says or label})
 
 
 def reference(
-    ax: Axes, x: Any, y: Any, label: str = "", *, colour: int | None = None, says: str = ""
+    ax: Axes, x: Any, y: Any, label: str = "", *, color: int | None = None, says: str = ""
 ) -> None:
     """A line to compare with that is no theory (equality, another method), dotted; as `theory`."""
-    _ruled(ax, x, y, label, "reference", {"colour": colour, "says": says or label})
+    _ruled(ax, x, y, label, "reference", {"color": color, "says": says or label})
 
 
 def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any]) -> None:
     style: dict[str, Any] = {
         "linestyle": "--" if kind == "theory" else ":",
-        "color": "black" if how["colour"] is None else COLOURS[how["colour"] % len(COLOURS)],
+        "color": "black" if how["color"] is None else COLOURS[how["color"] % len(COLOURS)],
         "linewidth": 1.0,
         "label": label or None,
     }
@@ -212,7 +212,7 @@ def heat(
     its mean leaves out, as they have no value, with the number that is left; one without a value
     is hatched whole.
 
-    span: where the colours begin and end; the colour bar ends at the data. Values that are made of
+    span: where the colors begin and end; the color bar ends at the data. Values that are made of
     means say by `counted` how many runs are behind each.
     """
     if "seed" in values.dims:
@@ -243,7 +243,7 @@ def heat(
     ax.set_xticks(np.arange(columns) + 0.5, names[0], **slant)
     ax.set_yticks(np.arange(rows) + 0.5, names[1])
     ax.grid(False)
-    colour_bar(ax, picture, label)
+    color_bar(ax, picture, label)
     note = Drawn("cells", label, picture, names[0], names[1])
     note = note._replace(lost=int(empty.sum()), of=table.size)
     if over is not None:
@@ -264,13 +264,13 @@ def bars(
     width: float,
     label: str = "",
     *,
-    colour: int = 0,
+    color: int = 0,
 ) -> None:
     """Bars of the means over `seed` of values [seed, another dimension], at these places, each
     hatched in proportion to the runs that its mean leaves out, with the number that is left.
     """
     found, seeds = average(values), values.sizes["seed"]
-    shade = COLOURS[colour % len(COLOURS)]
+    shade = COLOURS[color % len(COLOURS)]
     drawn = ax.bar(at, found.mean.values, width, color=shade, label=label or None)
     n = found.n.values
     note = Drawn("bars", label, drawn, n=_least_and_most(n), seeds=seeds, counts=n)
@@ -284,8 +284,8 @@ def cell_room(ax: Axes, rows: int, columns: int) -> tuple[float, float]:
     return (width - 1.2) / columns, (height - 0.7) / rows
 
 
-def colour_bar(ax: Axes, picture: Any, label: str = "") -> None:
-    """The colour bar of a picture, which ends at its data; an arrow where the colours end first."""
+def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
+    """The color bar of a picture, which ends at its data; an arrow where the colors end first."""
     values = np.ma.masked_invalid(picture.get_array()).compressed()
     low, high = picture.get_clim()
     over = "".join("-+"[k] for k, v in enumerate((low, high)) if len(values) and (
@@ -310,10 +310,10 @@ def boundary(
     edges = [([j, j], [i, i + 1]) for i, j in np.argwhere(table[1:-1, :-1] != table[1:-1, 1:])]
     edges += [([j, j + 1], [i, i]) for i, j in np.argwhere(table[:-1, 1:-1] != table[1:, 1:-1])]
     line = None
-    for colour, width in (("white", 3.2), ("black", 1.6)):
+    for color, width in (("white", 3.2), ("black", 1.6)):
         for across, up in edges:
-            style = "-" if measured or colour == "white" else (0, (3, 1.2))
-            (line,) = ax.plot(across, up, color=colour, linewidth=width, linestyle=style)
+            style = "-" if measured or color == "white" else (0, (3, 1.2))
+            (line,) = ax.plot(across, up, color=color, linewidth=width, linestyle=style)
             notes(ax).append(Drawn("edge", "", line))
     if line is not None:
         notes(ax).append(Drawn("outline" if measured else "boundary", says, line))
@@ -377,7 +377,7 @@ def ticks(axis: Any, values: Any, labels: Any = None) -> None:
 
 def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> None:
     """One legend for all panels, that of these axes, below them; each label once. Two titles make
-    it two legends side by side, for panels whose colours mean different things.
+    it two legends side by side, for panels whose colors mean different things.
     """
     groups = list(zip(axes, strict=True)) if titles else [axes]
     sides = ("left", "right") if titles else ("center",)

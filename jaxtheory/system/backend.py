@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from jaxtheory.core.errors import InputError, line
+from jaxtheory.system import compilation_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _home = os.getpid()  # the process in which JAX may be used, see `refuse_fork`
@@ -43,6 +44,7 @@ def computes(function: Function) -> Function:
     @functools.wraps(function)
     def guarded(*args: Any, **options: Any) -> Any:
         backend()
+        compilation_cache.use()
         with importlib.import_module("jax").transfer_guard("allow"):
             return function(*args, **options)
 

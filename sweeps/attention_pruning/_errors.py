@@ -68,10 +68,10 @@ def lead(dataset: xr.Dataset, name: str, *rivals: str) -> xr.DataArray:
 def lines(
     ax: Any, errors: xr.DataArray, x: str, pruners: Collection[str] = SHOWN, **style: Any
 ) -> None:
-    """Errors against x, a line for each pruner in its own colour."""
-    for colour, (pruner, label) in enumerate(NAMES.items()):
+    """Errors against x, a line for each pruner in its own color."""
+    for color, (pruner, label) in enumerate(NAMES.items()):
         if pruner in pruners:
-            plot.series(ax, of(errors, pruner), x, label, colour=colour, **style)
+            plot.series(ax, of(errors, pruner), x, label, color=color, **style)
 
 
 def finish(

@@ -51,7 +51,7 @@ FIGURE = Figure(
         ),
         derived(
             "AP-42",
-            "Nor does it generalise there: on held-out sequences magnitude pruning of W is better, "
+            "Nor does it generalize there: on held-out sequences magnitude pruning of W is better, "
             "by at least .1.",
             lambda d: lead(half(d), HELDOUT, "magnitude").sel(attention=OTHERS),
             at_least=0.1,

@@ -48,17 +48,17 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     )
     left, right = axes[0]
     places = -np.arange(dataset.sizes["bound"])
-    for colour, tau in enumerate(dataset.logit_scale.values):
+    for color, tau in enumerate(dataset.logit_scale.values):
         chosen = dataset.sel(logit_scale=tau, step=slice(1, None))
         loss, bound = chosen.attention_loss, chosen.predicted_attention_loss_descent
-        plot.series(left, loss, "step", f"τ = {tau:g}", colour=colour, markers=False)
-        plot.theory(left, chosen.step, bound.mean("seed"), "", colour=colour, says="the bounds")
+        plot.series(left, loss, "step", f"τ = {tau:g}", color=color, markers=False)
+        plot.theory(left, chosen.step, bound.mean("seed"), "", color=color, says="the bounds")
         ratios = chosen.bound_ratio.where(chosen.bound_ratio > 0).transpose("bound", "seed")
         right.plot(
             ratios,
-            np.broadcast_to(places[:, None] + 0.2 * (1 - colour), ratios.shape),
-            plot.MARKERS[colour],
-            color=plot.COLOURS[colour],
+            np.broadcast_to(places[:, None] + 0.2 * (1 - color), ratios.shape),
+            plot.MARKERS[color],
+            color=plot.COLOURS[color],
             markersize=3,
             alpha=0.6,
         )

@@ -1,4 +1,4 @@
-"""Does the gradient mask generalise, and how many calibration sequences does that take?"""
+"""Does the gradient mask generalize, and how many calibration sequences does that take?"""
 
 import xarray as xr
 

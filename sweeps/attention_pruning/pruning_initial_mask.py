@@ -18,9 +18,9 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     )
     for ax, rho in zip(axes[0], ratios, strict=True):
         errors = of(after(dataset.sel(pruning_ratio=rho)), "gradient")
-        for colour, start in enumerate(dataset.mask_init.values):
+        for color, start in enumerate(dataset.mask_init.values):
             plot.series(
-                ax, errors.sel(mask_init=start), "regularization", f"$M_0$: {start}", colour=colour
+                ax, errors.sel(mask_init=start), "regularization", f"$M_0$: {start}", color=color
             )
         finish(
             ax,

@@ -1,4 +1,4 @@
-"""How does the error of the pruned attention depend on the regularisation lambda, and what makes
+"""How does the error of the pruned attention depend on the regularization lambda, and what makes
 the arms of the U?
 
 Long, because nine claims say how deep the U is and what its arms are.
@@ -68,7 +68,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
         clipped = ", clipped" if config.clip else ""
         title = f"{preset}: c = {config.step_scale:g}, {steps} steps{clipped}"
         finish(top, "λ", title, xscale="log")
-        plot.series(bottom, chosen.stability_ratio, "regularization", colour=4)
+        plot.series(bottom, chosen.stability_ratio, "regularization", color=4)
         plot.theory(bottom, 0, 1.0, "stability edge")
         plot.finish(
             bottom, "λ", r"$\eta\,\|H\| / (2 + 2\beta)$", legend=False, xscale="log", yscale="log"

@@ -41,11 +41,9 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     for ax, (name, title) in zip(axes[0], titles.items(), strict=True):
         errors = after(dataset, name).mean("regularization")
         for clip in dataset["clip"].values:
-            label, colour = (
-                ("gradient mask, clipped to [0, 1]", 4) if clip else ("gradient mask", 0)
-            )
+            label, color = ("gradient mask, clipped to [0, 1]", 4) if clip else ("gradient mask", 0)
             fitted = of(errors, "gradient").sel(clip=clip)
-            plot.series(ax, fitted, "pruning_ratio", label, colour=colour)
+            plot.series(ax, fitted, "pruning_ratio", label, color=color)
         lines(ax, errors.isel(clip=0), "pruning_ratio")
         finish(ax, "share of weights set to zero, ρ", title, top=1.4)
     return with_legend(figure, axes[0, 0])

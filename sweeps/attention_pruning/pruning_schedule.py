@@ -58,24 +58,24 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     """The loss along both descents; how much slower against how much smaller, a mark per run."""
     figure, axes = plot.panels(2, title="Descent with the step size of theorem 4.1")
     along, cost = axes[0]
-    for colour, lam in enumerate(dataset.regularization.values):
+    for color, lam in enumerate(dataset.regularization.values):
         chosen = dataset.sel(regularization=lam, step=slice(1, None))
-        style = {"color": plot.COLOURS[colour]}
+        style = {"color": plot.COLOURS[color]}
         plot.series(
             along,
             chosen.loss.sel(algorithm="smooth"),
             "step",
             f"λ = {lam:.1e}",
-            colour=colour,
+            color=color,
             markers=False,
         )
         fixed = chosen.loss.sel(algorithm="gradient_descent").mean("seed")
-        plot.reference(along, fixed.step, fixed, "", colour=colour, says=f"η = {ETA:g}")
+        plot.reference(along, fixed.step, fixed, "", color=color, says=f"η = {ETA:g}")
         cost.plot(
             smaller(chosen),
             slower(dataset).sel(regularization=lam),
-            plot.MARKERS[colour],
-            markersize=7 - 2 * colour,
+            plot.MARKERS[color],
+            markersize=7 - 2 * color,
             **style,
         )
     plot.finish(

@@ -21,23 +21,23 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     by_lambda, by_ratio, by_count = axes[0]
     middle = float(dataset.pruning_ratio[dataset.sizes["pruning_ratio"] // 2])
 
-    def lines(errors: xr.DataArray, factors: int, label: str, colour: int) -> None:
+    def lines(errors: xr.DataArray, factors: int, label: str, color: int) -> None:
         """Errors by share, and by the number of weights that some factors keep."""
-        plot.series(by_ratio, errors, "pruning_ratio", label, colour=colour)
+        plot.series(by_ratio, errors, "pruning_ratio", label, color=color)
         kept = errors.assign_coords(pruning_ratio=factors * (1 - errors.pruning_ratio))
-        plot.series(by_count, kept, "pruning_ratio", label, colour=colour)
+        plot.series(by_count, kept, "pruning_ratio", label, color=color)
 
-    for colour, (algorithm, label) in enumerate(LABELS.items()):
+    for color, (algorithm, label) in enumerate(LABELS.items()):
         chosen = dataset.sel(algorithm=algorithm)
         errors = of(after(chosen), "gradient").sel(pruning_ratio=middle)
-        plot.series(by_lambda, errors, "regularization", label, colour=colour)
-        lines(best(chosen), 1 + (algorithm == "two_mask"), label, colour)
-    for colour, pruner in ((2, "sparsegpt"), (3, "magnitude")):
+        plot.series(by_lambda, errors, "regularization", label, color=color)
+        lines(best(chosen), 1 + (algorithm == "two_mask"), label, color)
+    for color, pruner in ((2, "sparsegpt"), (3, "magnitude")):
         lines(
             of(tuned(dataset.isel(algorithm=0), PLAIN), pruner),
             1 + (pruner == "sparsegpt"),
             NAMES[pruner],
-            colour,
+            color,
         )
     finish(by_lambda, "λ", f"ρ = {middle:g}", xscale="log")
     finish(by_ratio, "share pruned, ρ", "best λ, equal ρ")

@@ -15,7 +15,7 @@ CURVES = {
     "attention_cosine": "cosine of A and Q",
     "relative_excess_loss": "excess loss / at the start",
     "attention_residual": r"off the line, $\|\Delta_A\|_\mu$",
-    "value_cosine_centred": "cosine of V and P, centred",
+    "value_cosine_centered": "cosine of V and P, centered",
 }
 ALPHAS = {"attention_alignment": r"$\alpha_A$", "value_alignment": r"$\alpha_V$"}
 LOGARITHMIC = ("relative_excess_loss", "attention_residual")
@@ -50,17 +50,17 @@ def draw_runs(
     counted: bool = True,
     **options: Any,
 ) -> None:
-    """A panel per curve, a colour per kind of run; counted: the caption says how many are left
+    """A panel per curve, a color per kind of run; counted: the caption says how many are left
     out; options: seeds.
     """
     for ax, name in zip(axes, names, strict=False):
-        for colour, run in enumerate(data.run.values):
+        for color, run in enumerate(data.run.values):
             values = (
                 data[name].sel(run=run)
                 if counted
                 else data[name].sel(run=run).dropna("seed", how="all")
             )
-            plot.series(ax, values, "step", str(run), colour=colour, markers=False, **options)
+            plot.series(ax, values, "step", str(run), color=color, markers=False, **options)
         scale = "log" if log and name in LOGARITHMIC else "linear"
         plot.finish(ax, "step t", CURVES[name], yscale=scale, legend=False)
 
@@ -69,7 +69,7 @@ def draw_rounding(
     ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
 ) -> None:
     """What rounding makes of the distance of a matrix from the task's: a line per run."""
-    for colour, run in enumerate(data.run.values):
+    for color, run in enumerate(data.run.values):
         pair = np.stack(
             [
                 last(data[f"{matrix}_distance"]).sel(run=run),
@@ -77,13 +77,13 @@ def draw_rounding(
             ]
         )
         style = {
-            "color": plot.COLOURS[colour],
-            "marker": plot.MARKERS[colour],
+            "color": plot.COLOURS[color],
+            "marker": plot.MARKERS[color],
             "alpha": 0.6,
             "markersize": 3,
             "linewidth": 0.8,
         }
-        ax.plot([0.1 * colour, 1 + 0.1 * colour], np.maximum(pair, 1e-4), **style)[0].set_label(
+        ax.plot([0.1 * color, 1 + 0.1 * color], np.maximum(pair, 1e-4), **style)[0].set_label(
             str(run)
         )
     middle = 0.05 * (data.sizes["run"] - 1)

@@ -52,29 +52,29 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Alphas, |Delta_A|, and excess loss at its least and at the end against lambda."""
     figure, axes = plot.panels(4, title=f"The l1 term{at(FIGURE, data)}, {tasks(data)}", width=3.4)
     kinds = {
-        kind: (colour, text)
-        for colour, (kind, text) in enumerate(KINDS.items())
+        kind: (color, text)
+        for color, (kind, text) in enumerate(KINDS.items())
         if (data.prox == kind).any()
     }
     for ax, (name, (label, title, scale)) in zip(axes[0], PANELS.items(), strict=True):
-        for kind, (colour, text) in kinds.items():
+        for kind, (color, text) in kinds.items():
             plot.series(
                 ax,
                 curve(data, name, kind).dropna("seed", how="all"),
                 "l1",
                 text,
-                colour=colour,
+                color=color,
                 markers=True,
             )
             if title == LEAST:
                 low = curve(data.assign({name: data[name].min("step")}), name, kind)
                 least = low.mean("seed")
-                plot.reference(ax, low.l1, least, colour=colour, says="the least in t (coloured)")
+                plot.reference(ax, low.l1, least, color=color, says="the least in t (colored)")
         if title == NOISELESS:  # as long as attended entries are not cut
             noiseless = curve(data, f"predicted_{name}_prox").where(
                 curve(data, "predicted_attention_alignment_prox") > 0
             )
-            plot.theory(ax, noiseless.l1, noiseless.mean("seed"), "two cases, no noise", colour=0)
+            plot.theory(ax, noiseless.l1, noiseless.mean("seed"), "two cases, no noise", color=0)
         plain = ends(data, name).isel(run=int(np.argmin(data.l1.values))).mean()
         plot.reference(ax, None, float(plain), "λ = 0 (SGD)")
         plot.finish(ax, "λ", label, title, xscale="log", yscale=scale, legend=False)

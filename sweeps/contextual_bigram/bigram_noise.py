@@ -57,7 +57,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             for j, algorithm in enumerate(data.algorithm.values):
                 values = data[name].sel(l1=lam, algorithm=algorithm).where(good.sel(l1=lam))
                 text = ("proximal" if lam else "SGD") + (", simulated" if j else ", mini-batches")
-                plot.series(ax, values, "step", text, colour=2 * i + j, markers=False)
+                plot.series(ax, values, "step", text, color=2 * i + j, markers=False)
         plot.finish(ax, "step t", label, legend=False)
     plot.legend_below(figure, axes[0, 0])
     return figure

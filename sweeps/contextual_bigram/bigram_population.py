@@ -43,9 +43,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     shown = data.where(right_sign(data))
     for ax, (name, label) in zip(axes[0], ALPHAS.items(), strict=False):
-        for colour, size in enumerate(data[B].values):
+        for color, size in enumerate(data[B].values):
             plot.series(
-                ax, shown[name].sel({B: size}), "step", f"B = {size}", colour=colour, markers=False
+                ax, shown[name].sel({B: size}), "step", f"B = {size}", color=color, markers=False
             )
         plot.theory(
             ax,

@@ -45,14 +45,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     data = data.where(likely(data))
     draw_runs(axes[0, :3], data, CURVES, counted=False, seeds=True)
-    for colour, run in enumerate(data.run.values):
-        style = {"color": plot.COLOURS[colour], "alpha": 0.6, "markersize": 3, "linestyle": "none"}
+    for color, run in enumerate(data.run.values):
+        style = {"color": plot.COLOURS[color], "alpha": 0.6, "markersize": 3, "linestyle": "none"}
         for place, name in enumerate(("rounded_attention_distance", "rounded_value_distance")):
             values = np.maximum(data[name].sel(run=run), 1e-5)
             axes[0, 3].plot(
-                np.full(values.size, place + 0.15 * colour),
+                np.full(values.size, place + 0.15 * color),
                 values,
-                marker=plot.MARKERS[colour],
+                marker=plot.MARKERS[color],
                 **style,
             )
     axes[0, 3].set_xticks([0.07, 1.07], [r"$\|A - Q\|_\mu$", r"$\|V - P\|_\mu$"])

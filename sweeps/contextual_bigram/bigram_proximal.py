@@ -38,7 +38,7 @@ COSINE, EXCESS, OFF = (
     ratio("excess_loss", PROX, SGD),
     ratio("attention_residual", SGD, PROX),
 )
-PLAIN = ("attention_distance", "value_distance", "attention_cosine", "value_cosine_centred")
+PLAIN = ("attention_distance", "value_distance", "attention_cosine", "value_cosine_centered")
 ROUNDED = ("rounded_attention_distance", "rounded_value_distance")
 KEPT, SUPPORT = end("relative_excess_loss", SLOW), end("support_recovery", PROX)
 
@@ -65,16 +65,16 @@ def better(*names: str) -> Any:
 def draw_alphas(ax: Any, data: xr.Dataset, run: str, kind: str, title: str) -> None:
     """Both alphas of one kind of run with their noiseless curves."""
     chosen = data.sel(run=run)
-    for colour, (name, label) in enumerate(ALPHAS.items()):
+    for color, (name, label) in enumerate(ALPHAS.items()):
         plot.series(
-            ax, chosen[name].dropna("seed", how="all"), "step", label, colour=colour, markers=False
+            ax, chosen[name].dropna("seed", how="all"), "step", label, color=color, markers=False
         )
         plot.theory(
             ax,
             data.step.values,
             chosen[f"predicted_{name}_{kind}"].mean("seed"),
-            "no noise" if colour else "",
-            colour=colour,
+            "no noise" if color else "",
+            color=color,
         )
     draw_one(ax)
     plot.finish(ax, "step t", "alignment (1 at the task)", title)

@@ -53,9 +53,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, (least, most)) in zip(axes[0], SHOWN.items(), strict=True):
         plot.reference(ax, [least, most], [least, most], says="equality")
         pairs = product((r for r in data.run.values if ON not in r), data[PEAKED].values)
-        for colour, (run, alpha) in enumerate(pairs):
+        for color, (run, alpha) in enumerate(pairs):
             x, y = (last(kept[name]).sel({"run": r, PEAKED: alpha}) for r in (run, run + ON))
-            style = {"color": plot.COLOURS[colour], "marker": plot.MARKERS[colour]}
+            style = {"color": plot.COLOURS[color], "marker": plot.MARKERS[color]}
             ax.plot(x, y, linestyle="", markersize=3.5, label=f"{run}, α0 = {alpha:g}", **style)
         plot.finish(ax, "independent tokens", "generated", CURVES[name], xscale="log", yscale="log")
     plot.remark(figure, f"Marks: one per task (n = {data.sizes['seed']}), after training.")

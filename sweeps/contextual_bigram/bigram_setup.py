@@ -38,13 +38,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     draw_runs(axes[0, :3], shown, CURVES, log=False)
     for ax, name in zip(axes[0, :3], CURVES, strict=False):
         ax.set_ylim(0, 1.05 * float(shown[name].max()))
-    for colour, run in enumerate(data.run.values):
+    for color, run in enumerate(data.run.values):
         plot.series(
             axes[0, 3],
             shown.attention_alignment.sel(run=run),
             "step",
             str(run),
-            colour=colour,
+            color=color,
             seeds=True,
             markers=False,
         )
@@ -107,7 +107,7 @@ FIGURE = Figure(
         holds(
             *reading(
                 "CB-20",
-                "figure 1, after normalisation",
+                "figure 1, after normalization",
                 "Figure 1, read as above: rounding a proximal run of the right sign recovers the "
                 "support of 75 % of the columns or more.",
             ),

@@ -39,7 +39,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "relative_excess_loss",
         "attention_cosine",
         "attention_distance",
-        "value_cosine_centred",
+        "value_cosine_centered",
     )
     draw_runs(axes[0], data.where(right(data)), names, seeds=True)
     plot.reference(axes[0, 1], None, np.sqrt(0.5), says=r"$\sqrt{1/2}$")

@@ -72,9 +72,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "What stage one costs as contexts grow"
     figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
     for ax, (label, values) in zip(axes[0], ends(data).items(), strict=True):
-        for colour, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
+        for color, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
             one = values.sel({ETA: eta, B: size})
-            plot.series(ax, one, T, f"η = {eta:g}, B = {power(size)}", colour=colour)
+            plot.series(ax, one, T, f"η = {eta:g}, B = {power(size)}", color=color)
         scale = "linear" if "steps" in label else "log"
         plot.finish(ax, "length T", label, xscale="log", yscale=scale, legend=False)
         plot.ticks(ax.xaxis, data[T].values)

@@ -52,17 +52,17 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         height=3.2,
     )
     for ax, size in zip(axes[0], (data[B].values[0], data[B].values[-1]), strict=False):
-        for colour, run in enumerate(r for r in data.run.values if BEFORE not in r):
+        for color, run in enumerate(r for r in data.run.values if BEFORE not in r):
             values = end("attention_residual", run)(data).sel({B: size})
-            plot.series(ax, values, T, str(run), colour=colour)
+            plot.series(ax, values, T, str(run), color=color)
         label = CURVES["attention_residual"]
         plot.finish(
             ax, "length T", label, f"B = {power(size)}", legend=False, xscale="log", yscale="log"
         )
         plot.ticks(ax.xaxis, data[T].values)
-    for colour, run in enumerate(r for r in data.run.values if BEFORE in r):
+    for color, run in enumerate(r for r in data.run.values if BEFORE in r):
         low = end("below_lambda", run)(data).isel({T: -1})
-        plot.series(axes[0, 2], low, B, str(run).removesuffix(BEFORE), colour=colour + 1)
+        plot.series(axes[0, 2], low, B, str(run).removesuffix(BEFORE), color=color + 1)
     axes[0, 2].set_ylim(-0.02, None)
     label = "share of entries below -λ"
     plot.finish(axes[0, 2], "batch size B", label, "before the prox", xscale="log", legend=False)

@@ -57,12 +57,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "Stage two takes log(1/ε) / η steps at every T; small batches set a floor"
     figure, axes = plot.panels(2, title=title, width=4.6, height=3.2)
     sizes, rates = data[B].values, data[ETA2].values
-    for colour, (size, i) in enumerate(product(sizes, range(data.sizes[T]))):
+    for color, (size, i) in enumerate(product(sizes, range(data.sizes[T]))):
         one = data.sel({B: size}).isel({T: i, ETA2: -1})
         since = one.assign_coords(step=one.step - int(one[TAU])).relative_excess_loss
         label = f"B = {power(size)}, T = {int(one[T])}"
         plot.series(
-            axes[0, 0], since.sel(step=slice(0, 220)), "step", label, colour=colour, markers=False
+            axes[0, 0], since.sel(step=slice(0, 220)), "step", label, color=color, markers=False
         )
     plot.finish(
         axes[0, 0],
@@ -70,9 +70,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         CURVES["relative_excess_loss"],
         yscale="log",
     )
-    for colour, (left, eta) in enumerate(product((0.1, 0.01), rates)):
+    for color, (left, eta) in enumerate(product((0.1, 0.01), rates)):
         values = steps(data, left).sel({B: sizes[-1], ETA2: eta})
-        plot.series(axes[0, 1], values, T, f"to {left:g}, η2 = {eta:g}", colour=colour)
+        plot.series(axes[0, 1], values, T, f"to {left:g}, η2 = {eta:g}", color=color)
     plot.finish(
         axes[0, 1], "length T", "steps of stage two", f"B = {power(sizes[-1])}", xscale="log"
     )

@@ -40,9 +40,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "More tokens, same batches: the prox leaves less than half of SGD's excess loss"
     figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
-        for colour, run in enumerate(data.run.values):
+        for color, run in enumerate(data.run.values):
             values = last(data[name]).where(right_sign(data)).sel(run=run)
-            plot.series(ax, values, N, str(run), colour=colour)
+            plot.series(ax, values, N, str(run), color=color)
         scale = "linear" if name == "support_recovery" else "log"
         plot.finish(ax, "tokens N", label, xscale="log", yscale=scale)
         plot.ticks(ax.xaxis, data[N].values)

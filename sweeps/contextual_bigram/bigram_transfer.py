@@ -57,15 +57,15 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     for ax, name in zip(axes[0], (RECOVERY, SPREAD), strict=True):
         values, theory = measured(data, name), law(data, name)
-        for colour, (rho, t) in enumerate((r, t) for r in data[RHO].values for t in data[T].values):
+        for color, (rho, t) in enumerate((r, t) for r in data[RHO].values for t in data[T].values):
             at = {RHO: rho, T: t}
-            plot.series(ax, values.sel(at), "samples", f"ρ = {rho:g}, T = {t}", colour=colour)
+            plot.series(ax, values.sel(at), "samples", f"ρ = {rho:g}, T = {t}", color=color)
             plot.theory(
                 ax,
                 data.samples.values,
                 theory.sel(at).mean("seed"),
-                "" if colour else "law",
-                colour=colour,
+                "" if color else "law",
+                color=color,
             )
     fitted = plot.slope_label(measured(data, SPREAD).isel({RHO: 0, T: 0}), "samples")
     x, spread = "samples of the step, τB", "standard deviation off the support"

@@ -56,6 +56,6 @@ def accuracy(data: xr.Dataset, most: int = SAMPLES) -> xr.DataArray:
 
 def curves(ax: Any, runs: dict[str, xr.DataArray], title: str) -> None:
     """A panel of downstream accuracies, by the name of the run."""
-    for colour, (name, values) in enumerate(runs.items()):
-        plot.series(ax, values, "samples", name, colour=colour)
+    for color, (name, values) in enumerate(runs.items()):
+        plot.series(ax, values, "samples", name, color=color)
     plot.finish(ax, "downstream samples", "downstream test accuracy", title)

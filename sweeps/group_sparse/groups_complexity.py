@@ -93,27 +93,27 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         data.sizes["margin"] + 1, width=3.6, height=3.2, title=title
     )
     for ax, gamma in zip(axes, data.margin.values, strict=True):
-        for colour, size in enumerate(data["size"].values):
+        for color, size in enumerate(data["size"].values):
             runs = data.sel(margin=gamma, size=size)
             solid = 1 - frozen(accuracy(runs, MOST))
-            plot.series(ax, solid, "samples", str(size), colour=colour)
+            plot.series(ax, solid, "samples", str(size), color=color)
             other = logistic(errors(runs))
-            label = None if colour else "logistic"
-            plot.reference(ax, other.samples, other, label or "", colour=colour)
+            label = None if color else "logistic"
+            plot.reference(ax, other.samples, other, label or "", color=color)
         labels = "downstream samples n", "downstream test error", f"γ = {gamma:g}"
         plot.finish(ax, *labels, xscale="log", legend=False)
         ax.set_ylim(-0.01, 0.5)
         plot.ticks(ax.xaxis, [10, 30, 100, 300, 800])
     k = data.group_dim.values
-    for colour, gamma in enumerate(data.margin.values if whole else ()):
+    for color, gamma in enumerate(data.margin.values if whole else ()):
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
             found, name = way(needed(data)).sel(margin=gamma).values, way.__name__
             text = f"{name}, γ = {gamma:g}"
-            last.plot(k, found, mark, color=plot.COLOURS[colour], label=text, markersize=3.2)
+            last.plot(k, found, mark, color=plot.COLOURS[color], label=text, markersize=3.2)
     if whole:
         start = float(frozen(needed(data)).min())
-        plot.theory(last, k, start * k / k[0], "(d + D) / 2", colour=5)
-        plot.theory(last, k, start * (k / k[0]) ** 2, r"$k^2 = dD$", colour=4)
+        plot.theory(last, k, start * k / k[0], "(d + D) / 2", color=5)
+        plot.theory(last, k, start * (k / k[0]) ** 2, r"$k^2 = dD$", color=4)
     names = "k = d = D", f"samples to an error of {REACHED:g}"
     plot.finish(last, *names, "n to reach it", xscale="log", yscale="log", legend=False)
     plot.ticks(last.xaxis, k)

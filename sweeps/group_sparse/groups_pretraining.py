@@ -49,13 +49,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     data = data.isel(step=slice(1, None))
     for row, setting in zip(axes, data.setting.values, strict=True):
         for ax, (name, label) in zip(row, PANELS.items(), strict=True):
-            for colour, eta in enumerate(data[ETA].values):
+            for color, eta in enumerate(data[ETA].values):
                 runs = data.sel({"setting": setting, ETA: eta})
-                plot.series(ax, runs[name], "step", f"η = {eta:g}", colour=colour, markers=False)
+                plot.series(ax, runs[name], "step", f"η = {eta:g}", color=color, markers=False)
                 if name == "loss":
                     curve = runs.predicted_loss_selected.isel(seed=0)
-                    law = "" if colour else "theory, n = ∞, full selection"
-                    plot.theory(ax, curve.step, curve, law, colour=colour)
+                    law = "" if color else "theory, n = ∞, full selection"
+                    plot.theory(ax, curve.step, curve, law, color=color)
             scale = "log" if name == "loss" else "linear"
             place = f"(n, d, D) = {setting}"
             plot.finish(ax, "step t", label, place, xscale="log", yscale=scale, legend=False)

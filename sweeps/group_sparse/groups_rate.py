@@ -108,13 +108,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "After selection the loss falls as a power of t and D (η = .25, d = 4)"
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     loss, missing, *against_d = axes[0]
-    for colour, name in enumerate(shown):
+    for color, name in enumerate(shown):
         values = data.sel(run=name, step=slice(1, None)).dropna("step", how="all", subset=["loss"])
-        law, label = values.predicted_loss_rate.isel(seed=0), "" if colour else "rate law"
-        plot.series(loss, values.test_loss, "step", name, colour=colour, markers=False)
-        plot.theory(loss, law.step, law, label, colour=colour)
+        law, label = values.predicted_loss_rate.isel(seed=0), "" if color else "rate law"
+        plot.series(loss, values.test_loss, "step", name, color=color, markers=False)
+        plot.theory(loss, law.step, law, label, color=color)
         left = 1 - values.relevant_attention_min
-        plot.series(missing, left, "step", name, colour=colour, markers=False)
+        plot.series(missing, left, "step", name, color=color, markers=False)
     plot.finish(loss, "step t", "test loss", **LOG)
     plot.finish(missing, "step t", r"1 − least $S_{j^*j}$ over queries j", **LOG)
     if not whole:
@@ -126,9 +126,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     law = against_groups(at_end.predicted_loss_rate).isel(seed=0)
     D_over_4 = law.run.values / 4
     plot.series(losses, end, "run", f"population, {plot.slope_label(end, 'run')}")
-    plot.series(losses, descent, "run", "gradient descent", colour=1)
+    plot.series(losses, descent, "run", "gradient descent", color=1)
     plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived")
-    plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", colour=3)
+    plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", color=3)
     plot.series(selection, times, "run")
     plot.finish(losses, "groups D", f"test loss at t = {T}", **LOG)
     plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", **LOG)

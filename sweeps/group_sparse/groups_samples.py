@@ -49,23 +49,23 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention in t, attention, accuracy and the form of W against n."""
     title = "More samples approach the population (d = 4, D = 6, η = .25)"
     figure, ((curves, *others),) = plot.panels(4, width=3.4, height=3.0, title=title)
-    for colour, run in enumerate(data.run.values):
+    for color, run in enumerate(data.run.values):
         values = data.relevant_attention.sel(run=run)
-        plot.series(curves, values, "step", str(run), colour=colour, markers=False)
+        plot.series(curves, values, "step", str(run), color=color, markers=False)
     plot.finish(curves, "step t", r"attention on group $j^*$")
     attention, classified, form = others
     runs = descents(data)
     n = runs.run.values
-    for ax, name, label, colour in (
+    for ax, name, label, color in (
         (attention, "relevant_attention", "mean", 0),
         (attention, "relevant_attention_min", "least query", 1),
         (classified, "accuracy", "gradient descent", 0),
         (form, "off_structure", "gradient descent", 0),
     ):
         fitted = f", {plot.slope_label(runs[name], 'run')}" if ax is form else ""
-        plot.series(ax, runs[name], "run", label + fitted, colour=colour)
+        plot.series(ax, runs[name], "run", label + fitted, color=color)
         if POPULATION in data.run and ax is not form:
-            plot.theory(ax, 0, float(population(data)[name].mean()), "population", colour=colour)
+            plot.theory(ax, 0, float(population(data)[name].mean()), "population", color=color)
     plot.theory(form, n, float(runs.off_structure.isel(run=0).mean() * n[0]) / n, "1/n")
     for ax, label, scale in (
         (attention, r"attention on $j^*$ at the end", "linear"),

@@ -76,14 +76,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.series(attention, left, "run", "population")
     start = float(left[0].mean())
     fall = float(np.log(left[0].mean() / left[1].mean()))
-    plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", colour=3)
+    plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", color=3)
     power = (groups / 4) ** (-fall / np.log(1.5))
-    plot.theory(attention, groups, start * power, "a power of D", colour=1)
+    plot.theory(attention, groups, start * power, "a power of D", color=1)
     fitted = plot.slope_label(ends.test_loss, "run")
     plot.series(loss, ends.test_loss, "run", f"population, {fitted}")
     plot.theory(loss, groups, ends.predicted_loss_rate.isel(seed=0), r"$D^{-5/3}$, derived")
     steep = float(ends.test_loss[-1].mean()) * (groups / groups[-1]) ** -2.0
-    plot.theory(loss, groups, steep, r"$D^{-2}$, source", colour=3)
+    plot.theory(loss, groups, steep, r"$D^{-2}$, source", color=3)
     names = r"1 − least $S_{j^*j}$ at t = D³", "test loss at t = D³"
     for ax, label in zip((attention, loss), names, strict=True):
         plot.finish(ax, "groups D", label, **LOG)
@@ -94,12 +94,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     found = by_epsilon(data).test_loss
     plot.series(small, found, "step", f"population, {plot.slope_label(found, 'step')}")
     plot.theory(
-        small, EPSILON, float(found[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", colour=3
+        small, EPSILON, float(found[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", color=3
     )
     times, errors = data.step.sel(step=slice(1, LATE[-1])), error(data)
-    for colour, n in enumerate(SAMPLES):
+    for color, n in enumerate(SAMPLES):
         shown = errors.sel(run=n, step=times)
-        angle.plot(times, shown, color=plot.COLOURS[colour], label=f"n = {n}")
+        angle.plot(times, shown, color=plot.COLOURS[color], label=f"n = {n}")
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
     plot.ticks(small.xaxis, EPSILON)

@@ -52,24 +52,24 @@ def beyond(data: xr.Dataset) -> xr.Dataset:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Attention, the form of W and accuracy against eta D^2, a colour per D."""
+    """Attention, the form of W and accuracy against eta D^2, a color per D."""
     at = f"d = 4, t = {int(data.step[-1])}"
     title = rf"Of n = 1000 samples selection is lost at about $\eta D^2 = 40$ ({at})"
     figure, axes = plot.panels(3, height=3.0, title=title)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=True):
-        for colour, groups in enumerate(np.unique(data[D])):
+        for color, groups in enumerate(np.unique(data[D])):
             runs = ends(data, data[D] == groups)
             values = runs[name].assign_coords(cell=product(runs).values)
-            plot.series(ax, values, "cell", f"D = {groups}", colour=colour)
+            plot.series(ax, values, "cell", f"D = {groups}", color=color)
             whole = ends(data, data[D] == groups, "population")
             if whole.sizes["cell"]:
-                named = f"population, η = {ONE:g}" if colour == 0 else None
+                named = f"population, η = {ONE:g}" if color == 0 else None
                 ends_at = float(whole[name].mean())
                 ax.plot(
                     product(whole),
                     [ends_at],
                     "*",
-                    color=plot.COLOURS[colour],
+                    color=plot.COLOURS[color],
                     label=named,
                     markersize=5,
                 )

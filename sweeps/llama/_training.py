@@ -36,7 +36,7 @@ BATCH, LENGTH, RATE = 16, 128, 3e-3
 AT_ONCE = 25  # steps of one call, after which the state may be kept
 
 
-def optimiser(steps: int) -> optax.GradientTransformation:
+def optimizer(steps: int) -> optax.GradientTransformation:
     """AdamW with its schedule."""
     rate = optax.warmup_cosine_decay_schedule(0.0, RATE, max(1, steps // 20), steps)
     matrices = partial(jax.tree.map, lambda w: w.ndim > 1)
@@ -47,13 +47,13 @@ def optimiser(steps: int) -> optax.GradientTransformation:
 
 @partial(jax.jit, static_argnames="steps")
 def advance(state: Any, windows: jax.Array, steps: int) -> Any:
-    """One optimiser step per batch of windows (calls, BATCH, LENGTH)."""
+    """One optimizer step per batch of windows (calls, BATCH, LENGTH)."""
 
     def step(state: Any, tokens: jax.Array) -> tuple[Any, jax.Array]:
-        weights, optimiser_state = state
+        weights, optimizer_state = state
         loss, gradient = jax.value_and_grad(llama.loss)(weights, tokens, CONFIG)
-        update, optimiser_state = optimiser(steps).update(gradient, optimiser_state, weights)
-        return (optax.apply_updates(weights, update), optimiser_state), loss
+        update, optimizer_state = optimizer(steps).update(gradient, optimizer_state, weights)
+        return (optax.apply_updates(weights, update), optimizer_state), loss
 
     return jax.lax.scan(step, state, windows)
 
@@ -74,7 +74,7 @@ def trained(folder: Path, steps: int, progress: Any = None) -> tuple[Weights, Co
 def train(stream: np.ndarray, kept: Path, steps: int, progress: Any) -> Weights:
     """The weights after `steps` steps; the state is kept in a file, from which it goes on."""
     weights = llama.init(jax.random.key(0), CONFIG)
-    state = (weights, optimiser(steps).init(weights))
+    state = (weights, optimizer(steps).init(weights))
     begun, state = opened(kept, state)
     start = time.perf_counter()
     for t in range(begun, steps, AT_ONCE):

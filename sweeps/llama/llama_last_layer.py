@@ -79,10 +79,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for row, (name, text) in zip(axes, kinds.items(), strict=True):
         for ax, along in zip(row, ("length", "ratio"), strict=True):
             cases = at(data, along)
-            for colour, attention in enumerate(METHODS):
-                plot.series(
-                    ax, cases[name].sel(attention=attention), along, attention, colour=colour
-                )
+            for color, attention in enumerate(METHODS):
+                plot.series(ax, cases[name].sel(attention=attention), along, attention, color=color)
             fixed = "ratio .5" if along == "length" else f"{int(data.length.max())} tokens"
             names = {"length": "length in tokens", "ratio": "share of weights pruned"}
             plot.finish(ax, names[along], "error of the attention", f"{text}, {fixed}")

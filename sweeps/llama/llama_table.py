@@ -85,8 +85,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.heat(axes[0, -2], source, "attention", "mlp", digits=1)
     plot.finish(axes[0, -2], "attention", "MLP", "the source's (1B, C4)", legend=False)
     error = data.attention_error.sel(ratio=ratios[-1], mlp="dense")
-    for colour, attention in enumerate(ATTENTION[1:]):
-        plot.series(axes[0, -1], error.sel(attention=attention), "layer", attention, colour=colour)
+    for color, attention in enumerate(ATTENTION[1:]):
+        plot.series(axes[0, -1], error.sel(attention=attention), "layer", attention, color=color)
     plot.finish(axes[0, -1], "layer", "error of the attention", f"ratio {ratios[-1]:g}, dense MLP")
     axes[0, -1].set_ylim(0, 1.6 * float(error.max()))
     return figure

@@ -100,7 +100,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     methods = [name for name in data.variant.values if name not in ("dense", "wanda")]
     for ax, ratio in zip(axes[0], data.ratio.values, strict=True):
         found = data.perplexity.sel(ratio=ratio)
-        for colour, (temperature, text) in enumerate(((False, "plain"), (True, "temperature"))):
+        for color, (temperature, text) in enumerate(((False, "plain"), (True, "temperature"))):
             cost = (found - found.sel(variant="dense")).sel(
                 temperature=temperature, variant=methods
             )
@@ -108,8 +108,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 ax.plot(
                     cost.sel(seed=seed).values,
                     range(len(methods)),
-                    plot.MARKERS[colour],
-                    color=plot.COLOURS[colour],
+                    plot.MARKERS[color],
+                    color=plot.COLOURS[color],
                     alpha=0.6,
                     markersize=4,
                     label=text if seed == 0 else None,

@@ -136,17 +136,17 @@ def lines(
     ax: Any, values: xr.DataArray, x: str, along: str, label: str = "{}", **style: Any
 ) -> None:
     """A curve for each label of a dimension, over those x where it has values."""
-    for colour, name in enumerate(values[along].values):
+    for color, name in enumerate(values[along].values):
         curve = values.sel({along: name}).dropna(x, how="all")
-        plot.series(ax, curve, x, label.format(name), colour=colour, **style)
+        plot.series(ax, curve, x, label.format(name), color=color, **style)
 
 
 def bars(ax: Any, heights: xr.DataArray, names: list[str], **font: Any) -> None:
-    """Groups of bars over the other dimension, means over seeds, a colour for each setting."""
+    """Groups of bars over the other dimension, means over seeds, a color for each setting."""
     at, width = np.arange(len(names)), 0.8 / heights.sizes["setting"]
-    for colour, setting in enumerate(heights.setting.values):
+    for color, setting in enumerate(heights.setting.values):
         values = heights.sel(setting=setting)
-        plot.bars(ax, at + colour * width, values, width, str(setting), colour=colour)
+        plot.bars(ax, at + color * width, values, width, str(setting), color=color)
     ax.set_xticks(at + 0.4 - width / 2, names, **font)
 
 

@@ -63,9 +63,9 @@ def draw_time(
     plot.finish(left, "step t", "test hinge loss")
     times, middle = fitted(data), len(values) // 2
     plot.series(right, times, x, f"measured, {plot.slope_label(times, x)}")
-    for colour, power, note in ((1, printed, ", as printed"), (2, measured, "")):
+    for color, power, note in ((1, printed, ", as printed"), (2, measured, "")):
         curve = float(times.mean("seed")[middle]) * (values / values[middle]) ** power
-        plot.theory(right, values, curve, f"exponent {power:g}{note}", colour=colour)
+        plot.theory(right, values, curve, f"exponent {power:g}{note}", color=color)
     plot.finish(right, label, "steps", xscale="log", yscale="log")
     plot.ticks(right.xaxis, values, [f"{v:.2g}" for v in values])
     return figure

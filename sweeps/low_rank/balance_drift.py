@@ -20,12 +20,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """The drift against eta, with slope 1."""
     figure, (ax,) = panels(1, "Drift from the conservation laws at ηt = 30", width=4.2)
     eta = data.learning_rate.values
-    for colour, name in enumerate(data.law.values):
+    for color, name in enumerate(data.law.values):
         values = final(data.balance_drift).sel(law=name)
         text = f"{name}, {plot.slope_label(values, 'learning_rate')}"
-        plot.series(ax, values, "learning_rate", text, colour=colour)
+        plot.series(ax, values, "learning_rate", text, color=color)
         first = float(values.mean("seed")[0])
-        plot.theory(ax, eta, first * eta / eta[0], "" if colour else "∝ η", colour=colour)
+        plot.theory(ax, eta, first * eta / eta[0], "" if color else "∝ η", color=color)
     plot.finish(ax, "step size η", "relative drift", xscale="log", yscale="log")
     plot.ticks(ax.xaxis, eta)
     return figure

@@ -25,7 +25,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(left, "step t", "test hinge loss")
     at, cut = np.arange(data.sizes["run"]), data.truncated_loss.sel(kept_rank=1)
     plot.bars(right, at - 0.2, last(data.loss), 0.4, "trained")
-    plot.bars(right, at + 0.2, cut, 0.4, "changes cut to rank 1", colour=1)
+    plot.bars(right, at + 0.2, cut, 0.4, "changes cut to rank 1", color=1)
     right.set_xticks(at, data.run.values)
     slanted(right)
     plot.finish(right, "", "test hinge loss")

@@ -25,11 +25,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss by the share pruned, small first and large first, for each M; 1/M dashed."""
     figure, axes = panels(2, "Pruning small neurons with M patterns (S1)", width=4.0)
     for ax, order in zip(axes, ("small", "large"), strict=True):
-        for colour, M in enumerate(data.num_patterns.values):
+        for color, M in enumerate(data.num_patterns.values):
             values = data.pruned_loss.sel(num_patterns=M, order=order)
-            plot.series(ax, values, "rate", f"M = {M}", colour=colour, markers=False)
+            plot.series(ax, values, "rate", f"M = {M}", color=color, markers=False)
             if order == "small":
-                plot.theory(ax, None, 1 / M, "1/M" if colour == 0 else "", colour=colour)
+                plot.theory(ax, None, 1 / M, "1/M" if color == 0 else "", color=color)
         plot.finish(ax, f"share pruned, {order} first", "test hinge loss", legend=order == "small")
     axes[0].set(xlim=(0, 0.6), ylim=(0, 0.2))
     return figure

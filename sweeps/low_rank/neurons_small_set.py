@@ -38,16 +38,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, (small, share, dead) = panels(
         3, "Neurons inactive on their own class mean stay small (setting G)", across=2
     )
-    for colour, count in enumerate(data.num_confusion.values):
+    for color, count in enumerate(data.num_confusion.values):
         at, label = data.sel(num_confusion=count), f"{count} confusing"
         own_mean, angle = law(at, "small_fraction_own_mean"), law(at, "dead_neurons_angle")
-        own_mean_label = "" if colour else "own-mean law"
-        plot.series(small, last(at.small_fraction), "noise", label, colour=colour)
-        plot.theory(small, data.noise.values, own_mean, own_mean_label, colour=colour)
-        plot.series(share, share_small(at, True), "noise", f"active, {label}", colour=colour)
-        plot.series(share, share_small(at, False), "noise", f"inactive, {label}", colour=colour + 3)
-        plot.series(dead, at.dead_neurons.isel(step=0), "noise", label, colour=colour)
-        plot.theory(dead, None, float(angle[0]), "", colour=colour, says=r"$1/2 - \theta/2\pi$")
+        own_mean_label = "" if color else "own-mean law"
+        plot.series(small, last(at.small_fraction), "noise", label, color=color)
+        plot.theory(small, data.noise.values, own_mean, own_mean_label, color=color)
+        plot.series(share, share_small(at, True), "noise", f"active, {label}", color=color)
+        plot.series(share, share_small(at, False), "noise", f"inactive, {label}", color=color + 3)
+        plot.series(dead, at.dead_neurons.isel(step=0), "noise", label, color=color)
+        plot.theory(dead, None, float(angle[0]), "", color=color, says=r"$1/2 - \theta/2\pi$")
     plot.finish(small, "noise σ", "share of small neurons")
     plot.finish(share, "noise σ", "share that stays small", "own class mean at t = 0")
     law_shown = r"dashed: $1/2 - \theta/2\pi$"

@@ -41,13 +41,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = panels(2, "Norms of small and large neurons against their number (G)", width=4.2)
     starts = [s for s in STARTS if any(str(cell).startswith(s) for cell in data.cell.values)]
     for ax, large in zip(axes, (False, True), strict=True):
-        for colour, start in enumerate(starts):
+        for color, start in enumerate(starts):
             norms = sizes(data, start, large)
             m = norms.m.values
             text = f"{start}, {plot.slope_label(norms, 'm')}"
-            plot.series(ax, norms, "m", text, colour=colour)
+            plot.series(ax, norms, "m", text, color=color)
             law = float(norms.mean("seed")[0]) * (m[0] / m) ** 0.5
-            plot.theory(ax, m, law, "" if colour else r"$\propto 1/\sqrt{m}$", colour=colour)
+            plot.theory(ax, m, law, "" if color else r"$\propto 1/\sqrt{m}$", color=color)
         label = f"mean $|o_i|$, {'largest third' if large else 'smallest fifth'}"
         plot.finish(ax, "neurons m", label, xscale="log", yscale="log")
         plot.ticks(ax.xaxis, [int(v) for v in m])

@@ -45,11 +45,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, name in zip(axes, names, strict=True):
         values = diagonal(data, name)
         T = values["T"].values
-        for colour, matrix in enumerate(("WQ", "WK")):
+        for color, matrix in enumerate(("WQ", "WK")):
             some = values.sel(projection=matrix)
-            plot.series(ax, some, "T", matrix, colour=colour)
+            plot.series(ax, some, "T", matrix, color=color)
             law = float(some.mean("seed")[0]) * np.sqrt(np.log(T) / np.log(T[0]))
-            plot.theory(ax, T, law, "" if colour else r"$\propto \sqrt{\log T}$", colour=colour)
+            plot.theory(ax, T, law, "" if color else r"$\propto \sqrt{\log T}$", color=color)
         plot.finish(
             ax,
             "steps T = const / η",

@@ -33,7 +33,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for place, setting in enumerate(data.setting.values):
             cost = rank_cost(data, rank).sel(setting=setting)
             plot.series(
-                axes[1], cost, "label_noise", f"rank {rank}, {setting}", colour=place + 2 * shift
+                axes[1], cost, "label_noise", f"rank {rank}, {setting}", color=place + 2 * shift
             )
     plot.finish(axes[1], "share of wrong labels", "cost of truncation")
     return figure

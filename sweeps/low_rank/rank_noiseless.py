@@ -38,7 +38,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.finish(ax, "index", "singular value at t = 1", f"{setting}, seed 0", yscale="log")
     P, ax = data.projections.sel(setting=settings[-1], projection="WK").mean("seed"), axes[-1]
     picture = ax.imshow(np.sign(P) * np.sqrt(abs(P)), cmap="RdBu_r", vmin=-1, vmax=1)
-    plot.colour_bar(ax, picture, r"signed $\sqrt{|\mu_i^\top \Delta W_K \mu_j|}$")
+    plot.color_bar(ax, picture, r"signed $\sqrt{|\mu_i^\top \Delta W_K \mu_j|}$")
     ax.grid(False)
     plot.finish(ax, "pattern j", "pattern i", f"{settings[-1]}: rows sum to zero", legend=False)
     ax.set_xticks(range(0, P.shape[1], 5))

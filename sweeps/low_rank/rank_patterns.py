@@ -52,13 +52,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     names = [n for n in NAMES if any(str(cell).startswith(n) for cell in data.cell.values)]
     for ax, ((matrix, name), label) in zip(axes, BLOCKS.items(), strict=True):
-        for colour, setting in enumerate(names):
+        for color, setting in enumerate(names):
             values = block(data, setting, matrix, name)
             M, above = values.M.values, values.where(values.mean("seed") > 0)
             fitted = f"{setting}, {plot.slope_label(above, 'M')}"
-            plot.series(ax, above, "M", fitted, colour=colour)
+            plot.series(ax, above, "M", fitted, color=color)
             law = abs(float(values.mean("seed")[0])) * M[0] / M
-            plot.theory(ax, M, law, "" if colour else "∝ 1/M", colour=colour)
+            plot.theory(ax, M, law, "" if color else "∝ 1/M", color=color)
         plot.finish(ax, "patterns M", label, xscale="log", yscale="log")
         plot.ticks(ax.xaxis, COUNTS)
     return figure

@@ -18,9 +18,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, (time, spectrum, rank, share) = panels(
         4, "Rank and sparsity on text: windows of 96 bytes, asyncio against email", width=3.3
     )
-    for colour, name in enumerate(("loss", "error")):
-        plot.series(time, data[name], "step", f"test {name}", colour=colour)
-        plot.series(rank, data[f"truncated_{name}"], "kept_rank", name, colour=colour)
+    for color, name in enumerate(("loss", "error")):
+        plot.series(time, data[name], "step", f"test {name}", color=color)
+        plot.series(rank, data[f"truncated_{name}"], "kept_rank", name, color=color)
     plot.finish(time, "step t", "on the last fifth of the texts")
     s = last(data.singular_values)
     lines(spectrum, s / s.sel(index=1), "index", "matrix", markers=False)

@@ -48,7 +48,7 @@ QUICK = {
 
 
 def settings(rows: list[tuple[int, int, float, float]], *, without: str = "") -> dict[str, list]:
-    """Settings (d, N, sigma, eta), or all of them but one, as one labelled axis."""
+    """Settings (d, N, sigma, eta), or all of them but one, as one labeled axis."""
     named = [dict(zip(SYMBOLS, row, strict=True)) for row in rows]
     columns = {name: [row[name] for row in named] for name in SYMBOLS if name != without}
     label = lambda row: ", ".join(f"{SYMBOLS[name]}={row[name]:g}" for name in columns)
@@ -76,14 +76,14 @@ def course(
     ax: Any,
     values: xr.DataArray,
     label: str,
-    colour: int,
+    color: int,
     law: xr.DataArray | None = None,
     law_label: str = "",
 ) -> None:
-    """The mean in t with its band, and its law, dashed in the same colour."""
-    plot.series(ax, values, "step", label, colour=colour, markers=False)
+    """The mean in t with its band, and its law, dashed in the same color."""
+    plot.series(ax, values, "step", label, color=color, markers=False)
     if law is not None:
-        plot.theory(ax, law.step.values, law.values, law_label, colour=colour)
+        plot.theory(ax, law.step.values, law.values, law_label, color=color)
 
 
 def last(values: xr.DataArray) -> xr.DataArray:

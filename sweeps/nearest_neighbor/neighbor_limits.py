@@ -35,16 +35,16 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     scales = [x for x in LARGE if x in data[XI0].values]
     for i, (label, r) in enumerate(RATIOS.items()):
         runs = ray(data, r, scales).sel({N: n[0]})
-        plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, colour=i)
-        plot.series(axes[0, 1], runs.query_attention, "xi1", label, colour=i)
+        plot.series(axes[0, 0], 2 * runs.test_loss, "xi1", label, color=i)
+        plot.series(axes[0, 1], runs.query_attention, "xi1", label, color=i)
         law = np.full(len(scales), (1 - r / 2) ** n[0])
-        plot.theory(axes[0, 1], scales, law, "", colour=i, says="P(t* < 1 − r)")
+        plot.theory(axes[0, 1], scales, law, "", color=i, says="P(t* < 1 − r)")
     title = f"N = {n[0]}; dashed: P(t* < 1 − r)"
     plot.finish(axes[0, 0], r"$\xi_1$", "2 L", f"N = {n[0]}", legend=False, **LOG)
     plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log", legend=False)
     errors = ray(data, 2.0, scales).shift_error
     for i, xi1 in enumerate(scales):
-        plot.series(axes[0, 2], errors.sel(xi1=xi1), N, f"ξ1 = {xi1:g}", colour=i)
+        plot.series(axes[0, 2], errors.sel(xi1=xi1), N, f"ξ1 = {xi1:g}", color=i)
     error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
     plot.finish(axes[0, 2], "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
     axes[0, 1].set_ylim(-0.03, 1.03)

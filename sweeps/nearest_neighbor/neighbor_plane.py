@@ -34,7 +34,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     ax = axes[0, 0]
     loss = 2 * data.population_loss.isel(step=0).values
     levels = ax.contourf(x, y, loss, levels=np.linspace(0, 1, 21), cmap="cividis")
-    plot.colour_bar(ax, levels, "2 L")
+    plot.color_bar(ax, levels, "2 L")
     ax.quiver(x[:-1], y[:-1], u / length, v / length, color="white", width=0.004)
     plot.finish(ax, r"$\xi_1$", r"$\xi_2$", "direction of the flow", legend=False)
     ax = axes[0, 1]

@@ -19,7 +19,7 @@ ROUTES = {
 
 
 def routes(*names: str) -> dict[str, list]:
-    """Routes as one labelled axis."""
+    """Routes as one labeled axis."""
     algorithms, labels = zip(*(ROUTES[name] for name in names), strict=True)
     return {"route": list(names), "algorithm": list(algorithms), "labels": list(labels)}
 
@@ -43,7 +43,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     prompts = data[B].values
     for ax, values in zip(axes[0], (distance(data), last(data.xi1)), strict=False):
         for i, route in enumerate(values.route.values):
-            plot.series(ax, values.sel(route=route), B, str(route), colour=i, markers=True)
+            plot.series(ax, values.sel(route=route), B, str(route), color=i, markers=True)
     first = float(distance(data).mean("seed").sel(route="W")[0])
     plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
     slope = plot.slope_label(distance(data).sel(route="W"), B)
@@ -53,10 +53,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(axes[0, 1], "prompts B", r"$\xi_1 = $ tr $W_{11}$ / d", xscale="log")
     runs = data.sel(route="W").isel({B: -1})
     course(axes[0, 2], runs.query_logit, r"$h_q^\top W h_q$", 0)
-    for colour, (values, text) in enumerate(
+    for color, (values, text) in enumerate(
         ((runs.xi1 - runs.xi2, r"$\xi_1 - \xi_2$"), (-runs.xi2, r"$-\xi_2$, the talk's")), start=1
     ):
-        plot.theory(axes[0, 2], data.step.values, values.mean("seed").values, text, colour=colour)
+        plot.theory(axes[0, 2], data.step.values, values.mean("seed").values, text, color=color)
     plot.finish(axes[0, 2], "step t", "logit of the query", f"B = {prompts[-1]}")
     for ax in axes[0, :2]:
         ax.set_xticks(prompts, [str(v) for v in prompts])

@@ -64,10 +64,10 @@ def end(data: xr.Dataset) -> str:
     return f"t = {int(data.step[-1])}"
 
 
-def predicted(ax: Any, curve: xr.DataArray, x: str, label: str, colour: int | None = None) -> None:
+def predicted(ax: Any, curve: xr.DataArray, x: str, label: str, color: int | None = None) -> None:
     """A predicted curve against x, dashed; every seed has the same."""
     curve = curve.max("seed").squeeze(drop=True)
-    plot.theory(ax, curve[x].values, curve.values, label, colour=colour)
+    plot.theory(ax, curve[x].values, curve.values, label, color=color)
 
 
 def share(least: float, measure: Measure) -> dict[str, Any]:

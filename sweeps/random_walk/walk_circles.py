@@ -68,7 +68,7 @@ def kl_ratio(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """A row per circle, a panel per metric, a colour per p; dashed: infinitely many sequences, and
+    """A row per circle, a panel per metric, a color per p; dashed: infinitely many sequences, and
     the limits of the accuracy.
     """
     title = "Attention finds the parent at p = 1/2, and not at p = 1"
@@ -77,10 +77,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for ax, (name, label) in zip(axes[row], SHOWN.items(), strict=True):
             for i, p in enumerate(data[P].values):
                 runs = data.sel({"circle": circle, P: p})
-                plot.series(ax, runs[name], "step", f"p = {p:g}", colour=i, markers=False)
+                plot.series(ax, runs[name], "step", f"p = {p:g}", color=i, markers=False)
                 if name == "accuracy":
                     plot.theory(
-                        ax, 0, float(runs.predicted_accuracy.max()), "", colour=i, says="limit"
+                        ax, 0, float(runs.predicted_accuracy.max()), "", color=i, says="limit"
                     )
                 curve = runs.get(f"predicted_{name}_population")
                 if curve is not None and curve.notnull().any():

@@ -53,9 +53,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         values = last(data[name]).where(right(data))
         plot.series(ax, values, P, end(data))
-        for colour, (law, text) in enumerate(LAWS.items(), 1):
+        for color, (law, text) in enumerate(LAWS.items(), 1):
             if f"predicted_{name}_{law}" in data:
-                predicted(ax, last(data[f"predicted_{name}_{law}"]), P, text, colour)
+                predicted(ax, last(data[f"predicted_{name}_{law}"]), P, text, color)
         scale = "log" if name == "value_ratio" else "linear"
         plot.finish(ax, "probability of a step clockwise, p", label, yscale=scale, legend=False)
     plot.legend_below(figure, *axes[0])

@@ -37,7 +37,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for i, delta in enumerate(data[DELTA].values):
         runs = data.sel({DELTA: delta, P: 1.0, ETA: 1.0})
         plot.series(
-            spread, runs[SPREAD].clip(1e-17), "step", f"δ = {delta:.0e}", colour=i, markers=False
+            spread, runs[SPREAD].clip(1e-17), "step", f"δ = {delta:.0e}", color=i, markers=False
         )
         linear = runs[LINEAR].isel(step=slice(2, None))
         predicted(spread, linear.where(linear < 0.02), "step", "" if i else "linear theory")
@@ -51,7 +51,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     spread.set_xlim(-0.5, 20)
     for i, eta in enumerate(data[ETA].values):
         runs = data.sel({ETA: eta, P: 1.0})
-        plot.series(escaped, escape(runs), DELTA, f"η = {eta:g}", colour=i)
+        plot.series(escaped, escape(runs), DELTA, f"η = {eta:g}", color=i)
         predicted(escaped, escape(runs, LINEAR), DELTA, "" if i else "linear theory")
     plot.finish(
         escaped,

@@ -46,11 +46,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     symmetric = ((data[N] - 1) % data[K] == 0) & table.notnull()
     plot.boundary(learned, symmetric, "circle", "rule", "N = rK + 1")
     plot.finish(learned, "K, N", "loss function, η", "all losses and rates")
-    for colour, circle in enumerate(("6, 97", "6, 98")):
+    for color, circle in enumerate(("6, 97", "6, 98")):
         spread = data.attention_spread.sel(
             {"circle": circle, ETA: 1.0, P: 1.0, "loss_function": "log"}
         )
-        plot.series(run, spread + 1e-17, "step", f"K, N = {circle}", colour=colour)
+        plot.series(run, spread + 1e-17, "step", f"K, N = {circle}", color=color)
     plot.finish(
         run,
         "step t",

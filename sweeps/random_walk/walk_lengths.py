@@ -61,11 +61,11 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, ((*panels, wide),) = plot.panels(data.sizes[P] + 1, title=title)
     lengths = np.unique(data[N])
     for i, (ax, p) in enumerate(zip(panels, data[P].values, strict=True)):
-        for colour, rule in enumerate(RULES):
+        for color, rule in enumerate(RULES):
             chosen = of_rule(data, rule)
             if chosen.sizes[N]:
                 name = rule.replace("N^1.5", "$N^{1.5}$")
-                plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, colour=colour)
+                plot.series(ax, sharpness(chosen.sel({P: p})).clip(1e-2), N, name, color=color)
         if of_rule(data, "M = 4 N^1.5").sizes[N]:
             plot.theory(ax, lengths, lengths * 2.8, "2.8 N")
         plot.finish(
@@ -80,7 +80,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for j, n in enumerate(lengths[-2:]):
             share_of_seeds = right(data.sel({P: p})).isel(case=data[N].values == n).mean("seed")
             found = share_of_seeds.swap_dims(case=M).sortby(M).drop_duplicates(M)
-            plot.series(wide, found, M, f"N = {n}, p = {p:g}", colour=2 * i + j)
+            plot.series(wide, found, M, f"N = {n}, p = {p:g}", color=2 * i + j)
     plot.finish(
         wide,
         "dimension of the encodings, M",

@@ -22,18 +22,18 @@ def of_task(id: str, task: int, statement: str, name: str, **bound: Any) -> Clai
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy and KL in t, a colour per task; dashed: an answer known, or a coin thrown between
+    """Accuracy and KL in t, a color per task; dashed: an answer known, or a coin thrown between
     the two fruits.
     """
     figure, axes = plot.panels(
         len(SHOWN), title="The average of the tokens is enough for one task alone"
     )
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
-        for colour, task in enumerate(data.task.values):
+        for color, task in enumerate(data.task.values):
             runs = data.sel(task=task).isel(step=slice(1, None))
             text, limit = TASKS[str(task)]
-            plot.series(ax, runs[name], "step", text, colour=colour, markers=False)
-            plot.theory(ax, 0, float(runs[f"predicted_{name}"].mean()), limit, colour=colour)
+            plot.series(ax, runs[name], "step", text, color=color, markers=False)
+            plot.theory(ax, 0, float(runs[f"predicted_{name}"].mean()), limit, color=color)
         plot.finish(ax, "step t", label)
     return figure
 

@@ -17,7 +17,7 @@ LAYERS: dict[str, dict[str, Any]] = {
     "mlp, raw tokens": {"value": "mlp", "tokens": "raw", ETA: 0.1, "steps": 200},
 }
 SMALL, LARGE, UNIT, RAW = LAYERS
-START, MLP = f"{PAPER}, random initialisation", f"{PAPER}, mlp"
+START, MLP = f"{PAPER}, random initialization", f"{PAPER}, mlp"
 
 
 def layers(*names: str) -> dict[str, list]:
@@ -47,13 +47,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(3, data.sizes[P], title="What is learned from random starts")
     names = data.layer.values.tolist()
     for (accuracy, attention, lags), p in zip(axes, data[P].values, strict=True):
-        for colour, layer in enumerate(names):
+        for color, layer in enumerate(names):
             runs = data.sel({"layer": layer, P: p}).dropna("step", how="all", subset=["loss"])
             for ax, name in ((accuracy, "accuracy"), (attention, "parent_attention")):
-                plot.series(ax, runs[name], "step", layer, colour=colour, seeds=True, markers=False)
+                plot.series(ax, runs[name], "step", layer, color=color, seeds=True, markers=False)
             picked = last(runs.selected_lag).values
-            spread = colour + np.linspace(-0.3, 0.3, len(picked))
-            shape, shade = plot.MARKERS[colour], plot.COLOURS[colour]
+            spread = color + np.linspace(-0.3, 0.3, len(picked))
+            shape, shade = plot.MARKERS[color], plot.COLOURS[color]
             lags.plot(spread, picked, shape, markersize=3, color=shade)
         plot.theory(accuracy, 0, max(p, 1 - p), "max(p, 1 − p)")
         title = f"p = {p:g}"
@@ -70,7 +70,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 FIGURE = Figure(
     name="walk_random_start",
-    source=f"{PAPER}, experiments with random initialisation; {TALK}",
+    source=f"{PAPER}, experiments with random initialization; {TALK}",
     theory=THEORY,
     config=RANDOM_START,
     sweep={

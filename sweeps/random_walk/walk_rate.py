@@ -44,7 +44,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for i, (p, size) in enumerate((p, size) for p in data[P].values for size in data[B].values):
             plot.series(
-                ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", colour=i
+                ax, late[name].sel({P: p, B: size}), "step", f"p = {p:g}, B = {size}", color=i
             )
         if name in (V, GAP):
             law, text = (

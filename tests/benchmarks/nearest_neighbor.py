@@ -1,4 +1,4 @@
-"""The nearest neighbour in a prompt: a sweep over eta and seeds, on two parameters, against the
+"""The nearest neighbor in a prompt: a sweep over eta and seeds, on two parameters, against the
 full W: the algorithm `literal`, NumPy and plain JAX.
 """
 

@@ -1,4 +1,4 @@
-"""Algorithms made of a theory's gradient and an optax optimiser."""
+"""Algorithms made of a theory's gradient and an optax optimizer."""
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,8 @@ def adam_by_hand(slopes, rate, b1=0.9, b2=0.999, eps=1e-8):
     return w
 
 
-def with_algorithm(name, optimiser):
-    return THEORY._replace(algorithms={**THEORY.algorithms, name: from_optax(THEORY, optimiser)})
+def with_algorithm(name, optimizer):
+    return THEORY._replace(algorithms={**THEORY.algorithms, name: from_optax(THEORY, optimizer)})
 
 
 def test_adam_is_the_published_one():
@@ -59,7 +59,7 @@ def test_sgd_is_the_theorys_own_and_its_rate_is_swept_in_one_compilation():
     )
 
 
-def test_start_keeps_the_parameters_and_rests_the_optimiser():
+def test_start_keeps_the_parameters_and_rests_the_optimizer():
     theory = with_algorithm("adam", lambda config: optax.adam(config.learning_rate))
     config, key = Config(dimension=3), jaxtheory.run_key(0, 0)
     first = jaxtheory.simulate(theory, config, key, steps=3, algorithm="adam")
@@ -69,12 +69,12 @@ def test_start_keeps_the_parameters_and_rests_the_optimiser():
 
 
 def other_structure(config):
-    """An optimiser whose updates are a tuple."""
+    """An optimizer whose updates are a tuple."""
     return optax.GradientTransformation(lambda p: (), lambda g, s, p=None: (tuple(g), s))
 
 
 def changed(update):
-    """An optimiser with this update(slope, state)."""
+    """An optimizer with this update(slope, state)."""
     rule = optax.GradientTransformation(lambda p: jnp.zeros(2), lambda g, s, p=None: update(g, s))
     return lambda config: rule
 
@@ -98,7 +98,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_what_is_no_optimiser_is_refused(words):
+def test_what_is_no_optimizer_is_refused(words):
     key = jaxtheory.run_key(0, 0)
     with pytest.raises(InputError, match=words) as error:
         theory = with_algorithm("own", BAD[words])

@@ -62,9 +62,11 @@ def address(tmp_path_factory):
 CLIENT = """
 import os, signal, sys
 import distributed, jaxtheory
-from jaxtheory.engine.execution import local as execute; from jaxtheory.engine.cluster import pickling as parcel; from jaxtheory.engine.compute import program
+from jaxtheory.engine.cluster import pickling
+from jaxtheory.engine.compute import program
+from jaxtheory.engine.execution import local
 
-execute.CHUNK_SECONDS = 1e-9  # a slot at a time
+local.CHUNK_SECONDS = 1e-9  # a slot at a time
 theory = jaxtheory.theories.load({file!r}).THEORY
 client = distributed.Client({address!r}, timeout=30)
 on = jaxtheory.cluster.on(client)
@@ -88,12 +90,12 @@ before = client.run(count)
 sweep(eta=(.03, .06, .12, .25), execute=on)
 print(client.run(count) == before and all(before.values()))
 
-pack = parcel.pack
+pack = pickling.pack
 def of_another(work, chunks):
     import pickle
     sent = pickle.loads(pack(work, chunks))
     return pickle.dumps(sent | dict(versions=sent["versions"] | dict(jax="0.1")))
-parcel.pack = of_another
+pickling.pack = of_another
 try:
     sweep(execute=on)
 except jaxtheory.InputError as error:

@@ -165,7 +165,7 @@ PACK = """
 import sys
 from pathlib import Path
 import jaxtheory
-from jaxtheory.engine.cluster import pickling as parcel
+from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.execution.task import Work
@@ -173,10 +173,11 @@ theory = jaxtheory.theories.get("random_walk")
 asked = dict(steps=2, vary={"p": [0.3, 0.7]})
 request = read(theory, theory.Config(num_states=4, length=9), **asked)
 if sys.argv[1] == "pack":
-    sys.stdout.buffer.write(parcel.pack(Work(request), lay_out.make(request).chunks).hex().encode())
+    packed = pickling.pack(Work(request), lay_out.make(request).chunks)
+    sys.stdout.buffer.write(packed.hex().encode())
 elif sys.argv[1] == "unpack":
     try:
-        parcel.unpack(bytes.fromhex(sys.stdin.read()), Path.cwd())
+        pickling.unpack(bytes.fromhex(sys.stdin.read()), Path.cwd())
         print("accepted")
     except jaxtheory.InputError as error:
         print(error)
@@ -217,7 +218,7 @@ OTHERS = {
     "jaxtheory.system.temporary",
     "jaxtheory.engine.results.archive",
     "jaxtheory.engine.results.attributes",
-    "jaxtheory.engine.cache",
+    "jaxtheory.system.compilation_cache",
     "jaxtheory.engine.cluster.dask",
     "jaxtheory.engine.results.computing",
     "jaxtheory.engine.request.current",

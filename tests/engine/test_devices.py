@@ -76,7 +76,7 @@ STARTED = "import jax; jax.numpy.zeros(3).block_until_ready()"
 
 @pytest.mark.parametrize("before", some(["", STARTED]), ids=["jaxtheory first", "JAX first"])
 @pytest.mark.parametrize("devices", some(["1", "2", "4"], "2"))
-def test_sweeps_that_factorise_do_not_wait_for_ever(before, devices):
+def test_sweeps_that_factorize_do_not_wait_for_ever(before, devices):
     """On a host thread pool of two threads, where two batched LAPACK calls at a time wait for each
     other.
     """
@@ -133,7 +133,7 @@ print("done")
 """
 
 
-def test_every_factorisation_of_core_can_run_in_many_threads():
+def test_every_factorization_of_core_can_run_in_many_threads():
     assert run(FACTORS, timeout=240, NPROC="2") == ["done"]
 
 

@@ -53,7 +53,7 @@ def test_two_axes_give_a_heat_map_beside_the_theory_s(data: xr.Dataset) -> None:
     assert {(ax.get_xlabel(), ax.get_ylabel()) for ax in panels} == {
         ("noise (sigma)", "learning_rate (eta)")
     }
-    assert len({ax.collections[0].get_clim() for ax in panels}) == 1  # one scale of colours
+    assert len({ax.collections[0].get_clim() for ax in panels}) == 1  # one scale of colors
     want = data.loss.isel(step=-1).mean("seed").transpose("learning_rate", "noise").values
     np.testing.assert_allclose(panels[0].collections[0].get_array(), want)
 

@@ -93,10 +93,10 @@ def test_a_caption_says_what_is_drawn():
 
 def test_a_caption_names_the_lines_that_lack_different_numbers_of_runs():
     figure, ((ax,),) = plot.panels()
-    for colour, lost in enumerate((1, 2)):
+    for color, lost in enumerate((1, 2)):
         values = COSINES.copy()
         values[:lost] = np.nan
-        plot.series(ax, runs(values), "step", f"B = {lost}", colour=colour)
+        plot.series(ax, runs(values), "step", f"B = {lost}", color=color)
     assert "value: 1 of 8 runs of B = 1, 2 of 8 runs of B = 2." in plot.caption(figure)
 
 
@@ -154,7 +154,7 @@ def test_cells_are_averaged_over_the_seeds_that_have_a_value():
 @pytest.mark.parametrize(
     ("span", "ends"), [((None, None), (1, 6)), ((0, 10), (1, 6)), ((2, 10), (2, 6))]
 )
-def test_a_colour_bar_ends_at_the_data(span, ends):
+def test_a_color_bar_ends_at_the_data(span, ends):
     figure, ((ax,),) = plot.panels()
     plot.heat(ax, table([[1, 2], [3, 4], [5, 6]]), "x", "y", span=span)
     assert figure.axes[1].get_ylim() == ends

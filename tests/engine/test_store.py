@@ -32,7 +32,7 @@ def files(folder):
     )  # no temporary one, which a killed process leaves
 
 
-def test_a_stored_sweep_is_labelled_and_read_back(tmp_path):
+def test_a_stored_sweep_is_labeled_and_read_back(tmp_path):
     plain = sweep(THEORY, Config(), **OPTIONS)
     stored = sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
     assert stored.identical(plain)

@@ -114,7 +114,7 @@ def last_tie_first(original):
     return lambda scores, ratio, valid: original(scores[::-1, ::-1], ratio, valid)[::-1, ::-1]
 
 
-def not_normalised(original):
+def not_normalized(original):
     return lambda f: f * f
 
 
@@ -285,7 +285,7 @@ ROWS = [
         {
             "count": (one_more, rounded_down),
             "binarise": (largest_first, last_tie_first),
-            "doubled": (not_normalised,),
+            "doubled": (not_normalized,),
             "best_logit_factor": (always_one, whole_octaves),
         },
     ),

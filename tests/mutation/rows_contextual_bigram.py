@@ -1,4 +1,4 @@
-"""Wrong versions of contextual_bigram: transposed, a term missing, a step off, a neighbour's
+"""Wrong versions of contextual_bigram: transposed, a term missing, a step off, a neighbor's
 formula.
 """
 

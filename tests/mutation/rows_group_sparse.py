@@ -96,7 +96,7 @@ def at_the_other_rate(original):
     return wrong
 
 
-def not_centred(original):
+def not_centered(original):
     """Class means of A as it is, though its columns do not sum to 0."""
 
     def wrong(params, problem, config):
@@ -193,7 +193,7 @@ ROWS = [
         ("calculus", "velocity", once_by_rho),
         ("calculus", "embed", changed(W22=jnp.transpose)),
         ("calculus", "embed", other_truth),
-        ("calculus", "project", not_centred),
+        ("calculus", "project", not_centered),
         ("calculus", "project", other_truth),
         ("predictions", "structure", with_value),
         ("laws", "first_step", other_truth),

@@ -236,7 +236,7 @@ _TABLE = {
         "draw_prompts": (in_another_dimension, absolute_labels),
         "problem": (shifted_test, larger_distance),
         "flipped": (unchanged, everything_flipped, half_delta),
-        "relabelled": (unchanged, half_delta),
+        "relabeled": (unchanged, half_delta),
         "inner_products": (in_another_dimension,),
         "fresh": (in_another_dimension, of_one_example_more),
     },

@@ -154,7 +154,7 @@ def without_root(original):
     return wrong
 
 
-def normalised_law(original):
+def normalized_law(original):
     """The gap to the law over its norm: the first number in place of the third."""
     return lambda config: (lambda first, kl, _: (first, kl, first))(*original(config))
 
@@ -212,7 +212,7 @@ ROWS = [
         ("training", "step", overshoot),
         ("laws", "best_accuracy", always_clockwise),
         ("laws", "limit_error", without_root),
-        ("laws", "limit_error", normalised_law),
+        ("laws", "limit_error", normalized_law),
         ("laws", "first_step", query_forgotten),
         ("laws", "first_step", one_lag_less),
         ("laws", "first_step", mirrored),

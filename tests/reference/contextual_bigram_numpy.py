@@ -122,9 +122,9 @@ def gradient(params: Pair, batch: Batch) -> Pair:
 
 def precondition(g: Pair, mu: np.ndarray) -> Pair:
     """Eq. (4): ((I - 11^T/T) g_A diag(1/mu), (I - 11^T/N) g_V diag(1/mu))."""
-    centre = lambda n: np.eye(n) - np.ones((n, n)) / n
+    center = lambda n: np.eye(n) - np.ones((n, n)) / n
     scale = np.diag(1 / mu)
-    return centre(len(g[0])) @ g[0] @ scale, centre(len(mu)) @ g[1] @ scale
+    return center(len(g[0])) @ g[0] @ scale, center(len(mu)) @ g[1] @ scale
 
 
 # Expectations over every sample.
@@ -289,7 +289,7 @@ def metrics(params: Pair, task: Task, lam: float = 0.0) -> dict[str, float]:
         "value_distance": norm(V - task.P, mu),
         "attention_cosine": cosine(A, task.Q, mu),
         "value_cosine": cosine(V, task.P, mu),
-        "value_cosine_centred": cosine(V - task.trivial, task.P - task.trivial, mu)
+        "value_cosine_centered": cosine(V - task.trivial, task.P - task.trivial, mu)
         if alpha_V
         else 0.0,
         "right_sign": float(alpha_A + alpha_V > 0),

@@ -109,7 +109,7 @@ def relevant_attention(W: np.ndarray, samples: list[Sample], group: int) -> np.n
     return np.array([attention(W, X)[group] for X, _ in samples])
 
 
-def symmetrised(X: np.ndarray, y: float, group: int) -> list[Sample]:
+def symmetrized(X: np.ndarray, y: float, group: int) -> list[Sample]:
     """The sample under a finite group of symmetries of the law with v* = e_1, all of which act on
     all tokens alike: signs of the d coordinates (y changes with the first), permutations of
     coordinates 2..d, and permutations of the irrelevant groups.

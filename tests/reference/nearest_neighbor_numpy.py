@@ -1,4 +1,4 @@
-"""The in-context one-nearest-neighbour transformer in plain NumPy: one prompt at a time, sums and
+"""The in-context one-nearest-neighbor transformer in plain NumPy: one prompt at a time, sums and
 enumerations written out, float64.
 
 A prompt is (x (N, d), q (d,), y (N,)):
@@ -9,7 +9,7 @@ A prompt is (x (N, d), q (d,), y (N,)):
 
 Averages over labels run over all 2^N signs. Slow on purpose and written from the definitions alone,
 so that agreement with the library means something. Source: slides on one-layer transformers and one
-nearest neighbour, model and algorithm.
+nearest neighbor, model and algorithm.
 """
 
 import itertools
@@ -64,7 +64,7 @@ def signs(N: int) -> list[np.ndarray]:
 
 
 def over_labels(x: np.ndarray, q: np.ndarray) -> list[Prompt]:
-    """A context with every labelling."""
+    """A context with every labeling."""
     return [(x, q, y) for y in signs(len(x))]
 
 

@@ -226,7 +226,7 @@ def test_loss_and_gradient(config, scale, seed):
         cb.gradient(params, samples(batch, config)),
     )
     agree_both(got, want)
-    size = max(np.abs(g).max() for g in want)  # what is centred may vanish
+    size = max(np.abs(g).max() for g in want)  # what is centered may vanish
     agree_both(
         calculus.preconditioned(got, drawn, config),
         cb.precondition(want, reference.mu),

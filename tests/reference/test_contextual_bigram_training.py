@@ -213,7 +213,7 @@ def test_metrics_and_analyses_along_training(name, config):
                 "value_residual",
                 "attention_residual",
                 "off_support_std",
-                "value_cosine_centred",
+                "value_cosine_centered",
             )
             agree(got[metric], value, TIGHT, 0.1 if small else 1e-2)
     for theta in (0.3, 0.9):
@@ -330,7 +330,7 @@ def test_bounds_of_threshold_and_rounding(seed):
 @pytest.mark.parametrize("point", ["start", "random", "task"])
 def test_noise_has_the_stated_covariance(point):
     """Mean square of 4000 draws, entry by entry, within 5 standard errors of the
-    centred formula.
+    centered formula.
     """
     config = RUNS[0]
     reference, drawn, rng = task(config), problem(config), np.random.default_rng(3)
@@ -340,8 +340,8 @@ def test_noise_has_the_stated_covariance(point):
         jax.random.split(jax.random.key(1), 4000)
     )
     variance, full = tr.large_batch_noise(params, reference)
-    centre = np.kron(np.eye(3) - 1 / 3, np.eye(3))
-    want = np.tile(variance, (5, 1)) * (1 - 1 / 5), np.diag(centre @ full @ centre.T).reshape(3, 3)
+    center = np.kron(np.eye(3) - 1 / 3, np.eye(3))
+    want = np.tile(variance, (5, 1)) * (1 - 1 / 5), np.diag(center @ full @ center.T).reshape(3, 3)
     for got, target in zip(matrices(draws), want, strict=True):
         target = np.maximum(target, 0) / 8
         assert np.all(

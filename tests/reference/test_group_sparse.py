@@ -143,7 +143,7 @@ def test_pre_training(config):
 
 
 @pytest.mark.parametrize(("d", "D", "group"), [(2, 2, 1), (2, 3, 2), (3, 2, 2)])
-def test_the_reduction_is_the_gradient_on_the_symmetrised_sample(d, D, group):
+def test_the_reduction_is_the_gradient_on_the_symmetrized_sample(d, D, group):
     """All symmetries of one sample: the full gradient has six numbers, and they are those of the
     reduction.
     """
@@ -154,7 +154,7 @@ def test_the_reduction_is_the_gradient_on_the_symmetrised_sample(d, D, group):
     own = -0.4 if D > 2 else 0.2
     reduced = calculus.Reduced(*map(jnp.asarray, (0.8, -0.3, 0.5, 0.6, -0.2, own)))
     v, W = joined(calculus.embed(reduced, drawn, config))
-    dv, dW = gs.gradient(v, W, gs.symmetrised(X, y, group - 1))
+    dv, dW = gs.gradient(v, W, gs.symmetrized(X, y, group - 1))
     batch = Batch(jnp.asarray(X)[:, :, None], jnp.asarray([y]), jnp.ones(1))
     same(calculus.embed(calculus.velocity(reduced, batch, drawn, config), drawn, config), dv, dW)
 

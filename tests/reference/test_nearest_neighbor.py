@@ -1,4 +1,4 @@
-"""The nearest-neighbour room against plain NumPy: prompts, loss, gradients, both parametrisations,
+"""The nearest-neighbor room against plain NumPy: prompts, loss, gradients, both parametrizations,
 the population, metrics under shift.
 """
 
@@ -39,18 +39,18 @@ def problem(config):
 
 
 def prompts(batch):
-    """A batch as the reference takes it; averaged labels become every labelling."""
+    """A batch as the reference takes it; averaged labels become every labeling."""
     x, q = np.asarray(batch.x), np.asarray(batch.q)
     if batch.y is None:
         return [prompt for i in range(len(x)) for prompt in nn.over_labels(x[i], q[i])]
     return [(x[i], q[i], np.asarray(batch.y)[i]) for i in range(len(x))]
 
 
-def draw(config, scale, labelled, seed=0):
+def draw(config, scale, labeled, seed=0):
     """A random W; where labels are averaged its part for labels is 0, as the room has it."""
     h = config.dimension.n + 2
     W = scale * np.random.default_rng(seed).normal(size=(h, h))
-    if not labelled:
+    if not labeled:
         W[-2] = W[:, -2] = 0
     return W
 
@@ -74,8 +74,8 @@ def test_prompts(config):
 @pytest.mark.parametrize("scale", [0.0, 0.5, 8.0])
 @pytest.mark.parametrize("config", CONFIGS)
 def test_full_layer_and_gradient(config, scale):
-    drawn, labelled = problem(config), config.labels != "averaged"
-    W = draw(config, scale, labelled)
+    drawn, labeled = problem(config), config.labels != "averaged"
+    W = draw(config, scale, labeled)
     params, data = Full(jnp.asarray(W)), prompts(drawn.train)
     s = np.asarray(model.attend(params, drawn.train, config)).T
     each = len(data) // len(s)
@@ -133,7 +133,7 @@ def test_descent_on_w(config):
 
 
 @pytest.mark.parametrize("d", [2, 3])
-def test_the_reduction_is_descent_on_w_over_symmetrised_prompts(d):
+def test_the_reduction_is_descent_on_w_over_symmetrized_prompts(d):
     """Prompts under all signed permutations of the coordinates: W keeps its form, xi1 moves at eta
     / d and xi2 at eta.
     """
@@ -193,12 +193,12 @@ def test_shift(delta):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_metrics(config):
     """A full W: its two numbers, its distance from them, errors and signs on the test prompts."""
-    labelled, drawn, d = config.labels != "averaged", problem(config), config.dimension.n
-    W = draw(config, 1.5, labelled, 3)
+    labeled, drawn, d = config.labels != "averaged", problem(config), config.dimension.n
+    W = draw(config, 1.5, labeled, 3)
     got = jax.jit(THEORY.metrics)(Full(jnp.asarray(W)), drawn, config)
     xi1, xi2 = np.trace(W[:d, :d]) / d, -W[-1, -1]
     test = prompts(drawn.test)
-    if not labelled:
+    if not labeled:
         test = [(x, q, np.sign(y)) for x, q, y in test]
     outputs = np.array([nn.output(W, nn.matrix(*p)) for p in test])
     targets = np.array([y[nn.nearest(x, q)] for x, q, y in test])
@@ -209,7 +209,7 @@ def test_metrics(config):
         "off_structure": np.linalg.norm(W - nn.structured(d, xi1, xi2)),
         "agreement": np.mean(np.sign(outputs) == np.sign(targets)),
         "test_loss": np.mean((outputs - targets) ** 2) / 2
-        if labelled
+        if labeled
         else nn.loss(W, prompts(Prompts(drawn.test.x, drawn.test.q, None, None, None, None))),
     }
     for name, value in want.items():

@@ -1,5 +1,5 @@
 """The random-walk room against plain NumPy: data law, loss, gradients, training in both
-parametrisations, metrics.
+parametrizations, metrics.
 """
 
 from collections import Counter

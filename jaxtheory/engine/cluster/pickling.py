@@ -90,7 +90,7 @@ def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
 
 
 def unpack(parcel: bytes, folder: Path) -> Opened:
-    """The work of a parcel, with the modules that travelled in a folder of this process. Raises
+    """The work of a parcel, with the modules that traveled in a folder of this process. Raises
     InputError where this process is not fit for it.
     """
     packed = pickle.loads(parcel)
@@ -125,7 +125,7 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
 
 
 def differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """What differs between two identities, but for what travelled by value."""
+    """What differs between two identities, but for what traveled by value."""
 
     def compared(described: dict[str, Any]) -> dict[str, str]:
         flat = {**described, **{f"code of {k}": v for k, v in described["code"].items()}}

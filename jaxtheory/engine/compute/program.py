@@ -21,7 +21,7 @@ import numpy as np
 from jaxtheory.core.config import Config, with_leaves
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.planning.layout import Layout
-from jaxtheory.engine.request.jaxprs import alone, cse, factorises
+from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
@@ -116,7 +116,7 @@ def finite(tree: Any) -> jax.Array:
 
 class Compiled:
     """A jitted function that only one thread compiles; the others wait for it. Level 2 takes half
-    of the compilation time of 3, and runs as fast (docs/decisions/0015). One that factorises runs
+    of the compilation time of 3, and runs as fast (docs/decisions/0015). One that factorizes runs
     alone, see `factors`.
     """
 
@@ -140,13 +140,13 @@ class Compiled:
         with self.lock:
             self.begun = True
             if jax.default_backend() == "cpu":
-                self.alone = factorises(self.function.trace(*args).jaxpr.jaxpr)
+                self.alone = factorizes(self.function.trace(*args).jaxpr.jaxpr)
             out = jax.block_until_ready(self.run(*args))
             self.ready = True
         return out
 
     def run(self, *args: Any) -> Any:
-        """The function's value, once nothing else that factorises is running where it does."""
+        """The function's value, once nothing else that factorizes is running where it does."""
         if not self.alone:
             return self.function(*args)
         with alone:
@@ -239,7 +239,7 @@ class Program(NamedTuple):
             )
             return batched(one, self.layout.runs, self.layout.width)(run)
 
-        # one row after the other: a vmapped factorisation may round differently
+        # one row after the other: a vmapped factorization may round differently
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (row, run))
         out = in_slots(of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat)
         return jax.tree.map(

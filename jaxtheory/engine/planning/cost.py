@@ -18,7 +18,7 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.request.jaxprs import called, reads
 
-# exp and log are vectorised, and cost little more than a product
+# exp and log are vectorized, and cost little more than a product
 SLOW = frozenset("erf_inv erf erfc pow lgamma digamma atan2 sin cos tan asin acos".split())
 MOVED = frozenset(
     "gather dynamic_slice scatter scatter-add scatter_add scatter_min scatter_max "
@@ -35,7 +35,7 @@ TRACES = 64  # whose counts are kept; each keeps the functions of a theory
 class Work(NamedTuple):
     """Of one evaluation: equations, bytes written, floating-point operations of matrix products,
     entries of slow functions, moved by index, drawn, sorted (times log2), operations of
-    factorisations; bytes of the largest array.
+    factorizations; bytes of the largest array.
     """
 
     equations: float = 0.0

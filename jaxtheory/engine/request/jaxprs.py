@@ -1,6 +1,6 @@
 """What the engine reads off a jaxpr, and one pass over it.
 
-`factorises`: programs that hand several matrices at once to LAPACK run one at a time on a CPU.
+`factorizes`: programs that hand several matrices at once to LAPACK run one at a time on a CPU.
 jaxlib spreads the matrices of such a call over the thread pool on which the call itself may run,
 and waits for them: as many such calls at a time as the pool has threads wait for each other for
 ever. Calls of one program do not.
@@ -26,11 +26,11 @@ FACTORISATIONS = frozenset(p for p in vars(jax.lax.linalg).values() if isinstanc
 alone = threading.Lock()  # held while such a program runs
 
 
-def factorises(jaxpr: Any) -> bool:
+def factorizes(jaxpr: Any) -> bool:
     """Whether a jaxpr, or what it calls, hands several matrices at once to LAPACK."""
     return any(
         (eqn.primitive in FACTORISATIONS and any(x.aval.ndim > 2 for x in eqn.invars))
-        or any(map(factorises, called(eqn)))
+        or any(map(factorizes, called(eqn)))
         for eqn in jaxpr.eqns
     )
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine import cache
+from jaxtheory.system import compilation_cache
 
 # JAX's settings of the calling thread that its workers take over; those that change numbers are the
 # request's
@@ -46,7 +46,7 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
     round otherwise; and transfers are allowed, because numbers of Python go to the device here.
     """
     name = dtype_name(dtype)
-    cache.make()
+    compilation_cache.use()
     with (
         jax.enable_x64(name == "float64"),
         jax.threefry_partitionable(
@@ -62,7 +62,7 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
 
 
 def compiler_options(level: int) -> dict[str, Any] | None:
-    """On CPU, where compilation is most of what a sweep takes: an optimisation level of LLVM (0 to
+    """On CPU, where compilation is most of what a sweep takes: an optimization level of LLVM (0 to
     3), the plain emitters, one unit of code; what XLA_FLAGS names is left as it says.
     """
     if jax.default_backend() != "cpu":

@@ -1,4 +1,4 @@
-"""From parts to one labelled dataset: every part is laid into its places and forgotten."""
+"""From parts to one labeled dataset: every part is laid into its places and forgotten."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -1,9 +1,9 @@
-"""Results on disk: resumable, labelled, never half-written, by as many processes as like.
+"""Results on disk: resumable, labeled, never half-written, by as many processes as like.
 
     DIR/manifest.json     the request's identity, the fixed plan, versions; written once and never
                           again
     DIR/parts/*.part      one file per finished chunk: a checksum and its arrays, renamed into place
-    DIR/data.zarr         the labelled dataset, assembled beside and renamed when whole; its chunks
+    DIR/data.zarr         the labeled dataset, assembled beside and renamed when whole; its chunks
                           carry checksums
     DIR/data.sum          the mark of the manifest, and a checksum per file of data.zarr
 

@@ -30,7 +30,7 @@ from jaxtheory.theories.attention_pruning.model import Batch, Config, FactorMask
 
 
 class State(NamedTuple):
-    """The mask, the optimiser's velocity and the target attention f*, which training does not
+    """The mask, the optimizer's velocity and the target attention f*, which training does not
     change.
     """
 
@@ -44,7 +44,7 @@ def rate(_t: Int[Array, ""] | int, config: Config) -> Float[ArrayLike, ""]:
     return config.step_scale / config.regularization
 
 
-def optimiser(config: Config) -> optax.GradientTransformation:
+def optimizer(config: Config) -> optax.GradientTransformation:
     """SGD with step c / lambda and momentum beta."""
     return optax.sgd(rate(0, config), momentum=config.momentum)
 
@@ -52,7 +52,7 @@ def optimiser(config: Config) -> optax.GradientTransformation:
 def begin(params: Params, problem: Problem, config: Config) -> State:
     """The state of a run that starts from given masks, at rest."""
     return State(
-        params, optimiser(config).init(params), model.target(Batch(problem.inputs), problem, config)
+        params, optimizer(config).init(params), model.target(Batch(problem.inputs), problem, config)
     )
 
 
@@ -80,7 +80,7 @@ def step(
 ) -> State:
     """One step of Algorithm 1."""
     gradient = calculus.gradient(state.params, batch, problem, config, state.target)
-    update, velocity = optimiser(config).update(gradient, state.velocity)
+    update, velocity = optimizer(config).update(gradient, state.velocity)
     params = optax.apply_updates(state.params, update)
     return State(clipped(params, problem, config), velocity, state.target)
 

@@ -42,7 +42,7 @@ def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> 
     )
 
 
-def centred(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
+def centered(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
     """(I - 1 1^T / n) g: the mean of each column's valid entries taken off."""
     return jnp.where(n.mask()[:, None], g - jnp.sum(g, axis=0, keepdims=True) / n.real, 0)
 
@@ -60,8 +60,8 @@ def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params
     """
     scale = inverse(problem.stationary)[None, :]
     return Params(
-        centred(gradient.attention, config.length) * scale,
-        centred(gradient.value, config.num_states) * scale,
+        centered(gradient.attention, config.length) * scale,
+        centered(gradient.value, config.num_states) * scale,
     )
 
 

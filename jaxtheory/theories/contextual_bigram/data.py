@@ -24,7 +24,7 @@ RESOLUTION = 2**16  # values of half a word
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw a task, or take the given P. All four arrays are normalised, so padding may change their
+    """Draw a task, or take the given P. All four arrays are normalized, so padding may change their
     last bits.
     """
     for_P, for_Q, for_pretrained = jax.random.split(key, 3)
@@ -66,7 +66,7 @@ def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], F
 def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
     """Laws on N tokens, a row each, from Dirichlet(alpha0, .., alpha0); zero beyond the sizes.
 
-    Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalised; Gamma(alpha + 1) is d v with d = alpha
+    Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalized; Gamma(alpha + 1) is d v with d = alpha
     + 2/3, v = (1 + x / sqrt(9 d))^3 and x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1
     - v + log v), more than 95 % of the time (Marsaglia and Tsang 2000). The
     first accepted of 8 proposals is taken: one entry in 10^10 has none and takes the first. In

@@ -45,7 +45,7 @@ LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are d
 class Config(fields.Config):
     """Hyper-parameters; the defaults recover P and Q within 1000 steps from most tasks.
 
-    The rates are the normalised ones: A moves by eta / K_P and V by eta / K_Q
+    The rates are the normalized ones: A moves by eta / K_P and V by eta / K_Q
     (`population.signals`), so that eta counts time for both.
     """
 

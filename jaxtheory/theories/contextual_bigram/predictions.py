@@ -65,7 +65,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     value_distance          |V - P|
     attention_cosine        cosine of A and Q, sqrt(1 / (T |Q|^2)) at the start
     value_cosine            cosine of V and P, |mu| / |P| at the start
-    value_cosine_centred    cosine of V - mu 1^T and P - mu 1^T, 0 at the start
+    value_cosine_centered    cosine of V - mu 1^T and P - mu 1^T, 0 at the start
     right_sign              1 where alpha_A + alpha_V > 0; a run of the wrong sign goes on along
                             alpha_A alpha_V = 1, alpha_V to 0 from below
     support_match           share of columns whose entries above the column's smallest one are
@@ -93,7 +93,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
         "value_distance": population.norm(V - P, mu),
         "attention_cosine": cosine(A, Q, mu),
         "value_cosine": cosine(V, P, mu),
-        "value_cosine_centred": cosine(V - start.value, P - start.value, mu),
+        "value_cosine_centered": cosine(V - start.value, P - start.value, mu),
         "right_sign": (alpha.attention + alpha.value > 0).astype(float),
         "support_match": share(same_support(raised(A, config), problem), config),
         "off_support_std": off_support_spread(A, problem, config),

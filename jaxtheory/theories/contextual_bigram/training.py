@@ -21,7 +21,7 @@ by eta / K_P, V by eta / K_Q.
 
 Steps that keep 1^T A = 1^T in exact arithmetic project A again, so that rounding does not add up.
 Source: sections 2.3, 5.2 and appendices F, H, I; whether the experiments' rates are these
-normalised ones is not known.
+normalized ones is not known.
 """
 
 from collections.abc import Callable

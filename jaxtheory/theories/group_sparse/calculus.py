@@ -142,7 +142,7 @@ def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
 
 def project(params: Params, problem: Problem, config: Config) -> Reduced:
     """The six numbers of the nearest invariant layer: averages over the symmetries, of A after its
-    columns are centred, as those of the form sum to 0. project(embed(reduced)) = reduced.
+    columns are centered, as those of the form sum to 0. project(embed(reduced)) = reduced.
     """
     v, D = problem.truth, config.num_groups
     a = v @ params.W11 @ v

@@ -51,7 +51,7 @@ def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Pro
             for part, size in zip(z, (count, z[1].shape[2]), strict=True)
         ]
         train, test = (grouped(part, config) for part in x)
-        return labelled(train, count, v, config), labelled(test, test.shape[2], v, config)
+        return labeled(train, count, v, config), labeled(test, test.shape[2], v, config)
 
     return Problem(*sets(old, "gaussian", n, v[0]), *sets(new, config.features, m, v[1]), *v)
 
@@ -82,7 +82,7 @@ def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
     return jnp.zeros_like(x).at[:d, :D].set(x[G % d, G // d])
 
 
-def labelled(
+def labeled(
     x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"], config: Config
 ) -> Batch:
     """A batch with y = sign <v, x_{j*}>, +1 at 0."""

@@ -240,7 +240,7 @@ def read_text(source: Any = None) -> Corpus:
             f"source = {source!r}: give two folders, or a file with lines label<TAB>text"
         )
     if not isinstance(source, tuple | list):
-        return _labelled(Path(source))
+        return _labeled(Path(source))
     if len(source) != 2:
         raise InputError(f"source has {len(source)} folders: give two, one for each class")
     return _folder(Path(source[0])), _folder(Path(source[1]))
@@ -268,7 +268,7 @@ def _folder(folder: Path) -> np.ndarray:
     return np.frombuffer(b"\n".join(texts), np.uint8)
 
 
-def _labelled(file: Path) -> Corpus:
+def _labeled(file: Path) -> Corpus:
     """The texts of each label in one file."""
     if not file.is_file():
         raise InputError(

@@ -1,4 +1,4 @@
-"""One-nearest-neighbour prediction in context: does softmax attention, trained from zero, select
+"""One-nearest-neighbor prediction in context: does softmax attention, trained from zero, select
 the nearest example?
 """
 

@@ -30,22 +30,22 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
     return problem.train
 
 
-def draw_prompts(key: Array, count: Size | int, config: Config, labelled: bool = True) -> Prompts:
+def draw_prompts(key: Array, count: Size | int, config: Config, labeled: bool = True) -> Prompts:
     """Prompts with examples and query independent and uniform on the sphere; labels independent,
     +-1 for `rademacher`, else N(0, 1).
 
     Point i = 0 is the query, a label comes before the d coordinates of its example.
     """
     d = config.dimension
-    points = draws.normal(key, count, larger(config.context), larger(d) if labelled else d)
-    y: Any = points[:, 1:, 0] if labelled else None
-    x = points[:, :, 1:] if labelled else points
+    points = draws.normal(key, count, larger(config.context), larger(d) if labeled else d)
+    y: Any = points[:, 1:, 0] if labeled else None
+    x = points[:, :, 1:] if labeled else points
     length = jnp.sqrt(model.inner(x, x))[..., None]
     x = x / jnp.where(length > 0, length, 1)
     return make_prompts(
         x[:, 1:],
         x[:, 0],
-        jnp.sign(y) if labelled and config.labels == "rademacher" else y,
+        jnp.sign(y) if labeled and config.labels == "rademacher" else y,
         count,
         config,
     )
@@ -95,7 +95,7 @@ def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -
     return prompts._replace(x=x, t=jnp.where(near, -prompts.t, prompts.t))
 
 
-def relabelled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
+def relabeled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
     """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are
     delta farther than the nearest, or more.
 

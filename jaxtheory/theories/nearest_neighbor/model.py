@@ -1,4 +1,4 @@
-"""One softmax layer that answers with the label of the nearest neighbour in its prompt: config,
+"""One softmax layer that answers with the label of the nearest neighbor in its prompt: config,
 prompts, parameters, forward pass and loss.
 
     H = [h_1 .. h_N h_q] = [[x_1 .. x_N q], [y_1 .. y_N 0], [0 .. 0 1]]
@@ -44,7 +44,7 @@ class Config(fields.Config):
     """Hyper-parameters of the prompts, the layer and its training."""
 
     dimension: Size | int = size(4, "d", "dimension of examples and query", "[2, inf)")
-    context: Size | int = size(4, "N", "labelled examples in a prompt")
+    context: Size | int = size(4, "N", "labeled examples in a prompt")
     learning_rate: float = traced(1.0, "eta", "learning rate of W", "(0, inf)")
     mask: float = traced(
         5.0, "sigma", "initial xi2, which keeps the query from attending to itself", "[0, inf)"
@@ -125,7 +125,7 @@ def at_nearest(prompts: Prompts) -> Bool[Array, "N B"]:
 
 
 def picked(values: Float[Array, "N B"], prompts: Prompts) -> Float[Array, " B"]:
-    """The value at i*: with `values` the labels, exact one-nearest-neighbour prediction."""
+    """The value at i*: with `values` the labels, exact one-nearest-neighbor prediction."""
     return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=0)
 
 

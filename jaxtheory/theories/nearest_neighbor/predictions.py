@@ -26,16 +26,16 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
     query_attention      mean s_q on the test prompts
     query_logit          mean h_q^T W h_q on the test prompts
     agreement            share of test prompts on which f has the sign of exact
-                         one-nearest-neighbour prediction (labels +-1 where averaged)
+                         one-nearest-neighbor prediction (labels +-1 where averaged)
     shift_error          mean (f - y_{i*})^2 where q = x_{i*} and examples within delta are flipped
     shift_bound          the bound on shift_error
     separated_error      mean (f - y_{i*})^2 on test prompts with labels separated by delta
-                         (`data.relabelled`)
+                         (`data.relabeled`)
     bound_ratio          largest |f - y_{i*}| / bound on both of these
     """
     reduced, averaged = calculus.reduce(params, config), config.labels == "averaged"
     delta, test = config.separation, problem.test
-    flipped, separated = data.flipped(problem.shift, delta, config), data.relabelled(test, delta)
+    flipped, separated = data.flipped(problem.shift, delta, config), data.relabeled(test, delta)
     gap = bounds.flipped_separation(config)
     blind = lambda prompts: prompts._replace(y=None) if averaged else prompts
     s, at_flipped, at_separated = (

@@ -12,7 +12,7 @@ from jaxtheory.theories.random_walk import data, laws, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
 
 TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
-FLOOR = 1e-12  # smallest probability a normalised output is taken to give
+FLOOR = 1e-12  # smallest probability a normalized output is taken to give
 RATIO_CAP = 1e12
 
 
@@ -25,7 +25,7 @@ def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
     return jnp.argmax(f >= top - TIE * jnp.abs(top), axis=1)
 
 
-def normalised(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
+def normalized(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
     """The output as a law: max(f, 0) over its sum, at least 1e-12 an entry; uniform where no entry
     is positive.
     """
@@ -41,7 +41,7 @@ def normalised(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
 def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Array, "*n"]:
     """KL(law || q) = sum_k law_k log(law_k / q_k) in nats, with 0 log 0 = 0."""
     some = law > 0
-    ratio = jnp.where(some, law, 1) / jnp.where(some, q, 1)  # chosen before the log: vectorised
+    ratio = jnp.where(some, law, 1) / jnp.where(some, q, 1)  # chosen before the log: vectorized
     return jnp.sum(law * jnp.log(ratio), axis=-1)
 
 
@@ -52,7 +52,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     loss                  training loss of f_y
     accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is
                           drawn; in [0, 1]
-    kl                    mean KL(true law || normalised f), nats; log K less the entropy of the law
+    kl                    mean KL(true law || normalized f), nats; log K less the entropy of the law
                           at V = 0
     output_error          mean | f/|f| - law/|law| |_2, in [0, 2]; 1 at f = 0
     output_gap            mean | f/|f| - law |_2, the law as it is: at least 1 - |law| once f != 0
@@ -112,7 +112,7 @@ def _test_metrics(
     spread = jnp.max(S, axis=1) - jnp.min(S, axis=1)
     return {
         "accuracy": mean(jnp.take_along_axis(law, predicted(f, config)[:, None], axis=1)[:, 0]),
-        "kl": mean(divergence(law, normalised(f, config))),
+        "kl": mean(divergence(law, normalized(f, config))),
         "output_error": mean(jax.vmap(linalg.direction_error)(f, law)),
         "output_gap": mean(jnp.linalg.norm(jax.vmap(linalg.unit)(f) - law, axis=1)),
         "parent_attention": jnp.take(everywhere, N.n - 2),
@@ -180,7 +180,7 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
     length = int(times.max(initial=0)) + 1
     run, law = laws.selected_run(config, length), data.step_law(config)
     errors = jax.vmap(linalg.direction_error, (0, None))(run.v, law)
-    q = normalised(jnp.where((indices(length) < 2)[:, None], 1, run.v), config)
+    q = normalized(jnp.where((indices(length) < 2)[:, None], 1, run.v), config)
     symmetric = laws.symmetric_run(config, length)
     turns = (config.length.real - 1) / config.num_states.real
     disturbance = laws.normal_range(config.num_states.real) / jnp.sqrt(turns)

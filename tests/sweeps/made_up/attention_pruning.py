@@ -115,7 +115,7 @@ def bounds(d, loss, attention_loss, ratio, pull):
     }
 
 
-def optimised(d, plain, adam, away):
+def optimized(d, plain, adam, away):
     """Errors and losses of the descents, of Adam at c = .05, and of Adam elsewhere."""
     at = xr.where(d.step_scale == 0.05, adam, away)
     found = xr.where(d.algorithm == "adam", at, plain)
@@ -197,7 +197,7 @@ CASES = {
         "26 27 28 29 30 31",
         drawn=True,
     ),
-    "generalises, but does not fit": case(
+    "generalizes, but does not fit": case(
         "pruning_calibration", lambda d: four(d, 0.7, 0.5, 0.7, 0.6), ""
     ),
     "one mask is better": case(
@@ -244,10 +244,10 @@ CASES = {
         "pruning_attention_mask", lambda d: kinds(d, 0.3, 1.2), "41 42", drawn=True
     ),
     "worse under other attention": case("pruning_attention_mask", lambda d: kinds(d, 0.8, 0.5), ""),
-    "optimisers as measured": case(
-        "pruning_optimisers", lambda d: optimised(d, 0.2, 0.201, 0.5), "47 48 49 50", drawn=True
+    "optimizers as measured": case(
+        "pruning_optimizers", lambda d: optimized(d, 0.2, 0.201, 0.5), "47 48 49 50", drawn=True
     ),
     "Adam fails at c = .05 alone": case(
-        "pruning_optimisers", lambda d: optimised(d, 0.6, 0.75, 0.6), ""
+        "pruning_optimizers", lambda d: optimized(d, 0.6, 0.75, 0.6), ""
     ),
 }

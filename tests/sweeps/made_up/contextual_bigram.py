@@ -53,7 +53,7 @@ def easy(d):
 def proximal(d):
     return {
         "attention_cosine": runs(d, 0.985, 0.94, 0.07),
-        "value_cosine_centred": runs(d, 0.99, 0.95, 0.0),
+        "value_cosine_centered": runs(d, 0.99, 0.95, 0.0),
         "attention_distance": runs(d, 0.2, 0.5, 0.7),
         "value_distance": runs(d, 0.1, 0.15, 0.4),
         "excess_loss": late(d, runs(d, 0.03, 0.1, 1.0), runs(d, 0.02, 0.1, 1.0)),
@@ -97,8 +97,8 @@ def decay(d, rate):
     return np.exp(-rate * d.late_learning_rate * (d.step - d.switch_step))
 
 
-def optimised(cosine, support, left, decayed, signs=1.0):
-    """What the optimisers learn; decayed: the excess loss of cosine decay over that of the
+def optimized(cosine, support, left, decayed, signs=1.0):
+    """What the optimizers learn; decayed: the excess loss of cosine decay over that of the
     others.
     """
 
@@ -106,7 +106,7 @@ def optimised(cosine, support, left, decayed, signs=1.0):
         decay = xr.where(d.algorithm == "sgd_cosine", decayed, 1.0)
         return {
             "attention_cosine": cosine,
-            "value_cosine_centred": cosine,
+            "value_cosine_centered": cosine,
             "support_recovery": support,
             "relative_excess_loss": left,
             "excess_loss": 0.01 * decay,
@@ -139,7 +139,7 @@ CASES = {
             "support_recovery": 2 / 3,
             "attention_distance": 0.3,
             "value_distance": 0.3,
-            "value_cosine_centred": 0.5,
+            "value_cosine_centered": 0.5,
             "rounded_attention_distance": runs(d, 0.3, 0.4, 0.4),
             "rounded_value_distance": runs(d, 0.1, 0.2, 0.2),
         },
@@ -482,10 +482,10 @@ CASES = {
         "",
         dict.fromkeys(("74", "75", "76"), 0),
     ),
-    "optimisers as measured": case(
-        "bigram_optimisers", optimised(0.9, 0.95, 0.15, 0.6), "78 79 80 81 82"
+    "optimizers as measured": case(
+        "bigram_optimizers", optimized(0.9, 0.95, 0.15, 0.6), "78 79 80 81 82"
     ),
-    "optimisers that learn less": case(
-        "bigram_optimisers", optimised(0.7, 0.7, 0.4, 1.0, 0.75), ""
+    "optimizers that learn less": case(
+        "bigram_optimizers", optimized(0.7, 0.7, 0.4, 1.0, 0.75), ""
     ),
 }

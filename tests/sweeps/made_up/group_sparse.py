@@ -132,7 +132,7 @@ def features(frozen, scratch, logistic):
     }
 
 
-def optimised(attention, cosine, adam_attention, value, test_loss):
+def optimized(attention, cosine, adam_attention, value, test_loss):
     """Descents that are alike, and what Adam has for each."""
 
     def values(d):
@@ -210,10 +210,10 @@ CASES = {
     ),
     "features": Case("groups_features", features(0.9, 0.7, 0.8), "36 37"),
     "features that do not transfer": Case("groups_features", features(0.7, 0.7, 0.7), ""),
-    "optimisers as measured": Case(
-        "groups_optimisers", optimised(0.85, 0.999, 0.7, 0.9, 0.2), "46 47 49 50", drawn=True
+    "optimizers as measured": Case(
+        "groups_optimizers", optimized(0.85, 0.999, 0.7, 0.9, 0.2), "46 47 49 50", drawn=True
     ),
     "Adam selects, the others do not": Case(
-        "groups_optimisers", optimised(0.7, 0.9, 0.9, 0.99, 0.1), "48"
+        "groups_optimizers", optimized(0.7, 0.9, 0.9, 0.99, 0.1), "48"
     ),
 }

@@ -338,7 +338,7 @@ def heads(d, third, one, two, of_two, of_four):
     }
 
 
-def optimised(d, third, ratio, adam_third, adam_ratio):
+def optimized(d, third, ratio, adam_third, adam_ratio):
     """s_3 / s_1 and the gap of the norms, of the descents and of Adam."""
     adam = d.algorithm == "adam"
     return {
@@ -543,13 +543,13 @@ CASES = {
     "heads of full rank that can go": case(
         "rank_heads_layers", lambda d: heads(d, 0.5, 0.0, 0.2, {1: 0.0}, {1: 0.0, 2: 0.0}), ""
     ),
-    "optimisers as measured": case(
-        "rank_optimisers", lambda d: optimised(d, 0.01, 4.0, 0.1, 1.5), "98 100 101", True
+    "optimizers as measured": case(
+        "rank_optimizers", lambda d: optimized(d, 0.01, 4.0, 0.1, 1.5), "98 100 101", True
     ),
     "Adam of rank 2, the others not": case(
-        "rank_optimisers", lambda d: optimised(d, 0.1, 1.5, 0.01, 4.0), "99 100 102"
+        "rank_optimizers", lambda d: optimized(d, 0.1, 1.5, 0.01, 4.0), "99 100 102"
     ),
     "Adam of full rank": case(
-        "rank_optimisers", lambda d: optimised(d, 0.01, 4.0, 0.4, 1.5), "98 101"
+        "rank_optimizers", lambda d: optimized(d, 0.01, 4.0, 0.4, 1.5), "98 101"
     ),
 }

@@ -96,7 +96,7 @@ METRICS = (
 ).split()
 
 
-def optimised(d, descent=1 / 3, adam=0.5, off=3.0, twin=1.0, agreement=0.99):
+def optimized(d, descent=1 / 3, adam=0.5, off=3.0, twin=1.0, agreement=0.99):
     """xi1 by two power laws of t, twin: that of momentum over that of descent; off: how much
     farther Adam's W is from its structure.
     """
@@ -209,9 +209,9 @@ CASES = {
     "shift as a power, for every query": Case(
         "neighbor_rate", lambda d: rate(d, -1.0, query=-2.0, other=2.5), "20"
     ),
-    "optimisers as measured": Case("neighbor_optimisers", optimised, "40 41 42 43 44", drawn=True),
+    "optimizers as measured": Case("neighbor_optimizers", optimized, "40 41 42 43 44", drawn=True),
     "momentum is faster, Adam slower and nearer to the structure": Case(
-        "neighbor_optimisers", lambda d: optimised(d, 0.5, 0.3, 1.5, 1.1, 0.9), ""
+        "neighbor_optimizers", lambda d: optimized(d, 0.5, 0.3, 1.5, 1.1, 0.9), ""
     ),
 }
 # The seeds behind each claim where all runs diverged: 0, or all where it averages over them first.
@@ -221,7 +221,7 @@ DIVERGED = {
     "shift": {"19": 0, "21": 0, "22": 8, "24": 0, "25": 0},
     "structure": {"31": 16, "32": 16, "34": 0, "35": 0, "36": 0},
     "limits": {"28": 0, "33": 0, "37": 8, "38": 0, "39": 8},
-    "optimisers": dict.fromkeys("40 41 42 43 44".split(), 0),
+    "optimizers": dict.fromkeys("40 41 42 43 44".split(), 0),
     "rate": {"20": 0, "23": 8, "26": 8, "30": 8},
 }
 for _figure, _n in DIVERGED.items():

@@ -78,7 +78,7 @@ def after(d, step):
     return xr.where(d.step > step, np.nan, 0.0)
 
 
-def optimised(d, adam, descents, random_start):
+def optimized(d, adam, descents, random_start):
     """Which runs get there, and V after one step, at 11^T where Adam does not."""
     of_adam = d.algorithm.isin(["adam", "adam_literal"])
     there = xr.where(d.init_scale == 0, xr.where(of_adam, adam, descents), random_start)
@@ -257,10 +257,10 @@ CASES = {
         },
         "",
     ),
-    "optimisers as measured": Case(
-        "walk_optimisers", lambda d: optimised(d, 0, 1, 0), "42 44 45", drawn=True
+    "optimizers as measured": Case(
+        "walk_optimizers", lambda d: optimized(d, 0, 1, 0), "42 44 45", drawn=True
     ),
     "Adam gets there, from any start": Case(
-        "walk_optimisers", lambda d: optimised(d, 1, 0, 1), "43"
+        "walk_optimizers", lambda d: optimized(d, 1, 0, 1), "43"
     ),
 }

@@ -64,7 +64,7 @@ def test_sparsegpt_is_row_by_row_optimal_brain_surgery(block, ratio):
             )
 
 
-def test_kept_weights_minimise_the_damped_error_given_the_earlier_ones():
+def test_kept_weights_minimize_the_damped_error_given_the_earlier_ones():
     """At input j the weights from j on solve the quadratic in which the earlier ones are fixed and
     the later ones free.
     """

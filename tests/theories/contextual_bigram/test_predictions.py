@@ -31,7 +31,7 @@ def test_metrics_at_the_start_and_at_the_task():
         "value_alignment",
         "attention_residual",
         "value_residual",
-        "value_cosine_centred",
+        "value_cosine_centered",
         "right_sign",
     )
     assert all(abs(start[name]) < 1e-12 for name in zero)
@@ -47,7 +47,7 @@ def test_metrics_at_the_start_and_at_the_task():
         "value_alignment",
         "attention_cosine",
         "value_cosine",
-        "value_cosine_centred",
+        "value_cosine_centered",
         "support_match",
     )
     np.testing.assert_allclose([end[name] for name in ones], 1, rtol=1e-12)

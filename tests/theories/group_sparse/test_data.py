@@ -36,7 +36,7 @@ def test_only_the_relevant_group_moves_by_the_margin():
 
 
 def test_the_label_of_zero_is_one():
-    batch = data.labelled(jnp.zeros((2, 3, 4)), 4, jnp.asarray([1.0, 0.0]), SMALL)
+    batch = data.labeled(jnp.zeros((2, 3, 4)), 4, jnp.asarray([1.0, 0.0]), SMALL)
     np.testing.assert_array_equal(batch.y, 1)
 
 

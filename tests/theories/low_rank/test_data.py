@@ -34,7 +34,7 @@ def test_gaussian_tokens_do_not_depend_on_the_arrays_size():
         made = data.problem(KEY, config)
         return made.train, made.test, data.sample(KEY, made, config)
 
-    # bits are those of optimised programs: without optimisation some depend on an array's width
+    # bits are those of optimized programs: without optimization some depend on an array's width
     draws = jax.jit(draws, compiler_options={"xla_backend_optimization_level": 2})
     for small, large in zip(*map(jax.tree.leaves, (draws(SMALL), draws(larger))), strict=True):
         np.testing.assert_array_equal(np.asarray(large)[tuple(map(slice, small.shape))], small)

@@ -37,7 +37,7 @@ def test_windows_of_text_are_bytes_of_their_class(tmp_path):
     assert jnp.all(made.train.pattern >= config.num_relevant_patterns.n)
 
 
-def test_text_from_labelled_lines_and_bad_sources(tmp_path):
+def test_text_from_labeled_lines_and_bad_sources(tmp_path):
     lines = tmp_path / "lines.tsv"
     lines.write_text("no\tbad\nyes\tgood\nno\tworse\n")
     assert [part.tobytes() for part in data.read_text(lines)] == [b"bad\nworse", b"good"]

@@ -72,7 +72,7 @@ def test_labels_within_the_separation_are_those_of_the_nearest():
         (1.0, [1, 1, 1, 4]),
         (4.0, [1, 1, 1, 1]),
     ):
-        np.testing.assert_array_equal(data.relabelled(prompts, delta).y[0], labels)
+        np.testing.assert_array_equal(data.relabeled(prompts, delta).y[0], labels)
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 9])

@@ -57,7 +57,7 @@ def test_scores_beyond_the_exponentials(sign):
     chex.assert_trees_all_close(got, want, rtol=1e-11, atol=1e-14)
 
 
-def test_a_lane_that_needs_its_tokens_leaves_its_neighbours_alone():
+def test_a_lane_that_needs_its_tokens_leaves_its_neighbors_alone():
     params, batch = drawn(CONFIG, 1, 1)
     far = params._replace(u=params.u.at[2].add(2000.0), w=params.w.at[3].add(3000))
     gradient = jax.jit(jax.vmap(lambda p: calculus.gradient(p, batch, UNREAD, CONFIG)))

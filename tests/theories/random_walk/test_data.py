@@ -13,7 +13,7 @@ draw = jax.jit(data.problem)
 SMALL = Config(num_states=5, length=7, num_sequences=9, encoding_dim=11, clockwise_probability=0.7)
 
 
-def test_every_step_goes_to_a_neighbour():
+def test_every_step_goes_to_a_neighbor():
     batch = draw(KEY, SMALL).test
     s = np.concatenate([np.asarray(batch.s)[:, :-1], np.asarray(batch.y)[:, None]], axis=1)
     assert set(np.unique(np.diff(s, axis=1) % 5)) == {1, 4}

@@ -245,8 +245,8 @@ def sharp_at_two_tokens(key: Array, config: Config) -> Compared:
     """The maximum over x, by grids that close in on it."""
 
     def closer(_: Array | int, box: tuple[Array, Array]) -> tuple[Array, Array]:
-        centre, width = box
-        grid = centre + width * jnp.linspace(-1.0, 1.0, 199)
+        center, width = box
+        grid = center + width * jnp.linspace(-1.0, 1.0, 199)
         return grid[jnp.argmax(jax.vmap(two_token_curvature)(grid))], width / 50
 
     x, _ = jax.lax.fori_loop(0, 4, closer, (jnp.asarray(0.5), jnp.asarray(0.49)))

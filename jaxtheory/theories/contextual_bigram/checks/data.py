@@ -72,7 +72,7 @@ def given_is_taken(key: Array, problem: Problem, params: Params, config: Config)
 
 def samples_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
     """Many batches: the joint law of query, token at the first attended position and label, which
-    is mu_k times lemma B.1; the law of each token; and that of neighbouring pairs, which share a
+    is mu_k times lemma B.1; the law of each token; and that of neighboring pairs, which share a
     word or not.
     """
     batches = jax.vmap(lambda k: data.sample(k, problem, config))(jax.random.split(key, BATCHES))

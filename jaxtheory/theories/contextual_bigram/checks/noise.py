@@ -79,12 +79,12 @@ def draw_covariance(key: Array, problem: Problem, params: Params, config: Config
     """Second moments of all entries of h_A, and of those of h_V against the Kronecker form."""
     mu, B, n = problem.stationary, config.batch_size.cap, 30_000
     h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(jax.random.split(key, n))
-    centre = lambda size: jnp.eye(size.cap) - 1 / size.cap
+    center = lambda size: jnp.eye(size.cap) - 1 / size.cap
     R = noise.residual_moment(params, problem, config)
     S = noise.occupancy_moment(params, problem, config)
-    around = centre(config.num_states)
+    around = center(config.num_states)
     want = Params(
-        jnp.kron(centre(config.length), jnp.diag(literal.traces(params, problem) / mu / B)),
+        jnp.kron(center(config.length), jnp.diag(literal.traces(params, problem) / mu / B)),
         jnp.kron(around @ R @ around, S / mu[:, None] / mu[None, :] / B),
     )
     flat = jax.tree.map(lambda x: x.reshape(n, -1), h)

@@ -164,8 +164,8 @@ def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Co
 
 
 def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tuple:
-    """Centred noise, rates, and one step of the matrices along the closed gradients plus the noise;
-    that the gradients are right is checked by enumeration.
+    """Centered noise, rates, and one step of the matrices along the closed gradients plus the
+    noise; that the gradients are right is checked by enumeration.
     """
     noise = jax.tree.map(
         lambda x: x - 1 / len(x), material.setting(jax.random.fold_in(key, 1), config)[1]

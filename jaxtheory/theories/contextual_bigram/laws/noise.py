@@ -9,7 +9,7 @@ for one query k with a2 = |a^(k)|^2, aq = <a^(k), q^(k)>, s2 = s_k^2, s = s_k; a
 they hold for the batch. The noise of one batch of B is taken as
 
     h_A, column k ~ N(0, tr(V C V^T R_k) / (B mu_k) I),      h_V ~ B^(-1/2) R^(1/2) Z S^(1/2)
-                                                             diag(1/mu),  both centred per column.
+                                                             diag(1/mu),  both centered per column.
 
 For positions that neither A nor Q attends to, the first is exact; h_V treats r and p as
 independent. Source: derived; the source (appendix I) simulates with Gaussian noise of a covariance
@@ -58,7 +58,7 @@ def residual_moment(params: Params, problem: Problem, config: Config) -> Float[A
 
 
 def attention_variance(params: Params, problem: Problem, config: Config) -> Float[Array, " N"]:
-    """tr(V C V^T R_k) / (B mu_k) per column: the variance of an entry of h_A before it is centred;
+    """tr(V C V^T R_k) / (B mu_k) per column: the variance of an entry of h_A before it is centered;
     zero for padded tokens.
 
     R_k is affine in (a2, aq, s, s^2), so the trace is too.
@@ -88,7 +88,7 @@ def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Lower triangular L with L L^T = R for positive semi-definite R: Cholesky, a column of zeros
     where the pivot is zero to rounding.
 
-    R is always singular here: r and centred noise have no part along 1. What is left of its last
+    R is always singular here: r and centered noise have no part along 1. What is left of its last
     pivot is a few eps of its largest one.
     """
     least = 64 * len(R) * jnp.finfo(R.dtype).eps * jnp.max(jnp.diagonal(R))
@@ -123,7 +123,7 @@ def draw(key: Array, params: Params, problem: Problem, config: Config) -> Params
         / jnp.sqrt(jnp.asarray(B.real, float))
         * calculus.inverse(problem.stationary)[None, :]
     )
-    return Params(calculus.centred(h_A, T), calculus.centred(h_V, N))
+    return Params(calculus.centered(h_A, T), calculus.centered(h_V, N))
 
 
 def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:

@@ -30,7 +30,7 @@ def full_rank(config: Config) -> int:
 
 
 def safe(function: Callable[[Array], Value], W: Float[Array, "*heads rows columns"]) -> Value:
-    """function(W), NaN where W is not finite: a factorisation never sees such a matrix."""
+    """function(W), NaN where W is not finite: a factorization never sees such a matrix."""
     good = jnp.all(jnp.isfinite(W))
     return jax.tree.map(lambda x: jnp.where(good, x, jnp.nan), function(jnp.where(good, W, 0)))
 
@@ -69,7 +69,7 @@ def gap_rank(
     return jnp.where(s[:, 0] > 0, 1 + jnp.argmax(ratio, axis=1), 0)
 
 
-def factorised(delta: Params) -> tuple[Params, Params, Params]:
+def factorized(delta: Params) -> tuple[Params, Params, Params]:
     """U, s, V^T of every matrix: one decomposition each."""
     u, s, vt = zip(*(safe(linalg.svd, W) for W in delta), strict=True)
     return Params(*u), Params(*s), Params(*vt)
@@ -92,7 +92,7 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     Not unique where s_r = s_(r+1).
     """
     start = model.initial(problem, config)
-    factors = factorised(model.change(params, problem, config))
+    factors = factorized(model.change(params, problem, config))
     n = full_rank(config)
     alone = np.full((4, 4), n, np.int32)
     np.fill_diagonal(alone, 1)

@@ -14,7 +14,7 @@ def bound_holds(key: Array, config: Config) -> Compared:
     """On separated test prompts and on flipped ones, for large parameters."""
     test, delta = material.drawn(key, config), config.separation
     flipped = data.flipped(data.at_example(test), delta, config)
-    sets = ((data.relabelled(test, delta), delta), (flipped, bounds.flipped_separation(config)))
+    sets = ((data.relabeled(test, delta), delta), (flipped, bounds.flipped_separation(config)))
     params = Reduced(*(5 * xi for xi in material.setting(key, config)))
     got = [material.deviations(params, prompts, config) for prompts, _ in sets]
     want = [bounds.bound(params, prompts, gap, config) + 1e-13 for prompts, gap in sets]

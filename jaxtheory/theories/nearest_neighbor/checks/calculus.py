@@ -84,7 +84,7 @@ def rates_of_descent(key: Array, config: Config) -> Compared:
     )
 
 
-def symmetrised(prompts: Prompts, config: Config) -> Prompts:
+def symmetrized(prompts: Prompts, config: Config) -> Prompts:
     """Each prompt under the 2^d d! signed permutations of coordinates, of which only multiples of
     the identity commute with all.
     """
@@ -104,10 +104,10 @@ def symmetrised(prompts: Prompts, config: Config) -> Prompts:
 
 
 def symmetric_run(key: Array, config: Config) -> Compared:
-    """Three steps of W on symmetrised prompts against three of (xi1, xi2), as matrices."""
+    """Three steps of W on symmetrized prompts against three of (xi1, xi2), as matrices."""
     if not material.unpadded(config) or config.labels != "averaged" or config.dimension.cap > 3:
         return None
-    prompts = symmetrised(material.prompts_of(key, config), config)
+    prompts = symmetrized(material.prompts_of(key, config), config)
     W, params = calculus.lift(material.setting(key, config), config), material.setting(key, config)
     for t in range(3):
         W = training.literal_step(key, t, W, prompts, material.UNREAD, config)
@@ -144,7 +144,7 @@ CHECKS = (
     Check("gradient: xi2 never falls", "derived", "bound", mask_grows),
     Check("reduce: closest structured matrix", "derived", "equal", reduce_is_closest),
     Check(
-        "lift: the run of W on symmetrised prompts",
+        "lift: the run of W on symmetrized prompts",
         f"{material.PAPER}, proposition on the form of W",
         "equal",
         symmetric_run,

@@ -90,12 +90,12 @@ def flipped_separates(key: Array, config: Config) -> Compared:
     ]
 
 
-def relabelled_separates(key: Array, config: Config) -> Compared:
+def relabeled_separates(key: Array, config: Config) -> Compared:
     """Zeros: what examples of another label lack to delta farther than the nearest; by how much
     labels of farther ones changed. The rest stays.
     """
     test, delta = material.drawn(key, config), jnp.asarray(config.separation)
-    moved = data.relabelled(test, delta)
+    moved = data.relabeled(test, delta)
     farther = 2 * (model.picked(test.t.T, test)[:, None] - test.t)
     valid = config.context.mask()[None, :] & (test.weight > 0)[:, None]
     other = valid & (moved.y != model.picked(test.y.T, test)[:, None])
@@ -106,7 +106,7 @@ def relabelled_separates(key: Array, config: Config) -> Compared:
 
 
 def inner_products_law(key: Array, config: Config) -> Compared:
-    """Their distribution function at five points, from the incomplete beta function; neighbours are
+    """Their distribution function at five points, from the incomplete beta function; neighbors are
     independent.
     """
     if not material.law_seen(config):
@@ -141,10 +141,10 @@ CHECKS = (
     Check("draw_prompts: moments", material.PAPER, "sample", prompts_moments),
     Check("flipped: separation", f"{material.PAPER}, appendix B", "equal", flipped_separates),
     Check(
-        "relabelled: separation",
+        "relabeled: separation",
         f"{material.PAPER}, theorem on shift",
         "equal",
-        relabelled_separates,
+        relabeled_separates,
     ),
     Check("inner_products: Beta law", "derived", "sample", inner_products_law),
     Check("fresh: loss and gradient of the population", "derived", "sample", fresh_sampled),

@@ -1,4 +1,4 @@
-"""Bounds on the deviation from one-nearest-neighbour prediction under distribution shift."""
+"""Bounds on the deviation from one-nearest-neighbor prediction under distribution shift."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float

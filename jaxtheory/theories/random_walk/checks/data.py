@@ -25,7 +25,7 @@ def law_of_labels(_key: Array, config: Config) -> Compared:
 
 
 def law_of_steps(key: Array, config: Config) -> Compared:
-    """Every step of the test walks, the one to the label too, against Pi: a neighbour each time,
+    """Every step of the test walks, the one to the label too, against Pi: a neighbor each time,
     clockwise with probability p. First states are uniform; both means have weights of sum 1. Not
     again for other losses, which the data do not see.
     """

@@ -16,7 +16,7 @@ ENUMERABLE = 8  # paths of at most this many states are enumerated
 
 
 def logits(W: Float[Array, "D D"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """xt_j^T W xt_N from explicit one-hot tokens and sines, normalised one by one where tokens are
+    """xt_j^T W xt_N from explicit one-hot tokens and sines, normalized one by one where tokens are
     unit. Needs unpadded sizes.
     """
     K, N, M = config.num_states.cap, config.length.cap, config.encoding_dim.cap

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, optimisers, plot, refuted
+from jaxtheory import Figure, holds, optimizers, plot, refuted
 
 from . import CIRCLE6, ETA, OF_V, THEORY, Measure, V, right
 
@@ -15,7 +15,7 @@ RATES = {
 }
 SIGMA, CHANCE = "init_scale", 0.7
 MIDDLE = {algorithm: rates[1:2] for algorithm, rates in RATES.items()}
-LABELS = optimisers.LABELS | {"adam": "Adam on u, w", "adam_literal": "Adam on W"}
+LABELS = optimizers.LABELS | {"adam": "Adam on u, w", "adam_literal": "Adam on W"}
 ADAM = ("adam", "adam_literal")
 LINEAR = ("sgd", "momentum", "sgd_cosine")
 
@@ -23,7 +23,7 @@ LINEAR = ("sgd", "momentum", "sgd_cosine")
 def of(measure: Measure, *algorithms: str) -> Measure:
     """A measure of the runs of some algorithms."""
     return lambda data: xr.concat(
-        [optimisers.of(measure(data), ETA, name).drop_vars("rate") for name in algorithms],
+        [optimizers.of(measure(data), ETA, name).drop_vars("rate") for name in algorithms],
         "algorithm",
     )
 
@@ -51,10 +51,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     both starts; attention and the direction of V in t at the middle rates, from the zero start.
     """
     at = f"K = 6, N = 33, p = {CHANCE:g}, t = {int(data.step[-1])}"
-    title = f"Selection of the parent by optimiser ({at})"
+    title = f"Selection of the parent by optimizer ({at})"
     figure, axes = plot.panels(4, title=title, width=3.4, height=3.4)
     for ax, sigma in zip(axes[0], data[SIGMA].values, strict=False):
-        optimisers.against_rate(ax, at_start(sigma)(data).astype(float), ETA, LABELS)
+        optimizers.against_rate(ax, at_start(sigma)(data).astype(float), ETA, LABELS)
         ax.set_ylim(-0.05, 1.05)
         start = "zero start" if sigma == 0 else f"start of σ = {sigma:g}"
         plot.finish(
@@ -62,24 +62,24 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         )
     shown = {"parent_attention": "attention on the parent", V: OF_V}
     for ax, (name, label) in zip(axes[0, 2:], shown.items(), strict=True):
-        for colour, algorithm in enumerate(LABELS):
-            curve = optimisers.of(data[name].sel({SIGMA: 0.0}), ETA, algorithm)
+        for color, algorithm in enumerate(LABELS):
+            curve = optimizers.of(data[name].sel({SIGMA: 0.0}), ETA, algorithm)
             middle = curve.isel(rate=curve.sizes["rate"] // 2, drop=True)
-            plot.series(ax, middle, "step", LABELS[algorithm], colour=colour)
+            plot.series(ax, middle, "step", LABELS[algorithm], color=color)
         plot.finish(ax, "step t", label, "zero start, middle rates", legend=False)
     plot.legend_below(figure, axes[0, 0])
     return figure
 
 
 FIGURE = Figure(
-    name="walk_optimisers",
+    name="walk_optimizers",
     source="derived: the talk's theorem beyond plain gradient descent",
     theory=THEORY,
     config=CIRCLE6.replace(
         length=33, encoding_dim=200, clockwise_probability=CHANCE, decay_steps=100
     ),
     sweep={
-        "zip": optimisers.runs(ETA, RATES),
+        "zip": optimizers.runs(ETA, RATES),
         "vary": {SIGMA: [0.0, 0.01]},
         "seeds": 8,
         "steps": 100,
@@ -87,7 +87,7 @@ FIGURE = Figure(
         "buckets": "exact",
         "dtype": "float32",
     },
-    quick={"zip": optimisers.runs(ETA, MIDDLE), "seeds": 2},
+    quick={"zip": optimizers.runs(ETA, MIDDLE), "seeds": 2},
     draw=draw,
     # keys 105, 106: 1, 1; .04, .06; 6e-8; .03, .08
     claims=(
@@ -126,7 +126,7 @@ FIGURE = Figure(
             "derived",
             "measured",
             "A random start of sigma = .01 is no way out: with raw tokens at most .35 of the runs "
-            "of all optimisers together get there.",
+            "of all optimizers together get there.",
             of(at_start(0.01), *RATES),
             statistic="share",
             where="together",

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, Size, optimisers, plot
+from jaxtheory import Figure, Size, optimizers, plot
 from jaxtheory.theories.attention_pruning import P3
 
 from . import PAPER, QUICK, THEORY, derived
@@ -20,7 +20,7 @@ MIDDLE = {algorithm: rates[1:2] for algorithm, rates in RATES.items()}
 
 def fitted(data: xr.Dataset, algorithm: str) -> xr.DataArray:
     """The error of the fitted mask under an algorithm, slowest rate first."""
-    return optimisers.of(of(after(data), "gradient"), SCALE, algorithm).drop_vars("rate")
+    return optimizers.of(of(after(data), "gradient"), SCALE, algorithm).drop_vars("rate")
 
 
 def stable(data: xr.Dataset) -> xr.DataArray:
@@ -31,7 +31,7 @@ def stable(data: xr.Dataset) -> xr.DataArray:
 
 def over_momentum(values: xr.DataArray) -> xr.DataArray:
     """What Adam has at each rate over what momentum has at its middle one."""
-    adam, momentum = (optimisers.of(values, SCALE, name) for name in ("adam", "momentum"))
+    adam, momentum = (optimizers.of(values, SCALE, name) for name in ("adam", "momentum"))
     return adam.drop_vars("rate") / momentum.isel(rate=1, drop=True)
 
 
@@ -46,14 +46,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         2,
-        title="The mask beats the usual scores with each optimiser (λ = 5, ρ = .5, d = 32, L = 64)",
+        title="The mask beats the usual scores with each optimizer (λ = 5, ρ = .5, d = 32, L = 64)",
         width=4.4,
         height=3.6,
     )
-    optimisers.against_rate(axes[0, 0], of(after(data), "gradient"), SCALE)
-    for colour, pruner in enumerate((*RIVALS, "magnitude"), start=4):
+    optimizers.against_rate(axes[0, 0], of(after(data), "gradient"), SCALE)
+    for color, pruner in enumerate((*RIVALS, "magnitude"), start=4):
         level = float(usual(data, pruner).mean())
-        plot.reference(axes[0, 0], None, level, NAMES[pruner], colour=colour)
+        plot.reference(axes[0, 0], None, level, NAMES[pruner], color=color)
     plot.finish(
         axes[0, 0],
         "c = step size times λ",
@@ -61,7 +61,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         xscale="log",
         legend=False,
     )
-    optimisers.against_rate(axes[0, 1], data.loss.isel(step=-1), SCALE)
+    optimizers.against_rate(axes[0, 1], data.loss.isel(step=-1), SCALE)
     plot.finish(
         axes[0, 1], "c = step size times λ", "loss", xscale="log", yscale="log", legend=False
     )
@@ -70,19 +70,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 
 FIGURE = Figure(
-    name="pruning_optimisers",
+    name="pruning_optimizers",
     source=f"derived: {PAPER}, figure 2, beyond momentum",
     theory=THEORY,
     config=P3.replace(dimension=Size(32), length=Size(64), regularization=5.0, decay_steps=1500),
     sweep={
-        "zip": optimisers.runs(SCALE, RATES),
+        "zip": optimizers.runs(SCALE, RATES),
         "seeds": 8,
         "steps": 1500,
         "record": [1500],
         "dtype": "float32",
         "buckets": "exact",
     },
-    quick=QUICK | {"zip": optimisers.runs(SCALE, MIDDLE)},
+    quick=QUICK | {"zip": optimizers.runs(SCALE, MIDDLE)},
     draw=draw,
     # keys 105, 106: .41, .48; 1.000; .985, 1.000; 2.46, 2.17
     claims=(

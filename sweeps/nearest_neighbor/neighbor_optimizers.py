@@ -1,10 +1,10 @@
-"""Does training still lead to the nearest neighbour with momentum, cosine decay and Adam?"""
+"""Does training still lead to the nearest neighbor with momentum, cosine decay and Adam?"""
 
 from collections.abc import Callable
 
 import xarray as xr
 
-from jaxtheory import Figure, optimisers, plot, statistics
+from jaxtheory import Figure, optimizers, plot, statistics
 
 from . import ETA, FORM, LOG, QUICK, THEORY, Config, derived, last
 
@@ -19,7 +19,7 @@ RATES = {
 }
 MIDDLE = {algorithm: rates[1:2] for algorithm, rates in RATES.items()}
 Measure = Callable[[xr.Dataset], xr.DataArray]
-LABELS = optimisers.LABELS | {
+LABELS = optimizers.LABELS | {
     "adam": "Adam on ξ",
     "literal": "gradient descent on W",
     "adam_literal": "Adam on W",
@@ -28,7 +28,7 @@ LABELS = optimisers.LABELS | {
 
 def of(values: xr.DataArray, algorithm: str) -> xr.DataArray:
     """The runs of an algorithm, slowest rate first."""
-    return optimisers.of(values, ETA, algorithm).drop_vars("rate")
+    return optimizers.of(values, ETA, algorithm).drop_vars("rate")
 
 
 def twin(data: xr.Dataset) -> xr.DataArray:
@@ -56,7 +56,7 @@ def faster(values: xr.DataArray, algorithm: str) -> xr.DataArray:
 
 
 def signs(data: xr.Dataset) -> xr.DataArray:
-    """Share of signs as those of the nearest neighbour at the end, of all optimisers."""
+    """Share of signs as those of the nearest neighbor at the end, of all optimizers."""
     return xr.concat([faster(last(data.agreement), name) for name in RATES], "algorithm")
 
 
@@ -71,14 +71,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         4,
-        title=f"The nearest neighbour is still approached (d = N = 4, t = {int(data.step[-1])})",
+        title=f"The nearest neighbor is still approached (d = N = 4, t = {int(data.step[-1])})",
         width=3.4,
         height=3.4,
     )
     ends, W = data.isel(step=-1), {name: LABELS[name] for name in ("literal", "adam_literal")}
-    optimisers.against_rate(axes[0, 0], ends.test_loss, ETA, LABELS)
+    optimizers.against_rate(axes[0, 0], ends.test_loss, ETA, LABELS)
     plot.finish(axes[0, 0], "learning rate", "test loss", legend=False, **LOG)
-    optimisers.against_rate(axes[0, 1], 1 - ends.agreement, ETA, LABELS)
+    optimizers.against_rate(axes[0, 1], 1 - ends.agreement, ETA, LABELS)
     plot.finish(
         axes[0, 1], "learning rate", "share of signs unlike 1-NN", xscale="log", legend=False
     )
@@ -87,13 +87,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         f"{LABELS[name]}: {plot.slope_label(curves[name].sel(step=slice(T // 3, None)), 'step')}"
         for name in ("sgd", "adam")
     ]
-    for colour, (name, label) in enumerate(LABELS.items()):
+    for color, (name, label) in enumerate(LABELS.items()):
         curve = curves[name]
-        plot.series(axes[0, 2], curve, "step", label, colour=colour)
+        plot.series(axes[0, 2], curve, "step", label, color=color)
         if name in W:
             share = off(data, name)
             rates = share.assign_coords(rate=RATES[name][-share.sizes["rate"] :])
-            plot.series(axes[0, 3], rates, "rate", label, colour=colour)
+            plot.series(axes[0, 3], rates, "rate", label, color=color)
     t = data.step.values[1:]
     start = float(of(data.xi1, "sgd").isel(rate=-1, step=1).mean())
     plot.theory(axes[0, 2], t, start * (t / t[0]) ** (1 / 3), r"$t^{1/3}$")
@@ -106,19 +106,19 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 
 FIGURE = Figure(
-    name="neighbor_optimisers",
+    name="neighbor_optimizers",
     source=f"derived: {FORM}, and convergence, beyond plain gradient descent",
     theory=THEORY,
     config=Config(num_prompts=1000, num_test=1000, decay_steps=T),
     sweep={
-        "zip": optimisers.runs(ETA, RATES),
+        "zip": optimizers.runs(ETA, RATES),
         "seeds": 8,
         "steps": T,
         "record": [0, 10, 20, 50, 100, 200, 300, 400, 500, 600],
         "dtype": "float32",
         "buckets": "exact",
     },
-    quick=QUICK | {"zip": optimisers.runs(ETA, MIDDLE)},
+    quick=QUICK | {"zip": optimizers.runs(ETA, MIDDLE)},
     draw=draw,
     # the worst on keys 105, 106: 1.016, 1.016; .305, .304; .467, .458; .982, .983; 2.9, 2.7
     claims=(
@@ -144,7 +144,7 @@ FIGURE = Figure(
         ),
         derived(
             "NN-43",
-            "Each optimiser leads to the nearest neighbour: at its two faster rates at least 97 % "
+            "Each optimizer leads to the nearest neighbor: at its two faster rates at least 97 % "
             "of the signs are those of its label.",
             signs,
             at_least=0.97,

@@ -1,9 +1,8 @@
-"""Damaged entries of the compilation cache; whole sweeps on such a cache stand in test_faults."""
+"""The compilation cache: whose it is, and damaged entries. Sweeps on such a cache: test_faults."""
 
 import os
 import subprocess
 import sys
-import warnings
 import zlib
 from pathlib import Path
 
@@ -11,11 +10,11 @@ import jax
 import numcodecs.zstd
 import pytest
 
-from jaxtheory.engine import cache
+from jaxtheory.cli.main import main
+from jaxtheory.system import compilation_cache as cache
 
 ROOT = Path(__file__).parents[2]
 WHOLE = {"zlib": zlib.compress(bytes(999)), "zstd": numcodecs.zstd.compress(bytes(999))}
-SAID = "Error reading persistent compilation cache entry for 'jit_f': error: incomplete"
 
 
 @pytest.mark.parametrize("data", WHOLE.values(), ids=WHOLE)
@@ -35,15 +34,29 @@ def folder(tmp_path):
     jax.config.update("jax_compilation_cache_dir", before)
 
 
-def test_a_warning_mends_the_program_it_names(folder, monkeypatch):
-    shown = []
-    monkeypatch.setattr(warnings, "showwarning", lambda *given, **_: shown.append(str(given[0])))
-    cache.watch()
-    for said in ("another", SAID, SAID, SAID.replace("incomplete", "again")):
-        warnings.showwarning(UserWarning(said), UserWarning, "file", 1)
-    assert sorted(file.name for file in folder.iterdir()) == ["jit_f-2-cache", "jit_g-1-cache"]
-    assert shown[0] == "another" and len(shown) == 2  # mended without a word; then one line, once
-    assert shown[1].startswith(f"compilation cache {folder}: error: incomplete; without it")
+def test_repair_removes_what_is_damaged(folder, capsys):
+    assert main(["doctor", "--repair"]) == 0
+    assert "2 damaged programs removed" in capsys.readouterr().out
+    assert [file.name for file in folder.iterdir()] == ["jit_f-2-cache"]
+    assert cache.repair(folder) == 0
+
+
+IMPORTED = """
+import os, warnings
+before = dict(os.environ), warnings.showwarning
+import jax
+settings = dict(jax.config.values)
+import jaxtheory
+jaxtheory.Config, jaxtheory.sweep, jaxtheory.verify, jaxtheory.theories.get("random_walk")
+assert (dict(os.environ), warnings.showwarning) == before
+assert dict(jax.config.values) == settings
+"""
+
+
+def test_importing_changes_nothing_in_the_process():
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("JAX", "XDG"))}
+    code = [sys.executable, "-c", IMPORTED]
+    subprocess.run(code, env=own | {"PYTHONPATH": str(ROOT)}, check=True, timeout=300)
 
 
 USED = """
@@ -51,10 +64,9 @@ import os, sys
 if sys.argv[2] == "after":
     import jax
 import jaxtheory, jax
-print(jax.config.jax_enable_compilation_cache, len(os.listdir(sys.argv[1])))
 jaxtheory.simulate(*(lambda t: (t, t.Config()))(jaxtheory.theories.get("attention_pruning")),
     jaxtheory.run_key(0, 0), steps=1)
-print(len(os.listdir(sys.argv[1])) > 0)
+print(jax.config.jax_enable_compilation_cache, len(os.listdir(sys.argv[1])) > 0)
 """
 
 
@@ -72,7 +84,7 @@ def used(folder, order="before", **variables):
 def test_a_cache_that_others_can_write_is_not_used(mode, tmp_path):
     tmp_path.chmod(mode)
     done = used(tmp_path)
-    assert done.stdout.split() == ["False", "0", "False"]
+    assert done.stdout.split() == ["False", "False"]
     assert len(done.stderr.splitlines()) == 1
     assert f"compilation cache {tmp_path}: others can write it and have it run" in done.stderr
 
@@ -80,7 +92,7 @@ def test_a_cache_that_others_can_write_is_not_used(mode, tmp_path):
 def test_a_cache_of_ones_own_is_used_whenever_jax_is_imported(tmp_path):
     tmp_path.chmod(0o700)
     done = used(tmp_path)
-    assert (done.stdout.split(), done.stderr) == (["True", "0", "True"], "")
+    assert (done.stdout.split(), done.stderr) == (["True", "True"], "")
     tmp_path.chmod(0o770)
     done = used(tmp_path, "after")
     assert done.stdout.split()[0] == "False" and "others can write it" in done.stderr
@@ -104,7 +116,7 @@ def test_the_cache_is_made_for_its_user_alone(tmp_path):
     place = tmp_path / "cache" / "jaxtheory"
     own = {k: v for k, v in os.environ.items() if not k.startswith(("JAX", "XDG"))}
     code = "import os; os.umask(0); import jaxtheory; jaxtheory.verify; "
-    code += "from jaxtheory.engine.request import request\nwith request.numerics(): pass"
+    code += "from jaxtheory.engine.request import settings\nwith settings.numerics(): pass"
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", code],

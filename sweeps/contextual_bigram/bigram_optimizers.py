@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, optimisers, plot, undecided
+from jaxtheory import Figure, holds, optimizers, plot, undecided
 
 from . import ETA, PAPER, QUICK, SURE, THEORY, Config, derived, ends, right_sign
 
@@ -15,11 +15,11 @@ RATES = {
     "adam": [0.0003, 0.001, 0.003, 0.01],
 }
 MIDDLE = {algorithm: rates[1:2] for algorithm, rates in RATES.items()}
-LABELS = {"proximal": "proximal (algorithm 1)"} | optimisers.LABELS
+LABELS = {"proximal": "proximal (algorithm 1)"} | optimizers.LABELS
 ALL = ("sgd", "momentum", "sgd_cosine", "adam")
 SHOWN = {
     "attention_cosine": "cosine of A and Q",
-    "value_cosine_centred": r"cosine of $V - \mu 1^\top$ and $P - \mu 1^\top$",
+    "value_cosine_centered": r"cosine of $V - \mu 1^\top$ and $P - \mu 1^\top$",
     "support_recovery": "columns with the right support",
     "excess_loss": "excess loss",
 }
@@ -27,7 +27,7 @@ SHOWN = {
 
 def runs(rates: dict[str, list[float]]) -> dict[str, list]:
     """The axis `run`, with one rate in both stages."""
-    made = optimisers.runs(ETA, rates)
+    made = optimizers.runs(ETA, rates)
     return made | {LATE: made[ETA]}
 
 
@@ -35,7 +35,7 @@ def of(data: xr.Dataset, name: str, *algorithms: str, rates: slice = slice(None)
     """A metric at the end of the runs of the right sign of some algorithms, each slowest rate
     first.
     """
-    runs = [optimisers.of(ends(data, name), ETA, a).drop_vars("rate") for a in algorithms]
+    runs = [optimizers.of(ends(data, name), ETA, a).drop_vars("rate") for a in algorithms]
     return xr.concat([values.isel(rate=rates) for values in runs], "rate")
 
 
@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """What is learned at the end by the runs of the right sign, and their share, against the
     learning rate.
     """
-    title = f"P and Q by optimiser (N = 3, T = 200, B = 128, t = {int(data.step[-1])})"
+    title = f"P and Q by optimizer (N = 3, T = 200, B = 128, t = {int(data.step[-1])})"
     figure, axes = plot.panels(5, title=title, width=3.0, height=3.4)
     share = right_sign(data).astype(float)
     for ax, (values, label) in zip(
@@ -57,7 +57,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         + [(ends(data, name, right_sign), label) for name, label in SHOWN.items()],
         strict=True,
     ):
-        optimisers.against_rate(ax, values, ETA, LABELS)
+        optimizers.against_rate(ax, values, ETA, LABELS)
         scale = "log" if "loss" in label else "linear"
         plot.finish(ax, "learning rate", label, xscale="log", yscale=scale, legend=False)
     plot.legend_below(figure, axes[0, 0])
@@ -65,7 +65,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 
 FIGURE = Figure(
-    name="bigram_optimisers",
+    name="bigram_optimizers",
     source=f"derived: {PAPER}, theorem 4.1, beyond algorithm 1",
     theory=THEORY,
     config=Config(length=200, batch_size=128, switch_step=300, decay_steps=600),
@@ -126,7 +126,7 @@ FIGURE = Figure(
                 "Adam's runs take the right sign as often as the law of SGD has it on tasks of "
                 "z >= 2, in 97.7 %.",
             ),
-            lambda d: optimisers.of(right_sign(d).where(sure(d)), ETA, "adam"),
+            lambda d: optimizers.of(right_sign(d).where(sure(d)), ETA, "adam"),
             statistic="share",
             where="together",
             at_least=SURE,

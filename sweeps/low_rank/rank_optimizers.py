@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, optimisers, plot, refuted
+from jaxtheory import Figure, optimizers, plot, refuted
 from jaxtheory.theories.low_rank import G
 
 from . import PAPER, last, law, only, ours, panels, runs, somewhere
@@ -22,7 +22,7 @@ RANK = 2  # relevant patterns, and of the change of every matrix
 def of(values: xr.DataArray, *algorithms: str) -> xr.DataArray:
     """The runs of some algorithms, slowest rate first."""
     return xr.concat(
-        [optimisers.of(values, ETA, name).drop_vars("rate") for name in algorithms], "algorithm"
+        [optimizers.of(values, ETA, name).drop_vars("rate") for name in algorithms], "algorithm"
     )
 
 
@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "test hinge loss": last(data.loss),
     }
     for ax, (label, values) in zip(axes, shown.items(), strict=True):
-        optimisers.against_rate(ax, values, ETA)
+        optimizers.against_rate(ax, values, ETA)
         scale = "linear" if "below" in label or "loss" in label else "log"
         plot.finish(ax, "learning rate", label, xscale="log", yscale=scale, legend=False)
     plot.theory(axes[2], None, float(law(data, "small_fraction_own_mean").mean()), "law")
@@ -57,12 +57,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 
 FIGURE = Figure(
-    name="rank_optimisers",
+    name="rank_optimizers",
     source=f"derived: {PAPER}, remark 1 and proposition 2, beyond plain SGD",
     theory=only(),
     config=G.replace(num_samples=300, num_test=200, decay_steps=150),
-    sweep=runs(150, zip=optimisers.runs(ETA, RATES), buckets="exact"),
-    quick={"zip": optimisers.runs(ETA, MIDDLE), "seeds": 2, "steps": 60, "record": [0, 60]},
+    sweep=runs(150, zip=optimizers.runs(ETA, RATES), buckets="exact"),
+    quick={"zip": optimizers.runs(ETA, MIDDLE), "seeds": 2, "steps": 60, "record": [0, 60]},
     draw=draw,
     # the worst on keys 105, 106: .014, .015; .115, .113; the same; 3.6, 3.9; 1.8, 1.5
     claims=(

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, optimisers, plot, refuted
+from jaxtheory import Figure, holds, optimizers, plot, refuted
 
 from . import ETA, MEASURED, PAPER, SWEEP, THEORY, Config, last
 
@@ -24,7 +24,7 @@ PANELS = {
 def of(data: xr.Dataset, name: str, *algorithms: str) -> xr.DataArray:
     """A metric at the end in the runs of some algorithms, slowest rate first."""
     return xr.concat(
-        [optimisers.of(last(data[name]), ETA, a).drop_vars("rate") for a in algorithms], "algorithm"
+        [optimizers.of(last(data[name]), ETA, a).drop_vars("rate") for a in algorithms], "algorithm"
     )
 
 
@@ -39,35 +39,35 @@ def overfit(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Three metrics at the end against the learning rate; attention in t at the middle rates."""
-    title = "Selection of the group by optimiser ((n, d, D) = (500, 4, 6))"
+    title = "Selection of the group by optimizer ((n, d, D) = (500, 4, 6))"
     figure, axes = plot.panels(4, title=title, width=3.4, height=3.4)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
-        optimisers.against_rate(ax, last(data[name]), ETA)
+        optimizers.against_rate(ax, last(data[name]), ETA)
         plot.finish(
             ax, "learning rate", label, f"t = {int(data.step[-1])}", xscale="log", legend=False
         )
-    for colour, (name, label) in enumerate(optimisers.LABELS.items()):
-        curve = optimisers.of(data.relevant_attention, ETA, name)
+    for color, (name, label) in enumerate(optimizers.LABELS.items()):
+        curve = optimizers.of(data.relevant_attention, ETA, name)
         middle = curve.isel(rate=curve.sizes["rate"] // 2, drop=True)
-        plot.series(axes[0, 3], middle, "step", label, colour=colour)
+        plot.series(axes[0, 3], middle, "step", label, color=color)
     plot.finish(axes[0, 3], "step t", PANELS["relevant_attention"], "middle rates", legend=False)
     plot.legend_below(figure, axes[0, 0])
     return figure
 
 
 FIGURE = Figure(
-    name="groups_optimisers",
+    name="groups_optimizers",
     source=f"derived: {PAPER}, theorem, beyond plain gradient descent",
     theory=THEORY,
     config=Config(decay_steps=200),
     sweep={
         **SWEEP,
-        "zip": optimisers.runs(ETA, RATES),
+        "zip": optimizers.runs(ETA, RATES),
         "steps": 200,
         "record": [0, 5, 10, 20, 40, 60, 100, 150, 200],
     },
     quick={
-        "zip": optimisers.runs(ETA, MIDDLE),
+        "zip": optimizers.runs(ETA, MIDDLE),
         "seeds": 2,
         "steps": 100,
         "record": [0, 10, 30, 100],
