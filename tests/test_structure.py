@@ -362,8 +362,8 @@ def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str
         ("jaxtheory.ops.draws", "from jaxtheory.core.config import Size\nimport optax"),
         (
             "jaxtheory.engine.sweep",
-            "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine.planning import cost\nimport "
-            "xarray",
+            "from jaxtheory.core.theory import Theory\nfrom jaxtheory.engine.planning import cost\n"
+            "import xarray",
         ),
         (
             "jaxtheory.theories.a.predictions",

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt
 from jaxtheory.core.config import Size
 from jaxtheory.core.errors import InputError
 from jaxtheory.ops import threefry
+from jaxtheory.system import compilation_cache
 from jaxtheory.system.backend import refuse_fork
 
 PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
@@ -73,6 +74,7 @@ def run_key(k: Any, seed: Any) -> jax.Array:
         >>> jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 3), steps=50)
     """
     refuse_fork()
+    compilation_cache.use()
     with jax.transfer_guard("allow"):
         base = jax.random.key(number("key", k), impl="threefry2x32")
         return jax.random.fold_in(base, number("seed", seed))

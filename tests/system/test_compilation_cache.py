@@ -37,7 +37,8 @@ def folder(tmp_path):
 def test_repair_removes_what_is_damaged(folder, capsys):
     assert main(["doctor", "--repair"]) == 0
     assert "2 damaged programs removed" in capsys.readouterr().out
-    assert [file.name for file in folder.iterdir()] == ["jit_f-2-cache"]
+    left = {file.name for file in folder.iterdir()}
+    assert "jit_f-2-cache" in left and not left & {"jit_f-1-cache", "jit_g-1-cache"}
     assert cache.repair(folder) == 0
 
 

@@ -16,7 +16,7 @@ from jaxtheory.engine.request import jaxprs
 from jaxtheory.engine.results import computing
 from jaxtheory.ops import draws
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CODES = """
 import json, sys
 import jaxtheory

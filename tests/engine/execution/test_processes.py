@@ -29,7 +29,7 @@ def test_no_more_processes_than_jobs_or_cores(monkeypatch):
     assert [count_processes(n) for n in (1, 2, 6)] == [1, 2, 3]
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KILLED = """
 import os, signal
 from jaxtheory.engine.execution.processes import in_processes

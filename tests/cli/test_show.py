@@ -139,7 +139,7 @@ def test_docstrings_are_read_where_python_removed_them(tmp_path: Path) -> None:
         subprocess.run(
             [sys.executable, *options, "-m", "jaxtheory", "show", "random_walk"],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
             capture_output=True,
             check=True,
         ).stdout

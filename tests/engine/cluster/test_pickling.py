@@ -18,7 +18,7 @@ from jaxtheory.engine.execution.task import Work
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
 
-FILE = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"
+FILE = Path(__file__).parents[3] / "docs" / "examples" / "linear_regression.py"
 ASKED = {"vary": {"eta": [0.1, 0.2], "d": [2, 3]}, "seeds": 2, "steps": 3}
 
 

@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_one_line(
 
 
 def test_a_theory_without_given_says_so(capsys: pytest.CaptureFixture) -> None:
-    file = Path(__file__).parents[1] / "docs" / "examples" / "linear_regression.py"
+    file = Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"
     save(**WALKS)
     assert main(["plan", str(file), "--steps", "1", "--data", "own.npz"]) == 2
     assert "takes no arrays" in capsys.readouterr().err

@@ -15,7 +15,7 @@ import jaxtheory
 from jaxtheory import cluster
 from jaxtheory.cli import main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILE = ROOT / "docs" / "examples" / "linear_regression.py"
 SERVER = """
 import sys, distributed
