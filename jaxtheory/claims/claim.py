@@ -208,6 +208,7 @@ def run_figure(
     """
     config, options = arguments(figure, quick)
     if figure.experiment is None:
+        assert figure.theory is not None
         options |= {"key": key, "store": store, "accept_versions": accept_versions}
         dataset = sweep(figure.theory, config, progress=progress, **options)
     else:

@@ -147,11 +147,9 @@ def _parse_axes(theory: "Theory", texts: Iterable[str]) -> dict[str, list[Any]]:
 
 def load_theory(name: str) -> "Theory":
     """A theory by name, or the THEORY of a FILE.py."""
-    if not name.endswith(".py"):
-        return jaxtheory.theories.get(name)
-    theory = getattr(jaxtheory.theories.load(name), "THEORY", None)
-    if theory is None:
-        raise jaxtheory.InputError(f"{name}: defines no THEORY = jaxtheory.Theory(...)")
+    from jaxtheory.core.resolve import theory_of
+
+    theory = theory_of(name)
     try:
         jaxtheory.check_theory(theory)
     except jaxtheory.InputError as error:

@@ -21,6 +21,14 @@ from typing import Any
 from jaxtheory.core.errors import InputError, place
 
 THEORIES, FIGURES = "jaxtheory.theories", "jaxtheory.figures"
+SHIPPED = (  # packages of jaxtheory.theories
+    "random_walk",
+    "attention_pruning",
+    "contextual_bigram",
+    "nearest_neighbor",
+    "group_sparse",
+    "low_rank",
+)
 EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
 _beside: set[str] = set()  # modules that lie beside the file loaded last
 

@@ -1,22 +1,21 @@
 """What a sweep would do, before it does it: `plan`, and the seconds measured on a first slot."""
 
 import time
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import jax
 import numpy as np
 
+from jaxtheory.core.config import Config
+from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
 from jaxtheory.engine.planning.lay_out import Plan, make, priced
 from jaxtheory.engine.planning.layout import Bucket, Chunk, lanes
 from jaxtheory.engine.planning.memory import refuse_results, resident
-from jaxtheory.engine.request.request import (
-    Asked,
-    Request,
-    read,
-    read_schedule,
-    takes_what_is_asked,
-)
+from jaxtheory.engine.request.request import Request, read, read_schedule
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import computes, workers
 
@@ -24,28 +23,89 @@ LOOKS = 10  # that are timed
 ENOUGH = 0.1  # seconds of steps that are long enough to be timed
 
 
-@takes_what_is_asked
 @computes
 def plan(
-    theory: Any, config: Any, *, compile: bool = False, store: Any = None, **asked: Unpack[Asked]
+    theory: Theory | ModuleType | str | Path,
+    config: Config,
+    *,
+    vary: Mapping[str, Sequence] | None = None,
+    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None = None,
+    seeds: int | Sequence[int] = 1,
+    steps: int,
+    algorithm: str | None = None,
+    key: int | jax.Array = 0,
+    record: Any = None,
+    start: Any = None,
+    stop: Callable[[dict], bool] | None = None,
+    problem: Any = None,
+    dtype: Any = None,
+    buckets: str = "auto",
+    store: str | Path | None = None,
+    compile: bool = False,
 ) -> Plan:
-    """What `sweep` of the same arguments would do: points, runs, problems, buckets, compilations,
-    memory and a rough time.
+    """Estimate what `sweep` would do with the same arguments, without training.
 
-    With `compile=True` steps and looks at the metrics are compiled, and timed on the first slot of
-    each bucket. Raises InputError as sweep does.
+    Args:
+        theory: As in `sweep`.
+        config: As in `sweep`.
+        vary: As in `sweep`.
+        zip: As in `sweep`.
+        seeds: As in `sweep`.
+        steps: As in `sweep`.
+        algorithm: As in `sweep`.
+        key: As in `sweep`.
+        record: As in `sweep`.
+        start: As in `sweep`.
+        stop: As in `sweep`.
+        problem: As in `sweep`.
+        dtype: As in `sweep`.
+        buckets: As in `sweep`.
+        store: As in `sweep`. Results that a store keeps on disk need not fit into memory. The store
+            is neither read nor written.
+        compile: True to measure instead of estimating: steps and metrics are compiled, and timed on
+            the first runs of each bucket.
+
+    Returns:
+        A `Plan`: points, runs, problems, compilations, chunks, devices, bytes of memory, seconds,
+        and the buckets of runs that share a program (`plan.rows()` as a table).
+
+    Raises:
+        InputError: As in `sweep`.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> sizes = {"K": [4, 6]}
+        >>> found = jaxtheory.plan(random_walk, random_walk.Config(), vary=sizes, seeds=8, steps=50)
+        >>> found.points, found.runs
+        (2, 16)
     """
-    request = read(theory, config, **asked)
-    made = make(request)
-    buckets = priced(request, made.buckets)
-    if store is None:
-        refuse_results(request.runs, sum(b.kept for b in buckets))
-    if compile:
-        buckets = tuple(measure(request, bucket) for bucket in buckets)
-    return made._replace(
+    request = read(
+        theory,
+        config,
+        vary=vary,
+        zip=zip,
+        seeds=seeds,
+        steps=steps,
+        algorithm=algorithm,
+        key=key,
+        record=record,
+        start=start,
+        stop=stop,
+        problem=problem,
+        dtype=dtype,
         buckets=buckets,
-        seconds=sum(b.seconds for b in buckets),
-        memory_bytes=resident() + max(b.memory for b in buckets),
+    )
+    made = make(request)
+    found = priced(request, made.buckets)
+    if store is None:
+        refuse_results(request.runs, sum(b.kept for b in found))
+    if compile:
+        found = tuple(measure(request, bucket) for bucket in found)
+    return made._replace(
+        buckets=found,
+        seconds=sum(b.seconds for b in found),
+        memory_bytes=resident() + max(b.memory for b in found),
         measured=compile,
     )
 

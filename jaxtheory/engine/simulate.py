@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -37,7 +39,7 @@ def equal(one: Any, other: Any) -> bool:
 
 @computes
 def simulate(
-    theory: Theory,
+    theory: Theory | ModuleType | str | Path,
     config: Config,
     key: jax.Array,
     steps: int,
@@ -56,7 +58,8 @@ def simulate(
     Pass the run's own `problem` to go on with its data under another key.
 
     Args:
-        theory: A theory.
+        theory: A theory as a record (`jaxtheory.Theory`), as a module that defines `THEORY`, by
+            name, or as the path of a Python file.
         config: A config of this theory.
         key: The run key, `jaxtheory.run_key(k, seed)`. It determines the problem, the initial
             parameters and the batches: draws are bit for bit those of the same run in any sweep.
@@ -68,7 +71,7 @@ def simulate(
         start: A Run or a pytree of parameters to begin from. Warns where it is a Run whose problem
             is not the one drawn from `key`.
         stop: stop(metrics) -> bool, tested at recorded steps.
-        problem: Your own data, as `theory.given(...)` makes them of arrays, or a run's problem.
+        problem: Fixed data, as returned by `theory.given(...)`, or the problem of another run.
         dtype: "float32" or "float64"; None: JAX's setting.
 
     Returns:
@@ -81,8 +84,9 @@ def simulate(
 
     Example:
         >>> import jaxtheory
-        >>> theory = jaxtheory.theories.get("random_walk")
-        >>> run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(0, 0), steps=5)
+        >>> from jaxtheory.theories import random_walk
+        >>> key = jaxtheory.run_key(0, 0)
+        >>> run = jaxtheory.simulate(random_walk, random_walk.Config(), key, steps=5)
         >>> int(run.steps[-1])
         5
     """
@@ -114,7 +118,7 @@ def simulate(
             first(out.problem, 2),
             canonical(request.config, float_dtype),
         )
-        shown = theory.algorithms[request.algorithm].params(
+        shown = request.theory.algorithms[request.algorithm].params(
             *jax.tree.map(jnp.asarray, (state, run_problem)), config
         )
     if isinstance(start, Run) and not equal(start.problem, run_problem):

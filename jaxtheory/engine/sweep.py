@@ -1,9 +1,11 @@
 """A sweep: a whole hyper-parameter study as one labeled dataset."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from types import ModuleType
+from typing import Any
 
+import jax
 import xarray as xr
 
 from jaxtheory.core.config import Config
@@ -14,7 +16,7 @@ from jaxtheory.engine.execution.local import Execute, here
 from jaxtheory.engine.execution.progress import Meter, Progress
 from jaxtheory.engine.execution.task import Work
 from jaxtheory.engine.planning import lay_out
-from jaxtheory.engine.request.request import Asked, Request, read, takes_what_is_asked
+from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results import versions
 from jaxtheory.engine.results.dataset import Described, assemble, describe
@@ -23,33 +25,105 @@ from jaxtheory.engine.results.store import Store
 from jaxtheory.system.backend import computes
 
 
-@takes_what_is_asked
 @computes
 def sweep(
-    theory: Theory,
+    theory: Theory | ModuleType | str | Path,
     config: Config,
     *,
+    vary: Mapping[str, Sequence] | None = None,
+    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None = None,
+    seeds: int | Sequence[int] = 1,
+    steps: int,
+    algorithm: str | None = None,
+    key: int | jax.Array = 0,
+    record: Any = None,
+    start: Any = None,
+    stop: Callable[[dict], bool] | None = None,
+    problem: Any = None,
+    dtype: Any = None,
+    buckets: str = "auto",
     store: str | Path | None = None,
     execute: Execute = here,
     progress: Callable[[Progress], None] | None = None,
     accept_versions: bool = False,
-    **asked: Unpack[Asked],
 ) -> xr.Dataset:
-    """Train every combination of axis values and seeds; return metrics, analyses and predictions as
-    one dataset.
+    """Train every combination of axis values and seeds, and return what was measured.
 
-    For the arguments see `Asked`: vary and zip span the axes, seeds repeat every point, steps,
-    algorithm, key, record, start, stop, dtype and buckets say how. store: a directory that keeps
-    what is finished; the same call resumes. execute: what computes the chunks,
-    `jaxtheory.cluster.on(client)` for instance. accept_versions: whether to resume a store that was
-    begun under another version of jax, jaxlib, numpy, optax or Python, or on another backend, whose
-    numbers may differ in the last bits; what was accepted is noted in the manifest and in the
-    dataset. A finished dataset is returned under any version: nothing is computed.
-    Dimensions: axes, seed, step (metrics and predictions), then the theory's dims. NaN beyond a
-    point's own sizes and steps, and after a run diverged (`diverged_at`, -1 for never).
-    `predicted_NAME` are the theory's curves. Raises InputError for invalid input.
+    Runs whose arrays have the same shapes are trained side by side in one compiled program. The
+    numbers of a run do not depend on which other runs stand beside it: the same config, seed and
+    dtype draw the same data bit for bit in any sweep, and what is computed from them agrees up to
+    rounding.
+
+    Args:
+        theory: A theory as a record (`jaxtheory.Theory`), as a module that defines `THEORY`, such
+            as `jaxtheory.theories.random_walk`, by name, or as the path of a Python file.
+        config: A config of this theory. Fields on an axis take the values of the axis instead.
+        vary: A product of axes: a field (its name or its paper symbol), "algorithm" or "steps",
+            with its values, for instance `{"p": [0.5, 0.7], "steps": [10, 100]}`.
+        zip: Axes that move together, as one dimension named after the first of them. A first key
+            that is not a field labels the dimension. A list of such groups gives one dimension
+            each.
+        seeds: A count n for the seeds 0 to n - 1, or a list of seeds in [0, 2^32).
+        steps: The number of training steps of each run.
+        algorithm: The name of an algorithm of the theory; None for its first.
+        key: The base key, an integer in [0, 2^32). Seed s of base key k is the run of
+            `jaxtheory.run_key(k, s)`.
+        record: The steps at which metrics are evaluated: an interval n, a list of steps, or
+            {metric: either}. Step 0 is before training. None: every 1, 2, 5, 10, 20, ... steps and
+            the last, at most 51 records.
+        start: A `Run`, or a pytree of parameters with a leading axis of the length of `seeds`, from
+            which training starts in place of the theory's `init`.
+        stop: `stop(metrics) -> bool`, evaluated for each run at recorded steps. A run that stops
+            keeps its last state, and its later records are NaN.
+        problem: Fixed data for every run, as returned by `theory.given(...)` or
+            `theory.problem(key, config)`; fields that shape the data can then not be varied.
+        dtype: "float32" or "float64"; None for JAX's setting.
+        buckets: "pad" trains points of different sizes in one program on padded arrays, "exact" in
+            one program per size; "auto" chooses by the estimated time.
+        store: A directory that keeps what is finished. The same call resumes an interrupted sweep,
+            and returns a finished one without computing.
+        execute: The executor that computes chunks of runs: this machine, or for instance
+            `jaxtheory.cluster.on(client)`.
+        progress: A function that is called with a `Progress` as runs advance.
+        accept_versions: True to resume a store that was begun under another version of jax,
+            jaxlib, numpy, optax or Python, or on another backend, which may differ in the last
+            bits. What was accepted is noted in the manifest and in the dataset.
+
+    Returns:
+        An `xarray.Dataset` with the dimensions of the axes, then "seed", then "step" (of metrics
+        and predictions), then those that `theory.dims` names. Entries beyond the sizes or steps of
+        a run, and after it diverged, are NaN; `diverged_at` is the step at which a run was first
+        not finite, -1 for never. `predicted_NAME` are the theory's curves for the metric NAME.
+
+    Raises:
+        InputError: An argument is invalid, the sweep does not fit into memory, or the store holds
+            another sweep.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> data = jaxtheory.sweep(
+        ...     random_walk, random_walk.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=5
+        ... )
+        >>> dict(data.loss.sizes)
+        {'p': 2, 'seed': 4, 'step': 6}
     """
-    request = read(theory, config, **asked)
+    request = read(
+        theory,
+        config,
+        vary=vary,
+        zip=zip,
+        seeds=seeds,
+        steps=steps,
+        algorithm=algorithm,
+        key=key,
+        record=record,
+        start=start,
+        stop=stop,
+        problem=problem,
+        dtype=dtype,
+        buckets=buckets,
+    )
     identified = identity(request)  # fails, if at all, before anything is trained
     said = describe(request, identified["code"])
     if store is None:

@@ -2,11 +2,12 @@
 
 import functools
 import importlib
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from jaxtheory.core.errors import InputError, line
+from jaxtheory.core.errors import InputError, line, suggest
 from jaxtheory.system import compilation_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -41,14 +42,28 @@ def computes(function: Function) -> Function:
     says, since a user does not see its transfers.
     """
 
+    shown = inspect.signature(function)
+
     @functools.wraps(function)
     def guarded(*args: Any, **options: Any) -> Any:
+        try:
+            shown.bind(*args, **options)
+        except TypeError as error:
+            raise InputError(_misplaced(function.__name__, shown, options, str(error))) from None
         backend()
         compilation_cache.use()
         with importlib.import_module("jax").transfer_guard("allow"):
             return function(*args, **options)
 
     return cast(Function, guarded)
+
+
+def _misplaced(name: str, shown: inspect.Signature, options: dict[str, Any], why: str) -> str:
+    """The argument that a function does not take, with the closest one that it takes."""
+    unknown = [word for word in options if word not in shown.parameters]
+    if unknown:
+        return f"unknown argument {unknown[0]!r}; {suggest(unknown[0], [*shown.parameters])}"
+    return f"{name}: {why}"
 
 
 def refuse_fork() -> None:

@@ -4,6 +4,8 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +16,7 @@ from jaxtheory.core import contract
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
 from jaxtheory.core.contract import check_theory, ships
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Check, Theory
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
@@ -74,16 +77,47 @@ class Table(NamedTuple):
 
 
 @computes
-def verify(theory: Theory, *, seeds: int = 3, only: Sequence[str] | None = None) -> Table:
-    """Run every check (or those named in `only`) on every example and `seeds` random variations of
-    its traced fields, in float64. Of a theory from outside also the slot `gradient` against
-    autodiff, what its functions read beyond the config, and whether they depend on padding.
+def verify(
+    theory: Theory | ModuleType | str | Path,
+    *,
+    seeds: int = 3,
+    only: Sequence[str] | None = None,
+) -> Table:
+    """Compare the closed forms of a theory with independent derivations, in float64.
 
-    equal: error = max |got - want| / max |want| per array; bound: (got - want) / |want|; sample:
-    |got - want| standard errors, at most 5. A number that is not finite fails. A check that applies
-    to no example fails. Raises InputError where an algorithm was made for another loss, gradient,
-    init, sample or problem than the theory holds; a wrong gradient is told of first.
+    Every check runs on every example of the theory and on random variations of its traced fields. A
+    theory that does not ship with jaxtheory is tested further: its slot `gradient` against
+    automatic differentiation of its loss, its functions for hidden state (values that they read
+    beyond their arguments), and its numbers for a dependence on padding.
+
+    The error of a check is, by its kind, "equal": max |got - want| / max |want| per array; "bound":
+    (got - want) / |want|, negative where the bound holds; "sample": |got - want| in standard
+    errors, at most 5. A number that is not finite fails, and so does a check that applies to no
+    example.
+
+    Args:
+        theory: A theory as a record (`jaxtheory.Theory`), as a module that defines `THEORY`, by
+            name, or as the path of a Python file.
+        seeds: The number of random variations of each example, at least 1.
+        only: The names of the checks to run; None for all, and the further tests.
+
+    Returns:
+        A `Table` with one row per check and example, the assumptions of the source at each example,
+        and `passed`.
+
+    Raises:
+        InputError: The theory is malformed or has no examples, a name in `only` is unknown, or an
+            algorithm was made for another loss, gradient, init, sample or problem than the theory
+            holds (a wrong gradient is reported first).
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> name = random_walk.THEORY.checks[0].name
+        >>> jaxtheory.verify(random_walk, seeds=1, only=[name]).passed
+        True
     """
+    theory = theory_of(theory)
     check_theory(theory)
     if unknown := sorted({*(only or ())} - {check.name for check in theory.checks}):
         raise InputError(f"only = {unknown[0]!r}: {theory.name} has no such check")

@@ -4,7 +4,7 @@ numbers.
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.contract import check_theory
 from jaxtheory.core.decimals import plain
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
@@ -25,40 +26,6 @@ from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
 ENDS = 2**16  # different numbers of steps in a sweep
-
-
-class Asked(TypedDict, total=False):
-    """The keyword arguments of `sweep` and `plan`, and those of `simulate` among them.
-
-    vary: field (word or symbol), `algorithm` or `steps` -> values, a product axis each. zip: values
-    that run together, as one dimension named after its first key (a key that is no field labels
-    it); a list of such groups gives a dimension each.
-    seeds: a count or a list; seed s of base key k is the run `simulate(..., run_key(k, s))`.
-    steps: how many; algorithm: its name (None: the theory's first). record: every n steps, a list
-    of steps, or {metric: steps}; None: every 1, 2, 5, 10, 20, ... steps and the last, at most 51
-    records; step 0 is before training.
-    start: a Run, or a pytree of parameters with the leading axis seed. The problem of each run is
-    drawn from its own key, time starts at 0, and a run whose key is that of the run it starts from
-    draws the same batches again. stop(metrics) -> bool is
-    tested per run at recorded steps.
-    problem: your own data for every run, as `theory.given(...)` makes them of arrays; then fields
-    that the data depend on stay as they are.
-    dtype: "float32" or "float64" (None: JAX's setting). buckets: "auto", "pad" or "exact", how
-    points of different sizes share programs.
-    """
-
-    vary: Mapping[str, Sequence] | None
-    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None
-    seeds: int | Sequence[int]
-    steps: int
-    algorithm: str | None
-    key: int | jax.Array
-    record: Any
-    start: Any
-    stop: Callable[[dict], bool] | None
-    problem: Any
-    dtype: Any
-    buckets: str
 
 
 class Schedule(NamedTuple):
@@ -101,80 +68,75 @@ class Request(NamedTuple):
         return self.points.total * len(self.seeds)
 
 
-def takes_what_is_asked(function: Callable) -> Callable:
-    """Show the keyword arguments of `Asked` in the signature of a public face."""
-    import inspect
+def read(
+    theory: Any,
+    config: Config,
+    *,
+    vary: Mapping[str, Sequence] | None = None,
+    zip: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]] | None = None,
+    seeds: int | Sequence[int] = 1,
+    steps: int,
+    algorithm: str | None = None,
+    key: int | jax.Array = 0,
+    record: Any = None,
+    start: Any = None,
+    stop: Callable[[dict], bool] | None = None,
+    problem: Any = None,
+    dtype: Any = None,
+    buckets: str = "auto",
+) -> Request:
+    """Check the arguments of `sweep`, which explains them, and return them as a request.
 
-    given = inspect.signature(function)
-    defaults = {"seeds": 1, "steps": inspect.Parameter.empty, "key": 0, "buckets": "auto"}
-    kind = inspect.Parameter.KEYWORD_ONLY
-    asked = [
-        inspect.Parameter(n, kind, default=defaults.get(n), annotation=a)
-        for n, a in Asked.__annotations__.items()
-    ]
-    own = [p for p in given.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    shown = [p for p in own if p.kind is not kind] + asked + [p for p in own if p.kind is kind]
-    public: Any = function
-    public.__signature__ = given.replace(parameters=shown)
-    return function
-
-
-def read(theory: Theory, config: Config, **asked: Unpack[Asked]) -> Request:
-    """The checked request. Raises InputError that says what is wrong, which range is valid and what
-    to do.
+    Raises:
+        InputError: An argument is invalid; the message names it, its range and what to do.
     """
     backend()
+    theory = theory_of(theory, config)
     check_theory(theory)
-    if unknown := asked.keys() - Asked.__annotations__.keys():
-        name = min(unknown)
-        raise InputError(f"unknown argument {name!r}; {suggest(name, Asked.__annotations__)}")
-    if "steps" not in asked:
-        raise InputError("steps: give the number of training steps")
     check_type(theory, config)
     config = config.replace(**written(config))
-    key, mode, stop = asked.get("key", 0), asked.get("buckets", "auto"), asked.get("stop")
-    refuse_tracers(theory.name, (config, key, asked.get("start")))
-    axes = read_axes(theory, asked.get("vary"), asked.get("zip"))
-    name = checked_algorithm(theory, asked.get("algorithm"))
-    if asked.get("algorithm") is not None and any("algorithm" in axis.values for axis in axes):
+    refuse_tracers(theory.name, (config, key, start))
+    axes = read_axes(theory, vary, zip)
+    name = checked_algorithm(theory, algorithm)
+    if algorithm is not None and any("algorithm" in axis.values for axis in axes):
         raise InputError("algorithm is given and also stands on an axis")
-    if mode not in ("auto", "pad", "exact"):
-        raise InputError(f"buckets = {mode!r}: choose 'auto', 'pad' or 'exact'")
+    if buckets not in ("auto", "pad", "exact"):
+        raise InputError(f"buckets = {buckets!r}: choose 'auto', 'pad' or 'exact'")
     if stop is not None and not callable(stop):
         raise InputError(
             f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda "
             "metrics: metrics['loss'] < 0.1"
         )
-    seeds = read_seeds(asked.get("seeds", 1))
-    points = Points(config, axes, name, checked_steps(asked["steps"]))
+    counted = read_seeds(seeds)
+    points = Points(config, axes, name, checked_steps(steps))
     check_points(points)  # values that axes replace need not fit together; every point must
-    schedule = read_schedule(asked.get("record"), points.values("steps"))
-    dtype = dtype_name(asked.get("dtype"))
-    drawn = bool(flag("jax_threefry_partitionable"))
-    if asked.get("problem") is not None:
-        refuse_tracers(theory.name, asked["problem"])
-        with numerics(dtype):
-            theory = with_problem(theory, points, asked["problem"])
-    made = Request(
-        theory,
-        config,
-        axes,
-        points,
-        seeds,
-        schedule,
-        name,
-        read_key(key),
-        asked.get("start"),
-        stop,
-        dtype,
-        mode,
-        drawn,
+    schedule = read_schedule(record, points.values("steps"))
+    precision = dtype_name(dtype)
+    partitionable = bool(flag("jax_threefry_partitionable"))
+    if problem is not None:
+        refuse_tracers(theory.name, problem)
+        with numerics(precision):
+            theory = with_problem(theory, points, problem)
+    request = Request(
+        theory=theory,
+        config=config,
+        axes=axes,
+        points=points,
+        seeds=counted,
+        schedule=schedule,
+        algorithm=name,
+        key=read_key(key),
+        start=start,
+        stop=stop,
+        dtype=precision,
+        buckets=buckets,
+        partitionable=partitionable,
     )
-    check_forms(made)
+    check_forms(request)
     require_current(theory, dict.fromkeys(points.values("algorithm")))
-    check_record(made)
-    check_stop(made)
-    return made
+    check_record(request)
+    check_stop(request)
+    return request
 
 
 def check_forms(request: Request) -> None:

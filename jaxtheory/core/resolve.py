@@ -1,0 +1,72 @@
+"""The theory that a user means: a record, a module, a name or a file."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jaxtheory.core.contract import check_theory
+from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, load_file, offered
+from jaxtheory.core.theory import Theory
+
+
+def theory_of(given: Any, config: Any = None) -> Theory:
+    """The theory that a user means.
+
+    Args:
+        given: A theory, a module that defines `THEORY`, a name, or the path of a Python file. A
+            name is one of `SHIPPED`, or that of a theory which an installed package offers.
+        config: The config it is used with. If its class comes from the file at that path, the
+            module that is already loaded is used, since loading it anew makes another class.
+
+    Returns:
+        The theory, unchecked.
+
+    Raises:
+        InputError: It is none of these, the name is unknown, or the file or package cannot be
+            loaded or defines no THEORY.
+    """
+    if isinstance(given, Theory):
+        return given
+    if isinstance(given, str) and not given.endswith(".py"):
+        return named_theory(given)
+    module = given if isinstance(given, ModuleType) else None
+    if isinstance(given, str | Path):
+        loaded = sys.modules.get(type(config).__module__)
+        home = getattr(loaded, "__file__", None)
+        same = home is not None and Path(home).resolve() == Path(given).resolve()
+        module = loaded if same else load_file(given)
+    if module is None:
+        raise InputError(
+            f"theory is a {type(given).__name__}, expected a jaxtheory.Theory, a module that "
+            "defines THEORY, a name, or the path of a file"
+        )
+    theory = getattr(module, "THEORY", None)
+    if theory is None:
+        where = given if isinstance(given, str | Path) else module.__name__
+        raise InputError(f"{where}: defines no THEORY = jaxtheory.Theory(...)")
+    found: Theory = theory
+    return found
+
+
+def named_theory(name: str) -> Theory:
+    """The theory of a name, of this package or of another that offers one.
+
+    Raises:
+        InputError: There is no such theory; the message names the closest one. Or the other
+            package cannot be loaded.
+    """
+    if name in SHIPPED:
+        theory: Theory = importlib.import_module(f"jaxtheory.theories.{name}").THEORY
+        return theory
+    others = offered(THEORIES)
+    if name not in others:
+        raise InputError(
+            f"unknown theory {name!r}; {suggest(name, [*SHIPPED, *others])}, or give the path of a "
+            "FILE.py that defines THEORY"
+        )
+    offer: Theory = load_entry(others[name])
+    check_theory(offer)
+    return offer
