@@ -22,7 +22,7 @@ from jaxtheory.engine.sweep import sweep
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
 
-ORIGINS = ("printed", "reading", "derived")
+_ORIGINS = ("printed", "reading", "derived")
 
 
 class Claim(NamedTuple):
@@ -59,8 +59,8 @@ def holds(
     """A claim expected to hold. bound: statistic, where, and at_least, at_most or between (see
     `jaxtheory.verdict`).
     """
-    if origin not in ORIGINS:
-        raise InputError(f"claim {id}: origin is {origin!r}, choose one of {', '.join(ORIGINS)}")
+    if origin not in _ORIGINS:
+        raise InputError(f"claim {id}: origin is {origin!r}, choose one of {', '.join(_ORIGINS)}")
     try:
         require_bound(bound)
     except InputError as error:
@@ -163,7 +163,7 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
                 )
             found = verdict(values, **claim.bound)
             if "seed" not in values.dims:
-                found = found._replace(n=n, least=survivors(dataset), seeds=n)
+                found = found._replace(n=n, least=_survivors(dataset), seeds=n)
         seen = n if found is None else found.n
         few = seen < claim.minimum
         judged.append(
@@ -174,7 +174,7 @@ def judge(claims: tuple[Claim, ...], dataset: xr.Dataset) -> list[Judged]:
     return judged
 
 
-def survivors(dataset: xr.Dataset) -> int:
+def _survivors(dataset: xr.Dataset) -> int:
     """The least number of runs of a point that did not diverge, of those points that have one; all
     where the dataset does not say.
     """

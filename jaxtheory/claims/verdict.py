@@ -30,13 +30,13 @@ class Verdict(NamedTuple):
 
 
 # the statistic of each condition and its standard error, NaN where it has none
-STATISTICS = {
+_STATISTICS = {
     "mean": lambda values: average(values)[:2],  # entries that are not finite are left out
     "median": lambda values: (values.median("seed"), values.mean("seed") * np.nan),
     "share": lambda values: average(values.astype(float))[:2],  # of truth values
     "each": lambda values: (values, values * np.nan),
 }
-PLACES = ("everywhere", "somewhere", "together")
+_PLACES = ("everywhere", "somewhere", "together")
 
 
 def verdict(
@@ -59,26 +59,26 @@ def verdict(
     condition; without any value it is NaN and the claim does not hold. Raises InputError for
     another statistic or place, or not exactly one bound.
     """
-    low, high, threshold = read_bound(at_least, at_most, between)
-    require_words(statistic, where)
-    n, least, seeds = seeds_behind(values)
+    low, high, threshold = _read_bound(at_least, at_most, between)
+    _require_words(statistic, where)
+    n, least, seeds = _seeds_behind(values)
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
     if where == "together":
         values = xr.DataArray(np.ravel(values.values), dims="seed")
-    conditions, spread = STATISTICS[statistic](values)
+    conditions, spread = _STATISTICS[statistic](values)
     found, errors = (np.ravel(x.values).astype(float) for x in (conditions, spread))
     if np.all(np.isnan(found)):
         return Verdict(False, float("nan"), threshold, n, None, "", least, seeds)
     outside = np.maximum(low - found, found - high)  # positive where the bound fails
     place = int(np.nanargmin(outside) if where == "somewhere" else np.nanargmax(outside))
     error = None if np.isnan(errors[place]) else float(errors[place])
-    at = "" if where == "together" else named(conditions, place)
+    at = "" if where == "together" else _named(conditions, place)
     holds = bool(outside[place] <= 0)
     return Verdict(holds, float(found[place]), threshold, n, error, at, least, seeds)
 
 
-def named(conditions: xr.DataArray, place: int) -> str:
+def _named(conditions: xr.DataArray, place: int) -> str:
     """The condition at a place of the flat array, by the dimensions that have several values."""
     indices = np.unravel_index(place, conditions.shape)
     return ", ".join(
@@ -88,11 +88,11 @@ def named(conditions: xr.DataArray, place: int) -> str:
     )
 
 
-def require_words(statistic: str = "mean", where: str = "everywhere") -> None:
+def _require_words(statistic: str = "mean", where: str = "everywhere") -> None:
     """Raise InputError unless `verdict` knows the statistic and the place."""
     for name, given, known in (
-        ("statistic", statistic, tuple(STATISTICS)),
-        ("where", where, PLACES),
+        ("statistic", statistic, tuple(_STATISTICS)),
+        ("where", where, _PLACES),
     ):
         if given not in known:
             raise InputError(f"{name} = {given!r}; {suggest(str(given), known)}")
@@ -104,11 +104,11 @@ def require_bound(bound: dict[str, Any]) -> None:
     if unknown := sorted({*bound} - {*known}):
         raise InputError(f"unknown argument {unknown[0]!r}; {suggest(unknown[0], known)}")
     words = {name: bound[name] for name in ("statistic", "where") if name in bound}
-    require_words(**words)
-    read_bound(**{name: bound.get(name) for name in ("at_least", "at_most", "between")})
+    _require_words(**words)
+    _read_bound(**{name: bound.get(name) for name in ("at_least", "at_most", "between")})
 
 
-def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float, float | str]:
+def _read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float, float | str]:
     """(lowest, highest, the bound as it is shown)."""
     given = [bound for bound in (at_least, at_most, between) if bound is not None]
     if len(given) != 1:
@@ -125,7 +125,7 @@ def read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float,
     )
 
 
-def seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
+def _seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
     """How many seeds have a finite value anywhere, how many at least at a condition that has one,
     and how many there are; 0 where `seed` was averaged away before.
     """

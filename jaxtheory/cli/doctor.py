@@ -10,7 +10,7 @@ from typing import Any
 from jaxtheory.system import compilation_cache
 from jaxtheory.system.backend import backend, workers
 
-PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "matplotlib")
+_PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "matplotlib")
 
 
 def facts(results: Path) -> list[tuple[str, Any]]:
@@ -18,7 +18,7 @@ def facts(results: Path) -> list[tuple[str, Any]]:
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return [
         ("python", f"{platform.python_version()} on {machine}"),
-        *((name, version(name)) for name in PACKAGES),
+        *((name, version(name)) for name in _PACKAGES),
         ("results", f"{results.absolute()}, {writable(results)}"),
     ]
 

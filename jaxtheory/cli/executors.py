@@ -10,7 +10,7 @@ from tyro.conf import UseAppendAction, arg
 
 import jaxtheory
 
-Options = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUE")], ...]]
+_Options = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUE")], ...]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Machines:
     """A running Dask scheduler; by default dask starts workers on this machine."""
     workers: Annotated[int | None, arg(metavar="N")] = None
     """Worker processes on this machine, or jobs of Slurm; 1 by default."""
-    job: Options = ()
+    job: _Options = ()
     """What Slurm's jobs ask for: cores=16, memory=64GB, walltime=04:00:00, queue=...; repeatable
     (the arguments of dask_jobqueue.SLURMCluster; those that are lists may be given several times).
     """

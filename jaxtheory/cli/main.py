@@ -289,7 +289,7 @@ class New:
 
 # --------------------------------------------------------------------------------------------- main
 
-Command = (
+_Command = (
     Annotated[List, subcommand("list")]
     | Annotated[Show, subcommand("show")]
     | Annotated[Run, subcommand("run")]
@@ -304,7 +304,7 @@ Command = (
 )
 
 
-WITHOUT_JAX = (List, New, Report, Export, Doctor)  # Doctor reports a JAX that cannot start
+_WITHOUT_JAX = (List, New, Report, Export, Doctor)  # Doctor reports a JAX that cannot start
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -317,12 +317,12 @@ def _code(words: list[str]) -> int:
     """The exit code of a command, after a line on stderr where it is neither 0 nor 1."""
     try:
         command = tyro.cli(
-            Command,
+            _Command,
             prog="jaxtheory",
             description="A laboratory for transformer learning theory.",
             args=words,
         )
-        return command() if isinstance(command, WITHOUT_JAX) else computes(command)()
+        return command() if isinstance(command, _WITHOUT_JAX) else computes(command)()
     except SystemExit as stop:  # help, or arguments that do not parse
         return int(stop.code or 0)
     except KeyboardInterrupt:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import Field
     from jaxtheory.core.theory import Theory
 
-Texts = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
+_Texts = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
 
 
-def parse_values(field: "Field", text: str) -> list[Any]:
+def _parse_values(field: "Field", text: str) -> list[Any]:
     """The values of `field` that a text stands for, in order.
 
     `1,2,3`       a list; a trailing comma is allowed
@@ -108,12 +108,12 @@ def _range(text: str, integer: bool) -> list[int | float]:
 def _parse_integers(name: str, text: str) -> list[int]:
     from jaxtheory.core.config import Field, Interval
 
-    return parse_values(
+    return _parse_values(
         Field(name, name, "traced", None, Interval.parse("[0, inf)"), "", "", True), text
     )
 
 
-def parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
+def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
     """`NAME=VALUES` as (word, values); NAME is a field by word or symbol, `algorithm` or `steps`.
     Raises InputError.
     """
@@ -126,19 +126,19 @@ def parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
             f"{text!r}: give NAME=VALUES, such as {next(iter(fields(theory.Config)))}=1,2,3"
         )
     if name == "algorithm":
-        return name, parse_values(
+        return name, _parse_values(
             Field(name, name, "static", None, tuple(theory.algorithms), "", "", False), values
         )
     if name == "steps":
         return name, _parse_integers(name, values)
     word = axis_word(theory.Config, name)
-    return word, parse_values(fields(theory.Config)[word], values)
+    return word, _parse_values(fields(theory.Config)[word], values)
 
 
 def _parse_axes(theory: "Theory", texts: Iterable[str]) -> dict[str, list[Any]]:
     axes: dict[str, list[Any]] = {}
     for text in texts:
-        word, values = parse_axis(theory, text)
+        word, values = _parse_axis(theory, text)
         if word in axes:
             raise jaxtheory.InputError(f"{word}: given twice")
         axes[word] = values
@@ -157,7 +157,7 @@ def load_theory(name: str) -> "Theory":
     return theory
 
 
-def read_npz(file: Path) -> dict[str, Any]:
+def _read_npz(file: Path) -> dict[str, Any]:
     """The arrays of a .npz file by name, numbers without axes as Python values. Raises InputError
     where it cannot be read; pickled objects are not.
     """
@@ -167,7 +167,7 @@ def read_npz(file: Path) -> dict[str, Any]:
     return {name: array if array.ndim else array.item() for name, array in arrays.items()}
 
 
-def load_figures(name: str) -> "list[jaxtheory.Figure]":
+def _load_figures(name: str) -> "list[jaxtheory.Figure]":
     """The FIGURES, or the FIGURE, of a FILE.py. Raises InputError."""
     module = jaxtheory.theories.load(name)
     one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
@@ -191,7 +191,7 @@ def figure_places(name: str) -> list[tuple[str, int]]:
     theory's figures, those of a FILE.py, headlines or all. Nothing but such a file is loaded.
     """
     if name.endswith(".py"):
-        return [(name, i) for i in range(len(load_figures(name)))]
+        return [(name, i) for i in range(len(_load_figures(name)))]
     known = jaxtheory.figures.files()
     found = [each for each, file in known.items() if name in (each, file.parent.name, "all")]
     if name == "headlines":
@@ -208,7 +208,7 @@ def figure_places(name: str) -> list[tuple[str, int]]:
 def named_figures(name: str) -> "list[jaxtheory.Figure]":
     """The figures that `run` and `show` mean by a name."""
     if name.endswith(".py"):
-        return load_figures(name)
+        return _load_figures(name)
     return [jaxtheory.figures.get(figure) for figure, _ in figure_places(name)]
 
 
@@ -218,13 +218,13 @@ class Words:
 
     theory: Positional[Annotated[str, arg(metavar="THEORY")]]
     """Theory or FILE.py that defines THEORY."""
-    vary: Texts = ()
+    vary: _Texts = ()
     """Axis NAME=VALUES, NAME being a field (word or symbol), algorithm or steps; repeat it for a
     product of axes.
     """
-    zip: Texts = ()
+    zip: _Texts = ()
     """Axes that move together, one dimension: "lambda=1,5 rho=.3,.5"; repeatable."""
-    set: Texts = ()
+    set: _Texts = ()
     """Value FIELD=VALUE common to all points; repeatable."""
     seeds: Annotated[str, arg(metavar="N|LIST")] = "1"
     """How many seeds (8), or which (3,5,7; one alone: 3,)."""
@@ -234,7 +234,7 @@ class Words:
     """Root of all random numbers."""
     algorithm: Annotated[str | None, arg(metavar="NAME")] = None
     """Training algorithm; the theory's first by default."""
-    record: Texts = ()
+    record: _Texts = ()
     """When to look: every N steps (10), at a list of steps (0,10,50; one alone: 50,), or
     METRIC=STEPS, repeatable.
     """
@@ -288,7 +288,7 @@ class Words:
 
         if theory.given is None:
             raise jaxtheory.InputError(f"--data: {theory.name} takes no arrays, it has no `given`")
-        arrays = read_npz(Path(str(self.data)))
+        arrays = _read_npz(Path(str(self.data)))
         needed = [
             name
             for name, argument in inspect.signature(theory.given).parameters.items()

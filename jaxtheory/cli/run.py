@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jaxtheory.claims.claim import Figure
 
 RESULTS = Path("results")
-OUTCOMES = ("as expected", "differs", "open", "not tested")
+_OUTCOMES = ("as expected", "differs", "open", "not tested")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Run:
         for record, image in self._records(places):
             judged = record["claims"].items()
             found = [claim["outcome"] for _, claim in judged]
-            outcomes.append((record["figure"], *(found.count(word) for word in OUTCOMES), image))
+            outcomes.append((record["figure"], *(found.count(word) for word in _OUTCOMES), image))
             lines = [_line(name, claim, number(claim), behind(claim)) for name, claim in judged]
             rows += [(record["theory"], *line) for line in lines]
             if self.name != "headlines":
-                table(f"{record['figure']}: {record['question']}", COLUMNS, lines)
+                table(f"{record['figure']}: {record['question']}", _COLUMNS, lines)
                 print(f"  figure {image}\n  data   {record['store']}\n")
         if self.name == "headlines":
-            table("what was measured", ("theory", *COLUMNS), rows)
+            table("what was measured", ("theory", *_COLUMNS), rows)
         elif len(places) > 1:
-            table("summary", ("figure", *OUTCOMES, "drawing"), outcomes)
+            table("summary", ("figure", *_OUTCOMES, "drawing"), outcomes)
         print(f"page {report(self.store, aside)}")
         return int(any(differs for _, _, differs, *_ in outcomes))
 
@@ -88,7 +88,7 @@ class Run:
                 yield found
 
 
-COLUMNS = ("claim", "statement", "origin", "bound", "measured", "n", "verdict", "")
+_COLUMNS = ("claim", "statement", "origin", "bound", "measured", "n", "verdict", "")
 
 
 def _line(name: str, claim: dict[str, Any], number: str, behind: str) -> tuple:
@@ -126,7 +126,7 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
             figure,
             key=asked.key,
             quick=asked.quick,
-            store=figure_store(asked.store, figure, asked.quick, asked.key),
+            store=_figure_store(asked.store, figure, asked.quick, asked.key),
             progress=progress,
             accept_versions=asked.accept_versions,
         )
@@ -145,7 +145,7 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
     return record, image
 
 
-def figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
+def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
     """Where the sweep of a figure lies; an experiment names its own place in the folder."""
     from jaxtheory.engine.results.identity import store_of
 

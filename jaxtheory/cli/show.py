@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from jaxtheory.claims.claim import Claim, Figure
     from jaxtheory.core.theory import Theory
 
-WIDTH, SCREEN = 110, 43  # columns and lines, two left for where to find more
-FEW = 4  # claims that a screen shows before other rows are cut
-EXPECTED = {"holds": "expected to hold", "refuted": "expected to fail", "open": "open"}
-PREFIX = {"holds": "", "refuted": "refuted: ", "open": "open: "}
-Rows = Sequence[tuple[str, str]]
+_WIDTH, _SCREEN = 110, 43  # columns and lines, two left for where to find more
+_FEW = 4  # claims that a screen shows before other rows are cut
+_EXPECTED = {"holds": "expected to hold", "refuted": "expected to fail", "open": "open"}
+_PREFIX = {"holds": "", "refuted": "refuted: ", "open": "open: "}
+_Rows = Sequence[tuple[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class List:
         for group in groups:
             asks = f": {jaxtheory.theories.question(group)}" if group in ours else ""
             rows = [
-                (figure.name, taken(figure.name), figure.question)
+                (figure.name, _taken(figure.name), figure.question)
                 for figure in figures
                 if figure.theory == group
             ]
@@ -54,7 +54,7 @@ class List:
         return 0
 
 
-def taken(figure: str) -> str:
+def _taken(figure: str) -> str:
     """About how long a figure takes, such as 12 s or 3 min; nothing where it is not known."""
     known = jaxtheory.figures.seconds(figure)
     return "" if known is None else duration(known)
@@ -74,24 +74,24 @@ class Show:
     def __call__(self) -> int:
         theories = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
         if self.name in theories or self.name.endswith(".py"):
-            show_theory(self.name, self.all)
+            _show_theory(self.name, self.all)
         else:
             for figure in named_figures(self.name):
-                print("\n".join(page(*of_figure(figure, self.all), whole=self.all)) + "\n")
+                print("\n".join(_page(*_of_figure(figure, self.all), whole=self.all)) + "\n")
         return 0
 
 
-def show_theory(name: str, whole: bool) -> None:
+def _show_theory(name: str, whole: bool) -> None:
     """Print what a theory is; whole: with the tables of fields and checks."""
     theory = load_theory(name)
     known = jaxtheory.figures.entries().values()
     figures = [jaxtheory.figures.get(f.name) for f in known if f.theory == theory.name]
-    print("\n".join(page(*of_theory(theory, figures), whole=whole)))
+    print("\n".join(_page(*_of_theory(theory, figures), whole=whole)))
     if not whole:
         print(f"\nmore: jaxtheory show {name} --all")
         return
     columns = ("word", "symbol", "kind", "default", "range", "meaning")
-    table("fields", columns, field_rows(theory))
+    table("fields", columns, _field_rows(theory))
     checks = [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks]
     table("checks", ("check", "source", "kind", "tolerance"), checks)
 
@@ -99,24 +99,24 @@ def show_theory(name: str, whole: bool) -> None:
 # ------------------------------------------------------------------------------------------- pages
 
 
-def page(head: Sequence[str], sections: Mapping[str, Rows], whole: bool) -> list[str]:
+def _page(head: Sequence[str], sections: Mapping[str, _Rows], whole: bool) -> list[str]:
     """The lines of a page: paragraphs, then sections of names and meanings. One that is not whole
     is cut to a screen: meanings to a line, and the last rows to their names, those of the last
     section first.
     """
-    top = [line for text in head for line in wrap(text)]
-    full = [*top, *body(sections, {})]
-    if whole or len(full) <= SCREEN:
+    top = [line for text in head for line in _wrap(text)]
+    full = [*top, *_body(sections, {})]
+    if whole or len(full) <= _SCREEN:
         return full
     sizes = {title: len(rows) for title, rows in sections.items()}
     longest, last = max(sizes.values()), list(sizes)[-1]
-    caps = [dict.fromkeys(sizes, longest) | {last: n} for n in range(longest, FEW, -1)]
-    caps += [dict.fromkeys(sizes, n) | {last: min(n, FEW)} for n in range(longest, 0, -1)]
-    pages = ([*top, *body(sections, most)] for most in caps)
-    return next((lines for lines in pages if len(lines) <= SCREEN), top)
+    caps = [dict.fromkeys(sizes, longest) | {last: n} for n in range(longest, _FEW, -1)]
+    caps += [dict.fromkeys(sizes, n) | {last: min(n, _FEW)} for n in range(longest, 0, -1)]
+    pages = ([*top, *_body(sections, most)] for most in caps)
+    return next((lines for lines in pages if len(lines) <= _SCREEN), top)
 
 
-def body(sections: Mapping[str, Rows], most: Mapping[str, int]) -> Iterator[str]:
+def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[str]:
     """The lines of sections: whole ones, or a line for each of the most rows that a section may
     have, and the names of the others.
     """
@@ -130,20 +130,20 @@ def body(sections: Mapping[str, Rows], most: Mapping[str, int]) -> Iterator[str]
         for name, meaning in shown:
             text = f"  {name.ljust(width)}  {meaning}".rstrip()
             if not most:
-                yield from wrap(text, indent=width + 4)
+                yield from _wrap(text, indent=width + 4)
             else:
-                yield text if len(text) <= WIDTH else text[: WIDTH - 1].rstrip() + "…"
+                yield text if len(text) <= _WIDTH else text[: _WIDTH - 1].rstrip() + "…"
         if rest := rows[len(shown) :]:
             names = ", ".join(name.partition("(")[0] for name, _ in rest)
-            lines = wrap(f"  and {len(rest)} more: {names}")
+            lines = _wrap(f"  and {len(rest)} more: {names}")
             yield from lines if len(lines) < 4 else [f"  and {len(rest)} more"]
 
 
-def wrap(text: str, indent: int = 4) -> list[str]:
+def _wrap(text: str, indent: int = 4) -> list[str]:
     """Lines of at most WIDTH columns."""
     return textwrap.wrap(
         text,
-        WIDTH,
+        _WIDTH,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         replace_whitespace=False,
@@ -154,7 +154,7 @@ def wrap(text: str, indent: int = 4) -> list[str]:
 # -------------------------------------------------------------------------------------- theories
 
 
-def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str], dict[str, Rows]]:
+def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str], dict[str, _Rows]]:
     """The paragraphs and sections of a theory's page."""
     import jax.numpy as jnp
 
@@ -172,19 +172,19 @@ def of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str],
         for f in fields(theory.Config).values()
     ]
     claims = [claim for figure in figures for claim in figure.claims]
-    head = [f"{theory.name}: {about(theory)}", f"fields: {', '.join(words)}"]
-    sections: dict[str, Rows] = {
+    head = [f"{theory.name}: {_about(theory)}", f"fields: {', '.join(words)}"]
+    sections: dict[str, _Rows] = {
         title: [(name, said.get(own(name), "")) for name in sorted(group, key=place)]
         for title, group in shown.items()
     }
     sections["algorithms (the first is the default)"] = [*docstrings.algorithms(theory).items()]
     sections[f"claims ({len(claims)}, in {len(figures)} figures)"] = [
-        (claim.id, PREFIX[claim.expected] + claim.statement) for claim in claims
+        (claim.id, _PREFIX[claim.expected] + claim.statement) for claim in claims
     ]
     return head, sections
 
 
-def about(theory: "Theory") -> str:
+def _about(theory: "Theory") -> str:
     """What the room (or file) that a theory lives in says of itself."""
     from jaxtheory.core.plugins import question_of_file
 
@@ -194,7 +194,7 @@ def about(theory: "Theory") -> str:
     return question_of_file(Path(str(home.__file__)))
 
 
-def field_rows(theory: "Theory") -> list[tuple]:
+def _field_rows(theory: "Theory") -> list[tuple]:
     """The rows of a table of a theory's fields."""
     from jaxtheory.core.config import Interval, fields
 
@@ -210,13 +210,13 @@ def field_rows(theory: "Theory") -> list[tuple]:
 # --------------------------------------------------------------------------------------- figures
 
 
-def sentence(claim: "Claim") -> str:
+def _sentence(claim: "Claim") -> str:
     """A claim in words: what it says, whose sentence it is, and what is expected of it."""
     said = ", ".join(dict.fromkeys((claim.origin, claim.source)))
-    return f"{claim.statement} [{said}; {EXPECTED[claim.expected]}]"
+    return f"{claim.statement} [{said}; {_EXPECTED[claim.expected]}]"
 
 
-def of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, Rows]]:
+def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Rows]]:
     """The paragraphs and sections of a figure's page; whole: with the quick form of its sweep."""
     from jaxtheory.reports import wording
 
@@ -227,6 +227,6 @@ def of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, Rows]
     ]
     if whole:
         head.append(f"quick: {wording.sweep_in_words(figure, True)}")
-    if known := taken(figure.name):
+    if known := _taken(figure.name):
         head.append(f"time: {known}")
-    return head, {"claims": [(claim.id, sentence(claim)) for claim in figure.claims]}
+    return head, {"claims": [(claim.id, _sentence(claim)) for claim in figure.claims]}

@@ -16,7 +16,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
     drawn = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for row in rows:
-        drawn.add_row(*map(text, row))
+        drawn.add_row(*map(_text, row))
     console = Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
     with console.capture() as printed:  # rich itself would end the process where nobody reads
         console.print(drawn)
@@ -68,7 +68,7 @@ def flush(code: int) -> int:
     return code
 
 
-def text(value: Any) -> str:
+def _text(value: Any) -> str:
     """A value of a table: yes and no, four digits, nothing for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -78,7 +78,7 @@ def text(value: Any) -> str:
 
 
 @contextlib.contextmanager
-def bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+def _bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | None]:
     """A callback (done, of, note) that draws a bar on a terminal's stderr; None elsewhere."""
     if not shown or not sys.stderr.isatty():
         yield None
@@ -100,7 +100,7 @@ def bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | N
 @contextlib.contextmanager
 def sweep_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
     """A bar for the events of a sweep."""
-    with bar(title, shown) as draw:
+    with _bar(title, shown) as draw:
         if draw is None:
             yield None
             return
@@ -118,7 +118,7 @@ def sweep_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
 @contextlib.contextmanager
 def steps_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
     """A bar for what comes one after the other: (what, done, of, seconds left)."""
-    with bar(title, shown) as draw:
+    with _bar(title, shown) as draw:
         if draw is None:
             yield None
             return

@@ -70,9 +70,9 @@ DECIDING = (
     "jaxtheory.engine.request.values",
 )
 # the other modules of jaxtheory count by their texts, theories as those of a user do
-THEORIES = ("jaxtheory.theories", "jaxtheory._sweeps", "jaxtheory.llama")
+_THEORIES = ("jaxtheory.theories", "jaxtheory._sweeps", "jaxtheory.llama")
 # entries of a class that say nothing of what it does; pickling an instance leaves __slotnames__
-NOT_OWN = (
+_NOT_OWN = (
     "__doc__",
     "__dict__",
     "__weakref__",
@@ -82,8 +82,8 @@ NOT_OWN = (
     "__slotnames__",
 )
 # globals that say where a module lies and how it was loaded
-PLACES = {"__file__", "__cached__", "__path__", "__spec__", "__loader__", "__builtins__"}
-VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
+_PLACES = {"__file__", "__cached__", "__path__", "__spec__", "__loader__", "__builtins__"}
+_VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
 
 
 def digest_arrays(tree: Any) -> str | None:
@@ -109,7 +109,7 @@ def _digest(root: Any, within_sets: bool) -> str:
     while waiting:
         thing = waiting.pop()
         # values count as often as they stand; what can refer to itself counts once, then by number
-        if not (_is_plain(thing) or isinstance(thing, VALUES)):
+        if not (_is_plain(thing) or isinstance(thing, _VALUES)):
             if id(thing) in seen:
                 total.update(f"again {seen[id(thing)][0]}\0".encode())
                 continue
@@ -190,7 +190,7 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
         return f"library {module} {name}", []
     if isinstance(thing, type):
         bases = list(thing.__mro__[1:-1])
-        kept = [(k, v) for k, v in vars(thing).items() if k not in NOT_OWN and not _made(k, v)]
+        kept = [(k, v) for k, v in vars(thing).items() if k not in _NOT_OWN and not _made(k, v)]
         return f"class {name}", [*bases, *(x for pair in kept for x in pair)]
     return f"object {type(thing).__qualname__}", list(_contents(thing))
 
@@ -222,7 +222,7 @@ def _is_library(module: str) -> bool:
 
 
 def _is_ours(module: str) -> bool:
-    return module.startswith("jaxtheory.") and not module.startswith(THEORIES)
+    return module.startswith("jaxtheory.") and not module.startswith(_THEORIES)
 
 
 def _counted(module: str) -> str:
@@ -317,7 +317,7 @@ def _globals(function: types.FunctionType) -> Iterator[Any]:
     said = source.of_function(function.__code__, function.__globals__)
     code, scope = function.__code__, function.__globals__
     for name, chain in sorted({(use.name, use.chain) for use in names.uses(code)}):
-        if name not in scope or name in PLACES or name in code.co_freevars:
+        if name not in scope or name in _PLACES or name in code.co_freevars:
             continue
         if said is None or said.words >= {name, *chain}:  # those of an assertion do not count
             yield name
@@ -334,12 +334,12 @@ def _reached(found: Any, chain: tuple[str, ...], code: types.CodeType) -> Iterat
     """
     while isinstance(found, types.ModuleType) and not _is_outside(found):
         if not chain:
-            whole = sorted(name for name in names.attributes(code) - PLACES if name in vars(found))
+            whole = sorted(name for name in names.attributes(code) - _PLACES if name in vars(found))
             values = [vars(found)[name] for name in whole]
             yield from (x for x in values if not isinstance(x, types.ModuleType))
             return
         name, *rest = chain
-        if name in PLACES:
+        if name in _PLACES:
             return
         found, chain = getattr(found, name, None), tuple(rest)
     yield found.__name__ if isinstance(found, types.ModuleType) else found

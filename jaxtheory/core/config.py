@@ -29,7 +29,7 @@ from jaxtheory.core.errors import suggest as suggest
 RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")
 
-NOT_AXES = {  # arguments of a sweep that are common to all its points -> what to write
+_NOT_AXES = {  # arguments of a sweep that are common to all its points -> what to write
     "seed": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
     "seeds": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
     "key": "one key draws a sweep; give several seeds=, or call sweep for each key",
@@ -237,7 +237,7 @@ class Config(Record):
         """Raise the capacity of size fields and keep their values: `config.pad(num_states=20)`."""
         padded = {}
         for name, capacity in capacities.items():
-            word = resolve(type(self), name)
+            word = _resolve(type(self), name)
             old = getattr(self, word)
             if not isinstance(old, Size):
                 raise InputError(f"{word} is no size field; only sizes can be padded")
@@ -284,7 +284,7 @@ def _table(config_type: Any) -> dict[str, Field]:
     return table
 
 
-def resolve(config_type: type, name: str) -> str:
+def _resolve(config_type: type, name: str) -> str:
     """The word of a field given by word or paper symbol. Raises InputError with the closest name
     when there is none.
     """
@@ -304,10 +304,10 @@ def axis_word(config_type: type, name: str) -> str:
     if name in ("algorithm", "steps"):
         return name
     try:
-        return resolve(config_type, name)
+        return _resolve(config_type, name)
     except InputError:
-        if name in NOT_AXES:
-            raise InputError(f"{name!r} cannot be an axis: {NOT_AXES[name]}") from None
+        if name in _NOT_AXES:
+            raise InputError(f"{name!r} cannot be an axis: {_NOT_AXES[name]}") from None
         raise
 
 
@@ -325,7 +325,7 @@ def words(config_type: type, settings: Mapping[str, Any], positional: int = 0) -
     known = [f.name for f in dataclasses.fields(config_type)]
     found: dict[str, Any] = {}
     for name, value in settings.items():
-        word = name if name in known else resolve(config_type, name)
+        word = name if name in known else _resolve(config_type, name)
         if word in found or word in known[:positional]:
             raise InputError(f"{word} ({fields(config_type)[word].symbol}): given twice")
         found[word] = value
@@ -423,7 +423,7 @@ def validate(config: Config) -> None:
 
 def validate_value(config_type: type, name: str, value: Any) -> None:
     """Check one value of one field, for axes that are read before any config exists."""
-    field = fields(config_type)[resolve(config_type, name)]
+    field = fields(config_type)[_resolve(config_type, name)]
     why = _violation(field, value)
     if why:
         raise InputError(why)

@@ -15,19 +15,19 @@ from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, suggest, tried
 from jaxtheory.core.theory import Algorithm, Check, Theory
 
-RECORDS = 7  # steps that predict is asked for
-AXES = ("seed", "step", "steps", "algorithm", "diverged_at")  # names that every dataset has
+_RECORDS = 7  # steps that predict is asked for
+_AXES = ("seed", "step", "steps", "algorithm", "diverged_at")  # names that every dataset has
 # homes of functions
-OWN = (
+_OWN = (
     "jaxtheory.core.theory",
     "jaxtheory.theories.",
     "jaxtheory._sweeps.",
     "jaxtheory.engine.request.fixed_problem.",
 )
-DESCENT = "jaxtheory.core.from_optax"
+_DESCENT = "jaxtheory.core.from_optax"
 _formed: set[Any] = set()  # what has been found to be in form, of this process
 
-Shapes = dict[str, tuple[int, ...]]
+_Shapes = dict[str, tuple[int, ...]]
 
 
 def ships(theory: Theory) -> bool:
@@ -36,19 +36,19 @@ def ships(theory: Theory) -> bool:
     """
     slots = [slot for slot in theory if callable(slot)]
     steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
-    return all(own(part) for part in (*slots, *steps))
+    return all(_own(part) for part in (*slots, *steps))
 
 
-def own(part: Any) -> bool:
+def _own(part: Any) -> bool:
     """Whether a function is jaxtheory's; one that `from_optax` makes, whether all that it is made
     of is, optimizer and gradient.
     """
     home = str(getattr(part, "__module__", ""))
-    if home != DESCENT:
-        return home == OWN[0] or f"{home}.".startswith(OWN[1:])
+    if home != _DESCENT:
+        return home == _OWN[0] or f"{home}.".startswith(_OWN[1:])
     held = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
     inside = [x for whole in held for x in (whole if isinstance(whole, tuple) else (whole,))]
-    return all(own(x) for x in inside if callable(x))
+    return all(_own(x) for x in inside if callable(x))
 
 
 def require(theory: Theory, config: Config, algorithms: Any = None) -> None:
@@ -64,45 +64,45 @@ def require(theory: Theory, config: Config, algorithms: Any = None) -> None:
     key = (*slots, *steps, dims, jax.tree.structure(config), jnp.result_type(float))
     if key in _formed:
         return
-    problem, params = trained(theory, config, names)
-    looked_at(theory, config, problem, params)
+    problem, params = _trained(theory, config, names)
+    _looked_at(theory, config, problem, params)
     _formed.add(key)
 
 
-def source(function: Any) -> str:
+def _source(function: Any) -> str:
     """`(FILE.py, line n)` of a function; empty where there is none."""
     code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
     return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
 
 
-def given(what: str, function: Callable, *args: Any) -> Any:
+def _given(what: str, function: Callable, *args: Any) -> Any:
     """What a slot gives, as shapes. Raises InputError where it fails, or gives what is no array."""
     raw: list[Any] = []
 
     def traced(*args: Any) -> Any:
         raw.append(function(*args))
         leaves = jax.tree.leaves_with_path(raw[0])
-        odd = [(path, x) for path, x in leaves if not is_array(x)]
+        odd = [(path, x) for path, x in leaves if not _is_array(x)]
         if odd:
             (path, x), *_ = odd
             name = jax.tree_util.keystr(path, simple=True, separator=".")
             raise InputError(
                 f"{what} gives a {type(x).__name__}{f' as {name}' if name else ''}, expected "
-                f"arrays{source(function)}"
+                f"arrays{_source(function)}"
             )
         return jax.tree.map(jnp.asarray, raw[0])
 
     return tried(what, jax.eval_shape, traced, *args)
 
 
-def is_array(x: Any) -> bool:
+def _is_array(x: Any) -> bool:
     """Whether JAX takes it for an array of numbers."""
     if isinstance(x, bool | int | float | complex | jax.Array):
         return True
     return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc"
 
 
-def told(tree: Any) -> str:
+def _told(tree: Any) -> str:
     """A tree in words: Params(weights float32[10])."""
     leaves = jax.tree.leaves_with_path(tree)
     parts = [
@@ -115,7 +115,7 @@ def told(tree: Any) -> str:
     return f"{type(tree).__name__}({', '.join(parts)})"
 
 
-def like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
+def _like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
     """Raise InputError where a tree has another structure, shapes, or kind of numbers than it must;
     integers do for real numbers.
     """
@@ -126,119 +126,119 @@ def like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
         for g, w in pairs
     ):
         return
-    raise InputError(f"{what} gives {told(got)}, expected {name} {told(want)}{source(function)}")
+    raise InputError(f"{what} gives {_told(got)}, expected {name} {_told(want)}{_source(function)}")
 
 
-def trained(theory: Theory, config: Config, algorithms: tuple[str, ...]) -> tuple[Any, Any]:
+def _trained(theory: Theory, config: Config, algorithms: tuple[str, ...]) -> tuple[Any, Any]:
     """The problem, and the parameters that the first algorithm shows."""
     key, t, name = jax.random.key(0), jax.ShapeDtypeStruct((), np.int32), theory.name
-    problem = given(f"{name}.problem", theory.problem, key, config)
-    batch = given(f"{name}.sample", theory.sample, key, problem, config)
-    start = given(f"{name}.init", theory.init, key, problem, config)
+    problem = _given(f"{name}.problem", theory.problem, key, config)
+    batch = _given(f"{name}.sample", theory.sample, key, problem, config)
+    start = _given(f"{name}.init", theory.init, key, problem, config)
     what = f"{name}.loss"
-    found = given(what, theory.loss, start, batch, problem, config)
-    like(what, theory.loss, found, "a number", jax.ShapeDtypeStruct((), jnp.result_type(float)))
+    found = _given(what, theory.loss, start, batch, problem, config)
+    _like(what, theory.loss, found, "a number", jax.ShapeDtypeStruct((), jnp.result_type(float)))
     what = f"{name}.gradient"
-    slope = given(what, theory.gradient, start, batch, problem, config)
-    like(what, theory.gradient, slope, "that of params,", start)
+    slope = _given(what, theory.gradient, start, batch, problem, config)
+    _like(what, theory.gradient, slope, "that of params,", start)
     seen: list[Any] = []
     for label in algorithms:
         algorithm, what = theory.algorithms[label], f"{name}.algorithms[{label!r}]"
         drawn = batch
         if algorithm.sample is not None:
-            drawn = given(f"{what}.sample", algorithm.sample, key, problem, config)
-        state = given(f"{what}.init", algorithm.init, key, problem, config)
+            drawn = _given(f"{what}.sample", algorithm.sample, key, problem, config)
+        state = _given(f"{what}.init", algorithm.init, key, problem, config)
         if not jax.tree.leaves(state):
             raise InputError(
-                f"{what}.init gives no array, expected a state{source(algorithm.init)}"
+                f"{what}.init gives no array, expected a state{_source(algorithm.init)}"
             )
-        new = given(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
-        like(f"{what}.step", algorithm.step, new, "that of the state,", state)
-        seen.append(given(f"{what}.params", algorithm.params, state, problem, config))
+        new = _given(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
+        _like(f"{what}.step", algorithm.step, new, "that of the state,", state)
+        seen.append(_given(f"{what}.params", algorithm.params, state, problem, config))
     return problem, seen[0]
 
 
-def named(theory: Theory, slot: str, function: Callable, *args: Any) -> dict[str, Any]:
+def _named(theory: Theory, slot: str, function: Callable, *args: Any) -> dict[str, Any]:
     """What a slot gives by name. Raises InputError where it is no dictionary of arrays."""
-    found = given(f"{theory.name}.{slot}", function, *args)
+    found = _given(f"{theory.name}.{slot}", function, *args)
     if not isinstance(found, dict):
-        refuse(theory, slot, f" gives {told(found)}, expected a dictionary {{name: array}}")
+        _refuse(theory, slot, f" gives {_told(found)}, expected a dictionary {{name: array}}")
     for name, array in found.items():
         if not isinstance(name, str) or "/" in name or not name:
-            refuse(theory, slot, f": {name!r} is no name; give a text without '/'")
+            _refuse(theory, slot, f": {name!r} is no name; give a text without '/'")
         if not hasattr(array, "shape"):
-            refuse(theory, slot, f"[{name!r}] gives {told(array)}, expected an array")
+            _refuse(theory, slot, f"[{name!r}] gives {_told(array)}, expected an array")
     return dict(found)
 
 
-def looked_at(theory: Theory, config: Config, problem: Any, params: Any) -> None:
+def _looked_at(theory: Theory, config: Config, problem: Any, params: Any) -> None:
     """Raise InputError where the names or shapes of metrics, analyses, baselines, predictions,
     assumptions, dims and coords do not fit together.
     """
-    metrics = named(theory, "metrics", theory.metrics, params, problem, config)
-    analyses = named(theory, "analyses", theory.analyses, params, problem, config)
+    metrics = _named(theory, "metrics", theory.metrics, params, problem, config)
+    analyses = _named(theory, "analyses", theory.analyses, params, problem, config)
     known = {**metrics, **analyses}
-    taken = {*AXES, *fields(type(config))}
+    taken = {*_AXES, *fields(type(config))}
     for slot, found in (("metrics", metrics), ("analyses", analyses)):
         for name in found:
             other = "a metric's" if slot == "analyses" and name in metrics else "a field's"
             if name in taken or (slot == "analyses" and name in metrics):
-                refuse(theory, slot, f": {name!r} is {other} or an axis' name; choose another")
-    shapes: Shapes = {name: array.shape for name, array in known.items()}
-    baselines = named(theory, "baselines", theory.baselines, problem, config)
+                _refuse(theory, slot, f": {name!r} is {other} or an axis' name; choose another")
+    shapes: _Shapes = {name: array.shape for name, array in known.items()}
+    baselines = _named(theory, "baselines", theory.baselines, problem, config)
     for name, array in baselines.items():
-        require_known(theory, "baselines", name, shapes)
+        _require_known(theory, "baselines", name, shapes)
         shape = shapes[name]
         if not shape or array.shape[:-1] != shape[:-1] or array.ndim != len(shape):
-            refuse(
+            _refuse(
                 theory,
                 "baselines",
                 f"[{name!r}] has shape {array.shape}; it is appended to {name}, of shape {shape}, "
                 "along the last axis",
             )
         shapes[name] = (*shape[:-1], shape[-1] + array.shape[-1])
-    predicted(theory, config, problem, {name: shapes[name] for name in metrics})
-    assumed(theory, config, problem)
-    labeled(theory, config, shapes, taken)
+    _predicted(theory, config, problem, {name: shapes[name] for name in metrics})
+    _assumed(theory, config, problem)
+    _labeled(theory, config, shapes, taken)
 
 
-def refuse(theory: Theory, slot: str, why: str) -> NoReturn:
+def _refuse(theory: Theory, slot: str, why: str) -> NoReturn:
     """Raise InputError about a slot."""
     value = getattr(theory, slot)
-    where = source(value) or source(theory.metrics).partition(",")[0] + ")"
+    where = _source(value) or _source(theory.metrics).partition(",")[0] + ")"
     raise InputError(f"{theory.name}.{slot}{why}{where}")
 
 
-def require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> bool:
+def _require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> bool:
     """Raise InputError for the name of no metric or analysis; False where a room says it, whose
     metrics were replaced by fewer.
     """
     if name in known:
         return True
-    if slot != "baselines" and own(theory.Config) and (slot == "dims" or own(theory.predict)):
+    if slot != "baselines" and _own(theory.Config) and (slot == "dims" or _own(theory.predict)):
         return False
     hint = suggest(str(name), known) if known else "there is none"
-    refuse(theory, slot, f": no metric is called {name!r}; {hint}")
+    _refuse(theory, slot, f": no metric is called {name!r}; {hint}")
 
 
-def predicted(theory: Theory, config: Config, problem: Any, metrics: Shapes) -> None:
+def _predicted(theory: Theory, config: Config, problem: Any, metrics: _Shapes) -> None:
     """Raise InputError where predictions are not of metrics, or not one for each step."""
-    steps = np.arange(RECORDS, dtype=np.int32)
+    steps = np.arange(_RECORDS, dtype=np.int32)
     at_steps = lambda *args: theory.predict(*args, steps)
-    curves = named(theory, "predict", at_steps, problem, config)
+    curves = _named(theory, "predict", at_steps, problem, config)
     for name, array in curves.items():
         metric = name.partition(":")[0]
-        if not require_known(theory, "predict", metric, metrics):
+        if not _require_known(theory, "predict", metric, metrics):
             continue
-        if array.shape[:1] != (RECORDS,):
-            refuse(
+        if array.shape[:1] != (_RECORDS,):
+            _refuse(
                 theory,
                 "predict",
-                f"[{name!r}] has shape {array.shape} for {RECORDS} steps, expected "
-                f"{(RECORDS, *metrics[metric])}",
+                f"[{name!r}] has shape {array.shape} for {_RECORDS} steps, expected "
+                f"{(_RECORDS, *metrics[metric])}",
             )
         if array.ndim - 1 > len(metrics[metric]):
-            refuse(
+            _refuse(
                 theory,
                 "predict",
                 f"[{name!r}] has shape {array.shape[1:]} at each step, the metric "
@@ -246,28 +246,28 @@ def predicted(theory: Theory, config: Config, problem: Any, metrics: Shapes) -> 
             )
 
 
-def assumed(theory: Theory, config: Config, problem: Any) -> None:
+def _assumed(theory: Theory, config: Config, problem: Any) -> None:
     """Raise InputError where an assumption is no pair of numbers."""
-    found = given(f"{theory.name}.assumptions", theory.assumptions, problem, config)
+    found = _given(f"{theory.name}.assumptions", theory.assumptions, problem, config)
     if not isinstance(found, dict):
-        refuse(theory, "assumptions", f" gives {told(found)}, expected {{name: (holds, margin)}}")
+        _refuse(theory, "assumptions", f" gives {_told(found)}, expected {{name: (holds, margin)}}")
     for name, pair in found.items():
         if not isinstance(pair, tuple) or [getattr(x, "shape", None) for x in pair] != [(), ()]:
-            refuse(
-                theory, "assumptions", f"[{name!r}] gives {told(pair)}, expected (holds, margin)"
+            _refuse(
+                theory, "assumptions", f"[{name!r}] gives {_told(pair)}, expected (holds, margin)"
             )
 
 
-def labeled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) -> None:
+def _labeled(theory: Theory, config: Config, shapes: _Shapes, taken: set[str]) -> None:
     """Raise InputError where `dims` do not name the axes of metrics and analyses, or `coords` label
     a dimension that is not there.
     """
     lengths: dict[str, int] = {}
     for name, dims in theory.dims.items():
-        if not require_known(theory, "dims", name, shapes):
+        if not _require_known(theory, "dims", name, shapes):
             continue
         if len(dims) != len(shapes[name]):
-            refuse(
+            _refuse(
                 theory,
                 "dims",
                 f"[{name!r}] names {len(dims)} dimensions ({', '.join(dims)}) of an array of shape "
@@ -275,34 +275,34 @@ def labeled(theory: Theory, config: Config, shapes: Shapes, taken: set[str]) -> 
             )
         for dim in dims:
             if dims.count(dim) > 1:
-                refuse(theory, "dims", f"[{name!r}]: {dim!r} stands twice; choose another")
+                _refuse(theory, "dims", f"[{name!r}]: {dim!r} stands twice; choose another")
             if dim in taken or dim in shapes:
                 why = f"{dim!r} is a field's, an axis' or an array's name; choose another"
-                refuse(theory, "dims", f"[{name!r}]: {why}")
+                _refuse(theory, "dims", f"[{name!r}]: {why}")
         for dim, length in zip(dims, shapes[name], strict=True):
             if lengths.setdefault(dim, length) != length:
-                refuse(
+                _refuse(
                     theory,
                     "dims",
                     f"[{name!r}]: {dim!r} has length {length}, and {lengths[dim]} in another array",
                 )
-    known = {**lengths, **dict(unnamed(theory, shapes))}
+    known = {**lengths, **dict(_unnamed(theory, shapes))}
     labels = tried(f"{theory.name}.coords", theory.coords, config)
     if not isinstance(labels, dict):
-        refuse(
+        _refuse(
             theory, "coords", f" gives a {type(labels).__name__}, expected {{dimension: labels}}"
         )
     for dim, each in labels.items():
-        if dim not in known and own(theory.coords):
+        if dim not in known and _own(theory.coords):
             continue
         if dim not in known:
             hint = suggest(str(dim), known) if known else "there is none"
-            refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")
+            _refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")
         if isinstance(each, str) or np.ndim(each) != 1:
-            refuse(theory, "coords", f"[{dim!r}] is a {type(each).__name__}, expected labels")
+            _refuse(theory, "coords", f"[{dim!r}] is a {type(each).__name__}, expected labels")
 
 
-def unnamed(theory: Theory, shapes: Shapes) -> Iterator[tuple[str, int]]:
+def _unnamed(theory: Theory, shapes: _Shapes) -> Iterator[tuple[str, int]]:
     """The dimensions of arrays that `dims` does not name."""
     for name, shape in shapes.items():
         if name not in theory.dims:

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-DIGITS = 17  # that tell any two float64 apart
+_DIGITS = 17  # that tell any two float64 apart
 
 
 def shortest(array: np.ndarray) -> np.ndarray:
@@ -23,7 +23,7 @@ def shortest(array: np.ndarray) -> np.ndarray:
 
 
 def _least(kind: Any, value: float) -> float:
-    tried = (float(f"{value:.{digits}g}") for digits in range(1, DIGITS + 1))
+    tried = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS + 1))
     return next((each for each in tried if kind(each) == kind(value)), value)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from jaxtheory.core import from_optax
 from jaxtheory.core.theory import Theory
 
-NAMES = r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*"
-ROW = re.compile(rf"(?P<names>{NAMES})(?:: (?P<labels>{NAMES}))? {{2,}}(?P<meaning>\S.*)")
+_NAMES = r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*"
+_ROW = re.compile(rf"(?P<names>{_NAMES})(?:: (?P<labels>{_NAMES}))? {{2,}}(?P<meaning>\S.*)")
 
 
-def meanings(docstring: str | None) -> dict[str, str]:
+def _meanings(docstring: str | None) -> dict[str, str]:
     """Meaning by name, of the rows of a docstring; of a curve by `name:label`.
 
     name            meaning, which may go on
@@ -25,14 +25,14 @@ def meanings(docstring: str | None) -> dict[str, str]:
     loss: law, fit  two curves, predictions of the metric `loss`
     """
     found: dict[str, str] = {}
-    for names, text in rows(inspect.cleandoc(docstring or "")):
+    for names, text in _rows(inspect.cleandoc(docstring or "")):
         parts = text.split("; ")
         each = parts if len(parts) == len(names) else [text] * len(names)
         found.update(zip(names, each, strict=True))
     return found
 
 
-def rows(text: str) -> list[tuple[list[str], str]]:
+def _rows(text: str) -> list[tuple[list[str], str]]:
     """Names and meaning of each row of a text."""
     found: list[tuple[list[str], str]] = []
     margin: int | None = None  # of the row that may go on
@@ -42,7 +42,7 @@ def rows(text: str) -> list[tuple[list[str], str]]:
         if margin is not None and inner and indent > margin:
             names, said = found[-1]
             found[-1] = names, f"{said} {inner}"
-        elif row := ROW.fullmatch(inner):
+        elif row := _ROW.fullmatch(inner):
             names, labels = row["names"].split(", "), (row["labels"] or "").split(", ")
             curves = [f"{name}:{label}" if label else name for name in names for label in labels]
             found.append((curves, row["meaning"]))
@@ -54,8 +54,8 @@ def rows(text: str) -> list[tuple[list[str], str]]:
 
 def variables(theory: Theory) -> dict[str, str]:
     """What the variables of a dataset of this theory mean, as far as its docstrings say."""
-    found = meanings(doc(theory.metrics)) | meanings(doc(theory.analyses))
-    for curve, meaning in meanings(doc(theory.predict)).items():
+    found = _meanings(doc(theory.metrics)) | _meanings(doc(theory.analyses))
+    for curve, meaning in _meanings(doc(theory.predict)).items():
         found["predicted_" + curve.replace(":", "_")] = meaning
     return found
 
@@ -64,19 +64,19 @@ def algorithms(theory: Theory) -> dict[str, str]:
     """What each algorithm does: its row in the docstring of the module of its step, or the first
     sentence of the step's docstring; "" where neither says.
     """
-    standard = meanings(doc(from_optax.standard))
-    modules = dict.fromkeys(function_module(a.step) for a in theory.algorithms.values())
+    standard = _meanings(doc(from_optax.standard))
+    modules = dict.fromkeys(_function_module(a.step) for a in theory.algorithms.values())
     known = standard if standard.keys() <= theory.algorithms.keys() else {}
     for name in modules:
         if name != from_optax.__name__:
-            known = known | meanings(doc(sys.modules.get(name)))
+            known = known | _meanings(doc(sys.modules.get(name)))
     return {
-        name: known.get(name) or sentence(doc(algorithm.step))
+        name: known.get(name) or _sentence(doc(algorithm.step))
         for name, algorithm in theory.algorithms.items()
     }
 
 
-def function_module(function: Any) -> str:
+def _function_module(function: Any) -> str:
     """The name of the module that a function stands in."""
     return str(getattr(function, "__module__", ""))
 
@@ -99,7 +99,7 @@ def doc(thing: Any) -> str:
     return ast.get_docstring(node) or ""
 
 
-def sentence(docstring: str) -> str:
+def _sentence(docstring: str) -> str:
     """The first sentence of a docstring, without its full stop."""
     first = " ".join(inspect.cleandoc(docstring).partition("\n\n")[0].split())
     return re.split(r"(?<=[^ .])\. ", first)[0].removesuffix(".")

@@ -35,7 +35,7 @@ def notice(text: str) -> None:
     warnings.warn_explicit(text, UserWarning, "jaxtheory", 1)
 
 
-HINTS = {  # what errors of JAX say -> what to write instead
+_HINTS = {  # what errors of JAX say -> what to write instead
     "Shapes must be 1D sequences of concrete": "a traced number as a shape: write size.cap, not .n",
     "conversion method __array__()": "NumPy on a traced value: write jnp, not np",
     "NumPy array conversion": "NumPy on a traced value: write jnp, not np",
@@ -54,7 +54,7 @@ def line(error: BaseException) -> str:
     habit of NumPy is behind it.
     """
     said = next((" ".join(text.split()) for text in str(error).splitlines() if text.strip()), "")
-    hint = next((f"; {hint}" for words, hint in HINTS.items() if words in str(error)), "")
+    hint = next((f"; {hint}" for words, hint in _HINTS.items() if words in str(error)), "")
     return f"{type(error).__name__}: {said}{hint}"
 
 

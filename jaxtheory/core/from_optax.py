@@ -16,14 +16,14 @@ from jaxtheory.core.errors import InputError, line, place, tried
 from jaxtheory.core.replaced import Origin, same
 from jaxtheory.core.theory import Algorithm, Theory, shown
 
-EXPECTED = (
+_EXPECTED = (
     "expected a function of the config that gives an optax.GradientTransformation, such as lambda "
     "config: optax.adam(config.learning_rate)"
 )
 
 
-OPTAX = Path(optax.__file__).parent
-SCALED = (
+_OPTAX = Path(optax.__file__).parent
+_SCALED = (
     "optax tests a number of the config here, which a sweep traces; make the schedule of plain "
     "numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, lambda "
     "config: optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
@@ -47,7 +47,7 @@ class OptimizerState(NamedTuple):
     memory: Any
 
 
-def asked(what: str, function: Callable, *args: Any) -> Any:
+def _asked(what: str, function: Callable, *args: Any) -> Any:
     """function(*args), which calls optax; where that tests a traced number, the InputError says how
     to write it instead.
     """
@@ -57,13 +57,13 @@ def asked(what: str, function: Callable, *args: Any) -> Any:
         cause = error.__cause__
         raised = None if cause is None else cause.__traceback__
         files = [frame.filename for frame in traceback.extract_tb(raised)]
-        within = any(Path(file).is_relative_to(OPTAX) for file in files)
+        within = any(Path(file).is_relative_to(_OPTAX) for file in files)
         if within and isinstance(cause, TypeError) and "Tracer" in line(cause):
-            raise InputError(f"{what}: {SCALED}{place(cause)}") from cause
+            raise InputError(f"{what}: {_SCALED}{place(cause)}") from cause
         raise
 
 
-def require_like(what: str, new: Any, old: Any) -> None:
+def _require_like(what: str, new: Any, old: Any) -> None:
     """Raise InputError where a tree has another structure, other shapes or another kind of numbers
     than before.
     """
@@ -89,7 +89,7 @@ def descended(params: Any, slope: Any, rate: Any) -> Any:
     return optax.apply_updates(params, jax.tree.map(lambda g, eta: -eta * g, slope, rates))
 
 
-def along(gradient: Callable, rescaled: Callable) -> Callable:
+def _along(gradient: Callable, rescaled: Callable) -> Callable:
     """rescaled(gradient(params, batch, problem, config), problem, config) as a gradient."""
 
     def slope(params: Any, batch: Any, problem: Any, config: Any) -> Any:
@@ -121,22 +121,22 @@ def from_optax(
     if not isinstance(theory, Theory | Slope):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
     if not callable(optimizer):
-        raise InputError(f"optimizer is a {type(optimizer).__name__}, {EXPECTED}")
+        raise InputError(f"optimizer is a {type(optimizer).__name__}, {_EXPECTED}")
 
     made_of = Slope(theory.init, theory.gradient)
 
     def made(config: Any) -> optax.GradientTransformation:
-        rule = asked("optimizer(config)", optimizer, config)
+        rule = _asked("optimizer(config)", optimizer, config)
         if not isinstance(rule, optax.GradientTransformation):
             kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
-            raise InputError(f"optimizer(config) is a {kind}, {EXPECTED}")
+            raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}")
         return rule
 
     def init(key: Any, problem: Any, config: Any) -> OptimizerState:
         params = made_of.init(key, problem, config)
         with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
             rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
-            memory = asked("the optimizer's init", rest, params)
+            memory = _asked("the optimizer's init", rest, params)
         return OptimizerState(params, memory)
 
     def step(
@@ -145,12 +145,12 @@ def from_optax(
         slope = made_of.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
             given = slope, state.memory, state.params
-            new = asked("the optimizer's update", made(config).update, *given)
+            new = _asked("the optimizer's update", made(config).update, *given)
         if not isinstance(new, tuple) or len(new) != 2:
             raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
         update, memory = new
-        require_like("updates", update, slope)
-        require_like("state", memory, state.memory)
+        _require_like("updates", update, slope)
+        _require_like("state", memory, state.memory)
         moved = optax.apply_updates(state.params, update)
         return OptimizerState(project(moved, problem, config), memory)
 
@@ -162,7 +162,7 @@ def from_optax(
         if not same(new.gradient, old.gradient):
             if rescaled is None and not same(gradient, old.gradient):
                 return None
-            gradient = new.gradient if rescaled is None else along(new.gradient, rescaled)
+            gradient = new.gradient if rescaled is None else _along(new.gradient, rescaled)
         return from_optax(Slope(new.init, gradient), optimizer, project, rescaled)
 
     made_by = Algorithm(init, step, lambda state, problem, config: state.params)
@@ -173,7 +173,7 @@ def from_optax(
     return made_by
 
 
-def learning_rate(_t: Any, config: Any) -> Any:
+def _learning_rate(_t: Any, config: Any) -> Any:
     """eta at every step."""
     return config.learning_rate
 
@@ -181,7 +181,7 @@ def learning_rate(_t: Any, config: Any) -> Any:
 def standard(
     init: Callable,
     gradient: Callable,
-    rate: Callable = learning_rate,
+    rate: Callable = _learning_rate,
     project: Callable = shown,
     rescaled: Callable | None = None,
 ) -> dict[str, Algorithm]:

@@ -11,12 +11,12 @@ import types
 from collections.abc import Iterator
 from typing import NamedTuple
 
-MUTATORS = {
+_MUTATORS = {
     *("add", "append", "appendleft", "clear", "discard", "extend", "fill", "insert", "itemset"),
     *("pop", "popitem", "popleft", "put", "remove", "resize", "reverse", "setdefault", "sort"),
     "update",
 }
-CHANGES = {f"{act}_{what}" for act in ("STORE", "DELETE") for what in ("SUBSCR", "SLICE", "ATTR")}
+_CHANGES = {f"{act}_{what}" for act in ("STORE", "DELETE") for what in ("SUBSCR", "SLICE", "ATTR")}
 CONSTANT = frozenset(dis.hasconst)
 KIND = inspect.CO_GENERATOR | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_COROUTINE
 
@@ -41,7 +41,7 @@ class Import(NamedTuple):
     names: tuple[str, ...]
 
 
-def nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object and those of the functions within it."""
     waiting = [code]
     while waiting:
@@ -63,7 +63,7 @@ def uses(root: types.CodeType) -> tuple[Use, ...]:
 
 def _uses(root: types.CodeType) -> Iterator[Use]:
     outer = root.co_freevars
-    for code in nested(root):
+    for code in _nested(root):
         steps = steps_of(code)
         begun: dict[tuple, str] = {}  # where in the source an expression begins with such a name
         for i, step in enumerate(steps):
@@ -78,11 +78,11 @@ def _uses(root: types.CodeType) -> Iterator[Use]:
                 if at and at[1] is not None:
                     begun[at] = step.argval
                 yield Use(step.argval, tuple(chain), "read")
-                if chain and chain[0] in MUTATORS:
+                if chain and chain[0] in _MUTATORS:
                     yield Use(step.argval, (), "call")
             elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or closure:
                 yield Use(step.argval, (), "rebind")
-            elif step.opname in CHANGES and at in begun:
+            elif step.opname in _CHANGES and at in begun:
                 attribute = (step.argval,) if step.opname.endswith("ATTR") else ()
                 yield Use(begun[at], attribute, "change")
 
@@ -91,7 +91,7 @@ def _uses(root: types.CodeType) -> Iterator[Use]:
 def imports(root: types.CodeType) -> tuple[Import, ...]:
     """The imports within a function."""
     found = []
-    for steps in map(steps_of, nested(root)):
+    for steps in map(steps_of, _nested(root)):
         for i, step in enumerate(steps):
             if step.opname == "IMPORT_NAME" and i > 1:
                 level, names = steps[i - 2].argval, steps[i - 1].argval
@@ -104,7 +104,7 @@ def attributes(root: types.CodeType) -> set[str]:
     """The attributes that a function's code reads, of whatever object."""
     return {
         str(step.argval)
-        for code in nested(root)
+        for code in _nested(root)
         for step in steps_of(code)
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD")
     }

@@ -29,7 +29,7 @@ SHIPPED = (  # packages of jaxtheory.theories
     "group_sparse",
     "low_rank",
 )
-EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
+_EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
 _beside: set[str] = set()  # modules that lie beside the file loaded last
 
 
@@ -47,7 +47,7 @@ def load_file(path: str | Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:
-        with importing_from(file.resolve().parent):
+        with _importing_from(file.resolve().parent):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
@@ -65,7 +65,7 @@ def load_file(path: str | Path) -> ModuleType:
 
 
 @contextlib.contextmanager
-def importing_from(folder: Path) -> Iterator[None]:
+def _importing_from(folder: Path) -> Iterator[None]:
     """Within: modules of a folder can be imported; those of the folder before are forgotten."""
     for name in _beside:
         sys.modules.pop(name, None)
@@ -78,10 +78,10 @@ def importing_from(folder: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(str(folder))
-        _beside.update(name for name in {*sys.modules} - before if lies_in(folder, name))
+        _beside.update(name for name in {*sys.modules} - before if _lies_in(folder, name))
 
 
-def lies_in(folder: Path, name: str) -> bool:
+def _lies_in(folder: Path, name: str) -> bool:
     """Whether a module of a user's lies in a folder, alone or in a package."""
     top = name.partition(".")[0]
     home = getattr(sys.modules.get(name), "__file__", None) or ""
@@ -122,7 +122,7 @@ def load_entry(entry: Any) -> Any:
     except (Exception, SystemExit) as error:  # whatever the other package does wrong
         reason = " ".join(str(error).split())
         raise InputError(f"{name}: {type(error).__name__}: {reason}") from error
-    kind, want = type(found).__name__, EXPECTED[entry.group]
+    kind, want = type(found).__name__, _EXPECTED[entry.group]
     if kind != want:
         raise InputError(f"{name}: {entry.value} is a {kind}, expected a jaxtheory.{want}")
     return found

@@ -13,9 +13,9 @@ import jax
 
 from jaxtheory.core.errors import InputError, suggest
 
-OWN_LOSS = "original_"  # how a metric of the replaced loss is called
-OF_LOSS = re.compile("loss|gradient|hessian")
-LISTED = re.compile(
+_OWN_LOSS = "original_"  # how a metric of the replaced loss is called
+_OF_LOSS = re.compile("loss|gradient|hessian")
+_LISTED = re.compile(
     r"(?m)^( *)(\w+(?:, \w+)*)(?=(?:: \w+(?:, \w+)*)? {2,}\S)"
 )  # rows of docstrings
 DESCENT = "jaxtheory.from_optax(theory, lambda config: optax.sgd(config.learning_rate))"
@@ -80,26 +80,26 @@ def replace(theory: Any, slots: dict[str, Any]) -> Any:
     changed = [s for s in Origin._fields if s in slots and not same(slots[s], getattr(theory, s))]
     if not changed:
         return theory._replace(**slots)
-    kept: dict[str, Any] = {slot: theory._field_defaults[slot] for slot in SPOKEN}
+    kept: dict[str, Any] = {slot: theory._field_defaults[slot] for slot in _SPOKEN}
     if not same(slots.get("loss", theory.loss), theory.derived) and "metrics" not in slots:
-        kept |= renamed(theory)
+        kept |= _renamed(theory)
     new = theory._replace(**kept | slots)
     if "gradient" in slots:
         new.derived = new.loss
-    return with_algorithms(new, changed)
+    return _with_algorithms(new, changed)
 
 
-SPOKEN = ("checks", "predict", "assumptions")  # slots that speak of the functions replaced
+_SPOKEN = ("checks", "predict", "assumptions")  # slots that speak of the functions replaced
 
 
-def with_algorithms(theory: Any, changed: list[str]) -> Any:
+def _with_algorithms(theory: Any, changed: list[str]) -> Any:
     """The theory with each algorithm that was made for other functions rebuilt, or dropped. Raises
     InputError where none is left.
     """
     if not isinstance(theory.algorithms, dict):
         return theory  # `check_theory` says so
     origin = Origin(*(getattr(theory, slot) for slot in Origin._fields))
-    found = {name: rebuilt(theory, each, origin) for name, each in theory.algorithms.items()}
+    found = {name: _rebuilt(theory, each, origin) for name, each in theory.algorithms.items()}
     algorithms = {name: each for name, each in found.items() if each is not None}
     names = " and ".join(changed)
     if theory.algorithms and not algorithms:
@@ -114,7 +114,7 @@ def with_algorithms(theory: Any, changed: list[str]) -> Any:
     return new
 
 
-def rebuilt(theory: Any, algorithm: Any, origin: Origin) -> Any:
+def _rebuilt(theory: Any, algorithm: Any, origin: Origin) -> Any:
     """An algorithm for the theory's functions: itself where it reads what was replaced from the
     theory, else made anew; None where it cannot be.
     """
@@ -130,36 +130,36 @@ def rebuilt(theory: Any, algorithm: Any, origin: Origin) -> Any:
 # Metrics of the loss that was replaced
 
 
-def renamed(theory: Any) -> dict[str, Any]:
+def _renamed(theory: Any) -> dict[str, Any]:
     """Metrics, analyses, baselines and dims in which what speaks of the loss is called original: it
     is computed from the loss that was replaced.
     """
     slots: dict[str, Any] = {
-        slot: naming(getattr(theory, slot))
+        slot: _naming(getattr(theory, slot))
         for slot in ("metrics", "analyses", "baselines")
         if callable(getattr(theory, slot))
     }
     if isinstance(theory.dims, dict):
-        slots["dims"] = {original(name): dims for name, dims in theory.dims.items()}
+        slots["dims"] = {_original(name): dims for name, dims in theory.dims.items()}
     return slots
 
 
-def original(name: Any) -> Any:
+def _original(name: Any) -> Any:
     """The name of a metric of the replaced loss; other names stay."""
-    old = isinstance(name, str) and OF_LOSS.search(name) and not name.startswith(OWN_LOSS)
-    return OWN_LOSS + name if old else name
+    old = isinstance(name, str) and _OF_LOSS.search(name) and not name.startswith(_OWN_LOSS)
+    return _OWN_LOSS + name if old else name
 
 
-def naming(function: Callable) -> Callable:
+def _naming(function: Callable) -> Callable:
     """A function of a dictionary by name, with names that speak of the loss called original."""
 
     @functools.wraps(function)
     def named(*args: Any) -> Any:
         found = function(*args)
-        return {original(n): x for n, x in found.items()} if isinstance(found, dict) else found
+        return {_original(n): x for n, x in found.items()} if isinstance(found, dict) else found
 
     def row(match: re.Match) -> str:
-        return match[1] + ", ".join(map(original, match[2].split(", ")))
+        return match[1] + ", ".join(map(_original, match[2].split(", ")))
 
-    named.__doc__ = LISTED.sub(row, function.__doc__ or "") or None
+    named.__doc__ = _LISTED.sub(row, function.__doc__ or "") or None
     return named

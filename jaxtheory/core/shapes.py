@@ -16,7 +16,7 @@ import numpy as np
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.errors import InputError
 
-KINDS = {"float32": "floats", "int32": "integers", "bool": "booleans"}
+_KINDS = {"float32": "floats", "int32": "integers", "bool": "booleans"}
 
 
 class Length(NamedTuple):
@@ -27,7 +27,7 @@ class Length(NamedTuple):
     origin: str = "by the config"
 
 
-def lengths_of(config: Config) -> dict[str, Length]:
+def _lengths_of(config: Config) -> dict[str, Length]:
     """The capacities of a config's sizes by symbol."""
     return {
         field.symbol: Length(getattr(config, word).cap, word)
@@ -41,7 +41,7 @@ def fit(config: Config, sizes: Mapping[str, Size | int] | None = None, **records
     annotation, the config or the other arrays of the record do not allow. `sizes`: further lengths
     by name. Fields that are None, and records without annotations, pass.
     """
-    known = lengths_of(config)
+    known = _lengths_of(config)
     known |= {name: Length(Size.wrap(n).cap) for name, n in (sizes or {}).items()}
     for name, record in records.items():
         _fit(name, record, known)
@@ -50,7 +50,7 @@ def fit(config: Config, sizes: Mapping[str, Size | int] | None = None, **records
 def _fit(name: str, record: Any, known: Mapping[str, Length]) -> None:
     lengths = dict(known)
     kinds: Any = type(record)
-    for field, kind in annotations(kinds).items():
+    for field, kind in _annotations(kinds).items():
         value = getattr(record, field)
         if hasattr(value, "_fields"):
             _fit(f"{name}.{field}", value, known)
@@ -59,7 +59,7 @@ def _fit(name: str, record: Any, known: Mapping[str, Length]) -> None:
 
 
 @functools.cache
-def annotations(record: Any) -> dict[str, Any]:
+def _annotations(record: Any) -> dict[str, Any]:
     """The array type of each field of a record; None for fields of other types."""
     hints = typing.get_type_hints(record, include_extras=True) if hasattr(record, "_fields") else {}
     return {
@@ -75,7 +75,7 @@ def match(name: str, array: Any, kind: Any, lengths: dict[str, Length]) -> None:
     if not hasattr(array, "dtype"):
         raise InputError(f"{name} is a {type(array).__name__}, expected an array ({kind.dim_str})")
     if str(array.dtype) not in kind.dtypes:
-        expected = next(word for dtype, word in KINDS.items() if dtype in kind.dtypes)
+        expected = next(word for dtype, word in _KINDS.items() if dtype in kind.dtypes)
         raise InputError(f"{name} holds {array.dtype}, expected {expected}")
     symbols, shape = kind.dim_str.split(), np.shape(array)
     want = [_value(symbol, lengths) for symbol in symbols]

@@ -21,10 +21,10 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-SILENT = {"ctx", "kind", "type_comment", "returns"}  # fields that change no value
-BODIES = {"body", "orelse", "finalbody"}  # fields that hold statements
-FUTURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SILENT = {"ctx", "kind", "type_comment", "returns"}  # fields that change no value
+_BODIES = {"body", "orelse", "finalbody"}  # fields that hold statements
+_FUTURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Text(NamedTuple):
@@ -34,7 +34,7 @@ class Text(NamedTuple):
     words: frozenset[str]
 
 
-def normal(node: ast.AST) -> Text:
+def _normal(node: ast.AST) -> Text:
     """A syntax tree in normal form. A function's own name does not count, `__debug__` counts by its
     value.
     """
@@ -50,7 +50,7 @@ def normal(node: ast.AST) -> Text:
             kind: Any = type(thing)
             out.append(kind.__name__)
             inside: list[Any] = []
-            for name in fields(kind):
+            for name in _fields(kind):
                 value = getattr(thing, name, None)
                 if (
                     value is None and kind not in (ast.Constant, ast.MatchSingleton)
@@ -59,8 +59,8 @@ def normal(node: ast.AST) -> Text:
                 if kind is ast.Name or (kind is ast.Attribute and name == "attr"):
                     words.add(str(value))
                     value = str(__debug__) if value == "__debug__" else value
-                if name in BODIES and isinstance(value, list):
-                    value = [x for x in value if not without_effect(x)]
+                if name in _BODIES and isinstance(value, list):
+                    value = [x for x in value if not _without_effect(x)]
                 elif kind is ast.JoinedStr:  # Python 3.12 leaves empty pieces
                     value = [x for x in value if getattr(x, "value", x) != ""]
                 if name != "name" or thing is not node:
@@ -73,16 +73,16 @@ def normal(node: ast.AST) -> Text:
 
 
 @functools.cache
-def fields(kind: type[ast.AST]) -> tuple[str, ...]:
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields of a kind of node that say anything; the annotation of a variable may make it a
     field of a class.
     """
-    silent = SILENT if kind is ast.AnnAssign else {*SILENT, "annotation"}
+    silent = _SILENT if kind is ast.AnnAssign else {*_SILENT, "annotation"}
     return tuple(name for name in kind._fields if name not in silent)
 
 
 @contextlib.contextmanager
-def without_collection() -> Iterator[None]:
+def _without_collection() -> Iterator[None]:
     """Within: no garbage is looked for. A syntax tree is many objects, each of which would have
     Python look through all that JAX keeps: half of the time of a first identity.
     """
@@ -95,7 +95,7 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def without_effect(statement: Any) -> bool:
+def _without_effect(statement: Any) -> bool:
     """Whether a statement is an assertion, a docstring or another constant, or `pass`."""
     lone = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return lone or isinstance(statement, ast.Assert | ast.Pass)
@@ -109,22 +109,22 @@ def text_of(module: str) -> str:
     text = loader.get_source(module)
     if text is not None:
         return str(text)
-    codes = list(inside(loader.get_code(module)))
-    return repr([(c.co_code, c.co_names, list(map(stated, c.co_consts))) for c in codes])
+    codes = list(_inside(loader.get_code(module)))
+    return repr([(c.co_code, c.co_names, list(map(_stated, c.co_consts))) for c in codes])
 
 
-def stated(constant: Any) -> str:
+def _stated(constant: Any) -> str:
     """A constant as text, the same in every process."""
     if isinstance(constant, frozenset):
-        return f"{sorted(map(stated, constant))}"
+        return f"{sorted(map(_stated, constant))}"
     return constant.co_name if isinstance(constant, types.CodeType) else repr(constant)
 
 
 @functools.cache
 def normal_text(text: str) -> str:
     """A hash of a module's text in normal form."""
-    with without_collection():
-        return hashlib.sha256(normal(ast.parse(text)).normal.encode()).hexdigest()[:16]
+    with _without_collection():
+        return hashlib.sha256(_normal(ast.parse(text)).normal.encode()).hexdigest()[:16]
 
 
 def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
@@ -133,8 +133,8 @@ def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
     """
     key = (code, code.co_filename)
     if key not in _known:
-        with without_collection():
-            _known[key] = found(code, scope)
+        with _without_collection():
+            _known[key] = _found(code, scope)
     return _known[key]
 
 
@@ -142,57 +142,57 @@ _known: dict[tuple[types.CodeType, str], Text | None] = {}  # kept: a file may c
 _reading = threading.Lock()  # threads that fill linecache at once find entries gone
 
 
-def found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
+def _found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
     """What `of_function` gives, looked up."""
     with _reading:
         linecache.checkcache(code.co_filename)
         text = "".join(linecache.getlines(code.co_filename, scope))
     try:
-        functions = beginning(text, code.co_firstlineno)
-        if not functions or code not in compiled(text, code.co_flags & FUTURES):
+        functions = _beginning(text, code.co_firstlineno)
+        if not functions or code not in _compiled(text, code.co_flags & _FUTURES):
             return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    node = the_one(code, functions)
-    return None if node is None else normal(node)
+    node = _the_one(code, functions)
+    return None if node is None else _normal(node)
 
 
 @functools.lru_cache(maxsize=16)
-def parsed(text: str) -> ast.Module:
+def _parsed(text: str) -> ast.Module:
     """The syntax tree of a module's text."""
     return ast.parse(text)
 
 
-def beginning(text: str, line: int) -> list[Function]:
+def _beginning(text: str, line: int) -> list[_Function]:
     """The functions in a module's text that begin on a line, with their decorators."""
-    waiting, found = list[Any]([parsed(text)]), list[Function]()
+    waiting, found = list[Any]([_parsed(text)]), list[_Function]()
     while waiting:
         node = waiting.pop()
         decorators = getattr(node, "decorator_list", ())
         first = min([getattr(node, "lineno", 0), *(one.lineno for one in decorators)])
         if first <= line <= (getattr(node, "end_lineno", None) or line):
-            if first == line and isinstance(node, Function):
+            if first == line and isinstance(node, _Function):
                 found.append(node)
             waiting += ast.iter_child_nodes(node)
     return found
 
 
 @functools.lru_cache(maxsize=16)
-def compiled(text: str, flags: int) -> frozenset[types.CodeType]:
+def _compiled(text: str, flags: int) -> frozenset[types.CodeType]:
     """The code of a module's text and of all functions in it, as this process compiles them."""
-    whole = compile(parsed(text), "", "exec", flags=flags, dont_inherit=True)
-    return frozenset(inside(whole))
+    whole = compile(_parsed(text), "", "exec", flags=flags, dont_inherit=True)
+    return frozenset(_inside(whole))
 
 
-def inside(code: types.CodeType) -> Iterator[types.CodeType]:
+def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object and those within it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from inside(constant)
+            yield from _inside(constant)
 
 
-def the_one(code: types.CodeType, functions: list[Function]) -> Function | None:
+def _the_one(code: types.CodeType, functions: list[_Function]) -> _Function | None:
     """Of the functions that begin on one line, the one whose code it is: the innermost that holds
     all its instructions.
     """

@@ -19,8 +19,8 @@ from jaxtheory.engine.request.request import Request, read, read_schedule
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import computes, workers
 
-LOOKS = 10  # that are timed
-ENOUGH = 0.1  # seconds of steps that are long enough to be timed
+_LOOKS = 10  # that are timed
+_ENOUGH = 0.1  # seconds of steps that are long enough to be timed
 
 
 @computes
@@ -101,7 +101,7 @@ def plan(
     if store is None:
         refuse_results(request.runs, sum(b.kept for b in found))
     if compile:
-        found = tuple(measure(request, bucket) for bucket in found)
+        found = tuple(_measure(request, bucket) for bucket in found)
     return made._replace(
         buckets=found,
         seconds=sum(b.seconds for b in found),
@@ -110,7 +110,7 @@ def plan(
     )
 
 
-def measure(request: Request, bucket: Bucket) -> Bucket:
+def _measure(request: Request, bucket: Bucket) -> Bucket:
     """The bucket with its seconds measured: compiling once, then steps and looks of the first slot,
     multiplied.
     """
@@ -127,14 +127,14 @@ def measure(request: Request, bucket: Bucket) -> Bucket:
             train_chunk(short, chunk, limited, lambda _: None, curves)
         return time.perf_counter() - begun
 
-    looks = min(last, LOOKS)
+    looks = min(last, _LOOKS)
     compiling, once = seconds(looks, [looks], curves=True), seconds(looks, [looks])
     looking = seconds(looks, range(looks + 1))
     steps, taken = last, once
     for steps in (6 * looks, 60 * looks, 600 * looks, last):
         steps = min(steps, last)
         taken = seconds(steps, [steps])
-        if taken - once > ENOUGH:
+        if taken - once > _ENOUGH:
             break
     step = max(taken - once, 0) / max(steps - looks, 1)
     look = max(looking - once, 0) / max(looks, 1)

@@ -21,14 +21,14 @@ from jaxtheory.engine.request.settings import numerics
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
-REDRAWN = (
+_REDRAWN = (
     "start: this run trains on another problem than the run it starts from, because the problem is "
     "drawn anew from the key and config; time restarts at 0, and a key that was used before draws "
     "its batches again; pass problem=run.problem to keep the data"
 )
 
 
-def equal(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any) -> bool:
     """Whether two trees hold the same arrays."""
     structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=False)
@@ -121,8 +121,8 @@ def simulate(
         shown = request.theory.algorithms[request.algorithm].params(
             *jax.tree.map(jnp.asarray, (state, run_problem)), config
         )
-    if isinstance(start, Run) and not equal(start.problem, run_problem):
-        warnings.warn(REDRAWN, stacklevel=2)
+    if isinstance(start, Run) and not _equal(start.problem, run_problem):
+        warnings.warn(_REDRAWN, stacklevel=2)
     diverged = int(out.diverged_at[0, 0, 0])
     return Run(
         config,

@@ -127,7 +127,7 @@ def sweep(
     identified = identity(request)  # fails, if at all, before anything is trained
     said = describe(request, identified["code"])
     if store is None:
-        return in_memory(request, said, execute, progress)
+        return _in_memory(request, said, execute, progress)
     kept = Store(store, identified)
     if (finished := kept.dataset()) is not None:
         kept.tidy()
@@ -149,7 +149,7 @@ def sweep(
         return kept.finish(assemble(request, said, kept.read_parts(), allocate))
 
 
-def in_memory(
+def _in_memory(
     request: Request,
     said: Described,
     execute: Execute,

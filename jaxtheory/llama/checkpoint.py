@@ -26,15 +26,15 @@ from jaxtheory.llama.tensors import Stored
 from jaxtheory.system import machine
 from jaxtheory.system.locks import locked
 
-CONFIG = "config.json"
-BELONGS = re.compile(
+_CONFIG = "config.json"
+_BELONGS = re.compile(
     r"(generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab"
     r"|chat_template)\.json|merges\.txt|vocab\.txt|chat_template\.jinja"
     r"|(tokenizer|spiece|sentencepiece\.bpe)\.model(\.v\d+)?"
     r"|(LICEN[CS]E|NOTICE|USE_POLICY)(\.(txt|md))?"
 )
 """Files of a checkpoint that a pruned one needs too: tokenizer, generation, conditions of use."""
-TEMPLATES = "additional_chat_templates"  # a folder of .jinja files
+_TEMPLATES = "additional_chat_templates"  # a folder of .jinja files
 
 
 def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]:
@@ -77,8 +77,8 @@ def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]
 def read_config(folder: str | Path) -> Config:
     """The config of the checkpoint in a folder, as its config.json says."""
     if not Path(folder).is_dir():
-        raise InputError(f"{folder}: no such folder (a checkpoint is a folder with {CONFIG})")
-    path = Path(folder) / CONFIG
+        raise InputError(f"{folder}: no such folder (a checkpoint is a folder with {_CONFIG})")
+    path = Path(folder) / _CONFIG
     return configs.parse(files.text(path, files.LARGEST), str(path))
 
 
@@ -127,7 +127,7 @@ def save(
                 (partial / name).parent.mkdir(exist_ok=True)
                 shutil.copy(Path(like) / name, partial / name)
         text = configs.dump(config, str(weights.embedding.dtype))
-        (partial / CONFIG).write_text(text, encoding="utf-8")
+        (partial / _CONFIG).write_text(text, encoding="utf-8")
         save_file(stored, partial / tensors.SINGLE, metadata={"format": "pt"})
         for path in partial.rglob("*"):
             if path.is_file():
@@ -145,9 +145,9 @@ def save(
 def _belonging(folder: Path) -> Iterator[Path]:
     """The files of a checkpoint beside its weights and its config, relative to it."""
     for path in sorted(folder.iterdir()):
-        if path.is_file() and BELONGS.fullmatch(path.name):
+        if path.is_file() and _BELONGS.fullmatch(path.name):
             yield path.relative_to(folder)
-    for path in sorted((folder / TEMPLATES).glob("*.jinja")):
+    for path in sorted((folder / _TEMPLATES).glob("*.jinja")):
         if path.is_file():
             yield path.relative_to(folder)
 

@@ -9,8 +9,8 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files, rope
 from jaxtheory.llama.rope import Rope
 
-LARGEST = 2**31 - 1  # of a size: JAX counts entries along an axis in 32 bits
-SUPPORTED: dict[str, tuple[Any, ...]] = {
+_LARGEST = 2**31 - 1  # of a size: JAX counts entries along an axis in 32 bits
+_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "model_type": ("llama",),
     "hidden_act": ("silu", "swish"),
     "attention_bias": (False,),
@@ -70,9 +70,9 @@ class Config:
         sizes = (f.name for f in dataclasses.fields(self) if f.type is int)
         for name in sizes:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
                 raise InputError(
-                    f"{name} = {reprlib.repr(value)}: must be an integer in [1, {LARGEST}]"
+                    f"{name} = {reprlib.repr(value)}: must be an integer in [1, {_LARGEST}]"
                 )
         H, G = self.num_attention_heads, self.num_key_value_heads
         if H % G:
@@ -111,7 +111,7 @@ def parse(text: str, origin: str) -> Config:
 def _config(entries: dict[str, Any], source: str) -> Config:
     if "model_type" not in entries:
         raise InputError("has no model_type, so it may be no Llama; add it ('llama')")
-    for name, values in SUPPORTED.items():
+    for name, values in _SUPPORTED.items():
         value = entries.get(name, values[0])
         if value not in values:
             raise InputError(

@@ -33,7 +33,7 @@ MATRICES = {
     "down": "down",
 }
 """Each matrix of a layer -> the field of Inputs that it reads."""
-TEMPERATURES = 2.0 ** np.linspace(-1, 1, 33)  # factors tried on the logits of a head
+_TEMPERATURES = 2.0 ** np.linspace(-1, 1, 33)  # factors tried on the logits of a head
 
 
 class Gradient(NamedTuple):
@@ -98,7 +98,7 @@ class Choice(NamedTuple):
     stop: Float[Array, ""]
 
 
-def moments(layer: Layer, x: Float[Array, "S T d"], plan: Plan, config: Config) -> Inputs:
+def _moments(layer: Layer, x: Float[Array, "S T d"], plan: Plan, config: Config) -> Inputs:
     """Plan.moments of what the linear maps read, over all tokens, one sequence at a time."""
 
     def of(one: Array) -> Inputs:
@@ -112,16 +112,16 @@ def moments(layer: Layer, x: Float[Array, "S T d"], plan: Plan, config: Config) 
     return jax.lax.scan(add, zeros, x)[0]
 
 
-def everywhere(weights: Float[Array, "m n"]) -> Bool[Array, "m n"]:
+def _everywhere(weights: Float[Array, "m n"]) -> Bool[Array, "m n"]:
     """All True."""
     return jnp.ones(weights.shape, bool)
 
 
-def linear_map(
+def _linear_map(
     method: str, weights: Float[Array, "m n"], gram: Any, rule: Rule
 ) -> Float[Array, "m n"]:
     """One matrix pruned by a method that looks at no other; gram: its Plan.moments."""
-    valid = everywhere(weights)
+    valid = _everywhere(weights)
     if method == "magnitude":
         return linear.magnitude(weights, rule, valid)
     if method == "wanda":
@@ -132,14 +132,14 @@ def linear_map(
     return weights
 
 
-def attention_error(
+def _attention_error(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, ""]:
     """||f - f*||_F / ||f*||_F over all heads and sequences; target f*, x after RMSNorm."""
     return pruning.relative_error(model.attention(layer.query, layer.key, x, config), target)
 
 
-def by_gradient(
+def _by_gradient(
     key: Array,
     layer: Layer,
     target: Float[Array, "S G r T T"],
@@ -155,10 +155,10 @@ def by_gradient(
 
     def prune(mask: Array, weights: Array) -> Array:
         scores = mask if options.ranking == "mask" else jnp.abs(mask * weights)
-        kept = rule.whole(scores, everywhere(weights))
+        kept = rule.whole(scores, _everywhere(weights))
         if not options.update:
             return jnp.where(kept, weights, 0)
-        return linear.sparsegpt(weights, gram, rule, everywhere(weights), kept)
+        return linear.sparsegpt(weights, gram, rule, _everywhere(weights), kept)
 
     def try_one(regularization: Array) -> tuple[Masks, Array]:
         found = masks.fit(
@@ -168,7 +168,7 @@ def by_gradient(
             found
         )
         errors = jax.lax.map(
-            lambda W: attention_error(
+            lambda W: _attention_error(
                 replace(layer, query=W.query, key=W.key), target[seen], x[seen], config
             ),
             pruned,
@@ -186,7 +186,7 @@ def by_gradient(
     return replace(layer, query=pruned.query[best], key=pruned.key[best]), Choice(tried[best], stop)
 
 
-def tempered(
+def _tempered(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Layer:
     """W_Q of each head times the factor of TEMPERATURES whose attention has the least error."""
@@ -196,7 +196,7 @@ def tempered(
         gap = model.causal_softmax(alpha * z) - target
         return jnp.sum(gap**2, axis=(0, 3, 4)).reshape(-1)
 
-    factors = jnp.asarray(TEMPERATURES, z.dtype)
+    factors = jnp.asarray(_TEMPERATURES, z.dtype)
     best = factors[jnp.argmin(jax.lax.map(error, factors), axis=0)]
     return replace(layer, query=layer.query * jnp.repeat(best, config.head_dim)[None, :])
 
@@ -212,12 +212,12 @@ def prune(
 ) -> tuple[Layer, Choice]:
     """A layer pruned on the calibration stream before it; weights keep their type."""
     dense = model.wide(layer)
-    gram = moments(dense, stream, plan, config)
+    gram = _moments(dense, stream, plan, config)
     x = model.rms_norm(stream, dense.input_norm, config)
     target = model.attention(dense.query, dense.key, x, config)
     pruned, choice = dense, Choice(jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
     for matrix, read in MATRICES.items():
-        weights = linear_map(
+        weights = _linear_map(
             plan.method(matrix),
             getattr(dense, matrix),
             getattr(gram, read),
@@ -225,7 +225,7 @@ def prune(
         )
         pruned = replace(pruned, **{matrix: weights})
     if plan.attention == "gradient":
-        pruned, choice = by_gradient(
+        pruned, choice = _by_gradient(
             key,
             pruned,
             target,
@@ -236,7 +236,7 @@ def prune(
             config,
         )
     if plan.temperature:
-        pruned = tempered(pruned, target, x, config)
+        pruned = _tempered(pruned, target, x, config)
     return jax.tree.map(lambda new, old: new.astype(old.dtype), pruned, layer), choice
 
 
@@ -247,7 +247,7 @@ def error(
     """Relative error of the attention of a pruned layer on the stream before it."""
     dense, pruned = model.wide(dense), model.wide(pruned)
     x = model.rms_norm(stream, dense.input_norm, config)
-    return attention_error(pruned, model.attention(dense.query, dense.key, x, config), x, config)
+    return _attention_error(pruned, model.attention(dense.query, dense.key, x, config), x, config)
 
 
 def zeros_wanted(ratios: Ratios, plan: Plan, matrix: str, shape: tuple[int, int]) -> int:

@@ -37,19 +37,19 @@ class Masks(NamedTuple):
     key: Float[Array, "d G*e"]
 
 
-def ones(layer: Layer) -> Masks:
+def _ones(layer: Layer) -> Masks:
     """M = 1, where training starts."""
     return Masks(jnp.ones_like(layer.query), jnp.ones_like(layer.key))
 
 
-def attention(
+def _attention(
     masks: Masks, layer: Layer, x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, "S G r T T"]:
     """f, the attention of the masked weights."""
     return model.attention(masks.query * layer.query, masks.key * layer.key, x, config)
 
 
-def loss(
+def _loss(
     masks: Masks,
     target: Float[Array, "S G r T T"],
     layer: Layer,
@@ -58,12 +58,12 @@ def loss(
     config: Config,
 ) -> Float[Array, ""]:
     """L(M_Q, M_K) of the head of this file; target: f*."""
-    residual = attention(masks, layer, x, config) - target
+    residual = _attention(masks, layer, x, config) - target
     penalty = jnp.sum(masks.query**2) + jnp.sum(masks.key**2)
     return jnp.sum(residual**2) / (2 * len(x)) + regularization / 2 * penalty
 
 
-def gradient(
+def _gradient(
     masks: Masks,
     target: Float[Array, "S G r T T"],
     layer: Layer,
@@ -71,7 +71,7 @@ def gradient(
     regularization: Float[Array, ""] | float,
     config: Config,
 ) -> Masks:
-    """The gradient of `loss` in the masks, in closed form."""
+    """The gradient of `_loss` in the masks, in closed form."""
     q, k = model.project(masks.query * layer.query, masks.key * layer.key, x, config)
     f = model.causal_softmax(model.scores(model.Queries(q, k), config))
     p = calculus.logit_gradient(f, f - target) / np.sqrt(config.head_dim).astype(f.dtype)
@@ -118,7 +118,7 @@ def fit(
         regularization=regularization, step_scale=options.step_scale, momentum=options.momentum
     )
     optimizer = training.optimizer(settings)
-    start = ones(layer)
+    start = _ones(layer)
     valid = jax.tree.map(lambda M: jnp.ones(M.shape, bool), start)
 
     def step(t: Array, state: tuple[Masks, optax.OptState]) -> tuple[Masks, optax.OptState]:
@@ -131,7 +131,7 @@ def fit(
                 jax.random.fold_in(key, t), len(x), (options.batch,), replace=False
             )
             f_star, inputs = target[drawn], x[drawn]
-        found = gradient(seen, f_star, layer, inputs, 0.0, config)
+        found = _gradient(seen, f_star, layer, inputs, 0.0, config)
         found = jax.tree.map(lambda g, M: g + regularization * M, found, masks)
         update, velocity = optimizer.update(found, velocity)
         masks = optax.apply_updates(masks, update)

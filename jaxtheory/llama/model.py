@@ -106,7 +106,7 @@ def rms_norm(
     return x * jax.lax.rsqrt(mean + config.rms_norm_eps) * jnp.broadcast_to(scale, x.shape)
 
 
-def frequencies(config: Config) -> Float[np.ndarray, " half"]:
+def _frequencies(config: Config) -> Float[np.ndarray, " half"]:
     """theta^(-2i/e), i < e/2, stretched as config.rope says: radians per position."""
     rope = config.rope
     base = rope.theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
@@ -127,7 +127,7 @@ def rotate(
     """R: turn the pair (x_i, x_(i+e/2)) of position t by t times frequency i; R^T = R^-1 turns
     back.
     """
-    angles = np.arange(x.shape[-2])[:, None] * frequencies(config)[None, :]
+    angles = np.arange(x.shape[-2])[:, None] * _frequencies(config)[None, :]
     angles = np.expand_dims(angles, tuple(range(x.ndim - 2)))
     cos = jnp.asarray(np.cos(angles), x.dtype)
     sin = jnp.asarray(-np.sin(angles) if inverse else np.sin(angles), x.dtype)
@@ -135,13 +135,13 @@ def rotate(
     return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
 
 
-def heads(x: Float[Array, "*B T heads*e"], config: Config) -> Float[Array, "*B heads T e"]:
+def _heads(x: Float[Array, "*B T heads*e"], config: Config) -> Float[Array, "*B heads T e"]:
     """Split the last axis into heads."""
     return jnp.moveaxis(x.reshape(*x.shape[:-1], -1, config.head_dim), -2, -3)
 
 
 def joined(x: Float[Array, "*B heads T e"]) -> Float[Array, "*B T heads*e"]:
-    """Undo `heads`."""
+    """Undo `_heads`."""
     x = jnp.moveaxis(x, -3, -2)
     return x.reshape(*x.shape[:-2], -1)
 
@@ -160,7 +160,7 @@ def project(
     config: Config,
 ) -> Queries:
     """q and k of inputs x."""
-    q, k = (rotate(heads(x @ w, config), config) for w in (query, key))
+    q, k = (rotate(_heads(x @ w, config), config) for w in (query, key))
     G = config.num_key_value_heads
     return Queries(q.reshape(*q.shape[:-3], G, -1, *q.shape[-2:]), k)
 
@@ -187,15 +187,15 @@ def attention(
     return causal_softmax(scores(project(query, key, x, config), config))
 
 
-def context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[Array, "*B T H*e"]:
+def _context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[Array, "*B T H*e"]:
     """concat_h(f_h (x W_V)_g(h)), what W_O reads; x after RMSNorm."""
     f = attention(layer.query, layer.key, x, config)
-    v = heads(x @ layer.value, config)
+    v = _heads(x @ layer.value, config)
     mixed = jnp.einsum("...grts,...gse->...grte", f, v)
     return joined(mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:]))
 
 
-def hidden(layer: Layer, x: Float[Array, "*B T d"]) -> Float[Array, "*B T m"]:
+def _hidden(layer: Layer, x: Float[Array, "*B T d"]) -> Float[Array, "*B T m"]:
     """silu(x W_gate) o (x W_up), what W_down reads; x after RMSNorm."""
     return jax.nn.silu(x @ layer.gate) * (x @ layer.up)
 
@@ -215,10 +215,10 @@ def through(
     """The stream behind a layer, and what the layer's linear maps read."""
     layer = wide(layer)
     a = rms_norm(x, layer.input_norm, config)
-    o = context(layer, a, config)
+    o = _context(layer, a, config)
     x = x + o @ layer.output
     b = rms_norm(x, layer.mlp_norm, config)
-    h = hidden(layer, b)
+    h = _hidden(layer, b)
     return x + h @ layer.down, Inputs(a, o, b, h)
 
 
@@ -237,7 +237,7 @@ def embed(weights: Weights, tokens: Int[ArrayLike, "B T"]) -> Float[Array, "B T 
 
 
 @partial(jax.jit, static_argnames="config")
-def read(weights: Weights, x: Float[Array, "*B d"], config: Config) -> Float[Array, "*B V"]:
+def _read(weights: Weights, x: Float[Array, "*B d"], config: Config) -> Float[Array, "*B V"]:
     """Logits of the stream behind the last layer; `weights` without layers."""
     head = weights.embedding.T if weights.head is None else weights.head
     return rms_norm(x, wide(weights.norm), config) @ wide(head)
@@ -261,19 +261,19 @@ def logits(
     Nothing is padded and every sequence starts at position 0. Raises InputError for tokens of
     another shape, type or range.
     """
-    return read(
+    return _read(
         replace(weights, layers=()), stream(weights, checked(tokens, config), config), config
     )
 
 
 @partial(jax.jit, static_argnames="config")
-def losses(
+def _losses(
     weights: Weights, x: Float[Array, "B T d"], tokens: Int[Array, "B T"], config: Config
 ) -> Float[Array, ""]:
     """The sum of -log p(next token) over the B (T - 1) predictions, a few positions at a time."""
 
     def one(pair: tuple[Array, Array]) -> Array:
-        z = read(weights, pair[0], config)
+        z = _read(weights, pair[0], config)
         return jax.nn.logsumexp(z, axis=-1) - jnp.take_along_axis(z, pair[1][..., None], -1)[..., 0]
 
     x, wanted = x[:, :-1].reshape(-1, x.shape[-1]), tokens[:, 1:].reshape(-1)
@@ -284,7 +284,7 @@ def losses(
 def loss(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> Float[Array, ""]:
     """The mean of -log p(token_t | token_<t in its window) over the B (T - 1) predictions."""
     B, T = tokens.shape
-    return losses(weights, stream(weights, tokens, config), tokens, config) / (B * (T - 1))
+    return _losses(weights, stream(weights, tokens, config), tokens, config) / (B * (T - 1))
 
 
 def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> float:
@@ -302,7 +302,7 @@ def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) 
     for start in range(0, B, at_once):
         window = tokens[start : start + at_once]
         x = stream(weights, window, config)
-        total += float(losses(replace(weights, layers=()), x, window, config))
+        total += float(_losses(replace(weights, layers=()), x, window, config))
     return float(np.exp(total / (B * (T - 1))))
 
 

@@ -23,7 +23,7 @@ from jaxtheory.llama.model import Layer, Weights
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
-GRADIENT = Gradient()
+_GRADIENT = Gradient()
 
 
 def planned(
@@ -37,7 +37,7 @@ def planned(
     mlp_ratio: float | None = None,
     pattern: tuple[int, int] | None = None,
     temperature: bool = False,
-    gradient: Gradient = GRADIENT,
+    gradient: Gradient = _GRADIENT,
 ) -> tuple[Plan, Ratios]:
     """The methods of `prune`, checked against the config and the number of sequences.
 

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from jaxtheory.core.errors import InputError
 
-REQUIRED = {
+_REQUIRED = {
     "default": (),
     "linear": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor"),
 }
 """Each kind that is supported -> the entries it cannot do without."""
-LARGEST = 1e300
+_LARGEST = 1e300
 
 
 class Rope(NamedTuple):
@@ -33,10 +33,10 @@ class Rope(NamedTuple):
 
 def check(rope: Rope) -> None:
     """Raise InputError for a kind that is not supported or a number out of range."""
-    if not isinstance(rope.kind, str) or rope.kind not in REQUIRED:
+    if not isinstance(rope.kind, str) or rope.kind not in _REQUIRED:
         raise InputError(
             f"rope_type = {reprlib.repr(rope.kind)} is not supported, only "
-            f"{', '.join(REQUIRED)} are"
+            f"{', '.join(_REQUIRED)} are"
         )
     for name, value in {
         "rope_theta": rope.theta,
@@ -46,7 +46,7 @@ def check(rope: Rope) -> None:
         "original_max_position_embeddings": rope.original_length,
     }.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value < LARGEST:
+        if not number or not 0 < value < _LARGEST:
             raise InputError(f"{name} = {reprlib.repr(value)}: must be a positive number")
 
 
@@ -78,7 +78,7 @@ def read(entries: Mapping[str, Any]) -> Rope:
     kind: Any = given.get("rope_type", given.get("type", "default"))
     theta: Any = given.get("rope_theta", entries.get("rope_theta", 10000.0))
     check(Rope(kind=kind))
-    for name in REQUIRED[kind]:
+    for name in _REQUIRED[kind]:
         if name not in given:
             raise InputError(f"{place}: rope_type = {kind!r} needs {name}; add it")
     rope = Rope(theta, kind)

@@ -19,9 +19,9 @@ from jaxtheory.llama import files
 from jaxtheory.llama.config import Config
 from jaxtheory.llama.model import shapes
 
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16", "F64": "float64"}
-LAYER = {
+_LAYER = {
     "input_norm": "input_layernorm",
     "query": "self_attn.q_proj",
     "key": "self_attn.k_proj",
@@ -33,13 +33,13 @@ LAYER = {
     "down": "mlp.down_proj",
 }
 """Field of a Layer, in order -> its name in a checkpoint."""
-EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
-FIRST = "layers.0.input_layernorm.weight"
-COMPUTED = re.compile(r"(.*\.)?rotary_emb\.(inv_freq|cos_cached|sin_cached)")
+_EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
+_FIRST = "layers.0.input_layernorm.weight"
+_COMPUTED = re.compile(r"(.*\.)?rotary_emb\.(inv_freq|cos_cached|sin_cached)")
 """Arrays that old versions of transformers stored and new ones compute."""
-OTHER = re.compile(r".*\.(bin|pth?|ckpt|gguf|ggml|msgpack|h5|onnx|npz|safetensors)")
+_OTHER = re.compile(r".*\.(bin|pth?|ckpt|gguf|ggml|msgpack|h5|onnx|npz|safetensors)")
 """Weights that lie in a folder under other names or in other formats."""
-CONVERT = (
+_CONVERT = (
     "convert them, for example by transformers: "
     "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)"
 )
@@ -68,15 +68,15 @@ class Stored(NamedTuple):
 def names(config: Config) -> Any:
     """The name of each weight in a checkpoint of transformers, as a Weights of strings."""
     count = range(config.num_hidden_layers)
-    layers = [f"model.layers.{i}.{name}.weight" for i in count for name in LAYER.values()]
-    head = [] if config.tie_word_embeddings else [HEAD]
-    found = [EMBEDDING, *layers, "model.norm.weight", *head]
+    layers = [f"model.layers.{i}.{name}.weight" for i in count for name in _LAYER.values()]
+    head = [] if config.tie_word_embeddings else [_HEAD]
+    found = [_EMBEDDING, *layers, "model.norm.weight", *head]
     return jax.tree.unflatten(jax.tree.structure(shapes(config)), found)
 
 
 def transposed(name: str, array: Any) -> bool:
     """Whether memory and file hold a weight transposed: linear maps, not the embedding."""
-    return len(array.shape) == 2 and name != EMBEDDING
+    return len(array.shape) == 2 and name != _EMBEDDING
 
 
 def find(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
@@ -92,12 +92,12 @@ def find(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
     _check_layers(arrays, body, config)
     stored = {
         name: arrays[own]
-        for name in (EMBEDDING, *jax.tree.leaves(names(config)))
-        if (own := body + name.removeprefix("model.")) in arrays and name != HEAD
+        for name in (_EMBEDDING, *jax.tree.leaves(names(config)))
+        if (own := body + name.removeprefix("model.")) in arrays and name != _HEAD
     }
-    heads = [n for n in arrays if n.endswith(HEAD) and body.startswith(n.removesuffix(HEAD))]
+    heads = [n for n in arrays if n.endswith(_HEAD) and body.startswith(n.removesuffix(_HEAD))]
     if heads:
-        stored[HEAD] = arrays[heads[0]]
+        stored[_HEAD] = arrays[heads[0]]
     _check_unused(arrays, {own.name for own in stored.values()}, folder)
     if config.tie_word_embeddings:
         config = _tied(stored, config)
@@ -107,13 +107,13 @@ def find(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
 
 def _tied(stored: dict[str, Stored], config: Config) -> Config:
     """The config and the embedding of a model that says its embedding is the head, too."""
-    embedding, head = stored.get(EMBEDDING), stored.get(HEAD)
+    embedding, head = stored.get(_EMBEDDING), stored.get(_HEAD)
     if head is None:
         return config
     if embedding is None:
-        stored[EMBEDDING] = head
+        stored[_EMBEDDING] = head
         return config
-    for name in (EMBEDDING, HEAD):
+    for name in (_EMBEDDING, _HEAD):
         _fits(
             stored, name, jax.ShapeDtypeStruct((config.vocab_size, config.hidden_size), "f"), True
         )
@@ -148,7 +148,7 @@ def _arrays(folder: Path) -> dict[str, Stored]:
 
 def _paths(folder: Path) -> Iterator[Path]:
     """The safetensors files of a folder."""
-    index = folder / INDEX
+    index = folder / _INDEX
     if (folder / SINGLE).exists():
         yield folder / SINGLE
     elif index.exists():
@@ -163,14 +163,14 @@ def _paths(folder: Path) -> Iterator[Path]:
                 raise InputError(f"{index}: names {name!r}, must name files of this folder")
             yield folder / name
     else:
-        others = sorted(path.name for path in folder.iterdir() if OTHER.fullmatch(path.name))
-        there = f"; {', '.join(others[:3])} cannot be read: {CONVERT}" if others else ""
-        raise InputError(f"{folder / SINGLE}: cannot be read (no such file, nor {INDEX}){there}")
+        others = sorted(path.name for path in folder.iterdir() if _OTHER.fullmatch(path.name))
+        there = f"; {', '.join(others[:3])} cannot be read: {_CONVERT}" if others else ""
+        raise InputError(f"{folder / SINGLE}: cannot be read (no such file, nor {_INDEX}){there}")
 
 
 def _prefix(arrays: dict[str, Stored], folder: Path) -> str:
     """What stands before "layers" in the names of a checkpoint."""
-    found = [name.removesuffix(FIRST) for name in arrays if f".{name}".endswith(f".{FIRST}")]
+    found = [name.removesuffix(_FIRST) for name in arrays if f".{name}".endswith(f".{_FIRST}")]
     if len(found) > 1:
         raise InputError(
             f"{folder}: holds the layers of several models, {', '.join(map(repr, found[:3]))}; "
@@ -187,7 +187,7 @@ def _check_layers(arrays: dict[str, Stored], body: str, config: Config) -> None:
     missing = next((i for i in range(count) if i not in held), None)
     if missing is not None:
         raise InputError(
-            f"{body}layers.{missing}.{LAYER['input_norm']}.weight: no file of the checkpoint has "
+            f"{body}layers.{missing}.{_LAYER['input_norm']}.weight: no file of the checkpoint has "
             f"this weight, and num_hidden_layers = {count}"
         )
     if len(held) > count:
@@ -199,7 +199,7 @@ def _check_layers(arrays: dict[str, Stored], body: str, config: Config) -> None:
 
 def _check_unused(arrays: dict[str, Stored], used: set[str], folder: Path) -> None:
     """Raise InputError where a checkpoint holds arrays that the model would not use."""
-    unused = [name for name in arrays if name not in used and not COMPUTED.fullmatch(name)]
+    unused = [name for name in arrays if name not in used and not _COMPUTED.fullmatch(name)]
     if unused:
         raise InputError(
             f"{folder}: holds {min(unused)}, which a Llama without biases, adapters and "
@@ -212,7 +212,7 @@ def _fits(
 ) -> None:
     if name not in stored:
         reason = ""
-        if name == HEAD:
+        if name == _HEAD:
             reason = ", and tie_word_embeddings = False (set it to true if the embedding is it)"
         raise InputError(f"{name}: no file of the checkpoint has this weight{reason}")
     found = stored[name]

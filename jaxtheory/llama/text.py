@@ -11,7 +11,7 @@ from jaxtheory.llama.tokenizer import encode
 
 __all__ = ["Windows", "encode", "read", "windows"]
 
-HELDOUT = 5  # one in so many tokens, the last ones, is kept for evaluation
+_HELDOUT = 5  # one in so many tokens, the last ones, is kept for evaluation
 
 
 class Windows(NamedTuple):
@@ -53,12 +53,12 @@ def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: 
     ):
         if value < least:
             raise InputError(f"{name} = {value}: must be an integer in [{least}, inf)")
-    border = len(tokens) - len(tokens) // HELDOUT
+    border = len(tokens) - len(tokens) // _HELDOUT
     first, rest = tokens[:border], tokens[border:]
     if min(len(first), len(rest)) < length:
         raise InputError(
-            f"the text has {len(tokens)} tokens: a window of {length} needs {HELDOUT * length} "
-            f"(one in {HELDOUT} is kept for evaluation); give more text or a shorter window"
+            f"the text has {len(tokens)} tokens: a window of {length} needs {_HELDOUT * length} "
+            f"(one in {_HELDOUT} is kept for evaluation); give more text or a shorter window"
         )
     if samples > len(first):
         raise InputError(

@@ -18,11 +18,11 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
 from jaxtheory.system import machine
 
-NAME = "tokenizer.json"
-MEMORY = (2**32, 2**10)  # bytes at most: so many, and so many per byte of text
-SECONDS = (60, 60 / 2**20)  # likewise; tokenizers need about one second per MiB
-REFUSED = 3  # the exit code that says: what was written is a reason, not tokens
-PROGRAM = f"""
+_NAME = "tokenizer.json"
+_MEMORY = (2**32, 2**10)  # bytes at most: so many, and so many per byte of text
+_SECONDS = (60, 60 / 2**20)  # likewise; tokenizers need about one second per MiB
+_REFUSED = 3  # the exit code that says: what was written is a reason, not tokens
+_PROGRAM = f"""
 import array, sys
 path, memory, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 try:
@@ -46,7 +46,7 @@ try:
 except BaseException as error:
     sys.stdout.buffer.write(" ".join(str(error).split())[:300].encode("utf-8", "replace"))
     sys.stdout.flush()
-    sys.exit({REFUSED})
+    sys.exit({_REFUSED})
 sys.stdout.buffer.write(ids)
 """
 
@@ -67,7 +67,7 @@ def encode(text: str, folder: str | Path) -> np.ndarray:
     Raises:
         InputError: There is no tokenizer.json, it cannot be read, or it fails on the text.
     """
-    path = Path(folder) / NAME
+    path = Path(folder) / _NAME
     if not path.exists():
         raise InputError(
             f"{path}: no such file; a checkpoint's tokenizer turns text into tokens (from another "
@@ -77,19 +77,19 @@ def encode(text: str, folder: str | Path) -> np.ndarray:
     if importlib.util.find_spec("tokenizers") is None:
         raise InputError("text needs the package tokenizers: pip install 'jaxtheory[llama]'")
     given = text.encode("utf-8")
-    memory = MEMORY[0] + MEMORY[1] * len(given)
+    memory = _MEMORY[0] + _MEMORY[1] * len(given)
     memory = min(memory, machine.memory() or memory)
-    seconds = int(SECONDS[0] + SECONDS[1] * len(given))
+    seconds = int(_SECONDS[0] + _SECONDS[1] * len(given))
     paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", PROGRAM, str(path), str(memory), str(seconds)],
+        [sys.executable, "-P", "-c", _PROGRAM, str(path), str(memory), str(seconds)],
         input=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": paths, "TOKENIZERS_PARALLELISM": "false"},
         check=False,
     )
-    if done.returncode == REFUSED:
+    if done.returncode == _REFUSED:
         raise InputError(f"{path}: no tokenizer of this text ({done.stdout.decode()})")
     if done.returncode:
         code = done.returncode

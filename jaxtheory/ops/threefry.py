@@ -16,10 +16,10 @@ import jax.numpy as jnp
 from jax.extend.random import define_prng_impl
 from jaxtyping import Array, Key, UInt
 
-ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-PARITY = 0x1BD11BDA
-WORD = jnp.uint32
-PLACES = 2**32  # that one word counts
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+_WORD = jnp.uint32
+_PLACES = 2**32  # that one word counts
 
 
 @jax.jit
@@ -32,36 +32,36 @@ def cipher(
     next two of (k0, k1, k0 ^ k1 ^ parity) in turn, and to x1 the number of the four.
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
     """
-    k2 = k0 ^ k1 ^ WORD(PARITY)
+    k2 = k0 ^ k1 ^ _WORD(_PARITY)
 
     def eight(i: Array, carry: Any) -> Any:
         (x0, x1), (a, b, c) = carry
-        number = 2 * i.astype(WORD)
-        x0, x1 = four(x0, x1, ROTATIONS[1], a, b, number + WORD(2))
-        return four(x0, x1, ROTATIONS[0], b, c, number + WORD(3)), (c, a, b)
+        number = 2 * i.astype(_WORD)
+        x0, x1 = _four(x0, x1, _ROTATIONS[1], a, b, number + _WORD(2))
+        return _four(x0, x1, _ROTATIONS[0], b, c, number + _WORD(3)), (c, a, b)
 
-    start = four(x0 + k0, x1 + k1, ROTATIONS[0], k1, k2, WORD(1))
+    start = _four(x0 + k0, x1 + k1, _ROTATIONS[0], k1, k2, _WORD(1))
     (x0, x1), _ = jax.lax.fori_loop(0, 2, eight, (start, (k2, k0, k1)))
     return x0, x1
 
 
-def four(
+def _four(
     x0: Array, x1: Array, rotations: tuple[int, ...], a: Array, b: Array, number: Any
 ) -> tuple[Array, Array]:
     """Four rounds, and what is added after them."""
     for r in rotations:
         x0 = x0 + x1
-        x1 = ((x1 << WORD(r)) | (x1 >> WORD(32 - r))) ^ x0
+        x1 = ((x1 << _WORD(r)) | (x1 >> _WORD(32 - r))) ^ x0
     return x0 + a, x1 + b + number
 
 
-def counted(key: UInt[Array, "2"], shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _counted(key: UInt[Array, "2"], shape: tuple[int, ...]) -> tuple[Array, Array]:
     """The enciphered places 0, 1, 2, ... of an array, as numbers of 64 bits in two words."""
     size = math.prod(shape)
-    if size >= PLACES:
+    if size >= _PLACES:
         both = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"), shape)
         return tuple(jnp.moveaxis(jax.random.key_data(both), -1, 0))
-    low = jax.lax.iota(WORD, size).reshape(shape)
+    low = jax.lax.iota(_WORD, size).reshape(shape)
     first, second = cipher(key[0], key[1], jnp.zeros_like(low), low)
     return first, second
 
@@ -71,22 +71,22 @@ def _seed(seed: Array) -> UInt[Array, "2"]:
 
 
 def _split(key: UInt[Array, "2"], shape: tuple[int, ...]) -> UInt[Array, "*shape 2"]:
-    return jnp.stack(counted(key, shape), axis=-1)
+    return jnp.stack(_counted(key, shape), axis=-1)
 
 
 def _bits(key: UInt[Array, "2"], width: int, shape: tuple[int, ...]) -> UInt[Array, "*shape"]:
-    high, low = counted(key, shape)
+    high, low = _counted(key, shape)
     if width == 64:
         return (high.astype(jnp.uint64) << jnp.uint64(32)) | low.astype(jnp.uint64)
     return (high ^ low).astype(f"uint{width}")
 
 
 def _fold_in(key: UInt[Array, "2"], number: Any) -> UInt[Array, "2"]:
-    low = jnp.asarray(number).astype(WORD)
+    low = jnp.asarray(number).astype(_WORD)
     return jnp.stack(cipher(key[0], key[1], jnp.zeros_like(low), low))
 
 
-IMPL: Any = define_prng_impl(
+_IMPL: Any = define_prng_impl(
     key_shape=(2,),
     seed=_seed,
     split=_split,
@@ -103,4 +103,4 @@ def by_eight(keys: Key[Array, "..."]) -> Key[Array, "..."]:
     """
     if jax.random.key_impl(keys) != "threefry2x32":
         return keys
-    return jax.random.wrap_key_data(jax.random.key_data(keys), impl=IMPL)
+    return jax.random.wrap_key_data(jax.random.key_data(keys), impl=_IMPL)

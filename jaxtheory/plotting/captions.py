@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
-SIZE, LETTER, LINE = 6.5, 0.53 / 72, 1.3 / 72  # points; inches per point of a letter, of a line
-BAND = "two standard errors to either side, cut to the range of the runs"
+_SIZE, _LETTER, _LINE = 6.5, 0.53 / 72, 1.3 / 72  # points; inches per point of a letter, of a line
+_BAND = "two standard errors to either side, cut to the range of the runs"
 
 
 class Drawn(NamedTuple):
@@ -51,11 +51,11 @@ def caption(figure: Any) -> str:
     known.
     """
     drawn = [note for ax in figure.axes for note in notes(ax)]
-    of = {kind: [note for note in drawn if note.kind == kind] for kind in KINDS}
+    of = {kind: [note for note in drawn if note.kind == kind] for kind in _KINDS}
     found = []
     banded = [note for note in of["mean"] if note.low is not None]
     if banded:
-        found.append(f"Lines: means over {_seeds(banded)}; bands: {BAND}.")
+        found.append(f"Lines: means over {_seeds(banded)}; bands: {_BAND}.")
     elif of["mean"]:
         found.append("Lines: one run each." if of["mean"][0].of == 1 else "Lines: means.")
     if of["runs"]:
@@ -92,7 +92,7 @@ def caption(figure: Any) -> str:
     return " ".join([*found, *figure.__dict__.get("_jaxtheory_remarks", [])])
 
 
-KINDS = ("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference")
+_KINDS = ("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference")
 
 
 def _seeds(drawn: list[Drawn]) -> str:
@@ -143,8 +143,8 @@ def add_caption(figure: Any) -> None:
         return
     figure.__dict__["_jaxtheory_captioned"] = True
     width, height = figure.get_size_inches()
-    lines = broken(text, width - 0.2, SIZE * LETTER, even=False).split("\n")
-    needed = len(lines) * SIZE * LINE + 0.1
+    lines = broken(text, width - 0.2, _SIZE * _LETTER, even=False).split("\n")
+    needed = len(lines) * _SIZE * _LINE + 0.1
     figure.set_size_inches(width, height + needed)
     share = needed / (height + needed)
     if figure.get_layout_engine() is None:
@@ -155,7 +155,7 @@ def add_caption(figure: Any) -> None:
         room = legend.get_tightbbox().height / figure.dpi + 0.08
         bottom = max(bottom, share + room / (height + needed))
     figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - bottom))
-    place = {"ha": "left", "va": "bottom", "fontsize": SIZE, "color": "#444444"}
+    place = {"ha": "left", "va": "bottom", "fontsize": _SIZE, "color": "#444444"}
     figure.text(0.1 / width, 0.05 / (height + needed), "\n".join(lines), **place)
 
 

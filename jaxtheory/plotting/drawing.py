@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.plotting import plot
 
-LEFT_ASIDE = "drawn with the default settings of matplotlib, as yours fail: {}"
-UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}  # equal drawings, equal bytes
+_LEFT_ASIDE = "drawn with the default settings of matplotlib, as yours fail: {}"
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}  # equal drawings, equal bytes
 
 
 class Drawing(NamedTuple):
@@ -51,7 +51,7 @@ def drawing(
                 found = _rendered(draw, formats)
             except Exception:
                 raise error from None
-        tell(LEFT_ASIDE.format(line(error)))
+        tell(_LEFT_ASIDE.format(line(error)))
         return found
 
 
@@ -75,7 +75,7 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
                 del sys.modules[name]  # what the failed import left half done
             os.environ["MATPLOTLIBRC"] = str(Path(home.origin).parent / "mpl-data" / "matplotlibrc")
             importlib.import_module("matplotlib.figure")
-            tell(LEFT_ASIDE.format(line(error)))
+            tell(_LEFT_ASIDE.format(line(error)))
     finally:
         for name, value in kept.items():
             os.environ.pop(name, None)
@@ -95,7 +95,7 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str]) -> Drawing:
     for name in formats:
         content = io.BytesIO()
         with matplotlib.rc_context({"svg.hashsalt": "jaxtheory"}):
-            drawn.savefig(content, format=name, dpi=150, metadata=UNDATED.get(name))
+            drawn.savefig(content, format=name, dpi=150, metadata=_UNDATED.get(name))
         files[name] = content.getvalue()
     return Drawing(files, plot.numbers(drawn))
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from jaxtheory.plotting.captions import Drawn, notes
 
-LARGEST, SMALL, SMALLEST, TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
-DIGIT = 0.62 / 72  # inches: the width of a digit, per point
-AMONG = 8  # marks along a line of many points
-HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "linewidth": 0}
+_LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
+_DIGIT = 0.62 / 72  # inches: the width of a digit, per point
+_AMONG = 8  # marks along a line of many points
+_HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "linewidth": 0}
 
 
 def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
@@ -23,7 +23,7 @@ def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
     if not partial.any():
         return
     changes = partial & (n != np.concatenate([[seeds], n[:-1]]))
-    every = max(1, len(n) // AMONG) if len(n) > 20 else 1
+    every = max(1, len(n) // _AMONG) if len(n) > 20 else 1
     at = np.flatnonzero(partial & (changes | (np.arange(len(n)) % every == 0)))
     shade = line.get_color()
     style: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.9, "markersize": 4.2}
@@ -38,7 +38,7 @@ def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
             (x[i], y[i]),
             xytext=(3, 3),
             textcoords="offset points",
-            fontsize=SMALL,
+            fontsize=_SMALL,
             color=shade,
         )
 
@@ -57,7 +57,7 @@ def mark_cells(ax: Any, n: np.ndarray, seeds: int) -> None:
     for (i, j), count in np.ndenumerate(n):
         if count < seeds:
             wide = 1 - count / seeds
-            ax.fill([j, j + wide, j + wide, j], [i, i, i + 1, i + 1], **HATCH)
+            ax.fill([j, j + wide, j + wide, j], [i, i, i + 1, i + 1], **_HATCH)
 
 
 def write_cells(
@@ -68,7 +68,7 @@ def write_cells(
     small to read. n: [row, column]; room: inches of a cell.
     """
     partial = (n > 0) & (n < seeds)
-    stacked = room[1] * 72 > 1.3 * (SMALL + SMALLEST) + 2
+    stacked = room[1] * 72 > 1.3 * (_SMALL + _SMALLEST) + 2
     counted = f"n = {seeds - 1} of {seeds}" if partial.any() and stacked else ""
     said = words.astype(object)
     if not stacked:
@@ -77,10 +77,10 @@ def write_cells(
     longest = max(
         (len(word) for word, count in zip(said.flat, n.flat, strict=True) if count), default=1
     )
-    high = room[1] * 72 / 1.4 - (1.3 * SMALL if counted else 0)
-    size = min(room[0] / (longest + 0.5) / DIGIT, high, LARGEST)
-    below = min(room[0] / (len(counted) + 0.5) / DIGIT, SMALL)
-    if size < SMALLEST:
+    high = room[1] * 72 / 1.4 - (1.3 * _SMALL if counted else 0)
+    size = min(room[0] / (longest + 0.5) / _DIGIT, high, _LARGEST)
+    below = min(room[0] / (len(counted) + 0.5) / _DIGIT, _SMALL)
+    if size < _SMALLEST:
         return
     values = np.reshape(picture.get_array(), n.shape)
     low, end = picture.get_clim()
@@ -91,7 +91,7 @@ def write_cells(
         place["color"] = "white" if values[i, j] - low < 0.55 * (end - low) else "black"
         if partial[i, j]:  # readable on the hatching
             place["bbox"] = {"facecolor": picture.to_rgba(values[i, j]), "linewidth": 0, "pad": 0.4}
-        if partial[i, j] and stacked and below >= TINY:
+        if partial[i, j] and stacked and below >= _TINY:
             under = place | {"va": "top", "fontsize": below}
             ax.text(j + 0.5, i + 0.45, f"n = {n[i, j]} of {seeds}", **under)
             place["va"] = "bottom"
@@ -108,6 +108,6 @@ def mark_bars(ax: Any, bars: Any, n: np.ndarray, seeds: int) -> None:
         left, foot, wide = bar.get_x(), bar.get_y(), bar.get_width()
         height = bar.get_height() if np.isfinite(bar.get_height()) else 0.0
         top = foot + height * (1 - count / seeds)
-        ax.fill([left, left + wide, left + wide, left], [foot, foot, top, top], **HATCH)
-        place: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALL}
+        ax.fill([left, left + wide, left + wide, left], [foot, foot, top, top], **_HATCH)
+        place: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": _SMALL}
         ax.text(left + wide / 2, foot + max(height, 0.0), f"{count} of {seeds}", **place)

@@ -14,8 +14,8 @@ from jaxtheory.engine.results.statistics import average
 from jaxtheory.engine.results.summary import at_end, axes_of, curve, curves, final, label
 from jaxtheory.plotting import plot
 
-LINES = 7  # values of an axis that have a line of their own
-STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory's curves
+_LINES = 7  # values of an axis that have a line of their own
+_STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory's curves
 
 
 def chosen(known: list[str], metric: str | None) -> str:
@@ -43,7 +43,7 @@ def picture(data: xr.Dataset, metric: str) -> Any:
     name = f"{data.attrs.get('theory', 'sweep')}: {metric}"
     meaning = textwrap.shorten(str(data[metric].attrs.get("long_name", "")), 80, placeholder=" …")
     title = ", ".join([name, *at]) + (f"\n{meaning}" if meaning not in ("", metric) else "")
-    drawing = heats if len(wide) >= 2 else lines
+    drawing = _heats if len(wide) >= 2 else _lines
     figure = drawing(shown, metric, wide[:2], title)
     if lost := plot.diverged(data):
         plot.remark(figure, lost)
@@ -51,7 +51,7 @@ def picture(data: xr.Dataset, metric: str) -> Any:
     return figure
 
 
-def lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
+def _lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     """A line per value of the axis against step; beside it the last value against the axis."""
     flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
     data = data.isel(flat, drop=True)
@@ -60,61 +60,61 @@ def lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     along = data.sizes["step"] > 1
     figure, panels = plot.panels(max(1, along + number), title=title)
     if along or not number:
-        against_step(panels[0, 0], data, metric, axis)
+        _against_step(panels[0, 0], data, metric, axis)
     if number:
-        against_axis(panels[0, -1], data, metric, axis, legend=not along)
+        _against_axis(panels[0, -1], data, metric, axis, legend=not along)
     return figure
 
 
-def against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
+def _against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
     """The metric along training, a line per value of the axis (some of them, where there are
     many).
     """
     n = data.sizes[axis] if axis else 1
-    each = [data.isel({axis: i}) if axis else data for i in some(n)]
+    each = [data.isel({axis: i}) if axis else data for i in _some(n)]
     for color, one in enumerate(each):
         text = f"{symbol(data, axis)} = {label(one[axis].values[()])}" if axis else metric
         plot.series(ax, one[metric].transpose("seed", "step"), "step", text, color=color)
     for place, one in enumerate(each):
         found = {name: curve(one, metric, name) for name in curves(data, metric)}
-        theory(ax, found, "step", named=place == 0)
-    title = "" if len(some(n)) == n else f"{len(some(n))} of {n} values of {axis}"
-    plot.finish(ax, "step", metric, title, **scale("y", data[metric].values))
+        _theory(ax, found, "step", named=place == 0)
+    title = "" if len(_some(n)) == n else f"{len(_some(n))} of {n} values of {axis}"
+    plot.finish(ax, "step", metric, title, **_scale("y", data[metric].values))
 
 
-def against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str, legend: bool) -> None:
+def _against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str, legend: bool) -> None:
     """The metric at the last record against the axis; the legend of the panel beside it may do."""
     found = final(data, metric)
     plot.series(ax, found.transpose("seed", axis), axis, metric)
     ends = {n: at_end(data, curve(data, metric, n), metric) for n in curves(data, metric)}
-    theory(ax, ends, axis)
-    scales: Any = {**scale("x", data[axis].values, spaced=True), **scale("y", found.values)}
-    plot.finish(ax, written(data, axis), f"{metric} at the last record", legend=legend, **scales)
+    _theory(ax, ends, axis)
+    scales: Any = {**_scale("x", data[axis].values, spaced=True), **_scale("y", found.values)}
+    plot.finish(ax, _written(data, axis), f"{metric} at the last record", legend=legend, **scales)
 
 
-def theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
+def _theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
     """The theory's curves against x, each in a style of its own; those that say something."""
-    for style, (name, values) in zip(itertools.cycle(STYLES), found.items(), strict=False):
-        predicted = over_seeds(values)
+    for style, (name, values) in zip(itertools.cycle(_STYLES), found.items(), strict=False):
+        predicted = _over_seeds(values)
         if predicted.dims == (x,) and bool(predicted.notnull().any()):
             text = f"theory {name}".strip()
             plot.theory(ax, predicted[x].values, predicted.values, text * named, says=text)
             ax.lines[-1].set_linestyle(style)
 
 
-def written(data: xr.Dataset, axis: str) -> str:
+def _written(data: xr.Dataset, axis: str) -> str:
     """The label of an axis: name, symbol and unit."""
     unit, sign = data[axis].attrs.get("units", "1"), symbol(data, axis)
     return axis + f" ({sign})" * (sign != axis) + f" [{unit}]" * (unit != "1")
 
 
-def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
+def _heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     """The mean over seeds of the last value against two axes; beside it each predicted curve."""
     flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
     data = data.isel(flat, drop=True)
     maps = {"simulation": final(data, metric)}
     for name in curves(data, metric):
-        predicted = over_seeds(at_end(data, curve(data, metric, name), metric))
+        predicted = _over_seeds(at_end(data, curve(data, metric, name), metric))
         if set(predicted.dims) == set(wide) and bool(predicted.notnull().any()):
             maps[f"theory {name}".strip()] = predicted
     x, y = wide[1], wide[0]
@@ -127,18 +127,18 @@ def heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     span = (finite.min(), finite.max()) if finite.size else (0, 1)
     for ax, (name, values) in zip(panels[0], maps.items(), strict=True):
         plot.heat(ax, values, x, y, label=metric, span=span)
-        plot.finish(ax, written(data, x), written(data, y), name, legend=False)
+        plot.finish(ax, _written(data, x), _written(data, y), name, legend=False)
     return figure
 
 
-def over_seeds(values: xr.DataArray) -> xr.DataArray:
+def _over_seeds(values: xr.DataArray) -> xr.DataArray:
     """Mean over seeds: a prediction may depend on the problem of a seed."""
     return values.mean("seed") if "seed" in values.dims else values
 
 
-def some(n: int) -> list[int]:
+def _some(n: int) -> list[int]:
     """Up to LINES places out of n, the ends among them."""
-    return sorted({round(place) for place in np.linspace(0, n - 1, min(n, LINES))})
+    return sorted({round(place) for place in np.linspace(0, n - 1, min(n, _LINES))})
 
 
 def symbol(data: xr.Dataset, axis: str) -> str:
@@ -146,7 +146,7 @@ def symbol(data: xr.Dataset, axis: str) -> str:
     return str(data[axis].attrs.get("symbol", axis))
 
 
-def scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, Any]:
+def _scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, Any]:
     """A logarithmic scale for positive numbers over two decades; of an axis (spaced) for those at
     more even ratios than differences.
     """
@@ -154,13 +154,13 @@ def scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, Any
     if not finite.size or finite[0] <= 0:
         return {}
     if spaced:
-        logarithmic = finite.size > 2 and uneven(np.log(finite)) < uneven(finite)
+        logarithmic = finite.size > 2 and _uneven(np.log(finite)) < _uneven(finite)
     else:
         logarithmic = finite[-1] > 100 * finite[0]
     return {f"{which}scale": "log"} if logarithmic else {}
 
 
-def uneven(points: np.ndarray) -> float:
+def _uneven(points: np.ndarray) -> float:
     """How far the distances of neighbors are from equal, over their mean; rounding aside."""
     gaps = np.diff(points)
     return round(float(np.std(gaps) / np.mean(gaps)), 6)

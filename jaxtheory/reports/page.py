@@ -15,8 +15,8 @@ from jaxtheory.reports.records import disagreeing
 from jaxtheory.system.temporary import tidy
 from jaxtheory.system.whole import write
 
-PAGE = "report.html"
-ORIGINS = {
+_PAGE = "report.html"
+_ORIGINS = {
     "printed": "the source's sentence, in its words",
     "reading": "the source's numbers are lost or it gives an order: ours stand in",
     "derived": "ours: a corrected law, a limit, a conjecture",
@@ -34,7 +34,7 @@ def report(folder: Path, tell: Callable[[str], None] = lambda said: None) -> Pat
             f"{folder}: holds no results of jaxtheory run; run a figure with --store {folder} first"
         )
     tidy(folder)
-    file = folder / PAGE
+    file = folder / _PAGE
     write(file, _page(entries))
     return file
 
@@ -136,7 +136,7 @@ def _page(entries: list[dict[str, Any]]) -> str:
             for room in rooms
         },
         findings=sorted({claim["finding"] for claim in claims}),
-        origins=ORIGINS,
+        origins=_ORIGINS,
         total=len(claims),
         differing=[claim["id"] for claim in claims if claim["outcome"] == "differs"],
     )

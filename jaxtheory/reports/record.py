@@ -7,9 +7,9 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-BYTES = 16 << 20  # a record is some 20 KB; a larger file is somebody else's
-Kinds = dict[str, tuple[type, ...]]
-ENTRIES: Kinds = {
+_BYTES = 16 << 20  # a record is some 20 KB; a larger file is somebody else's
+_Kinds = dict[str, tuple[type, ...]]
+_ENTRIES: _Kinds = {
     **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
     **dict.fromkeys(("command", "setup", "model", "drawn"), (str,)),
     **dict.fromkeys(("runs", "versions", "claims", "files"), (dict,)),
@@ -18,21 +18,21 @@ ENTRIES: Kinds = {
     "seconds": (int, float),
     "gradient": (dict, NoneType),
 }
-CLAIM: Kinds = {
+_CLAIM: _Kinds = {
     **dict.fromkeys(("statement", "origin", "source", "expected"), (str,)),
     **dict.fromkeys(("bound", "finding", "outcome", "at"), (str,)),
     **dict.fromkeys(("measured", "error"), (int, float, NoneType)),
     "threshold": (int, float, str, NoneType),
     **dict.fromkeys(("n", "least", "seeds"), (int, NoneType)),
 }
-GRADIENT: Kinds = {
+_GRADIENT: _Kinds = {
     "error": (int, float, NoneType),
     "tolerance": (int, float),
     "agrees": (bool,),
     "code": (str,),
 }
-LATER: dict[str, Any] = {"files": {}, "drawn": ""}  # which records of earlier versions lack
-LATER_OF_CLAIM = {"least": None, "seeds": None, "at": ""}
+_LATER: dict[str, Any] = {"files": {}, "drawn": ""}  # which records of earlier versions lack
+_LATER_OF_CLAIM = {"least": None, "seeds": None, "at": ""}
 
 
 class NotARecordError(ValueError):
@@ -44,7 +44,7 @@ def read_record(file: Path) -> dict[str, Any]:
     try:
         if not file.is_file():
             raise NotARecordError("not a regular file")
-        if file.stat().st_size > BYTES:
+        if file.stat().st_size > _BYTES:
             raise NotARecordError("too large for a record")
         found = json.loads(file.read_bytes())
         json.dumps(found, ensure_ascii=False).encode()  # no half of a character
@@ -58,19 +58,19 @@ def read_record(file: Path) -> dict[str, Any]:
         raise NotARecordError("it is not valid JSON") from None
     if not isinstance(found, dict) or not {"figure", "claims"} <= {*found}:
         raise NotARecordError("it is not a record of jaxtheory run")
-    record = LATER | found
-    _require(record, ENTRIES, "")
+    record = _LATER | found
+    _require(record, _ENTRIES, "")
     for name, claim in record["claims"].items():
         if not isinstance(claim, dict):
             raise NotARecordError(f"its claims.{name} is not an object")
-        record["claims"][name] = LATER_OF_CLAIM | claim
-        _require(record["claims"][name], CLAIM, f"claims.{name}.")
+        record["claims"][name] = _LATER_OF_CLAIM | claim
+        _require(record["claims"][name], _CLAIM, f"claims.{name}.")
     if record["gradient"] is not None:
-        _require(record["gradient"], GRADIENT, "gradient.")
+        _require(record["gradient"], _GRADIENT, "gradient.")
     return record
 
 
-def _require(found: dict[str, Any], kinds: Kinds, where: str) -> None:
+def _require(found: dict[str, Any], kinds: _Kinds, where: str) -> None:
     for name, kind in kinds.items():
         if name not in found:
             raise NotARecordError(f"it has no {where}{name}")

@@ -27,8 +27,8 @@ from jaxtheory.system.whole import digest_of, write
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config
 
-DRAWN = (".png", ".pdf", ".svg", ".csv")
-VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")
+_DRAWN = (".png", ".pdf", ".svg", ".csv")
+_VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")
 
 
 def stem(folder: Path, name: str, key: int = 0, quick: bool = False) -> Path:
@@ -54,7 +54,7 @@ def keep_drawing(
         )
         origin = code, version("matplotlib"), sums.read_text(encoding="utf-8")
         mark = fingerprint(plain({"made": origin}))
-    names = {image.with_suffix(suffix).name for suffix in DRAWN}
+    names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = mark and before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
         return {"files": before["files"], "drawn": mark}
@@ -62,7 +62,7 @@ def keep_drawing(
     contents: dict[str, bytes | str] = {f".{name}": data for name, data in made.files.items()}
     contents[".csv"] = as_csv(COLUMNS, made.numbers)
     files = {}
-    for suffix in DRAWN:
+    for suffix in _DRAWN:
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
     return {"files": files, "drawn": mark}
@@ -103,7 +103,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
         "setup": wording.sweep_in_words(figure, facts["quick"]),
         "runs": _runs(result.dataset),
         "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in VERSIONS},
+        | {name: version(name) for name in _VERSIONS},
         "model": _model(figure),
         "gradient": _gradient(figure, before.get("gradient")),
         "claims": {judged.claim.id: _judged(judged) for judged in result.verdicts},

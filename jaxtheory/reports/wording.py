@@ -22,50 +22,50 @@ def sweep_in_words(figure: Figure, quick: bool) -> str:
     """What a figure runs: theory and base values, axes, seeds, steps, records, other options."""
     config, options = arguments(figure, quick)
     options = dict(options)
-    said = [base(figure.theory, config)] if figure.theory else ["an experiment"]
+    said = [_base(figure.theory, config)] if figure.theory else ["an experiment"]
     zipped = options.pop("zip", None) or []
     groups = [zipped] if isinstance(zipped, Mapping) else zipped
     for axes in groups:
-        said.append("together " + " with ".join(axis(*item) for item in axes.items()))
-    said += ["every " + axis(*item) for item in (options.pop("vary", None) or {}).items()]
+        said.append("together " + " with ".join(_axis(*item) for item in axes.items()))
+    said += ["every " + _axis(*item) for item in (options.pop("vary", None) or {}).items()]
     seeds = options.pop("seeds", 1)
     count = seeds if isinstance(seeds, int) else len(seeds)
     said.append("1 seed" if count == 1 else f"{count} seeds")
     if "steps" in options:
         said.append(f"{options.pop('steps')} steps")
     if (record := options.pop("record", None)) is not None:
-        said.append(f"recorded {records(record)}")
+        said.append(f"recorded {_records(record)}")
     options.pop("buckets", None)
-    said += [f"{name} {value(options[name])}" for name in options]
+    said += [f"{name} {_value(options[name])}" for name in options]
     return "; ".join(said)
 
 
-def base(theory: Theory, config: Any) -> str:
+def _base(theory: Theory, config: Any) -> str:
     """The theory with what differs from its defaults."""
     mine, default = values(config), values(theory.Config())
-    other = [f"{name} = {value(mine[name])}" for name in mine if mine[name] != default[name]]
+    other = [f"{name} = {_value(mine[name])}" for name in mine if mine[name] != default[name]]
     return f"{theory.name} with {', '.join(other)}" if other else f"{theory.name} at its defaults"
 
 
-def axis(name: str, values: Any) -> str:
+def _axis(name: str, values: Any) -> str:
     """An axis with its values; of many the first and the last."""
-    listed = [value(one) for one in values]
+    listed = [_value(one) for one in values]
     if len(listed) > 8:
         listed = [*listed[:3], "..", f"{listed[-1]} ({len(listed)} values)"]
     return f"{name} = {', '.join(listed)}"
 
 
-def records(record: Any) -> str:
+def _records(record: Any) -> str:
     """When metrics are looked at."""
     if isinstance(record, Mapping):
-        return ", ".join(f"{name} {records(steps)}" for name, steps in record.items())
+        return ", ".join(f"{name} {_records(steps)}" for name, steps in record.items())
     if isinstance(record, int):
         return "every step" if record == 1 else f"every {record} steps"
     steps = [str(step) for step in record]
     return f"at {', '.join(steps)}" if len(steps) <= 8 else f"at {len(steps)} steps"
 
 
-def value(one: Any) -> str:
+def _value(one: Any) -> str:
     """A value of an option; functions by their name."""
     if callable(one):
         return getattr(one, "__name__", type(one).__name__)

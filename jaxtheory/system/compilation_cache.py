@@ -16,7 +16,7 @@ from typing import Any
 
 from jaxtheory.core.errors import notice
 
-ZSTD = b"\x28\xb5\x2f\xfd"  # how its frames begin; other entries are zlib's
+_ZSTD = b"\x28\xb5\x2f\xfd"  # how its frames begin; other entries are zlib's
 
 
 @functools.cache
@@ -29,12 +29,12 @@ def use() -> None:
     """
     config: Any = importlib.import_module("jax").config
     if config.jax_compilation_cache_dir is None:
-        config.update("jax_compilation_cache_dir", str(default()))
+        config.update("jax_compilation_cache_dir", str(_default()))
         config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     folder = config.jax_compilation_cache_dir
     if not folder or not config.jax_enable_compilation_cache:
         return
-    if (why := distrusted(Path(folder))) is not None:
+    if (why := _distrusted(Path(folder))) is not None:
         config.update("jax_enable_compilation_cache", False)
         notice(f"compilation cache {folder}: {why}; without it all is compiled again each time")
         return
@@ -46,13 +46,13 @@ def use() -> None:
         notice(f"compilation cache {folder}: it cannot be written; new programs are not kept")
 
 
-def default() -> Path:
+def _default() -> Path:
     """The folder of the cache where none was chosen."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "jaxtheory"
 
 
-def distrusted(folder: Path) -> str | None:
+def _distrusted(folder: Path) -> str | None:
     """The reason why the programs of a folder are not run, or None."""
     try:
         found = folder.stat()
@@ -72,16 +72,16 @@ def repair(folder: Path) -> int:
     count = 0
     for entry in folder.glob("*-cache"):
         with contextlib.suppress(OSError):  # gone, or somebody else's
-            if damaged(entry.read_bytes()):
+            if _damaged(entry.read_bytes()):
                 entry.unlink()
                 count += 1
     return count
 
 
-def damaged(data: bytes) -> bool:
+def _damaged(data: bytes) -> bool:
     """True for an entry that cannot be decompressed."""
     try:
-        if data.startswith(ZSTD):
+        if data.startswith(_ZSTD):
             importlib.import_module("numcodecs.zstd").decompress(data)
         else:
             zlib.decompress(data)

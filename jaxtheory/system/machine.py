@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def memory() -> int:
@@ -12,7 +12,7 @@ def memory() -> int:
         found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     except (ValueError, OSError, AttributeError):
         found = []
-    for path in map(Path, CGROUPS):
+    for path in map(Path, _CGROUPS):
         try:
             found.append(int(path.read_text(encoding="utf-8")))
         except (OSError, ValueError):  # none, or "max"

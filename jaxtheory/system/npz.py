@@ -13,7 +13,7 @@ import numpy as np
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.system import disk, machine
 
-NPY, SUFFIX = b"\x93NUMPY", ".npy"
+_NPY, _SUFFIX = b"\x93NUMPY", ".npy"
 
 
 def read(file: Path) -> dict[str, np.ndarray]:
@@ -44,10 +44,10 @@ def read(file: Path) -> dict[str, np.ndarray]:
 
 def arrays_of(handle: io.BufferedIOBase) -> dict[str, np.ndarray]:
     """The arrays of an open .npz file. Raises InputError."""
-    begin = handle.read(len(NPY))
+    begin = handle.read(len(_NPY))
     if not begin:
         raise InputError("it is empty")
-    if begin == NPY:
+    if begin == _NPY:
         raise InputError("it is an .npy file of one array; numpy.savez writes arrays by name")
     if not begin.startswith(b"PK"):
         raise InputError("numpy.savez writes such files")
@@ -62,11 +62,11 @@ def arrays_of(handle: io.BufferedIOBase) -> dict[str, np.ndarray]:
                 )
             found = {}
             for member in members:
-                name = member.filename.removesuffix(SUFFIX)
+                name = member.filename.removesuffix(_SUFFIX)
                 if name == member.filename or name in found:
                     raise InputError(f"{member.filename} in it is not an array of its own")
                 with archive.open(member) as opened:
-                    found[name] = array_of(opened, name, member.file_size)
+                    found[name] = _array_of(opened, name, member.file_size)
             return found
     except (InputError, OSError):
         raise
@@ -74,7 +74,7 @@ def arrays_of(handle: io.BufferedIOBase) -> dict[str, np.ndarray]:
         raise InputError(f"it is damaged: {line(error)}") from None
 
 
-def array_of(handle: Any, name: str, size: int) -> np.ndarray:
+def _array_of(handle: Any, name: str, size: int) -> np.ndarray:
     """The array of a member of so many bytes. Raises InputError where its header says otherwise."""
     begin = np.lib.format.read_magic(handle)
     header = np.lib.format.read_array_header_1_0

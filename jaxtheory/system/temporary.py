@@ -14,8 +14,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-PREFIX, LOCK = ".tmp-", "lock"
-OURS = re.compile(re.escape(PREFIX) + "[0-9a-f]{16}")
+PREFIX, _LOCK = ".tmp-", "lock"
+_OURS = re.compile(re.escape(PREFIX) + "[0-9a-f]{16}")
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def owned(parent: Path) -> Iterator[Path]:
         folder = parent / f"{PREFIX}{os.urandom(8).hex()}"
         folder.mkdir()
         try:
-            lock = locked(folder, wait=True)
+            lock = _locked(folder, wait=True)
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -47,28 +47,28 @@ def owned(parent: Path) -> Iterator[Path]:
 def tidy(parent: Path) -> None:
     """Remove the temporary folders whose owners run no more."""
     for folder in parent.glob(f"{PREFIX}*"):
-        if not OURS.fullmatch(folder.name) or folder.is_symlink():
+        if not _OURS.fullmatch(folder.name) or folder.is_symlink():
             continue
         with contextlib.suppress(OSError):  # another owner's
-            lock = locked(folder, wait=False)
+            lock = _locked(folder, wait=False)
             if lock is not None:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
 
 
-def locked(folder: Path, wait: bool) -> int | None:
+def _locked(folder: Path, wait: bool) -> int | None:
     """The lock of a temporary folder, open and locked; None where the folder is gone by then.
 
     Without `wait` it raises OSError where another process holds the lock, or where there are no
     locks.
     """
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
     except FileNotFoundError:
         return None
     try:
         flock(lock, wait)
-        if os.path.samestat(os.fstat(lock), os.stat(folder / LOCK)):
+        if os.path.samestat(os.fstat(lock), os.stat(folder / _LOCK)):
             return lock
     except FileNotFoundError:
         pass

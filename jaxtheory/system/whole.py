@@ -12,7 +12,7 @@ from jaxtheory.system.temporary import beside
 
 
 @contextlib.contextmanager
-def whole(file: Path) -> Iterator[Path]:
+def _whole(file: Path) -> Iterator[Path]:
     """A temporary path in a file's folder, for a function that writes a file by its path. It
     replaces the file when the block ends without an error and the disk has it, so that a process
     that is killed leaves the old file or the new one and never a part. A link stays; the file it
@@ -40,7 +40,7 @@ def whole(file: Path) -> Iterator[Path]:
 def write(file: Path, data: bytes | str) -> str:
     """Write a whole file, text as UTF-8, and return the SHA-256 of its contents."""
     content = data.encode() if isinstance(data, str) else data
-    with whole(file) as temporary:
+    with _whole(file) as temporary:
         synced(temporary, content)
     return hashlib.sha256(content).hexdigest()
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-CLOSE = 1e-6  # |yours - explained| over the largest entry of a point
+_CLOSE = 1e-6  # |yours - explained| over the largest entry of a point
 
 
 class Length(NamedTuple):
@@ -20,51 +20,51 @@ class Length(NamedTuple):
     name: str
 
 
-def scale_of(right: np.ndarray) -> np.ndarray:
+def _scale_of(right: np.ndarray) -> np.ndarray:
     """The largest entry of each point, with axes of length 1 for the rest."""
     axes = tuple(range(1, right.ndim))
     largest = np.nanmax(np.abs(right), axis=axes, keepdims=True, initial=0.0)
     return np.maximum(largest, 1e-9 * np.nanmax(largest, initial=0.0))
 
 
-def equal(yours: np.ndarray, right: np.ndarray, scale: np.ndarray) -> bool:
+def _equal(yours: np.ndarray, right: np.ndarray, scale: np.ndarray) -> bool:
     """Whether two arrays agree up to CLOSE of the scale, wherever both are known."""
     known = ~(np.isnan(yours) | np.isnan(right))
-    return bool(np.all((np.abs(yours - right) <= CLOSE * scale)[known]))
+    return bool(np.all((np.abs(yours - right) <= _CLOSE * scale)[known]))
 
 
-def ratio(yours: np.ndarray, right: np.ndarray) -> float | None:
+def _ratio(yours: np.ndarray, right: np.ndarray) -> float | None:
     """The c of yours = c right, or None; both leave out NaN and weigh all points alike."""
-    scale = scale_of(right)
+    scale = _scale_of(right)
     if not np.all(scale > 0):
         return None
     y, a = np.nan_to_num(yours / scale), np.nan_to_num(right / scale)
     a = np.where(np.isnan(yours), 0, a)
     c = float(np.sum(y * a) / np.sum(a * a)) if np.any(a) else 0.0
-    return c if c and equal(yours, c * right, scale) else None
+    return c if c and _equal(yours, c * right, scale) else None
 
 
-def factor(c: float, lengths: Sequence[Length]) -> str:
+def _factor(c: float, lengths: Sequence[Length]) -> str:
     """A constant factor in words; with 1/n where it is the length of an axis above 2, or a product
     of two.
     """
-    if abs(c + 1) < CLOSE:
+    if abs(c + 1) < _CLOSE:
         return "the sign is wrong, factor -1"
     products = [Length(a.n * b.n, f"{a.name} times {b.name}") for a, b in combinations(lengths, 2)]
     for n, name in (*lengths, *products):
         for power, what in ((n, "missing"), (1 / n, "too much")):
-            if n > 2 and abs(abs(c) / power - 1) < CLOSE:
+            if n > 2 and abs(abs(c) / power - 1) < _CLOSE:
                 return f"factor {c:.6g}: 1/n is {what}? n = {n} is {name}"
     return f"factor {c:.6g}"
 
 
-def mistakes(right: np.ndarray, held: np.ndarray) -> dict[str, np.ndarray]:
+def _mistakes(right: np.ndarray, held: np.ndarray) -> dict[str, np.ndarray]:
     """The right gradient as simple mistakes would give it; `held`: with diag(s) in place of a
     softmax's Jacobian diag(s) - s s^T.
     """
     part = "the rank-one part of a softmax's Jacobian (s s^T of diag(s) - s s^T)"
     found = {}
-    if not equal(held, right, scale_of(right)):
+    if not _equal(held, right, _scale_of(right)):
         found = {f"{part} is missing": held, f"{part} has the wrong sign": 2 * held - right}
     for one, other in combinations(range(1, right.ndim), 2):
         if right.shape[one] == right.shape[other] > 1:
@@ -79,29 +79,29 @@ def mistakes(right: np.ndarray, held: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-def slices(yours: np.ndarray, right: np.ndarray) -> str | None:
+def _slices(yours: np.ndarray, right: np.ndarray) -> str | None:
     """Slices of one axis that alone are wrong, or of which each has a factor of its own."""
-    scale = scale_of(right)
+    scale = _scale_of(right)
     for axis in range(1, right.ndim):
         parts = [
             (np.take(yours, [i], axis), np.take(right, [i], axis)) for i in range(right.shape[axis])
         ]
-        wrong = [i for i, part in enumerate(parts) if not equal(*part, scale)]
+        wrong = [i for i, part in enumerate(parts) if not _equal(*part, scale)]
         if 0 < len(wrong) <= len(parts) // 2:
-            c = ratio(np.take(yours, wrong, axis), np.take(right, wrong, axis))
+            c = _ratio(np.take(yours, wrong, axis), np.take(right, wrong, axis))
             which = f"wrong at index {', '.join(map(str, wrong))} of axis {axis - 1} alone"
             return which + (f", by the factor {c:.6g}" if c else "")
-        factors = [ratio(*part) for part in parts]
+        factors = [_ratio(*part) for part in parts]
         if right.ndim > 2 and all(factors):
             shown = ", ".join(f"{c:.4g}" for c in factors[:4])
             return f"a factor for each index of axis {axis - 1}: {shown}{', ..' * (len(parts) > 4)}"
     return None
 
 
-def rank(matrices: np.ndarray) -> int:
+def _rank(matrices: np.ndarray) -> int:
     """The largest numerical rank over the leading axis of points."""
     s = np.linalg.svd(np.nan_to_num(matrices), compute_uv=False)
-    return int(np.max(np.sum(s > CLOSE * np.maximum(s[:, :1], 1e-300), axis=1)))
+    return int(np.max(np.sum(s > _CLOSE * np.maximum(s[:, :1], 1e-300), axis=1)))
 
 
 def missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | None:
@@ -109,24 +109,24 @@ def missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | No
     constant over an axis, or of rank one.
     """
     gap = right - yours
-    c = ratio(gap, np.broadcast_to(value, gap.shape))
+    c = _ratio(gap, np.broadcast_to(value, gap.shape))
     if c:
         word, term = ("lacks", c) if c > 0 else ("has too much of", -c)
         return f"it {word} {term:.6g} times the parameter (a term {term / 2:.6g} |.|^2 of the loss)"
-    if len(gap) > 1 and equal(gap, np.broadcast_to(gap[:1], gap.shape), scale_of(gap)):
+    if len(gap) > 1 and _equal(gap, np.broadcast_to(gap[:1], gap.shape), _scale_of(gap)):
         return "it lacks a term that does not depend on the parameters"
     for axis in range(1, gap.ndim):
         same = np.broadcast_to(np.take(gap, [0], axis), gap.shape)
-        zero = CLOSE * np.squeeze(scale_of(right), axis)
+        zero = _CLOSE * np.squeeze(_scale_of(right), axis)
         kept, lost = (np.all(np.abs(np.nansum(x, axis)) <= zero) for x in (right, yours))
         if gap.shape[axis] > 2 and kept and not lost:
             return (
                 f"it does not sum to zero along axis {axis - 1}, as it should: is the rank-one "
                 "part of a softmax's Jacobian missing?"
             )
-        if gap.shape[axis] > 2 and equal(gap, same, scale_of(gap)):
+        if gap.shape[axis] > 2 and _equal(gap, same, _scale_of(gap)):
             return f"it lacks a term that is constant along axis {axis - 1}"
-    if gap.ndim == 3 and min(gap.shape[1:]) > 1 and rank(gap) == 1 < rank(right):
+    if gap.ndim == 3 and min(gap.shape[1:]) > 1 and _rank(gap) == 1 < _rank(right):
         return (
             "it lacks an outer product, a matrix of rank one (the s s^T of a softmax's Jacobian?)"
         )
@@ -141,19 +141,19 @@ def explain(
     lengths: Sequence[Length],
 ) -> str | None:
     """The simplest mistake that makes `right` into `yours` at all points and entries, or None.
-    value: the parameters; held: see `mistakes`.
+    value: the parameters; held: see `_mistakes`.
     """
     if not np.any(np.nan_to_num(yours)):
         return "it is zero"
-    c = ratio(yours, right)
+    c = _ratio(yours, right)
     if c is not None:
-        return factor(c, lengths)
-    for words, made in mistakes(right, held).items():
-        c = ratio(yours, made)
+        return _factor(c, lengths)
+    for words, made in _mistakes(right, held).items():
+        c = _ratio(yours, made)
         if c is not None:
-            return words if abs(c - 1) < CLOSE else f"{words}, and {factor(c, lengths)}"
+            return words if abs(c - 1) < _CLOSE else f"{words}, and {_factor(c, lengths)}"
     tries: tuple[Callable[[], str | None], ...] = (
-        lambda: slices(yours, right),
+        lambda: _slices(yours, right),
         lambda: missing(yours, right, value),
     )
     return next((found for find in tries if (found := find())), None)

@@ -15,10 +15,10 @@ from jaxtheory.system.backend import computes
 from jaxtheory.verification import normalizers
 from jaxtheory.verification.gradient_diagnosis import Length, explain
 
-SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
-STEP = 1e-4  # of the finite differences, over max(1, |x|)
+_SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
+_STEP = 1e-4  # of the finite differences, over max(1, |x|)
 SMALL = 1e-6  # of the largest gradient of all, or of the loss: the least scale of a leaf
-EXAMINED = 40  # entries of a point, those that differ most first
+_EXAMINED = 40  # entries of a point, those that differ most first
 
 
 class Difference(NamedTuple):
@@ -106,39 +106,39 @@ def compare_gradients(
     another dtype than params, for integers or NaN in params, and for a loss that is no finite
     number at params.
     """
-    require_options(key, tolerance, rows)
-    require_functions(loss=loss, gradient=gradient)
+    _require_options(key, tolerance, rows)
+    _require_functions(loss=loss, gradient=gradient)
     with numerics("float64"):
-        params, args = in_float64(params), tuple(in_float64(x) for x in args)
+        params, args = _in_float64(params), tuple(_in_float64(x) for x in args)
         require_real(params)
-        require_finite(params)
+        _require_finite(params)
         require_gradient(loss, gradient, params, args)
-        mine = quickly(lambda p: gradient(p, *args))
-        autodiff = quickly(jax.grad(lambda p: loss(p, *args)))
-        value = quickly(lambda p: loss(p, *args))
+        mine = _quickly(lambda p: gradient(p, *args))
+        autodiff = _quickly(jax.grad(lambda p: loss(p, *args)))
+        value = _quickly(lambda p: loss(p, *args))
         if not np.isfinite(float(value(params))):
             raise InputError(f"loss = {float(value(params))} at params; choose others")
         points = []
-        for name, p in around(params, key):
+        for name, p in _around(params, key):
             yours, right = jax.device_get((mine(p), autodiff(p)))
             if all(np.all(np.isfinite(x)) for x in jax.tree.leaves(right)):
                 points.append(Point(name, jax.device_get(p), yours, right))
         if not points:
             raise InputError("autodiff of the loss is not finite at params; choose others")
-        found = list(differences(value, points, tolerance))
+        found = list(_differences(value, points, tolerance))
         if any(d.relative > tolerance and not d.kink for d in found):
-            constant = quickly(jax.grad(normalizers.held(lambda p: loss(p, *args))))
+            constant = _quickly(jax.grad(normalizers.held(lambda p: loss(p, *args))))
             points = [p._replace(held=jax.device_get(constant(p.params))) for p in points]
-    names = signature(loss)
-    return conclude(points, found, tolerance, rows, lengths_of([params, *args], names))
+    names = _signature(loss)
+    return _conclude(points, found, tolerance, rows, _lengths_of([params, *args], names))
 
 
-def quickly(function: Callable) -> Callable:
+def _quickly(function: Callable) -> Callable:
     """The function, compiled for a few calls."""
     return jax.jit(function, compiler_options=compiler_options(level=0))
 
 
-def in_float64(tree: Any) -> Any:
+def _in_float64(tree: Any) -> Any:
     """Numbers and floating arrays in float64; a Config with canonical leaves; the rest as it is."""
 
     def cast(x: Any) -> Any:
@@ -150,7 +150,7 @@ def in_float64(tree: Any) -> Any:
     return jax.tree.map(cast, tree, is_leaf=lambda x: isinstance(x, Config))
 
 
-def named(tree: Any) -> list[tuple[str, Any]]:
+def _named(tree: Any) -> list[tuple[str, Any]]:
     """(name, leaf) of a pytree; the name of a lone array is "params"."""
     return [
         (jax.tree_util.keystr(path, simple=True, separator=".") or "params", leaf)
@@ -158,7 +158,7 @@ def named(tree: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def signature(function: Callable) -> list[str]:
+def _signature(function: Callable) -> list[str]:
     """The names of a function's arguments; none where Python does not know them."""
     try:
         return list(inspect.signature(function).parameters)
@@ -166,7 +166,7 @@ def signature(function: Callable) -> list[str]:
         return []
 
 
-def require_functions(**given: Any) -> None:
+def _require_functions(**given: Any) -> None:
     """Raise InputError for what is no function."""
     for what, function in given.items():
         if not callable(function):
@@ -175,7 +175,7 @@ def require_functions(**given: Any) -> None:
             )
 
 
-def require_options(key: Any, tolerance: Any, rows: Any) -> None:
+def _require_options(key: Any, tolerance: Any, rows: Any) -> None:
     """Raise InputError for options of `compare_gradients` out of their range."""
     for what, value in (("key", key), ("rows", rows)):
         if not isinstance(value, int | np.integer) or value < 0:
@@ -188,15 +188,15 @@ def require_real(params: Any) -> None:
     """Raise InputError for parameters that are not real numbers in floating point."""
     if not jax.tree.leaves(params):
         raise InputError("params holds no numbers; give a pytree of floats")
-    for name, leaf in named(params):
+    for name, leaf in _named(params):
         dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
         if not jnp.issubdtype(dtype, np.floating):
             raise InputError(f"{name} holds {dtype}; a gradient needs floating-point parameters")
 
 
-def require_finite(params: Any) -> None:
+def _require_finite(params: Any) -> None:
     """Raise InputError for parameters that are not finite."""
-    for name, leaf in named(params):
+    for name, leaf in _named(params):
         for at in np.argwhere(~np.isfinite(leaf))[:1]:
             value, entry = np.asarray(leaf)[tuple(at)], f" at {tuple(at.tolist())}" * (at.size > 0)
             raise InputError(f"{name} = {value}{entry}: choose finite parameters")
@@ -217,7 +217,7 @@ def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tupl
     want, got = jax.tree.structure(params), jax.tree.structure(out)
     if str(want) != str(got):
         raise InputError(f"the gradient is {got}, expected the structure of params, {want}")
-    for (name, p), g in zip(named(params), jax.tree.leaves(out), strict=True):
+    for (name, p), g in zip(_named(params), jax.tree.leaves(out), strict=True):
         if np.shape(p) != g.shape:
             hint = ": transposed?" if np.shape(p) == g.shape[::-1] else ""
             raise InputError(
@@ -231,16 +231,18 @@ def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tupl
             )
 
 
-def around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
+def _around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
     """(name, parameters) of the points at which gradients are compared."""
     yield "as given", params
-    for i, scale in enumerate(SCALES):
+    for i, scale in enumerate(_SCALES):
         random = np.random.default_rng([key, i])
         move = lambda x, r=random, s=scale: x + s * r.standard_normal(np.shape(x))
         yield f"random, {scale:g}", jax.tree.map(move, params)
 
 
-def differences(value: Callable, points: Sequence[Point], tolerance: float) -> Iterator[Difference]:
+def _differences(
+    value: Callable, points: Sequence[Point], tolerance: float
+) -> Iterator[Difference]:
     """The entries that differ most at each point in each leaf, and two by chance, with finite
     differences. The scale of a leaf is its largest entry, but at least SMALL of the largest
     gradient of all points and of the loss there: a leaf that is zero is zero up to rounding.
@@ -249,18 +251,18 @@ def differences(value: Callable, points: Sequence[Point], tolerance: float) -> I
     random = np.random.default_rng(0)
     for point in points:
         least = SMALL * max(top, abs(np.nan_to_num(float(value(point.params)), posinf=0, neginf=0)))
-        pairs = zip(named(point.autodiff), jax.tree.leaves(point.yours), strict=True)
+        pairs = zip(_named(point.autodiff), jax.tree.leaves(point.yours), strict=True)
         for place, ((name, right), yours) in enumerate(pairs):
             if not np.size(right):
                 continue
             gap = np.abs(np.nan_to_num(yours, nan=np.inf) - right)
             scale = max(np.max(np.abs(right)), least) or 1.0
             wrong = int(np.sum(gap > tolerance * scale))
-            first = np.argsort(-gap, axis=None, kind="stable")[: max(1, min(wrong, EXAMINED))]
+            first = np.argsort(-gap, axis=None, kind="stable")[: max(1, min(wrong, _EXAMINED))]
             for flat in dict.fromkeys([*first, *random.integers(np.size(right), size=2)]):
                 index = tuple(int(i) for i in np.unravel_index(flat, np.shape(right)))
                 y, a, absolute = (float(x[index]) for x in (yours, right, gap))
-                slope, low, high = finite_difference(value, point.params, place, index)
+                slope, low, high = _finite_difference(value, point.params, place, index)
                 slack = tolerance * scale + 1e-3 * (high - low)
                 kink = high > low and low - slack <= min(y, a) and max(y, a) <= high + slack
                 yield Difference(
@@ -268,7 +270,7 @@ def differences(value: Callable, points: Sequence[Point], tolerance: float) -> I
                 )
 
 
-def finite_difference(
+def _finite_difference(
     value: Callable, params: Any, place: int, index: tuple[int, ...]
 ) -> tuple[float, float, float]:
     """(slope of an entry, and the slopes to its two sides, the lower first, where they differ).
@@ -277,7 +279,7 @@ def finite_difference(
     differ where their gap does not fall with h.
     """
     leaves, tree = jax.tree.flatten(params)
-    h = STEP * max(1.0, abs(float(leaves[place][index])))
+    h = _STEP * max(1.0, abs(float(leaves[place][index])))
 
     def at(move: float) -> float:
         moved = np.array(leaves[place])
@@ -296,7 +298,7 @@ def finite_difference(
     return slope, slope, slope
 
 
-def lengths_of(arguments: Sequence[Any], names: Sequence[str]) -> list[Length]:
+def _lengths_of(arguments: Sequence[Any], names: Sequence[str]) -> list[Length]:
     """The axes of all arrays, and the sizes of a Config, with names."""
     found: dict[int, str] = {}
     for argument, name in zip(arguments, [*names, *["an argument"] * len(arguments)], strict=False):
@@ -313,7 +315,7 @@ def lengths_of(arguments: Sequence[Any], names: Sequence[str]) -> list[Length]:
     return [Length(n, name) for n, name in found.items()]
 
 
-def conclude(
+def _conclude(
     points: Sequence[Point],
     found: Sequence[Difference],
     tolerance: float,
@@ -326,13 +328,13 @@ def conclude(
     kinks = {(d.leaf, d.place, d.point) for d in found if d.kink}
     at_kinks = f"; {len(kinks)} entries at kinks of the loss" if kinks else ""
     if not wrong:
-        other = odd_derivative(found)
+        other = _odd_derivative(found)
         closest = max((d.relative for d in found if not d.kink), default=0.0)
         words = f"agrees with autodiff at {len(points)} points, to {closest:.1e}{at_kinks}"
         return Comparison(not other, other or words, ordered[:rows])
     leaves = list(dict.fromkeys(d.leaf for d in wrong))
-    reasons = {leaf: reason(leaf, points, kinks, lengths) for leaf in leaves}
-    agreeing = [name for name, _ in named(points[0].params) if name not in leaves]
+    reasons = {leaf: _reason(leaf, points, kinks, lengths) for leaf in leaves}
+    agreeing = [name for name, _ in _named(points[0].params) if name not in leaves]
     worst = wrong[0]
     parts = []
     for why in dict.fromkeys(reasons.values()):
@@ -343,11 +345,11 @@ def conclude(
     return Comparison(False, verdict + "; ".join(parts) + rest + at_kinks, ordered[:rows])
 
 
-def reason(
+def _reason(
     leaf: str, points: Sequence[Point], kinks: set[tuple], lengths: Sequence[Length]
 ) -> str | None:
     """What explains a wrong leaf; kinks are left out."""
-    place = [name for name, _ in named(points[0].params)].index(leaf)
+    place = [name for name, _ in _named(points[0].params)].index(leaf)
     yours, right, value, held = (
         np.stack([np.array(jax.tree.leaves(tree)[place], float) for tree in trees])
         for trees in zip(*((p.yours, p.autodiff, p.params, p.held) for p in points), strict=True)
@@ -360,7 +362,7 @@ def reason(
     return explain(yours, right, value, held, lengths)
 
 
-def odd_derivative(found: Sequence[Difference]) -> str | None:
+def _odd_derivative(found: Sequence[Difference]) -> str | None:
     """A line if autodiff itself is not what finite differences say, away from kinks."""
     odd = [
         d

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
-INLINE = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr"}
-SHAPING = {"select_n", "convert_element_type", "reshape", "broadcast_in_dim", "squeeze"}
+_INLINE = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr"}
+_SHAPING = {"select_n", "convert_element_type", "reshape", "broadcast_in_dim", "squeeze"}
 
 
 class Value(NamedTuple):
@@ -24,13 +24,13 @@ def held(loss: Callable) -> Callable:
 
     def same(params: Any) -> Any:
         closed = jax.make_jaxpr(loss)(params)
-        (value,) = evaluated(closed, [Value(x) for x in jax.tree.leaves(params)])
+        (value,) = _evaluated(closed, [Value(x) for x in jax.tree.leaves(params)])
         return value.array
 
     return same
 
 
-def evaluated(closed: ClosedJaxpr, arguments: Sequence[Value]) -> list[Value]:
+def _evaluated(closed: ClosedJaxpr, arguments: Sequence[Value]) -> list[Value]:
     """The results of a program, with a `stop_gradient` after each sum of exponentials."""
     program = closed.jaxpr
     known = dict(zip(program.invars, arguments, strict=True))
@@ -38,9 +38,9 @@ def evaluated(closed: ClosedJaxpr, arguments: Sequence[Value]) -> list[Value]:
     read = lambda x: Value(x.val) if isinstance(x, Literal) else known[x]
     for eqn in program.eqns:
         name, values = eqn.primitive.name, [read(x) for x in eqn.invars]
-        exponential = name == "exp" or (name in SHAPING and any(v.exponential for v in values))
-        if name in INLINE:
-            results = evaluated(eqn.params[INLINE[name]], values)
+        exponential = name == "exp" or (name in _SHAPING and any(v.exponential for v in values))
+        if name in _INLINE:
+            results = _evaluated(eqn.params[_INLINE[name]], values)
         else:
             alone = program.replace(
                 eqns=[eqn],

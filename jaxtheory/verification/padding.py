@@ -18,13 +18,13 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.ops.draws import run_key
 
-MORE = 3  # by which capacities are raised
-STEPS = 3  # of each algorithm
+_MORE = 3  # by which capacities are raised
+_STEPS = 3  # of each algorithm
 TOLERANCE = 1e-10  # of the larger of |want| and 1e-3
-NUDGE = 1e-14  # rounding of a start
+_NUDGE = 1e-14  # rounding of a start
 
-FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
-LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
+_FIRST = ("problem", "sample", "init")  # in the order in which slots rely on each other
+_LAST = ("loss", "gradient", "metrics", "analyses", "baselines", "predict")
 
 
 class Compared(NamedTuple):
@@ -43,10 +43,10 @@ def widened(config: ConfigType, names: Any = None) -> ConfigType:
     """The config with the capacity of some size fields raised (None: of all)."""
     sizes = [n for n, f in fields(type(config)).items() if f.kind == "size"]
     chosen = sizes if names is None else names
-    return config.pad(**{n: getattr(config, n).cap + MORE for n in chosen})
+    return config.pad(**{n: getattr(config, n).cap + _MORE for n in chosen})
 
 
-def outputs(theory: Theory, key: jax.Array, config: Config, nudge: float = 0) -> dict[str, Any]:
+def _outputs(theory: Theory, key: jax.Array, config: Config, nudge: float = 0) -> dict[str, Any]:
     """What each slot gives on one run of a few steps, from a state that is off by `nudge`."""
     at = lambda i: jax.random.fold_in(key, i)
     problem = theory.problem(at(0), config)
@@ -62,8 +62,8 @@ def outputs(theory: Theory, key: jax.Array, config: Config, nudge: float = 0) ->
             return jax.tree.map(lambda n, o: jnp.asarray(n, o.dtype), new, state)
 
         state = jax.tree.map(jnp.asarray, algorithm.init(at(2), problem, config))
-        state = jax.tree.map(functools.partial(nudged, nudge), state)
-        state = jax.lax.fori_loop(0, STEPS, step, state)
+        state = jax.tree.map(functools.partial(_nudged, nudge), state)
+        state = jax.lax.fori_loop(0, _STEPS, step, state)
         shown = found[f"algorithm {name}"] = algorithm.params(state, problem, config)
         if name == next(iter(theory.algorithms)):
             params = shown
@@ -74,7 +74,7 @@ def outputs(theory: Theory, key: jax.Array, config: Config, nudge: float = 0) ->
     found["metrics"] = theory.metrics(params, problem, config)
     found["analyses"] = theory.analyses(params, problem, config)
     found["baselines"] = theory.baselines(problem, config)
-    found["predict"] = theory.predict(problem, config, np.arange(STEPS + 1))
+    found["predict"] = theory.predict(problem, config, np.arange(_STEPS + 1))
     return found
 
 
@@ -84,11 +84,11 @@ def compare(theory: Theory, example: Config) -> list[Compared]:
     """
     with numerics("float64") as dtype:
         plain = canonical(example, dtype)
-        want = run(theory, plain)
-        found = list(differences(run(theory, canonical(widened(example), dtype)), want))
+        want = _run(theory, plain)
+        found = list(_differences(_run(theory, canonical(widened(example), dtype)), want))
         if all(row.error <= 1 for row in found):
             return found
-        found = list(excused(found, differences(run(theory, plain, NUDGE), want)))
+        found = list(_excused(found, _differences(_run(theory, plain, _NUDGE), want)))
         if all(row.error <= 1 for row in found):
             return found
         named = []
@@ -96,7 +96,7 @@ def compare(theory: Theory, example: Config) -> list[Compared]:
         alone = {
             n: {
                 row.slot: row
-                for row in differences(run(theory, canonical(widened(example, [n]), dtype)), want)
+                for row in _differences(_run(theory, canonical(widened(example, [n]), dtype)), want)
             }
             for n in sizes
         }
@@ -111,14 +111,14 @@ def compare(theory: Theory, example: Config) -> list[Compared]:
         return named
 
 
-def nudged(by: float, x: jax.Array) -> jax.Array:
+def _nudged(by: float, x: jax.Array) -> jax.Array:
     """Real entries moved by up to so much, each by another amount."""
     if not by or not jnp.issubdtype(x.dtype, jnp.floating):
         return x
     return x + by * jnp.cos(jnp.arange(x.size, dtype=x.dtype)).reshape(x.shape)
 
 
-def excused(rows: Iterable[Compared], twin: Iterable[Compared]) -> Iterator[Compared]:
+def _excused(rows: Iterable[Compared], twin: Iterable[Compared]) -> Iterator[Compared]:
     """Rows that differ no more than a run from a start that is off by NUDGE does, as agreeing: Adam
     divides a gradient that is zero but for rounding by itself.
     """
@@ -127,23 +127,23 @@ def excused(rows: Iterable[Compared], twin: Iterable[Compared]) -> Iterator[Comp
         yield row._replace(error=min(row.error, 1)) if row.error <= moved[row.slot] else row
 
 
-def run(theory: Theory, config: Config, nudge: float = 0) -> dict[str, Any]:
-    """`outputs`, compiled for one call, as NumPy arrays."""
+def _run(theory: Theory, config: Config, nudge: float = 0) -> dict[str, Any]:
+    """`_outputs`, compiled for one call, as NumPy arrays."""
     program = jax.jit(
-        lambda config: outputs(theory, run_key(0, 0), config, nudge),
+        lambda config: _outputs(theory, run_key(0, 0), config, nudge),
         compiler_options=compiler_options(level=2),
     )
     out = jax.device_get(program(config))
     algorithms = [f"algorithm {name}" for name in theory.algorithms]
-    return {slot: out[slot] for slot in (*FIRST, *algorithms, *LAST)}  # jit sorts names
+    return {slot: out[slot] for slot in (*_FIRST, *algorithms, *_LAST)}  # jit sorts names
 
 
-def differences(got: Mapping[str, Any], want: Mapping[str, Any]) -> Iterator[Compared]:
+def _differences(got: Mapping[str, Any], want: Mapping[str, Any]) -> Iterator[Compared]:
     """The worst entry of each slot that gives numbers."""
     for slot, right in want.items():
         pairs = zip(jax.tree.leaves_with_path(right), jax.tree.leaves(got[slot]), strict=True)
         found = [
-            worst(slot, jax.tree_util.keystr(path, simple=True, separator=".") or slot, g, w)
+            _worst(slot, jax.tree_util.keystr(path, simple=True, separator=".") or slot, g, w)
             for (path, w), g in pairs
             if np.size(w) and np.issubdtype(np.asarray(w).dtype, np.number)
         ]
@@ -151,25 +151,25 @@ def differences(got: Mapping[str, Any], want: Mapping[str, Any]) -> Iterator[Com
             yield max(found, key=lambda row: row.error)
 
 
-def worst(slot: str, name: str, got: Any, want: Any) -> Compared:
+def _worst(slot: str, name: str, got: Any, want: Any) -> Compared:
     """The entry of an array that differs most: the leading part of the padded one counts.
     Parameters may be laid out otherwise, as blocks in a matrix, with the same entries and zeros.
     """
     w, padded = np.asarray(want, float), np.asarray(got, float)
     g = padded[tuple(map(slice, w.shape))]
-    gap = gaps(g, w)
+    gap = _gaps(g, w)
     at = np.unravel_index(np.argmax(gap), gap.shape)
     index = f"[{', '.join(map(str, at))}]" if at else ""
     row = Compared(slot, name + index, float(g[at]), float(w[at]), float(gap[at]))
     if row.error > 1 and slot.partition(" ")[0] in ("init", "gradient", "algorithm"):
         some, all_of_them = np.sort(np.ravel(w)), np.sort(np.ravel(padded))
         zeros = np.zeros(all_of_them.size - some.size)
-        moved = gaps(all_of_them, np.sort(np.concatenate([some, zeros])))
+        moved = _gaps(all_of_them, np.sort(np.concatenate([some, zeros])))
         return row if np.max(moved) > 1 else row._replace(error=float(np.max(moved)))
     return row
 
 
-def gaps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+def _gaps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     """|got - want| in units of the tolerance; NaN equals NaN."""
     same = (got == want) | (np.isnan(got) & np.isnan(want))
     gap = np.abs(got - want) / (TOLERANCE * np.maximum(np.abs(want), 1e-3))

@@ -29,7 +29,7 @@ from jaxtheory.ops.draws import run_key
 
 TITLE = "reads beyond the config"
 HINT = "make it a field of Config or a part of Problem"
-IMPURE = {  # module -> the names in it that may be used; a seed makes a generator a constant
+_IMPURE = {  # module -> the names in it that may be used; a seed makes a generator a constant
     "time": {"sleep", "struct_time"},
     "random": {"Random"},
     "numpy.random": {"default_rng", "Generator", "RandomState", "SeedSequence"}
@@ -37,9 +37,9 @@ IMPURE = {  # module -> the names in it that may be used; a seed makes a generat
     "secrets": set[str](),
     "uuid": {"UUID"},
 }
-NOW = {"now", "today", "utcnow"}  # of datetime's classes
-STATEFUL = (np.random.Generator, np.random.RandomState, random.Random, Iterator)
-MUTABLE = (MutableMapping, MutableSequence, MutableSet, collections.deque, np.ndarray)
+_NOW = {"now", "today", "utcnow"}  # of datetime's classes
+_STATEFUL = (np.random.Generator, np.random.RandomState, random.Random, Iterator)
+_MUTABLE = (MutableMapping, MutableSequence, MutableSet, collections.deque, np.ndarray)
 
 
 class Read(NamedTuple):
@@ -60,7 +60,7 @@ class Place(NamedTuple):
     path: str
 
 
-def slots(theory: Theory) -> dict[str, Callable]:
+def _slots(theory: Theory) -> dict[str, Callable]:
     """The functions of a theory and of its algorithms, by name."""
     found = {
         slot: part
@@ -73,21 +73,21 @@ def slots(theory: Theory) -> dict[str, Callable]:
     return found
 
 
-def reads(theory: Theory) -> list[Read]:
+def _reads(theory: Theory) -> list[Read]:
     """What the code of a theory's functions reads that may change."""
-    reached = {slot: own(functions(function)) for slot, function in slots(theory).items()}
+    reached = {slot: _own(functions(function)) for slot, function in _slots(theory).items()}
     everything = list({id(f): f for found in reached.values() for f in found}.values())
     homes = {id(f.__globals__): f.__globals__ for f in everything}
-    writers = everything + [f for home in homes.values() for f in functions_in(home)]
-    changed = {key: why for function in writers for key, why in changes(function)}
+    writers = everything + [f for home in homes.values() for f in _functions_in(home)]
+    changed = {key: why for function in writers for key, why in _changes(function)}
     found: dict[tuple[str, str], list[str]] = {}
     for slot, of_slot in reached.items():
-        for name, why in dict.fromkeys(x for f in of_slot for x in impurities(f, changed)):
+        for name, why in dict.fromkeys(x for f in of_slot for x in _impurities(f, changed)):
             found.setdefault((name, why), []).append(slot)
     return [Read(name, tuple(where), why) for (name, why), where in found.items()]
 
 
-def own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
+def _own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
     """Functions that are no library's and no other installed package's; a theory may be in one."""
     package = lambda f: str(f.__globals__.get("__name__")).partition(".")[0]
     first = {package(f) for f in reached[:1]}
@@ -96,7 +96,7 @@ def own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
     return [f for f in mine if package(f) in first or not installed(f)]
 
 
-def functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
+def _functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
     """The functions and methods that a module defines."""
     for thing in list(home.values()):
         for part in list(vars(thing).values()) if isinstance(thing, type) else [thing]:
@@ -105,7 +105,7 @@ def functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
                 yield found
 
 
-def place(function: types.FunctionType, use: Use) -> Place | None:
+def _place(function: types.FunctionType, use: Use) -> Place | None:
     """Where a name stands; through modules to the one that has it. None for what is built in."""
     free = function.__code__.co_freevars
     if use.name in free:
@@ -123,54 +123,54 @@ def place(function: types.FunctionType, use: Use) -> Place | None:
     return Place(id(home), name, home[name], chain, path)
 
 
-def changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], str]]:
+def _changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], str]]:
     """((where, name), why) of what a function rebinds or changes."""
     by = function.__qualname__.replace(".<locals>", "")
     for use in uses(function.__code__):
-        if use.act == "read" or (at := place(function, use)) is None:
+        if use.act == "read" or (at := _place(function, use)) is None:
             continue
         if use.act == "rebind" or isinstance(function.__globals__.get(use.name), types.ModuleType):
             yield (at.home, at.name), f"{by} rebinds it"
-        elif use.act == "change" or isinstance(at.value, MUTABLE):
+        elif use.act == "change" or isinstance(at.value, _MUTABLE):
             yield (at.home, at.name), f"{by} changes it, a {type(at.value).__name__}"
 
 
-def impurities(
+def _impurities(
     function: types.FunctionType, changed: Mapping[tuple[int, str], str]
 ) -> Iterator[tuple[str, str]]:
     """(name, why) of what a function reads that may change."""
     code = [function.__code__, *filter(inspect.iscode, function.__code__.co_consts)]
     for step in (step for c in code for step in dis.get_instructions(c)):
-        if step.opname == "IMPORT_NAME" and step.argval in IMPURE:
+        if step.opname == "IMPORT_NAME" and step.argval in _IMPURE:
             yield str(step.argval), "differs from call to call"
     for use in uses(function.__code__):
-        if use.act != "read" or (at := place(function, use)) is None:
+        if use.act != "read" or (at := _place(function, use)) is None:
             continue
-        if (library := changing(at)) is not None:
+        if (library := _changing(at)) is not None:
             yield library, "differs from call to call"
-        elif isinstance(at.value, STATEFUL):
+        elif isinstance(at.value, _STATEFUL):
             yield at.path, f"a {type(at.value).__name__}, which each use changes"
         elif (at.home, at.name) in changed:
             yield at.path, changed[at.home, at.name]
 
 
-def changing(at: Place) -> str | None:
+def _changing(at: Place) -> str | None:
     """A library's function that gives something else at each call, by its name."""
     module, held = getattr(at.value, "__module__", None), getattr(at.value, "__self__", None)
     name = getattr(at.value, "__name__", at.name)
     if isinstance(held, random.Random | np.random.RandomState):
         return f"{'random' if isinstance(held, random.Random) else 'numpy.random'}.{name}"
     if inspect.ismodule(at.value):
-        return name if name in IMPURE and not at.chain else None
+        return name if name in _IMPURE and not at.chain else None
     if isinstance(at.value, type) and issubclass(at.value, datetime.date):
-        return f"datetime.{name}.{at.chain[0]}" if NOW & {*at.chain[:1]} else None
-    return f"{module}.{name}" if module in IMPURE and name not in IMPURE[module] else None
+        return f"datetime.{name}.{at.chain[0]}" if _NOW & {*at.chain[:1]} else None
+    return f"{module}.{name}" if module in _IMPURE and name not in _IMPURE[module] else None
 
 
 # Programs
 
 
-def unlike(theory: Theory, example: Config) -> list[str]:
+def _unlike(theory: Theory, example: Config) -> list[str]:
     """The slots of which two traces on an example differ."""
     found = []
     with numerics("float64") as dtype:
@@ -178,7 +178,7 @@ def unlike(theory: Theory, example: Config) -> list[str]:
 
         def twice(slot: str, function: Callable, *args: Any) -> Any:
             what = f"{theory.name}.{slot}"
-            (one, shape), (other, _) = (tried(what, traced, function, args) for _ in range(2))
+            (one, shape), (other, _) = (tried(what, _traced, function, args) for _ in range(2))
             if one != other:
                 found.append(slot)
             return shape
@@ -206,25 +206,25 @@ def unlike(theory: Theory, example: Config) -> list[str]:
     return found
 
 
-def traced(function: Callable, args: tuple) -> tuple[list, Any]:
+def _traced(function: Callable, args: tuple) -> tuple[list, Any]:
     """(a program's text and constants, the shapes it gives)."""
     fresh = lambda *args: function(*args)  # JAX keeps the trace of a function it has seen
     closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
     text = re.sub(r" at 0x[0-9a-f]+", "", str(closed))
-    return [text, *map(raw, constants(closed))], shape
+    return [text, *map(_raw, _constants(closed))], shape
 
 
-def constants(program: Any) -> Iterator[Any]:
+def _constants(program: Any) -> Iterator[Any]:
     """The arrays that a program and those within it hold."""
     yield from getattr(program, "consts", ())
     for step in getattr(program, "eqns", ()):
         yield from (x.val for x in step.invars if hasattr(x, "val"))
         for value in step.params.values():
             for inner in value if isinstance(value, tuple | list) else (value,):
-                yield from constants(inner)
+                yield from _constants(inner)
 
 
-def raw(value: Any) -> bytes:
+def _raw(value: Any) -> bytes:
     """An array's bytes."""
     if isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
@@ -233,10 +233,10 @@ def raw(value: Any) -> bytes:
 
 def compare(theory: Theory) -> list[Read]:
     """What a theory's functions read beyond the config, as far as it can be seen."""
-    found = reads(theory)
+    found = _reads(theory)
     known = {slot for read in found for slot in read.slots}
     for example in theory.examples:
-        for slot in unlike(theory, example):
+        for slot in _unlike(theory, example):
             if slot not in known:
                 known.add(slot)
                 found.append(Read(slot, (slot,), "two traces of it differ"))

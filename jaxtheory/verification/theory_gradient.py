@@ -67,7 +67,7 @@ def compare(theory: Theory, varied: Config) -> Slope:
         )
         try:
             at, *found = several(keys, varied)
-            errors = distances(*jax.device_get(found))
+            errors = _distances(*jax.device_get(found))
             worst = int(np.argmax(errors))
             if errors[worst] <= TOLERANCE:
                 return Slope(float(errors[worst]), True)
@@ -80,7 +80,7 @@ def compare(theory: Theory, varied: Config) -> Slope:
     return Slope(max(float(errors[worst]), why.largest), False, why.verdict)
 
 
-def distances(closed: Any, loss: np.ndarray, autodiff: Any) -> np.ndarray:
+def _distances(closed: Any, loss: np.ndarray, autodiff: Any) -> np.ndarray:
     """The largest difference at each point over the scale of its leaf, as in
     `gradients.differences`; infinite for what is not finite.
     """

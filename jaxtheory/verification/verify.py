@@ -26,8 +26,8 @@ from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
 from jaxtheory.verification import padding, purity, theory_gradient
 
-STANDARD_ERRORS = 5.0
-PARTS = 4  # of a theory, in processes
+_STANDARD_ERRORS = 5.0
+_PARTS = 4  # of a theory, in processes
 
 
 class CheckRow(NamedTuple):
@@ -138,19 +138,19 @@ def verify(
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not ships(theory)
-    pure = purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
+    pure = _purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
     with (
         numerics("float64") as dtype,
         ThreadPoolExecutor(max(workers() - 1, 1)) as pool,  # see `factors`: fewer than JAX has
     ):  # compilation dominates, and runs in parallel
         examples = [vary_config(theory, e, i, seeds, dtype) for i, e in enumerate(theory.examples)]
-        require_trained(theory, examples)
+        _require_trained(theory, examples)
         jobs = [
-            [pool.submit(run_check, check, i, example) for i, example in enumerate(examples)]
+            [pool.submit(_run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks
         ]
         slopes = [
-            pool.submit(gradient_row, theory, i, example)
+            pool.submit(_gradient_row, theory, i, example)
             for i, example in enumerate(examples if outside else ())
         ]
         for check, results in zip(checks, jobs, strict=True):
@@ -162,25 +162,25 @@ def verify(
                 )
             ]
         rows += [job.result() for job in slopes]
-    assumptions = assess_examples(theory) if only is None else []
+    assumptions = _assess_examples(theory) if only is None else []
     if outside:
-        rows += [*pure, *padding_rows(theory)]
+        rows += [*pure, *_padding_rows(theory)]
     return Table(rows, assumptions, "" if theory.checks else "; the theory states none of its own")
 
 
-def require_trained(theory: Theory, examples: Sequence[Config]) -> None:
+def _require_trained(theory: Theory, examples: Sequence[Config]) -> None:
     """Raise InputError where an algorithm trains what the theory no longer holds; but where its new
     gradient is wrong, that is what the rows have to say.
     """
     fault = find_fault(theory, theory.algorithms)
     if fault is None:
         return
-    rows = (gradient_row(theory, i, e) for i, e in enumerate(examples))
+    rows = (_gradient_row(theory, i, e) for i, e in enumerate(examples))
     if fault.slot != "gradient" or all(row.passed for row in rows):
         raise InputError(fault.words)
 
 
-def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
+def _gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
     """The slot `gradient` of a theory against autodiff of its loss, on an example."""
     found = theory_gradient.compare(theory, varied)
     return CheckRow(
@@ -189,7 +189,7 @@ def gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
     )
 
 
-def purity_rows(theory: Theory) -> list[CheckRow]:
+def _purity_rows(theory: Theory) -> list[CheckRow]:
     """What the functions of a theory from outside read beyond the config, a row each, or one row
     that there is no such thing.
     """
@@ -205,7 +205,7 @@ def purity_rows(theory: Theory) -> list[CheckRow]:
     ] or [row]
 
 
-def padding_rows(theory: Theory) -> list[CheckRow]:
+def _padding_rows(theory: Theory) -> list[CheckRow]:
     """Whether the numbers of a theory from outside depend on the padding of arrays, slot by slot;
     one that passes may be padded by `buckets="auto"`.
     """
@@ -238,7 +238,7 @@ def verify_each(
     The last begin: of the theories that ship they have most to check. None is imported to see that.
     One that does not ship comes alone, has few checks and stays here.
     """
-    parts = count_processes(PARTS)
+    parts = count_processes(_PARTS)
     if parts < 2 or (len(names) == 1 and not ships(load(names[0]))):
         yield from ((name, verify(load(name), seeds=seeds)) for name in names)
         return
@@ -256,7 +256,7 @@ def _verify_part(
     n = len(theory.checks)
     share = theory.checks[n * part // parts : n * (part + 1) // parts]
     table = verify(theory, seeds=seeds, only=[check.name for check in share])
-    return table if part else table._replace(assumptions=assess_examples(theory))
+    return table if part else table._replace(assumptions=_assess_examples(theory))
 
 
 def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> Config:
@@ -288,7 +288,7 @@ def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: 
     return jax.tree.map(lambda *leaves: np.stack(leaves), *copies)
 
 
-def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
+def _run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
     """The worst of the variations, or None where the check does not apply. One program runs on them
     one after the other: to trace and lower it over all at once takes longer than they do.
     """
@@ -302,19 +302,19 @@ def run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         traced = tried(f"check {check.name!r}", jax.jit(partial(check.fn)).trace, *at[0])
         if traced.out_info is None:
             return None
-        require_pair(check, traced.out_info)
+        _require_pair(check, traced.out_info)
         program = traced.lower().compile(compiler_options(level=0))
         runs = jax.device_get([program(*each) for each in at])
     parts = jax.tree.map(lambda *each: np.stack(each), *runs)
-    found = judge(check, *parts)
+    found = _judge(check, *parts)
     return CheckRow(
         *(index, check.name, check.source, check.kind),
         *found,
-        "" if found[-1] else differs_most(*parts[:2]),
+        "" if found[-1] else _differs_most(*parts[:2]),
     )
 
 
-def require_pair(check: Check, out: Any) -> None:
+def _require_pair(check: Check, out: Any) -> None:
     """Raise InputError unless a check gives (got, want), or (got, want, standard error), with as
     many arrays in each.
     """
@@ -326,7 +326,7 @@ def require_pair(check: Check, out: Any) -> None:
         raise InputError(f"check {check.name!r}: {parts} have {counts} arrays, expected as many")
 
 
-def differs_most(got: Any, want: Any) -> str:
+def _differs_most(got: Any, want: Any) -> str:
     """The array and index at which two trees differ most: got, want and their ratio."""
     worst, words = -1.0, ""
     for (path, g), w in zip(jax.tree.leaves_with_path(got), jax.tree.leaves(want), strict=True):
@@ -342,9 +342,9 @@ def differs_most(got: Any, want: Any) -> str:
     return words
 
 
-def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:
+def _judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:
     """(error, tolerance, passed) over the leading axis of variations."""
-    tolerance = STANDARD_ERRORS if check.kind == "sample" else check.tolerance
+    tolerance = _STANDARD_ERRORS if check.kind == "sample" else check.tolerance
     worst = -np.inf
     errors = jax.tree.leaves(error) if error is not None else [None] * len(jax.tree.leaves(got))
     for g, w, e in zip(jax.tree.leaves(got), jax.tree.leaves(want), errors, strict=True):
@@ -377,7 +377,7 @@ def judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, 
     return worst, tolerance, bool(worst <= tolerance)
 
 
-def assess_examples(theory: Theory) -> list[AssumptionRow]:
+def _assess_examples(theory: Theory) -> list[AssumptionRow]:
     """The source's conditions on the problem of every example."""
     with numerics("float64") as dtype:
         return [

@@ -97,7 +97,7 @@ def taken(one: Case) -> dict[str, float]:
     import jaxtheory
     from jaxtheory.engine.planning import lay_out
 
-    lay_out.CACHE["cpu"] = int(lay_out.CACHE["cpu"] * float(os.environ.get("CACHE_TIMES", "1")))
+    lay_out._CACHE["cpu"] = int(lay_out._CACHE["cpu"] * float(os.environ.get("CACHE_TIMES", "1")))
     theory = jaxtheory.theories.get(one.theory)
     begun = time.perf_counter()
     jaxtheory.sweep(theory, theory.Config(**one.fields), **one.asked)

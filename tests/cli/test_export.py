@@ -10,7 +10,7 @@ from helpers.worked_example import EXAMPLE
 
 from jaxtheory.cli.main import main
 from jaxtheory.engine.results import export
-from jaxtheory.engine.results.summary import estimate
+from jaxtheory.engine.results.summary import _estimate
 
 SWEEP = ["sweep", str(EXAMPLE), "--vary", "eta=.1,.2", "--seeds", "2", "--steps", "4"]
 
@@ -37,7 +37,7 @@ def test_a_sweep_ends_with_its_last_values(capsys: pytest.CaptureFixture) -> Non
     assert header == "learning_rate loss loss - predicted rounded_loss".split()
     (row,) = (row for row in rows if row[:1] == ["0.2"])
     loss = xr.open_zarr("out/data.zarr").loss.isel(learning_rate=1, step=-1).values
-    assert " ".join(row[1:4]) == estimate(loss.mean(), abs(loss[0] - loss[1]) / 2)
+    assert " ".join(row[1:4]) == _estimate(loss.mean(), abs(loss[0] - loss[1]) / 2)
 
 
 def test_of_one_point_there_is_a_line_per_metric(capsys: pytest.CaptureFixture) -> None:
@@ -107,7 +107,7 @@ def test_what_is_no_store_is_told_of_in_one_line(
 def test_a_missing_package_is_told_of_in_one_line(
     store: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(export.NEEDS, "parquet", "no_such_package")
+    monkeypatch.setitem(export._NEEDS, "parquet", "no_such_package")
     assert main(["export", str(store), "--to", "parquet"]) == 2
     assert capsys.readouterr().err == (
         "--to parquet needs the package no_such_package: pip install 'jaxtheory[export]'\n"

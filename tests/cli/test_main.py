@@ -13,7 +13,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import parse_axis, parse_values
+from jaxtheory.cli.parsing import _parse_axis, _parse_values
 from jaxtheory.core.config import Field, Interval
 
 ROOT = Path(__file__).parent.parent
@@ -53,13 +53,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_values(field: Field, text: str, values: list) -> None:
-    read = parse_values(field, text)
+    read = _parse_values(field, text)
     assert read == pytest.approx(values, rel=1e-15) if field is not CHOICE else read == values
     assert [type(value) for value in read] == [type(value) for value in values]
 
 
 def test_the_points_of_a_linear_range_are_the_decimals_written() -> None:
-    assert parse_values(NUMBER, "0:1:11")[3] == 0.3
+    assert _parse_values(NUMBER, "0:1:11")[3] == 0.3
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_points_of_a_linear_range_are_the_decimals_written() -> None:
 )
 def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> None:
     with pytest.raises(jaxtheory.InputError) as error:
-        parse_values(field, text)
+        _parse_values(field, text)
     assert field.name in str(error.value)
     assert reason in str(error.value)
 
@@ -92,10 +92,12 @@ def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> Non
 def test_axes_go_by_word_or_symbol() -> None:
     theory = jaxtheory.theories.load(REGRESSION).THEORY
     assert (
-        parse_axis(theory, "d=2,4") == parse_axis(theory, "dimension=2,4") == ("dimension", [2, 4])
+        _parse_axis(theory, "d=2,4")
+        == _parse_axis(theory, "dimension=2,4")
+        == ("dimension", [2, 4])
     )
-    assert parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
-    assert parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
+    assert _parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
+    assert _parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
 
 
 # refusals: exit code 2, a few lines that name the culprit, nothing written

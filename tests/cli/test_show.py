@@ -11,9 +11,9 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 import jaxtheory
 from jaxtheory import Figure
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import load_figures
-from jaxtheory.cli.show import FEW, SCREEN, WIDTH, body, of_figure, page
-from jaxtheory.reports.wording import records, sweep_in_words
+from jaxtheory.cli.parsing import _load_figures
+from jaxtheory.cli.show import _FEW, _SCREEN, _WIDTH, _body, _of_figure, _page
+from jaxtheory.reports.wording import _records, sweep_in_words
 
 
 @pytest.mark.parametrize("name", ["low_rank", "contextual_bigram"])  # the longest
@@ -22,9 +22,9 @@ def test_a_theory_fits_a_screen_and_all_shows_the_rest(
 ) -> None:
     assert main(["show", name]) == 0
     short = capsys.readouterr().out.splitlines()
-    assert len(short) <= SCREEN + 2 and max(map(len, short)) <= WIDTH
+    assert len(short) <= _SCREEN + 2 and max(map(len, short)) <= _WIDTH
     assert short[-1] == f"more: jaxtheory show {name} --all"
-    assert sum(line.startswith(("  LR-", "  CB-")) for line in short) >= FEW
+    assert sum(line.startswith(("  LR-", "  CB-")) for line in short) >= _FEW
     assert main(["show", name, "--all"]) == 0
     whole = capsys.readouterr().out
     claims = [
@@ -74,18 +74,18 @@ def test_unknown_names_list_at_most_five(capsys: pytest.CaptureFixture) -> None:
 
 def test_a_page_cuts_the_last_section_first() -> None:
     rows = [(f"name{i}", "meaning " * 20) for i in range(30)]
-    lines = page(["head"], {"metrics": rows[:20], "claims": rows}, whole=False)
-    assert len(lines) <= SCREEN and all(len(line) <= WIDTH for line in lines)
+    lines = _page(["head"], {"metrics": rows[:20], "claims": rows}, whole=False)
+    assert len(lines) <= _SCREEN and all(len(line) <= _WIDTH for line in lines)
     assert sum("meaning" in line for line in lines) > 20 and "name19" in "".join(lines)
     assert lines[-1].startswith("    ") or "more:" in lines[-1]
-    whole = page(["head"], {"metrics": rows[:20], "claims": rows}, whole=True)
+    whole = _page(["head"], {"metrics": rows[:20], "claims": rows}, whole=True)
     assert sum(line.count("meaning") for line in whole) == 50 * 20
 
 
 def test_one_row_is_not_replaced_by_its_name() -> None:
     rows = [("a", "first"), ("b(index)", "second"), ("c", "third")]
-    assert list(body({"title": rows}, {"title": 2}))[-1].split() == ["c", "third"]
-    assert list(body({"title": rows}, {"title": 1}))[-1] == "  and 2 more: b, c"
+    assert list(_body({"title": rows}, {"title": 2}))[-1].split() == ["c", "third"]
+    assert list(_body({"title": rows}, {"title": 1}))[-1] == "  and 2 more: b, c"
 
 
 def test_a_sweep_in_words() -> None:
@@ -111,7 +111,7 @@ def test_a_sweep_in_words() -> None:
         "20"
     )
     assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
-    assert records({"loss": 1}) == "loss every step"
+    assert _records({"loss": 1}) == "loss every step"
 
 
 def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
@@ -128,8 +128,8 @@ def test_claims_that_are_refuted_say_so(tmp_path: Path) -> None:
         template + '\nFIGURE = FIGURE._replace(claims=tuple(c._replace(expected="refuted", '
         'statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'
     )
-    (figure,) = load_figures(str(file))
-    head, sections = of_figure(figure, whole=True)
+    (figure,) = _load_figures(str(file))
+    head, sections = _of_figure(figure, whole=True)
     assert "How fast does SGD find the mean of a Gaussian?" in head[0] and "quick" in head[-1]
     assert all("grows" in said and "expected to fail" in said for _, said in sections["claims"])
 

@@ -18,7 +18,7 @@ from jaxtheory import (
     traced,
     validate,
 )
-from jaxtheory.core.config import canonical, fields, resolve
+from jaxtheory.core.config import _resolve, canonical, fields
 from jaxtheory.ops import attention
 
 
@@ -79,7 +79,7 @@ def test_validate_lists_every_violation_and_passes_good_configs():
 
 
 def test_fields_by_word_or_symbol():
-    assert resolve(Example, "eta") == "rate" == resolve(Example, "rate")
+    assert _resolve(Example, "eta") == "rate" == _resolve(Example, "rate")
     assert [f.kind for f in fields(Example).values()] == [
         "size",
         "traced",
@@ -89,7 +89,7 @@ def test_fields_by_word_or_symbol():
         "static",
     ]
     with pytest.raises(InputError, match="did you mean 'width'"):
-        resolve(Example, "widht")
+        _resolve(Example, "widht")
 
 
 def test_a_class_that_cloudpickle_has_loaded_here_can_be_derived_from():

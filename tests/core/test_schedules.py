@@ -15,7 +15,7 @@ from helpers.worked_example import Config as Worked
 import jaxtheory
 from jaxtheory import InputError, from_optax
 from jaxtheory.core.config import Config, traced
-from jaxtheory.core.from_optax import SCALED, Slope
+from jaxtheory.core.from_optax import _SCALED, Slope
 
 
 class Rates(Config):
@@ -104,7 +104,7 @@ def test_a_traced_number_trains_as_the_number_itself(name):
 
 @pytest.mark.parametrize("name", TOLD)
 def test_where_optax_tests_the_number_the_message_shows_the_working_form(name):
-    with pytest.raises(InputError, match=re.escape(SCALED)) as told:
+    with pytest.raises(InputError, match=re.escape(_SCALED)) as told:
         both(TOLD[name])
     assert "test_schedules.py, line" in str(told.value) and "\n" not in str(told.value)
 
@@ -112,7 +112,7 @@ def test_where_optax_tests_the_number_the_message_shows_the_working_form(name):
 def test_a_test_of_the_users_own_is_not_called_optaxs():
     with pytest.raises(InputError, match=r"jnp.where \(test_schedules.py, line") as told:
         both(lambda c: optax.sgd(0.1 if c.rate > 1 else 0.2))
-    assert SCALED not in str(told.value)
+    assert _SCALED not in str(told.value)
 
 
 def test_a_sweep_tells_it_too_and_the_form_it_shows_is_swept():
@@ -128,7 +128,7 @@ def test_a_sweep_tells_it_too_and_the_form_it_shows_is_swept():
         }
     )
     asked = {"vary": {"eta": [0.01, 0.1]}, "steps": 5}
-    with pytest.raises(InputError, match=re.escape(SCALED)):
+    with pytest.raises(InputError, match=re.escape(_SCALED)):
         jaxtheory.sweep(theory, Worked(), algorithm="asked", **asked)
     data = jaxtheory.sweep(theory, Worked(), algorithm="shown", **asked)
     low, high = data.loss.isel(step=-1, seed=0).values

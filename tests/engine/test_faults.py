@@ -27,7 +27,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.cli import export
-from jaxtheory.system.compilation_cache import damaged, repair
+from jaxtheory.system.compilation_cache import _damaged, repair
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 HEAD = "| fault | what happens | data |\n|---|---|---|\n"
@@ -486,7 +486,7 @@ def test_a_damaged_compilation_cache(forked, outcome):
     code, said = run("as-it-was")
     entries = sorted(cache.glob("*-cache"))
     for entry in entries:
-        while not damaged(entry.read_bytes()):
+        while not _damaged(entry.read_bytes()):
             if rng.random() < 0.5:
                 os.truncate(entry, rng.randrange(entry.stat().st_size))
             else:

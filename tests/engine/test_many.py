@@ -17,7 +17,7 @@ from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request import axes
 from jaxtheory.engine.request.axes import Axis
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.results.dataset import coordinates, describe
+from jaxtheory.engine.results.dataset import _coordinates, describe
 
 MILLIONS = 2_000_000
 RATES = np.linspace(0.01, 0.5, MILLIONS)
@@ -84,7 +84,7 @@ def test_labels_are_made_once_where_they_read_no_number():
     theory = THEORY._replace(coords=coords, dims={"weights": ("i",)})
     request = read(theory, Config(dimension=3), vary={"eta": RATES}, steps=1)
     asked.clear()
-    found = coordinates(request, {"i": 3}, describe(request, {}).labels)
+    found = _coordinates(request, {"i": 3}, describe(request, {}).labels)
     assert found["i"] == ["w0", "w1", "w2"] and len(asked) == 3
     assert found["learning_rate"].shape == (MILLIONS,)
 
@@ -98,7 +98,7 @@ def test_labels_that_read_a_number_are_asked_at_every_value():
         theory = THEORY._replace(coords=lambda c, label=label: {"i": label(c)})
         request = read(THEORY, Config(dimension=3), vary={"noise": [0.1, 0.2]}, steps=1)
         labels = describe(request._replace(theory=theory), {}).labels
-        assert "i" not in coordinates(request, {"i": 3}, labels)
+        assert "i" not in _coordinates(request, {"i": 3}, labels)
 
 
 def test_points_whose_fields_do_not_fit_together_are_found_by_halves():
@@ -119,7 +119,7 @@ def test_points_whose_fields_do_not_fit_together_are_found_by_halves():
 
 
 def test_what_is_too_many_is_refused_with_the_number(monkeypatch):
-    monkeypatch.setattr(layout, "PROGRAMS", 20)
+    monkeypatch.setattr(layout, "_PROGRAMS", 20)
     rates = RATES[:10_000]
     for door in (plan, sweep):
         with pytest.raises(InputError, match=r"100000000 points \(learning_rate 10000,"):
@@ -134,8 +134,8 @@ def test_what_is_too_many_is_refused_with_the_number(monkeypatch):
 
 
 def test_results_beyond_memory_are_refused_with_runs_and_bytes(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "limit", lambda: 2**20)
-    monkeypatch.setattr(memory, "held", lambda request, bucket: 0)
+    monkeypatch.setattr(memory, "_limit", lambda: 2**20)
+    monkeypatch.setattr(memory, "_held", lambda request, bucket: 0)
     asked = {"vary": {"eta": RATES[:20_000]}, "steps": 3}
     for door in (plan, sweep):
         with pytest.raises(InputError, match=r"results of 20000 runs take .*, .* 1 MiB; .*store"):

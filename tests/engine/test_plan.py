@@ -56,7 +56,7 @@ def test_what_is_counted_grows_with_what_is_asked():
 
 def test_what_does_not_fit_is_refused_before_it_runs(monkeypatch):
     """With the bytes, and the sizes that make them."""
-    monkeypatch.setattr(memory, "limit", lambda: 2**30)
+    monkeypatch.setattr(memory, "_limit", lambda: 2**30)
     asked = {"steps": 3, "dtype": "float32"}
     for door in (plan, sweep):
         with pytest.raises(

@@ -37,8 +37,8 @@ def setting(heads, groups, scale, tokens=7, seed=0):
 def test_gradient_is_that_of_the_loss(heads, groups):
     for scale in (0.05, 0.5, 3.0):
         config, layer, x, target, M = setting(heads, groups, scale)
-        want = jax.grad(masks.loss)(M, target, layer, x, 0.3, config)
-        got = masks.gradient(M, target, layer, x, 0.3, config)
+        want = jax.grad(masks._loss)(M, target, layer, x, 0.3, config)
+        got = masks._gradient(M, target, layer, x, 0.3, config)
         for a, b in zip(got, want, strict=True):
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * float(jnp.abs(b).max()))
 
@@ -46,13 +46,13 @@ def test_gradient_is_that_of_the_loss(heads, groups):
 def test_gradient_at_degenerate_points():
     """At M = 1 only lambda M is left; at M = 0 attention is uniform; one token sees itself."""
     config, layer, x, target, M = setting(4, 2, 0.5)
-    ones, zeros = masks.ones(layer), jax.tree.map(jnp.zeros_like, M)
-    for got in masks.gradient(ones, target, layer, x, 0.7, config):
+    ones, zeros = masks._ones(layer), jax.tree.map(jnp.zeros_like, M)
+    for got in masks._gradient(ones, target, layer, x, 0.7, config):
         np.testing.assert_allclose(got, 0.7, atol=1e-14)
-    for got in masks.gradient(zeros, target, layer, x, 0.7, config):
+    for got in masks._gradient(zeros, target, layer, x, 0.7, config):
         np.testing.assert_array_equal(got, 0)  # the product of two zero factors is stationary
     config, layer, x, target, M = setting(4, 2, 0.5, tokens=1)
-    for got, mask in zip(masks.gradient(M, target, layer, x, 0.7, config), M, strict=True):
+    for got, mask in zip(masks._gradient(M, target, layer, x, 0.7, config), M, strict=True):
         np.testing.assert_allclose(got, 0.7 * mask, atol=1e-14)
 
 
@@ -60,10 +60,10 @@ def test_gradient_by_differences():
     config, layer, x, target, M = setting(6, 2, 0.5)
     rng = np.random.default_rng(1)
     V = jax.tree.map(lambda a: jnp.asarray(rng.normal(size=a.shape)), M)
-    shifted = lambda e: masks.loss(
+    shifted = lambda e: masks._loss(
         jax.tree.map(lambda a, b: a + e * b, M, V), target, layer, x, 0.3, config
     )
-    got = masks.gradient(M, target, layer, x, 0.3, config)
+    got = masks._gradient(M, target, layer, x, 0.3, config)
     slope = sum(float(jnp.vdot(a, b)) for a, b in zip(got, V, strict=True))
     assert abs((shifted(1e-5) - shifted(-1e-5)) / 2e-5 - slope) < 1e-7 * abs(slope)
 
@@ -85,9 +85,9 @@ def test_one_head_is_equation_one_of_the_source():
     problem = Problem(x, x[:1], Q, K, Q @ K.T, causal, jnp.zeros((3, 12, 12)))
     both = FactorMasks(square(M.query), square(M.key))
     want = room.THEORY.loss(both, Batch(x), problem, given)
-    np.testing.assert_allclose(masks.loss(M, target, layer, x, 0.3, slow), want, rtol=1e-12)
+    np.testing.assert_allclose(masks._loss(M, target, layer, x, 0.3, slow), want, rtol=1e-12)
     for got, wanted in zip(
-        masks.gradient(M, target, layer, x, 0.3, slow),
+        masks._gradient(M, target, layer, x, 0.3, slow),
         room.THEORY.gradient(both, Batch(x), problem, given),
         strict=True,
     ):
@@ -102,8 +102,8 @@ def test_fitting_descends():
     options = masks.Fit(steps=60, stops=(0.1, 0.5, 1.0), step_scale=0.0005)
     found = masks.fit(jax.random.key(0), target, layer, x, 0.01, Rule(0.5), options, config)
     losses = [
-        float(masks.loss(jax.tree.map(lambda a, i=i: a[i], found), target, layer, x, 0.01, config))
+        float(masks._loss(jax.tree.map(lambda a, i=i: a[i], found), target, layer, x, 0.01, config))
         for i in range(3)
     ]
-    start = float(masks.loss(masks.ones(layer), target, layer, x, 0.01, config))
+    start = float(masks._loss(masks._ones(layer), target, layer, x, 0.01, config))
     assert start > losses[0] > losses[1] > losses[2]

@@ -131,7 +131,7 @@ def runs(check: Check, theory: Theory, change: Callable[[Any], Any], factors: An
 
 def passes(check: Check, parts: Any, place: int) -> bool:
     """Whether a check passes under the version at a place."""
-    return bool(verify.judge(check, *jax.tree.map(lambda x: x[place], parts))[2])
+    return bool(verify._judge(check, *jax.tree.map(lambda x: x[place], parts))[2])
 
 
 def try_scaled(theory: Theory, function: str) -> list[Mutant]:

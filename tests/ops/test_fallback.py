@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.engine.planning.cost import counted
+from jaxtheory.engine.planning.cost import _counted
 from jaxtheory.ops.fallback import unless
 
 CALLS = []
@@ -52,6 +52,6 @@ def test_a_plan_does_not_count_it():
     """But other loops, whose condition is one equation as well."""
     x = jnp.ones(1000)
     product = lambda x: jnp.sin(x) * x
-    free = counted(lambda x: unless(x[0] < 2, x, product, x), x)
-    loop = counted(lambda n, x: jax.lax.fori_loop(0, n, lambda _, x: product(x), x), 3, x)
+    free = _counted(lambda x: unless(x[0] < 2, x, product, x), x)
+    loop = _counted(lambda n, x: jax.lax.fori_loop(0, n, lambda _, x: product(x), x), 3, x)
     assert (free.slow, loop.slow) == (0, 1000)

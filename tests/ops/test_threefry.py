@@ -52,12 +52,12 @@ def test_a_key_of_another_kind_stays():
     assert threefry.by_eight(key) is key
     ours = threefry.by_eight(draws.run_key(0, 0))
     assert threefry.by_eight(ours) is ours
-    assert jax.random.key(5, impl=threefry.IMPL).dtype == ours.dtype
+    assert jax.random.key(5, impl=threefry._IMPL).dtype == ours.dtype
 
 
 def test_more_words_than_one_word_counts(monkeypatch):
     key = jnp.array([3, 4], jnp.uint32)
-    want = threefry.counted(key, (2, 5))
-    monkeypatch.setattr(threefry, "PLACES", 10)
-    np.testing.assert_array_equal(threefry.counted(key, (2, 5)), want)
+    want = threefry._counted(key, (2, 5))
+    monkeypatch.setattr(threefry, "_PLACES", 10)
+    np.testing.assert_array_equal(threefry._counted(key, (2, 5)), want)
     assert not np.array_equal(*want)

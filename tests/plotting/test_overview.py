@@ -7,7 +7,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.results.summary import metrics
-from jaxtheory.plotting.overview import chosen, picture, scale, some
+from jaxtheory.plotting.overview import _scale, _some, chosen, picture
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def test_of_three_axes_the_title_says_where_the_third_stands(data: xr.Dataset) -
     ],
 )
 def test_scales(values: list[float], spaced: bool, logarithmic: bool) -> None:
-    assert bool(scale("x", np.array(values, float), spaced)) == logarithmic
+    assert bool(_scale("x", np.array(values, float), spaced)) == logarithmic
 
 
 def test_many_values_have_seven_lines() -> None:
-    assert some(3) == [0, 1, 2] and len(some(50)) == 7 and some(50)[-1] == 49
+    assert _some(3) == [0, 1, 2] and len(_some(50)) == 7 and _some(50)[-1] == 49

@@ -13,7 +13,7 @@ import pytest
 
 from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import load_figures
+from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.reports.page import records, report
 from jaxtheory.reports.records import keep_record
 
@@ -75,7 +75,7 @@ def test_a_repeated_run_keeps_what_was_measured(folder):
 
 def test_an_edited_gradient_is_compared_anew(tmp_path):
     """Training by autodiff does not use it, so the numbers are the same."""
-    figure = load_figures(FIGURES)[0]
+    figure = _load_figures(FIGURES)[0]
     result = run_figure(figure, store=tmp_path / "run")
     keep = functools.partial(keep_record, key=0, quick=False, command="", seconds=1.0)
     assert keep(tmp_path / "a.json", result)["gradient"]["agrees"]

@@ -12,7 +12,7 @@ from helpers.forks import forks
 from jaxtheory import plot
 from jaxtheory.claims.claim import run_figure
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import load_figures
+from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.plotting.drawing import drawing
 from jaxtheory.reports import records
 
@@ -82,7 +82,7 @@ def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, drawn):
         plot.series(axes[0, 0], dataset.loss, "step", seeds=True)
         return picture
 
-    image, asked = tmp_path / "good-quick.png", load_figures(FIGURES)[0]
+    image, asked = tmp_path / "good-quick.png", _load_figures(FIGURES)[0]
     result = run_figure(asked, quick=True, store=tmp_path / "run")
     kept(image, result)
     kept(image, run_figure(asked, quick=True, store=tmp_path / "run"))
@@ -99,7 +99,7 @@ def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, drawn):
 
 def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
     image = tmp_path / "good-quick.png"
-    result = run_figure(load_figures(FIGURES)[0], quick=True, store=tmp_path / "run")
+    result = run_figure(_load_figures(FIGURES)[0], quick=True, store=tmp_path / "run")
     kept(image, result)
     whole = digests(tmp_path)
     for suffix in (*SUFFIXES, ".json"):
@@ -115,7 +115,7 @@ def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
 
 
 def test_a_drawing_has_the_same_bytes_each_time(tmp_path):
-    result = run_figure(load_figures(FIGURES)[0], quick=True)
+    result = run_figure(_load_figures(FIGURES)[0], quick=True)
     first, second = (records.keep_drawing(tmp_path / f"{name}.png", result) for name in "ab")
     assert [*first["files"].values()] == [*second["files"].values()]
 

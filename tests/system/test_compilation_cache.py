@@ -19,8 +19,8 @@ WHOLE = {"zlib": zlib.compress(bytes(999)), "zstd": numcodecs.zstd.compress(byte
 
 @pytest.mark.parametrize("data", WHOLE.values(), ids=WHOLE)
 def test_truncated_entries_are_damaged(data):
-    assert not cache.damaged(data)
-    assert all(cache.damaged(data[:n]) for n in range(len(data)))
+    assert not cache._damaged(data)
+    assert all(cache._damaged(data[:n]) for n in range(len(data)))
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_cache_of_ones_own_is_used_whenever_jax_is_imported(tmp_path):
 
 def test_a_cache_of_another_user_is_not_used(tmp_path, monkeypatch):
     tmp_path.chmod(0o755)
-    assert cache.distrusted(tmp_path) is None
+    assert cache._distrusted(tmp_path) is None
     owner = tmp_path.stat().st_uid
     if owner:
         monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
@@ -110,7 +110,7 @@ def test_a_cache_of_another_user_is_not_used(tmp_path, monkeypatch):
             os.chown(tmp_path, 12345, -1)
         except PermissionError:
             pytest.skip("this user cannot give a folder away")
-    assert "it belongs to another user" in str(cache.distrusted(tmp_path))
+    assert "it belongs to another user" in str(cache._distrusted(tmp_path))
 
 
 def test_the_cache_is_made_for_its_user_alone(tmp_path):

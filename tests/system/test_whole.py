@@ -12,7 +12,7 @@ from jaxtheory.system import whole
 def test_a_file_is_replaced_at_once(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("before")
-    with whole.whole(file) as temporary:
+    with whole._whole(file) as temporary:
         temporary.write_text("after")
         assert file.read_text() == "before" and tmp_path in temporary.parents
         assert temporary.suffix == ".txt"
@@ -22,7 +22,7 @@ def test_a_file_is_replaced_at_once(tmp_path):
 def test_an_error_leaves_the_file_as_it_was(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("before")
-    with pytest.raises(KeyError), whole.whole(file) as temporary:
+    with pytest.raises(KeyError), whole._whole(file) as temporary:
         temporary.write_text("half")
         raise KeyError
     assert file.read_text() == "before" and os.listdir(tmp_path) == ["a.txt"]

@@ -9,7 +9,7 @@ from helpers.some import some
 import jaxtheory
 from jaxtheory.testing import Material
 from jaxtheory.theories import get, names
-from jaxtheory.verification.gradients import finite_difference
+from jaxtheory.verification.gradients import _finite_difference
 
 
 def largest(tree):
@@ -140,7 +140,7 @@ def test_autodiff_that_is_wrong_itself_is_seen():
 
 def test_finite_differences_are_of_fourth_order():
     value = lambda p: float(np.exp(p["x"][1]))
-    slope, low, high = finite_difference(value, {"x": np.array([0.0, 0.3])}, 0, (1,))
+    slope, low, high = _finite_difference(value, {"x": np.array([0.0, 0.3])}, 0, (1,))
     assert abs(slope / np.exp(0.3) - 1) < 1e-11 and low == high == slope
 
 

@@ -78,9 +78,9 @@ def test_auto_pads_what_has_passed():
     assert jaxtheory.verify(fresh).passed
     assert jaxtheory.plan(fresh, Config(), **asked).compilations == 1
     assert jaxtheory.plan(scaled(2.0), Config(), **asked).compilations == 2
-    if (note := trusted_padding.notes()) is not None:
-        (note / trusted_padding.digest_of(fresh)).unlink()
-    trusted_padding._passed.discard(trusted_padding.digest_of(fresh))
+    if (note := trusted_padding._notes()) is not None:
+        (note / trusted_padding._digest_of(fresh)).unlink()
+    trusted_padding._passed.discard(trusted_padding._digest_of(fresh))
     assert not trusted_padding.trusted(fresh)
 
 
@@ -114,5 +114,5 @@ def test_a_failing_check_names_array_index_and_ratio():
 
 
 def test_nan_against_a_number_is_a_difference():
-    (row,) = padding.differences({"loss": np.nan}, {"loss": np.float64(1.0)})
+    (row,) = padding._differences({"loss": np.nan}, {"loss": np.float64(1.0)})
     assert row.error == np.finfo(float).max or np.isinf(row.error)

@@ -151,7 +151,7 @@ def test_an_algorithm_is_looked_into():
     theory = THEORY._replace(examples=(EXAMPLE,))
     rule = lambda config: jaxtheory_sgd(config.learning_rate * RATE)
     own = {"own": jaxtheory.from_optax(theory, rule)}
-    (read,) = purity.reads(theory._replace(algorithms=own))
+    (read,) = purity._reads(theory._replace(algorithms=own))
     assert read.name == "RATE" and "algorithm own.step" in read.slots
 
 
@@ -163,8 +163,8 @@ def jaxtheory_sgd(rate):
 
 @pytest.mark.parametrize("name", some(names(), "random_walk"))
 def test_no_alarm_in_the_rooms(name):
-    assert purity.reads(get(name)) == []
-    assert purity.unlike(get(name), get(name).examples[0]) == []
+    assert purity._reads(get(name)) == []
+    assert purity._unlike(get(name), get(name).examples[0]) == []
 
 
 @pytest.mark.parametrize("theory", [THEORY, template.THEORY], ids=["example", "template"])

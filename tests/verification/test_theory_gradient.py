@@ -47,7 +47,7 @@ def test_a_wrong_gradient_is_named(case):
     gradient, words = WRONG[case]
     theory = THEORY._replace(gradient=gradient)
     varied = verify.vary_config(theory, EXAMPLES[0], 0, 3, np.float64)
-    row = verify.gradient_row(theory, 0, varied)
+    row = verify._gradient_row(theory, 0, varied)
     assert not row.passed and words in row.remark and "\n" not in row.remark
 
 

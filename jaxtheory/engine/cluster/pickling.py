@@ -37,8 +37,8 @@ from jaxtheory.engine.request.settings import numerics, settings
 from jaxtheory.engine.results.identity import THEORY_SLOTS, identity, plain
 from jaxtheory.engine.results.store import Store
 
-PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
-USER = "jaxtheory_user_"  # how the modules of users' files are named, see core.files
+_PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
+_USER = "jaxtheory_user_"  # how the modules of users' files are named, see core.files
 _standing: dict[str, str] = {}  # the text of each module that a parcel brought
 
 
@@ -53,7 +53,7 @@ class Opened(NamedTuple):
 def versions() -> dict[str, str]:
     """What has to be equal for equal numbers, and for code that travels."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **{name: metadata.version(name) for name in PACKAGES}}
+    return {"python": python, **{name: metadata.version(name) for name in _PACKAGES}}
 
 
 def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
@@ -78,7 +78,7 @@ def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
             "sources": sources((request.theory._replace(checks=()), request.stop)),
             "request": buffer.getvalue(),
             "identity": plain(identity(request)),
-            "by value": by_value(request.theory),
+            "by value": _by_value(request.theory),
             "code": code(request.theory, request.stop),
             "layouts": lay_out.layouts(whole) if work.store is None else work.store.plan,
             "padded": padding.trusted(request.theory),
@@ -98,10 +98,10 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
     if other := [name for name in wanted if wanted[name] != found[name]]:
         said = ", ".join(f"{name} {found[name]}, the sweep {wanted[name]}" for name in other)
         raise InputError(f"has {said}; install the sweep's versions there")
-    import_sources(packed["sources"], folder)
+    _import_sources(packed["sources"], folder)
     with jax.enable_x64(True):  # an array keeps its dtype
         request = pickle.loads(packed["request"])
-    changed = differing(packed, plain(identity(request)))
+    changed = _differing(packed, plain(identity(request)))
     if not changed and code(request.theory, request.stop) != packed["code"]:
         changed = [f"code of {request.theory.name}"]
     if changed:
@@ -124,7 +124,7 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
     return Opened(Work(request, store, packed["finite"]), buckets, packed["settings"])
 
 
-def differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
+def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
     """What differs between two identities, but for what traveled by value."""
 
     def compared(described: dict[str, Any]) -> dict[str, str]:
@@ -145,7 +145,7 @@ def code(theory: Theory, stop: Callable | None) -> str:
     """
     found = functions((theory._replace(checks=()), stop))
     texts = [
-        source.of_function(f.__code__, f.__globals__) if importable(f) else None for f in found
+        source.of_function(f.__code__, f.__globals__) if _importable(f) else None for f in found
     ]
     said = [
         digest_code(f.__code__ if text is None else text.normal)
@@ -157,7 +157,7 @@ def code(theory: Theory, stop: Callable | None) -> str:
 # The theory
 
 
-def home(theory: Theory) -> tuple[str, Theory] | None:
+def _home(theory: Theory) -> tuple[str, Theory] | None:
     """The module, or package above it, that has the theory's Config and a THEORY of it."""
     name = theory.Config.__module__
     while name and name != "__main__":
@@ -168,33 +168,33 @@ def home(theory: Theory) -> tuple[str, Theory] | None:
     return None
 
 
-def changes(theory: Theory, base: Theory) -> dict[str, Any]:
+def _changes(theory: Theory, base: Theory) -> dict[str, Any]:
     """The slots, but for checks, that are not the base's."""
     slots = [slot for slot in Theory._fields if slot != "checks"]
     return {s: getattr(theory, s) for s in slots if getattr(theory, s) is not getattr(base, s)}
 
 
-def by_value(theory: Theory) -> list[str]:
+def _by_value(theory: Theory) -> list[str]:
     """The slots whose code travels by value."""
-    found = home(theory)
+    found = _home(theory)
     if found is None:
         return [*THEORY_SLOTS, "algorithms", "sample"]
-    return list(changes(theory, found[1]))
+    return list(_changes(theory, found[1]))
 
 
-def theory_of(module: str, changed: dict[str, Any]) -> Theory:
+def _theory_of(module: str, changed: dict[str, Any]) -> Theory:
     """The theory of a module, with some slots changed."""
     found: Theory = importlib.import_module(module).THEORY
     return found._replace(**changed) if changed else found
 
 
-def config_class(name: str, bases: tuple, own: dict[str, Any], slots: dict[str, Any]) -> type:
+def _config_class(name: str, bases: tuple, own: dict[str, Any], slots: dict[str, Any]) -> type:
     """A Config class without its methods, made anew: JAX learns of its fields as it is made."""
     made = {n: dataclasses.field(**how) for n, how in slots.items()}
     return types.new_class(name, bases, {}, lambda space: space.update(own | made))
 
 
-def with_methods(made: type, methods: dict[str, Any]) -> None:
+def _with_methods(made: type, methods: dict[str, Any]) -> None:
     """Give a class its methods."""
     for name, method in methods.items():
         setattr(made, name, method)
@@ -208,37 +208,37 @@ class Pickler(cloudpickle.Pickler):
     def reducer_override(self, thing: Any) -> Any:
         """How an object is made anew."""
         if isinstance(thing, Theory):
-            if found := home(thing):
-                return theory_of, (found[0], changes(thing, found[1]))
+            if found := _home(thing):
+                return _theory_of, (found[0], _changes(thing, found[1]))
             return Theory, tuple(thing._replace(checks=()))
         if isinstance(thing, jax.Array) and jax.dtypes.issubdtype(thing.dtype, jax.dtypes.prng_key):
             data = np.asarray(jax.random.key_data(thing))
-            return key_of, (data, str(jax.random.key_impl(thing)))
+            return _key_of, (data, str(jax.random.key_impl(thing)))
         if isinstance(thing, type) and hasattr(thing, "dim_str"):
             kind: Any = thing
-            return annotation, (kind.dtype, kind.array_type, kind.dim_str)
-        if isinstance(thing, type) and issubclass(thing, Config) and not importable(thing):
-            return reduced(thing)
+            return _annotation, (kind.dtype, kind.array_type, kind.dim_str)
+        if isinstance(thing, type) and issubclass(thing, Config) and not _importable(thing):
+            return _reduced(thing)
         return super().reducer_override(thing)
 
 
-def key_of(data: np.ndarray, impl: str) -> jax.Array:
+def _key_of(data: np.ndarray, impl: str) -> jax.Array:
     """A key by its numbers."""
     return jax.random.wrap_key_data(jax.numpy.asarray(data), impl=impl)
 
 
-def annotation(dtype: Any, array: Any, dims: str) -> Any:
+def _annotation(dtype: Any, array: Any, dims: str) -> Any:
     """A jaxtyping annotation."""
     return dtype[array, dims]
 
 
-def importable(made: Any) -> bool:
+def _importable(made: Any) -> bool:
     """Whether a class or a function is found by its name in a module other than __main__."""
     module = sys.modules.get(made.__module__)
     return made.__module__ != "__main__" and getattr(module, made.__qualname__, None) is made
 
 
-def reduced(made: Any) -> tuple:
+def _reduced(made: Any) -> tuple:
     """A Config class by value: its own fields, then its methods, which may name the class."""
     known = made.__dataclass_fields__
     own = vars(made).get("__annotations__", {})
@@ -257,7 +257,7 @@ def reduced(made: Any) -> tuple:
         and name not in vars(Bare)
     }
     arguments = (made.__name__, made.__bases__, {**space, "__annotations__": dict(own)}, slots)
-    return config_class, arguments, methods, None, None, with_methods
+    return _config_class, arguments, methods, None, None, _with_methods
 
 
 class Bare(Config):
@@ -272,20 +272,23 @@ def sources(root: Any) -> dict[str, tuple[str, str]]:
     -> (path below the folder on sys.path, text).
     """
     names = {str(function.__module__) for function in functions(root)}
-    modules = [module for name in sorted(names) if (module := own_module(name))]
-    roots = {root_of(module) for module in modules}
+    modules = [module for name in sorted(names) if (module := _own_module(name))]
+    roots = {_root_of(module) for module in modules}
     beside = [
         module
         for name in sorted(sys.modules)
-        if (module := own_module(name)) and root_of(module) in roots
+        if (module := _own_module(name)) and _root_of(module) in roots
     ]
     return {
-        module.__name__: (str(path_of(module).relative_to(root_of(module))), text(path_of(module)))
+        module.__name__: (
+            str(_path_of(module).relative_to(_root_of(module))),
+            _text(_path_of(module)),
+        )
         for module in beside
     }
 
 
-def own_module(name: str) -> types.ModuleType | None:
+def _own_module(name: str) -> types.ModuleType | None:
     """A module of a user's that no package installs; None for any other."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
@@ -300,19 +303,19 @@ def own_module(name: str) -> types.ModuleType | None:
     return None if inside or spec is None or spec.name != name else module
 
 
-def path_of(module: types.ModuleType) -> Path:
+def _path_of(module: types.ModuleType) -> Path:
     """The file of a module."""
     return Path(str(module.__file__)).absolute()
 
 
-def root_of(module: types.ModuleType) -> Path:
+def _root_of(module: types.ModuleType) -> Path:
     """The folder from which a module is imported."""
-    path = path_of(module)
+    path = _path_of(module)
     depth = module.__name__.count(".") + (path.name == "__init__.py")
     return path.parents[depth]
 
 
-def text(path: Path) -> str:
+def _text(path: Path) -> str:
     """The text of a file that travels."""
     try:
         return path.read_text(encoding="utf-8")
@@ -320,11 +323,11 @@ def text(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror}; it has to travel to the workers") from None
 
 
-def import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
+def _import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
     """Make a user's modules importable here; those that stand here with the same text are kept, so
     that what they compiled is kept too.
     """
-    if all(said in (_standing.get(name), loaded(name)) for name, (_, said) in found.items()):
+    if all(said in (_standing.get(name), _loaded(name)) for name, (_, said) in found.items()):
         return
     folder = Path(tempfile.mkdtemp(prefix="jaxtheory-", dir=home))
     for place, said in found.values():
@@ -336,11 +339,11 @@ def import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     for name, (place, _) in found.items():
-        if name.startswith(USER):
+        if name.startswith(_USER):
             plugins.load_file(folder / place)
 
 
-def loaded(name: str) -> str | None:
+def _loaded(name: str) -> str | None:
     """The text of a module that stands here."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)

@@ -17,7 +17,7 @@ from jaxtheory.engine.execution.local import Computed, places
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.settings import under
 
-KEPT = 4  # parcels, each with its theory and hence its compiled programs
+_KEPT = 4  # parcels, each with its theory and hence its compiled programs
 _opened: dict[str, pickling.Opened] = {}  # the last used last
 _lock = threading.Lock()
 
@@ -25,8 +25,8 @@ _lock = threading.Lock()
 def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Computed]:
     """The seconds that a chunk of a parcel took, and its part where there is no store."""
     worker = distributed.get_worker()
-    opened = kept(packed, Path(worker.local_directory))
-    free = devices(worker.address, worker.state.nthreads)
+    opened = _kept(packed, Path(worker.local_directory))
+    free = _devices(worker.address, worker.state.nthreads)
     device = free.get()
     try:
         with under(opened.settings, device):
@@ -37,7 +37,7 @@ def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Co
         free.put(device)
 
 
-def kept(packed: bytes, folder: Path) -> pickling.Opened:
+def _kept(packed: bytes, folder: Path) -> pickling.Opened:
     """An opened parcel; of several threads one opens it. What it brings lies in a worker's folder,
     which Dask removes with the worker, or with the next one where it was killed.
     """
@@ -50,12 +50,12 @@ def kept(packed: bytes, folder: Path) -> pickling.Opened:
             except InputError as error:
                 raise InputError(f"worker {socket.gethostname()} {error}") from None
         _opened[name] = found
-        if len(_opened) > KEPT:
+        if len(_opened) > _KEPT:
             _opened.pop(next(iter(_opened)))
     return found
 
 
 @functools.cache
-def devices(worker: str, threads: int) -> "queue.SimpleQueue[Any]":
+def _devices(worker: str, threads: int) -> "queue.SimpleQueue[Any]":
     """The devices of this process, for the threads of a worker to take turns in."""
     return places(threads)

@@ -14,7 +14,7 @@ from jaxtheory.engine.planning.layout import Chunk, Lanes
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 
-LEADING = {
+_LEADING = {
     "metric": 2,
     "predicted": 2,
     "analysis": 1,
@@ -53,15 +53,17 @@ def pick(request: Request, chunk: Chunk, inputs: Lanes, outcome: Outcome) -> Par
             array[late] = np.nan
     template = chunk.bucket.template
     if any(getattr(template, n).value is not None for n in chunk.bucket.sizes):
-        cut_to_own_sizes(request, chunk, points, values)
+        _cut_to_own_sizes(request, chunk, points, values)
     return Part(points, places, values)
 
 
-def cut_to_own_sizes(
+def _cut_to_own_sizes(
     request: Request, chunk: Chunk, points: np.ndarray, values: dict[str, np.ndarray]
 ) -> None:
     """NaN, in place, beyond what each point has without padding."""
-    shaped = {n: a for n, a in values.items() if "/" in n and a.ndim > LEADING[n.partition("/")[0]]}
+    shaped = {
+        n: a for n, a in values.items() if "/" in n and a.ndim > _LEADING[n.partition("/")[0]]
+    }
     if not shaped:
         return
     group = codes_of(
@@ -69,9 +71,9 @@ def cut_to_own_sizes(
     )
     for code in np.unique(group):
         mine = np.flatnonzero(group == code)
-        own = own_shapes(request, chunk, int(points[mine[0]]))
+        own = _own_shapes(request, chunk, int(points[mine[0]]))
         for name, array in shaped.items():
-            skip = LEADING[name.partition("/")[0]]
+            skip = _LEADING[name.partition("/")[0]]
             beyond = np.ones(array.shape[skip:], bool)
             beyond[tuple(slice(n) for n in own[name])] = False
             some = array[mine]
@@ -79,7 +81,7 @@ def cut_to_own_sizes(
             array[mine] = some
 
 
-def own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[int, ...]]:
+def _own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[int, ...]]:
     """The shapes of everything a point gives at its own sizes, without padding, read from shapes
     alone.
     """

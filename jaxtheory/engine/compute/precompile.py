@@ -16,7 +16,7 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics, settings, under
 from jaxtheory.system.backend import workers
 
-Names = frozenset[str] | None  # of metrics; None: all
+_Names = frozenset[str] | None  # of metrics; None: all
 
 
 class Functions(NamedTuple):
@@ -32,7 +32,7 @@ class Functions(NamedTuple):
 
 @contextlib.contextmanager
 def ahead(
-    request: Request, program: Program, inputs: Lanes, names: set[Names], curves: bool
+    request: Request, program: Program, inputs: Lanes, names: set[_Names], curves: bool
 ) -> Iterator[None]:
     """Within: threads compile what a chunk calls and nobody has begun to compile. What cannot be
     compiled says so when it is called.
@@ -62,13 +62,13 @@ def ahead(
 
     pool = ThreadPoolExecutor(count, thread_name_prefix="jaxtheory-compile")
     try:
-        pool.submit(alike, everything, request, functions, inputs, submit)
+        pool.submit(alike, _everything, request, functions, inputs, submit)
         yield
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def everything(
+def _everything(
     request: Request, functions: Functions, inputs: Lanes, submit: Callable[..., None]
 ) -> None:
     """Submit the compilation of each function, the largest first as a rule."""

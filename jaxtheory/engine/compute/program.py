@@ -30,7 +30,7 @@ from jaxtheory.ops.threefry import by_eight
 NEVER = -1  # diverged_at of a run that stayed finite
 # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530
 # (beyond, jaxlib crashes)
-LIVE = 48
+_LIVE = 48
 
 
 class PerRow(NamedTuple):
@@ -62,7 +62,7 @@ class Trained(NamedTuple):
     diverged_at: Any
 
 
-def batched(function: Callable, n: int, width: int | None = None) -> Callable:
+def _batched(function: Callable, n: int, width: int | None = None) -> Callable:
     """function over the leading axis of all arguments: nothing to do for n = 1, else vmap, or
     lax.map in pieces of `width`.
     """
@@ -79,12 +79,12 @@ def batched(function: Callable, n: int, width: int | None = None) -> Callable:
     )
 
 
-def in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
+def _in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
     """function over the first `used` (traced) entries of the leading axis, one after the other; the
     rest of the result is zero.
     """
     if slots == 1:
-        return batched(function, 1)(*xs)
+        return _batched(function, 1)(*xs)
     at = lambda i: jax.tree.map(lambda x: jax.lax.dynamic_index_in_dim(x, i, keepdims=False), xs)
     shapes = jax.eval_shape(lambda: function(*at(0)))
     out = jax.tree.map(lambda s: jnp.zeros((slots, *s.shape), s.dtype), shapes)
@@ -97,16 +97,16 @@ def in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
     return jax.lax.fori_loop(0, used, body, out)
 
 
-def over_values(function: Callable, n: int, values: dict) -> Any:
+def _over_values(function: Callable, n: int, values: dict) -> Any:
     """function over the leading axis of the evaluation values; without any, a leading axis of
     length n = 1.
     """
     if not values:
         return jax.tree.map(lambda y: jnp.asarray(y)[None], function(values))
-    return batched(function, n)(values)
+    return _batched(function, n)(values)
 
 
-def finite(tree: Any) -> jax.Array:
+def _finite(tree: Any) -> jax.Array:
     """Whether every floating entry of a pytree is finite."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
     return functools.reduce(
@@ -162,7 +162,7 @@ def compiled(key: Any, function: Callable) -> Compiled:
     with _lock:
         found = _compiled.pop(key, None) or Compiled(function)
         _compiled[key] = found
-        if len(_compiled) > LIVE:
+        if len(_compiled) > _LIVE:
             _compiled.pop(next(iter(_compiled))).function.clear_cache()
     return found
 
@@ -226,7 +226,7 @@ class Program(NamedTuple):
             lambda: self.theory.problem(jax.random.fold_in(key, draws.PROBLEM), self.config(shared))
         )
         slots, rows = self.layout.slots, self.layout.rows
-        out = in_slots(one, slots * rows, count, keys, shared)
+        out = _in_slots(one, slots * rows, count, keys, shared)
         return jax.tree.map(lambda x: x.reshape(slots, rows, *x.shape[1:]), out) if apart else out
 
     def _begin(self, row: PerRow, run: PerRun, used: Any) -> Any:
@@ -234,14 +234,16 @@ class Program(NamedTuple):
             key = jax.random.fold_in(row.key, draws.INIT)
             one = lambda run: cse(
                 lambda: self.algorithm.init(
-                    key, row.problem, self.config(row.fields, run.fields, first(run.values))
+                    key, row.problem, self.config(row.fields, run.fields, _first(run.values))
                 )
             )
-            return batched(one, self.layout.runs, self.layout.width)(run)
+            return _batched(one, self.layout.runs, self.layout.width)(run)
 
         # one row after the other: a vmapped factorization may round differently
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (row, run))
-        out = in_slots(of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat)
+        out = _in_slots(
+            of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat
+        )
         return jax.tree.map(
             lambda x: x.reshape(self.layout.slots, self.layout.rows, *x.shape[1:]), out
         )
@@ -251,34 +253,34 @@ class Program(NamedTuple):
     ) -> Trained:
         def slot(row: PerRow, run: PerRun, trained: Trained) -> Trained:
             def step(t: Any, trained: Trained) -> Trained:
-                out: Trained = batched(functools.partial(self._step, t), self.layout.rows)(
+                out: Trained = _batched(functools.partial(self._step, t), self.layout.rows)(
                     row, run, trained
                 )
                 return out
 
             return jax.lax.fori_loop(start, end, step, trained)
 
-        return in_slots(slot, self.layout.slots, used, row, run, trained)
+        return _in_slots(slot, self.layout.slots, used, row, run, trained)
 
     def _step(self, t: Any, row: PerRow, run: PerRun, trained: Trained) -> Trained:
         """One step of a row: one batch, every run. A run past its limit, or diverged, keeps its
         state.
         """
         key = jax.random.fold_in(jax.random.fold_in(row.key, draws.STEPS), t)
-        any_run = first(
+        any_run = _first(
             run
         )  # problem and sample do not read what differs between the runs of a row
         batch = cse(
             lambda: self.sample(
                 jax.random.fold_in(key, 0),
                 row.problem,
-                self.config(row.fields, any_run.fields, first(any_run.values)),
+                self.config(row.fields, any_run.fields, _first(any_run.values)),
             )
         )
 
         def one(run: PerRun, old: Trained) -> Trained:
             config = self.config(
-                row.fields, run.fields, first(run.values)
+                row.fields, run.fields, _first(run.values)
             )  # training does not read the evaluation values
             new = cse(
                 lambda: self.algorithm.step(
@@ -286,13 +288,13 @@ class Program(NamedTuple):
                 )
             )
             active = (t < run.limit) & (old.diverged_at == NEVER)
-            good = finite(new)
+            good = _finite(new)
             state = jax.tree.map(
                 lambda n, o: jnp.where(active & good, n.astype(o.dtype), o), new, old.state
             )
             return Trained(state, jnp.where(active & ~good, t + 1, old.diverged_at))
 
-        out: Trained = batched(one, self.layout.runs, self.layout.width)(run, trained)
+        out: Trained = _batched(one, self.layout.runs, self.layout.width)(run, trained)
         return out
 
     def _look(
@@ -321,11 +323,13 @@ class Program(NamedTuple):
                         if names is None or name in names
                     }
 
-                return over_values(value, self.layout.values, run.values)
+                return _over_values(value, self.layout.values, run.values)
 
-            return batched(one, self.layout.runs, self.layout.width)(run, state)
+            return _batched(one, self.layout.runs, self.layout.width)(run, state)
 
-        return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run, state)
+        return _in_slots(
+            _batched(of_row, self.layout.rows), self.layout.slots, used, row, run, state
+        )
 
     def _baselines(self, row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
@@ -336,13 +340,13 @@ class Program(NamedTuple):
 
             runs = 1 if self.layout.common else self.layout.runs
             some = jax.tree.map(lambda x: x[:runs], run)
-            return batched(
-                lambda run: over_values(value, self.layout.values, run.values),
+            return _batched(
+                lambda run: _over_values(value, self.layout.values, run.values),
                 runs,
                 self.layout.width,
             )(some)
 
-        return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
+        return _in_slots(_batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
 
     def _predict(self, steps: tuple[int, ...], row: PerRow, run: PerRun, used: Any) -> Any:
         def of_row(row: PerRow, run: PerRun) -> Any:
@@ -353,14 +357,14 @@ class Program(NamedTuple):
                         row.problem, self.config(row.fields, run.fields, values), at
                     )
                 )
-                return over_values(curves, self.layout.values, run.values)
+                return _over_values(curves, self.layout.values, run.values)
 
-            return batched(one, self.layout.runs, self.layout.width)(run)
+            return _batched(one, self.layout.runs, self.layout.width)(run)
 
-        return in_slots(batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
+        return _in_slots(_batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
 
 
-def first(tree: Any) -> Any:
+def _first(tree: Any) -> Any:
     """The first entries of a pytree of arrays."""
     return jax.tree.map(lambda x: x[0], tree)
 
@@ -377,11 +381,11 @@ def run_keys(request: Request, seeds: Any) -> Any:
         key = by_eight(key)
     if one:
         return jax.tree.map(lambda some: jnp.broadcast_to(key, some.shape), seeds)
-    return folded(key, seeds)
+    return _folded(key, seeds)
 
 
 @jax.jit
-def folded(key: jax.Array, seeds: Any) -> Any:
+def _folded(key: jax.Array, seeds: Any) -> Any:
     """fold_in(key, seed) for each seed."""
     each = jax.vmap(lambda seed: jax.random.fold_in(key, seed))
     return jax.tree.map(lambda some: each(some.ravel()).reshape(some.shape), seeds)

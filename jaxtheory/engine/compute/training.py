@@ -27,8 +27,8 @@ from jaxtheory.engine.request.request import Request, Schedule
 
 
 class Run(NamedTuple):
-    """One run. `metrics[name]` has the leading axis `steps`; NaN after the run stopped or diverged.
-    Arrays are NumPy.
+    """One run. `metrics[name]` has the leading axis `_steps`; NaN after the run stopped or
+    diverged. Arrays are NumPy.
     """
 
     config: Config
@@ -91,10 +91,10 @@ def train_chunk(
     )
     names = {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}
     with ahead(request, program, inputs, names, curves):
-        return trained_lanes(request, chunk, program, inputs, tell, curves)
+        return _trained_lanes(request, chunk, program, inputs, tell, curves)
 
 
-def trained_lanes(
+def _trained_lanes(
     request: Request,
     chunk: Chunk,
     program: Program,
@@ -104,11 +104,11 @@ def trained_lanes(
 ) -> Outcome:
     """The work of `train_chunk`."""
     used, records = np.int32(inputs.used), request.schedule.records
-    row = jax.device_put(PerRow(*draw(request, program, inputs)))
+    row = jax.device_put(PerRow(*_draw(request, program, inputs)))
     run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
     state = program.begin()(row, run, used)
     if request.start is not None:
-        state = start_from(
+        state = _start_from(
             request.start, state, inputs.place, len(request.seeds), chunk.bucket.algorithm
         )
     if (
@@ -123,14 +123,14 @@ def trained_lanes(
     done, block, look = limit == 0, program.train(), functools.cache(program.look)
     for k, end in enumerate(records.tolist()):
         if end > t and not np.all(done):
-            trained = steps(block, row, run._replace(limit=limit), trained, used, t, end)
+            trained = _steps(block, row, run._replace(limit=limit), trained, used, t, end)
             done = (limit <= end) | (np.asarray(trained.diverged_at) != NEVER)
         t = end
         diverged = np.asarray(trained.diverged_at)
         late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
         found = look("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
         values = {
-            n: blank(with_baselines(v, fixed.get(n)), late)
+            n: _blank(_with_baselines(v, fixed.get(n)), late)
             for n, v in jax.device_get(found).items()
         }
         seen.put(k, values)
@@ -141,11 +141,11 @@ def trained_lanes(
                     limit[lane], done[lane] = t, True
         tell(t)
     if t < limit.max():  # steps after the last record
-        trained = steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
+        trained = _steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
     diverged = np.asarray(trained.diverged_at)
     analyses = jax.device_get(look("analyses")(row, run, trained.state, used))
     analyses = {
-        n: blank(with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
+        n: _blank(_with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
     }
     predictions = (
         jax.device_get(program.predict(tuple(records.tolist()))(row, run, used)) if curves else {}
@@ -153,7 +153,7 @@ def trained_lanes(
     return Outcome(seen.values, analyses, predictions, diverged, trained.state, row.problem)
 
 
-def steps(
+def _steps(
     block: Compiled,
     row: PerRow,
     run: PerRun,
@@ -171,7 +171,7 @@ def steps(
     return out
 
 
-def draw(
+def _draw(
     request: Request, program: Program, inputs: Lanes
 ) -> tuple[Any, dict[str, np.ndarray], Any]:
     """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is
@@ -187,13 +187,13 @@ def draw(
     return own, inputs.shared, drawn
 
 
-def same(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any) -> bool:
     """Whether two pytrees have the same structure."""
     structures: list[Any] = [jax.tree.structure(tree) for tree in (a, b)]
     return bool(structures[0] == structures[1])
 
 
-def embed(start: Any, state: Any) -> Any:
+def _embed(start: Any, state: Any) -> Any:
     """start's leaves [row..., entries] laid into state's leaves [row..., entries up to capacity],
     zero beyond.
     """
@@ -213,7 +213,7 @@ def embed(start: Any, state: Any) -> Any:
     return jax.tree.map(lay, start, state)
 
 
-def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: str) -> Any:
+def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: str) -> Any:
     """The initial state replaced by `start`: a Run (its state where the structures agree, else its
     parameters) or a pytree of parameters.
 
@@ -221,7 +221,7 @@ def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: s
     has the leading axis seed, a Run does not. `places` [slot, row] are places on that axis.
     """
     if isinstance(start, Run):
-        whole = same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [
+        whole = _same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [
             x.ndim - 3 for x in jax.tree.leaves(state)
         ]
         given = jax.tree.map(
@@ -232,9 +232,9 @@ def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: s
         given = start
     if any(np.ndim(x) == 0 or np.shape(x)[0] != n_seeds for x in jax.tree.leaves(given)):
         raise InputError(f"start: parameters need the leading axis seed, here of length {n_seeds}")
-    direct = same(state, given)
+    direct = _same(state, given)
     target = state if direct else getattr(state, "params", None)
-    if target is None or not same(target, given):
+    if target is None or not _same(target, given):
         raise InputError(
             f"start: algorithm {name!r} trains "
             f"{type(target if target is not None else state).__name__}, got {type(given).__name__}"
@@ -243,11 +243,11 @@ def start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: s
     lanes = jax.tree.map(
         lambda x: jnp.repeat(jnp.asarray(x)[places][:, :, None], runs, axis=2), given
     )
-    laid = embed(lanes, target)
+    laid = _embed(lanes, target)
     return laid if direct else state._replace(params=laid)
 
 
-def with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
+def _with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
     """Entries that training does not change, appended along the last axis."""
     if fixed is None:
         return value
@@ -256,7 +256,7 @@ def with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
     )
 
 
-def blank(value: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+def _blank(value: np.ndarray, lanes: np.ndarray) -> np.ndarray:
     """NaN in the given lanes [slot, row, run] of [slot, row, run, value, ...]."""
     if not lanes.any():
         return value

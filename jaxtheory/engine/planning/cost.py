@@ -19,17 +19,17 @@ from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.request.jaxprs import called, reads
 
 # exp and log are vectorized, and cost little more than a product
-SLOW = frozenset("erf_inv erf erfc pow lgamma digamma atan2 sin cos tan asin acos".split())
-MOVED = frozenset(
+_SLOW = frozenset("erf_inv erf erfc pow lgamma digamma atan2 sin cos tan asin acos".split())
+_MOVED = frozenset(
     "gather dynamic_slice scatter scatter-add scatter_add scatter_min scatter_max "
     "dynamic_update_slice".split()
 )
-FACTORED = frozenset(
+_FACTORED = frozenset(
     "eigh svd cholesky lu qr geqrf householder_product triangular_solve schur eig".split()
 )
-ORDERED = frozenset("sort top_k approx_top_k cumsum cumprod cummax cummin cumlogsumexp".split())
+_ORDERED = frozenset("sort top_k approx_top_k cumsum cumprod cummax cummin cumlogsumexp".split())
 
-TRACES = 64  # whose counts are kept; each keeps the functions of a theory
+_TRACES = 64  # whose counts are kept; each keeps the functions of a theory
 
 
 class Work(NamedTuple):
@@ -59,15 +59,15 @@ class Work(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        return sum(count * rate for count, rate in zip(self[:-1], RATES, strict=True))
+        return sum(count * rate for count, rate in zip(self[:-1], _RATES, strict=True))
 
 
 # seconds each, in the order of the fields: fitted to functions of all theories, those of bytes and
 # products to whole sweeps, where much of what is written stays in registers
-RATES = (1.5e-7, 3.5e-11, 4e-11, 2e-8, 5e-10, 4e-9, 2e-9, 1e-9)
+_RATES = (1.5e-7, 3.5e-11, 4e-11, 2e-8, 5e-10, 4e-9, 2e-9, 1e-9)
 
 
-def work(jaxpr: Any) -> Work:
+def _work(jaxpr: Any) -> Work:
     """Count the work of a jaxpr; loops times their length where it is known, those of `core.rarely`
     not at all, others once.
     """
@@ -75,18 +75,18 @@ def work(jaxpr: Any) -> Work:
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         inner = called(eqn)
-        if not inner or name in MOVED:
-            total = total.plus(of_equation(eqn))
+        if not inner or name in _MOVED:
+            total = total.plus(_of_equation(eqn))
             continue
         times = eqn.params["length"] if name == "scan" else 1
         if name == "while" and [e.primitive.name for e in inner[0].eqns] == ["not"]:
             continue
-        for part in map(work, inner):
+        for part in map(_work, inner):
             total = total.plus(part, times)
     return total
 
 
-def of_equation(eqn: Any) -> Work:
+def _of_equation(eqn: Any) -> Work:
     """The work of one equation."""
     name, shaped = eqn.primitive.name, lambda vs: [v.aval for v in vs if hasattr(v.aval, "shape")]
     read = max((math.prod(a.shape) for a in shaped(eqn.invars)), default=0)
@@ -97,17 +97,17 @@ def of_equation(eqn: Any) -> Work:
         (contract, _), _ = eqn.params["dimension_numbers"]
         depth = math.prod(eqn.invars[0].aval.shape[d] for d in contract)
         return one._replace(flops=2 * depth * made)
-    if name in SLOW:
+    if name in _SLOW:
         return one._replace(slow=made)
-    if name in MOVED:
+    if name in _MOVED:
         updates = eqn.invars[-1].aval.shape if name.startswith("scatter") else ()
         return one._replace(moved=math.prod(updates) if updates else made)
     if name.startswith("random_") or name == "threefry2x32":
         return one._replace(drawn=sum(sizes) / 4)
-    if name in ORDERED:
+    if name in _ORDERED:
         longest = eqn.invars[0].aval.shape[eqn.params.get("dimension", eqn.params.get("axis", -1))]
         return one._replace(ordered=read * math.log2(max(longest, 2)))
-    if name in FACTORED:
+    if name in _FACTORED:
         *batch, m, n = eqn.invars[0].aval.shape
         return one._replace(factored=math.prod(batch) * m * n * min(m, n))
     return one
@@ -119,9 +119,9 @@ def size(tree: Any) -> int:
     return sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in leaves)
 
 
-def counted(function: Callable, *args: Any) -> Work:
+def _counted(function: Callable, *args: Any) -> Work:
     """The work of a function of such arguments."""
-    return work(jax.make_jaxpr(function)(*args).jaxpr)
+    return _work(jax.make_jaxpr(function)(*args).jaxpr)
 
 
 def given(theory: Theory, algorithm: str, config: Config) -> tuple[Any, Any, Any]:
@@ -155,7 +155,7 @@ def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int
     return _step_work(theory.problem, sample, alg.init, alg.step, Alike(config))
 
 
-@functools.lru_cache(TRACES)
+@functools.lru_cache(_TRACES)
 def _step_work(
     draw: Callable, sample: Callable, init: Callable, step: Callable, alike: Alike
 ) -> tuple[Work, int, int]:
@@ -167,7 +167,7 @@ def _step_work(
         batch = sample(key, problem, config)
         return step(key, jnp.int32(0), state, batch, problem, config)
 
-    return counted(one, key, state, problem, config), size(problem), size(state)
+    return _counted(one, key, state, problem, config), size(problem), size(state)
 
 
 class Costs(NamedTuple):
@@ -191,15 +191,15 @@ def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -
     """Count what a run calls beside its steps."""
     key, problem, state = given(theory, algorithm, config)
     alg = theory.algorithms[algorithm]
-    metrics, analyses = (looking(slot, alg) for slot in (theory.metrics, theory.analyses))
+    metrics, analyses = (_looking(slot, alg) for slot in (theory.metrics, theory.analyses))
     predict = lambda problem, config: theory.predict(problem, config, records)
     return Costs(
-        counted(theory.problem, key, config),
-        counted(alg.init, key, problem, config),
-        counted(metrics, state, problem, config),
-        counted(analyses, state, problem, config),
-        counted(theory.baselines, problem, config),
-        counted(predict, problem, config),
+        _counted(theory.problem, key, config),
+        _counted(alg.init, key, problem, config),
+        _counted(metrics, state, problem, config),
+        _counted(analyses, state, problem, config),
+        _counted(theory.baselines, problem, config),
+        _counted(predict, problem, config),
         size(problem),
         size(jax.eval_shape(metrics, state, problem, config)),
         size(jax.eval_shape(analyses, state, problem, config)),
@@ -207,7 +207,7 @@ def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -
     )
 
 
-def looking(slot: Callable, algorithm: Algorithm) -> Callable:
+def _looking(slot: Callable, algorithm: Algorithm) -> Callable:
     """Metrics or analyses as a function of the state."""
     return lambda state, problem, config: slot(
         algorithm.params(state, problem, config), problem, config
@@ -217,7 +217,7 @@ def looking(slot: Callable, algorithm: Algorithm) -> Callable:
 def run_seconds(theory: Theory, algorithm: str, config: Config, steps: int, records: int) -> float:
     """Of so many steps and looks of one run."""
     _, problem, state = given(theory, algorithm, config)
-    look = counted(looking(theory.metrics, theory.algorithms[algorithm]), state, problem, config)
+    look = _counted(_looking(theory.metrics, theory.algorithms[algorithm]), state, problem, config)
     step, _, _ = step_work(theory, algorithm, config)
     return steps * step.seconds + records * look.seconds
 
@@ -234,7 +234,7 @@ def read_by_problem(
     )
 
 
-@functools.lru_cache(TRACES)
+@functools.lru_cache(_TRACES)
 def _read_by_problem(
     draw: Callable, sample: Callable, baselines: Callable, alike: Alike, names: frozenset[str]
 ) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Layouts of the buckets of a sweep, the chunks to compute, and what they cost.
 
 The shape of what is compiled depends on the request and the kind of device, not on how many devices
-there are: as many lanes side by side (vmap) as fit a working set of `CACHE` bytes, but at least
+there are: as many lanes side by side (vmap) as fit a working set of `_CACHE` bytes, but at least
 four rows' worth of chunks where there are that many, so that devices share.
 """
 
@@ -29,17 +29,17 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import workers
 
-CACHE = {
+_CACHE = {
     "cpu": 4 << 20
 }  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
-ACCELERATOR_CACHE = 1 << 30
-MEMORY = 256 << 20  # bytes of the states of one row
-SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program
-RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
-CHUNKS = 2**20  # of one sweep at most; more take minutes to list, and a scheduler longer
-SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
-TEMPORARY = 4  # largest arrays of a step that live at once
-PROGRAMS = 150 << 20  # bytes of compiling, and of compiled programs
+_ACCELERATOR_CACHE = 1 << 30
+_MEMORY = 256 << 20  # bytes of the states of one row
+_SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program
+_RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
+_CHUNKS = 2**20  # of one sweep at most; more take minutes to list, and a scheduler longer
+_SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
+_TEMPORARY = 4  # largest arrays of a step that live at once
+_PROGRAMS = 150 << 20  # bytes of compiling, and of compiled programs
 
 
 class Plan(NamedTuple):
@@ -126,13 +126,13 @@ def chunks(bucket: Bucket) -> list[Chunk]:
     return [Chunk(bucket, first, min(first + step, end)) for first in range(0, end, step)]
 
 
-def power_of_two(n: float, up: bool) -> int:
+def _power_of_two(n: float, up: bool) -> int:
     """The next power of two, at least 1."""
     exponent = math.log2(max(n, 1))
     return int(2 ** (math.ceil(exponent) if up else math.floor(exponent)))
 
 
-def without_rest(runs: int, width: int) -> int:
+def _without_rest(runs: int, width: int) -> int:
     """How many runs of a row go side by side, at most `width`: half of it or more where that
     divides them, as a rest would be compiled apart.
     """
@@ -140,10 +140,10 @@ def without_rest(runs: int, width: int) -> int:
     return next((w for w in range(width, (width - 1) // 2, -1) if runs % w == 0), width)
 
 
-def lay_out(request: Request, bucket: Bucket) -> Bucket:
+def _lay_out(request: Request, bucket: Bucket) -> Bucket:
     """Choose how many lanes go side by side, and how many follow each other in a chunk."""
     work, problem_bytes, state_bytes = step_work(request.theory, bucket.algorithm, bucket.template)
-    budget = CACHE.get(jax.default_backend(), ACCELERATOR_CACHE)
+    budget = _CACHE.get(jax.default_backend(), _ACCELERATOR_CACHE)
     width = int(
         np.clip(
             budget // max(4 * work.largest, 1), 1, 64 if jax.default_backend() == "cpu" else 4096
@@ -156,22 +156,22 @@ def lay_out(request: Request, bucket: Bucket) -> Bucket:
     # at least, for two workers
     steps = bucket.longest
     fit = min(
-        RUNS, MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9)
+        _RUNS, _MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9)
     )
     pieces = max(1 if most == 1 or problems > 1 else 2, math.ceil(most / max(fit, 1)))
     runs = math.ceil(most / pieces)
     bucket = bucket.laid(Layout(runs=runs))
-    rows = min(max(width // runs, 1), power_of_two(math.ceil(bucket.rows / SHARES), up=True))
+    rows = min(max(width // runs, 1), _power_of_two(math.ceil(bucket.rows / _SHARES), up=True))
     row_bytes = problem_bytes + runs * state_bytes
-    waiting = math.ceil(bucket.rows / rows / SHARES)
+    waiting = math.ceil(bucket.rows / rows / _SHARES)
     slots = min(
         64,
-        power_of_two(waiting, up=True),
-        power_of_two(SLOTS_MEMORY / (rows * row_bytes + 1), up=False),
+        _power_of_two(waiting, up=True),
+        _power_of_two(_SLOTS_MEMORY / (rows * row_bytes + 1), up=False),
     )
-    width = without_rest(runs, width)
+    width = _without_rest(runs, width)
     layout = Layout(slots, rows, runs, values, width, share_values(request, bucket))
-    memory = slots * rows * row_bytes + rows * width * TEMPORARY * work.largest
+    memory = slots * rows * row_bytes + rows * width * _TEMPORARY * work.largest
     seconds = work.beside(rows * width).seconds * float(bucket.steps.sum()) * bucket.seeds
     return bucket.laid(layout)._replace(
         seconds=seconds, memory=workers() * memory, problem=problem_bytes
@@ -189,10 +189,10 @@ def priced(request: Request, buckets: Sequence[Bucket]) -> tuple[Bucket, ...]:
                 found[kind] = costs(
                     request.theory, b.algorithm, b.template, request.schedule.records
                 )
-    return tuple(price(request, b, found[tuple(b.static.values())]) for b in buckets)
+    return tuple(_price(request, b, found[tuple(b.static.values())]) for b in buckets)
 
 
-def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
+def _price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
     """A bucket with its seconds and bytes; `seconds` holds those of its steps before."""
     layout, records = bucket.layout, len(request.schedule.records)
     looks, lanes = bucket.runs * layout.values, layout.rows * layout.width
@@ -213,7 +213,7 @@ def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
     largest = max(work.largest for work in (found.look, found.analyses, found.predict))
     return bucket._replace(
         seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
-        memory=bucket.memory + workers() * lanes * largest + 2 * kept + PROGRAMS,
+        memory=bucket.memory + workers() * lanes * largest + 2 * kept + _PROGRAMS,
         kept=kept,
     )
 
@@ -221,13 +221,13 @@ def price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
 def make(request: Request) -> Plan:
     """The plan of a request."""
     with numerics(request.dtype, request.partitionable):
-        buckets = tuple(lay_out(request, bucket) for bucket in group(request))
+        buckets = tuple(_lay_out(request, bucket) for bucket in group(request))
         for bucket in buckets:
             refuse(request, bucket)
-        if (count := sum(-(-b.slots // b.layout.slots) for b in buckets)) > CHUNKS:
+        if (count := sum(-(-b.slots // b.layout.slots) for b in buckets)) > _CHUNKS:
             raise InputError(
                 f"{sum(b.runs for b in buckets):.3g} runs ({len(request.seeds):.3g} seeds) are "
-                f"{count:.3g} chunks, and a sweep has at most {CHUNKS:.3g}; cut it into sweeps of "
+                f"{count:.3g} chunks, and a sweep has at most {_CHUNKS:.3g}; cut it into sweeps of "
                 "other keys"
             )
     programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for b in buckets}

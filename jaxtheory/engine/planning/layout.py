@@ -23,8 +23,8 @@ from jaxtheory.engine.request.axes import Points, codes_of, in_order
 from jaxtheory.engine.request.request import Request
 
 COMPILE_SECONDS = 8.0  # of one core, of what a bucket calls
-PROGRAMS = 1000  # of a sweep at most
-SLOWER = 1.25  # that padding may be, for the sake of one program
+_PROGRAMS = 1000  # of a sweep at most
+_SLOWER = 1.25  # that padding may be, for the sake of one program
 
 
 class Layout(NamedTuple):
@@ -170,7 +170,7 @@ class Lanes(NamedTuple):
         return np.array_equal(rows, np.minimum(np.arange(rows.size), count - 1))
 
 
-def padded_fields(request: Request) -> set[str]:
+def _padded_fields(request: Request) -> set[str]:
     """The size fields that get one padded capacity; the others get exact ones.
 
     auto: padded where one program of the largest size is done about as soon as one of every size,
@@ -188,10 +188,10 @@ def padded_fields(request: Request) -> set[str]:
         return set(varying) if request.buckets == "pad" else set()
     if varying and not trusted(theory):
         return set()
-    return {name for name, several in varying.items() if worth_padding(request, name, several)}
+    return {name for name, several in varying.items() if _worth_padding(request, name, several)}
 
 
-def worth_padding(request: Request, name: str, several: Sequence[int]) -> bool:
+def _worth_padding(request: Request, name: str, several: Sequence[int]) -> bool:
     """Whether one program of the largest of several sizes is done about as soon as one of each."""
     first, records = request.points.point(0), request.schedule.records
 
@@ -206,7 +206,7 @@ def worth_padding(request: Request, name: str, several: Sequence[int]) -> bool:
     exact = sum(least * ((1 + n) / (1 + small)) ** power for n in several)
     runs, programs = request.runs / len(several), len(set(several))
     padded = COMPILE_SECONDS + runs * most * len(several)
-    return padded <= SLOWER * (programs * COMPILE_SECONDS + runs * exact)
+    return padded <= _SLOWER * (programs * COMPILE_SECONDS + runs * exact)
 
 
 def remark(request: Request) -> str:
@@ -230,7 +230,7 @@ def group(request: Request) -> list[Bucket]:
     theory, points = request.theory, request.points
     table = fields(theory.Config)
     sizes = [n for n, f in table.items() if f.kind == "size"]
-    padded = padded_fields(request)
+    padded = _padded_fields(request)
     cap = {n: max(Size.wrap(v).cap for v in points.values(n)) for n in padded}
     every = np.arange(points.total)
     static = codes_of(
@@ -241,11 +241,11 @@ def group(request: Request) -> list[Bucket]:
         static * points.total
         + codes_of(points, [n for n in sizes if n not in padded], every, shape)
     )
-    if (count := int(kind.max()) + 1) > PROGRAMS:
+    if (count := int(kind.max()) + 1) > _PROGRAMS:
         hours = count * COMPILE_SECONDS / 3600
         raise InputError(
             f"{count} programs, one for each combination of static values and sizes, take about "
-            f"{hours:.2g} hours to compile, and a sweep has at most {PROGRAMS}; choose "
+            f"{hours:.2g} hours to compile, and a sweep has at most {_PROGRAMS}; choose "
             "buckets='pad', or cut an axis"
         )
     order = np.argsort(kind, kind="stable")
@@ -267,7 +267,7 @@ def group(request: Request) -> list[Bucket]:
         )
         shared = tuple(n for n in names if n in common and n not in values)
         own = tuple(n for n in names if n not in shared and n not in values)
-        members = arrange(points, at, shared, own, values)
+        members = _arrange(points, at, shared, own, values)
         steps = points.column("steps", members.first_of_run(np.arange(len(members.value_of) - 1)))
         bucket = Bucket(
             len(buckets),
@@ -289,7 +289,7 @@ def group(request: Request) -> list[Bucket]:
     return buckets
 
 
-def arrange(
+def _arrange(
     points: Points, at: np.ndarray, shared: Sequence[str], own: Sequence[str], values: Sequence[str]
 ) -> Members:
     """The members of a bucket; problems and runs with more steps stand first, else the order is

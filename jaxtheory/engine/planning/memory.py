@@ -13,10 +13,10 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.system import machine
 from jaxtheory.system.backend import backend, workers
 
-FIELDS = 3  # that a refusal names at most
+_FIELDS = 3  # that a refusal names at most
 
 
-def limit() -> int:
+def _limit() -> int:
     """Bytes that a process can have: of the machine or of its container; of an accelerator where
     JAX uses one. 0: not known.
     """
@@ -35,7 +35,7 @@ def resident() -> int:
         return 0
 
 
-def held(request: Request, bucket: Bucket) -> int:
+def _held(request: Request, bucket: Bucket) -> int:
     """Bytes of problems, states and batches of the chunks side by side: what no fusion of
     operations spares.
     """
@@ -51,8 +51,8 @@ def refuse(request: Request, bucket: Bucket) -> None:
     """Raise InputError where what a bucket holds exceeds this machine's memory, with the size
     fields to lower.
     """
-    most = limit()
-    if not most or bucket.memory <= most or (least := held(request, bucket)) <= most:
+    most = _limit()
+    if not most or bucket.memory <= most or (least := _held(request, bucket)) <= most:
         return
     table = fields(type(bucket.template))
     halved = {}
@@ -61,11 +61,11 @@ def refuse(request: Request, bucket: Bucket) -> None:
             continue
         try:
             smaller = bucket.template.replace(**{name: Size(n // 2)})
-            halved[name] = held(request, bucket._replace(template=smaller))
+            halved[name] = _held(request, bucket._replace(template=smaller))
         except InputError:  # no valid size
             continue
     helps = sorted((n for n in halved if halved[n] <= 0.75 * least), key=lambda n: halved[n])
-    lower = ", ".join(f"{n} ({table[n].symbol})" for n in helps[:FIELDS]) or "the sizes"
+    lower = ", ".join(f"{n} ({table[n].symbol})" for n in helps[:_FIELDS]) or "the sizes"
     raise InputError(
         f"memory: this holds {machine.words(least)} at once, and there are "
         f"{machine.words(most)}; lower {lower}"
@@ -76,7 +76,7 @@ def refuse_results(runs: int, least: int) -> None:
     """Raise InputError where so many bytes of results of so many runs exceed this machine's
     memory.
     """
-    most = limit()
+    most = _limit()
     if most and least > most:
         raise InputError(
             f"memory: the results of {runs} runs take {machine.words(least)}, and there are "

@@ -20,20 +20,20 @@ def trusted(theory: Theory) -> bool:
     """
     if ships(theory):
         return True
-    digest = digest_of(theory)
-    return digest in _passed or ((place := notes()) is not None and (place / digest).is_file())
+    digest = _digest_of(theory)
+    return digest in _passed or ((place := _notes()) is not None and (place / digest).is_file())
 
 
 def believe(theory: Theory) -> None:
     """Take it, in this process, that a theory's numbers do not depend on padding."""
-    _passed.add(digest_of(theory))
+    _passed.add(_digest_of(theory))
 
 
 def trust(theory: Theory) -> None:
     """Remember that a theory's numbers do not depend on padding."""
-    digest = digest_of(theory)
+    digest = _digest_of(theory)
     _passed.add(digest)
-    if (place := notes()) is not None:
+    if (place := _notes()) is not None:
         try:
             place.mkdir(parents=True, exist_ok=True)
             (place / digest).touch()
@@ -41,12 +41,12 @@ def trust(theory: Theory) -> None:
             return
 
 
-def digest_of(theory: Theory) -> str:
+def _digest_of(theory: Theory) -> str:
     """A checksum of the functions of a theory that padding may touch."""
     return digest_code([theory._replace(checks=())])
 
 
-def notes() -> Path | None:
+def _notes() -> Path | None:
     """Where the digests of theories lie that have passed, or None without a compilation cache."""
     place = getattr(jax.config, "jax_compilation_cache_dir", None)
     return Path(os.fspath(place)) / "padding" if place else None

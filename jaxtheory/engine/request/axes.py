@@ -119,13 +119,13 @@ def codes_of(
         values = points.values(word)
         if not isinstance(values, np.ndarray):
             values = tuple(map(same, values))
-        codes = codes_of_values(values)
+        codes = _codes_of_values(values)
         if (n := codes.max() + 1) > 1:
             total = in_order(total * n + codes[points.codes(word, at)])
     return total
 
 
-def codes_of_values(values: Values) -> np.ndarray:
+def _codes_of_values(values: Values) -> np.ndarray:
     """Numbers 0, 1, ... that are equal where type and value are."""
     if isinstance(values, np.ndarray):
         return np.unique(values, return_inverse=True)[1]
@@ -144,14 +144,14 @@ def read_axes(theory: Theory, vary: Mapping | None, zipped: Any) -> tuple[Axis, 
             raise InputError(f"{name}: give {{field: values}}, not {brief(group)}")
     groups = [(name, {name: values}) for name, values in vary.items()]
     groups += [(next(iter(group), ""), dict(group)) for group in zipped]
-    axes = [read_axis(theory, first, group) for first, group in groups]
+    axes = [_read_axis(theory, first, group) for first, group in groups]
     words = [word for axis in axes for word in axis.values]
     for word in sorted({word for word in words if words.count(word) > 1}):
         raise InputError(f"{word} stands on two axes")
     return tuple(axes)
 
 
-def read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
+def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
     """One axis: the fields of a group, the first of which names it; a first key that is no field
     labels the dimension.
     """
@@ -178,12 +178,12 @@ def read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
             + ", ".join(f"{w} has {len(v)} values" for w, v in values.items())
             + "; they must be equally many"
         )
-    if twice := repeated(labels):
+    if twice := _repeated(labels):
         raise InputError(f"{name}: the value {twice[0]!r} stands twice on the axis")
     return Axis(name, labels, values)
 
 
-def repeated(values: Values) -> list:
+def _repeated(values: Values) -> list:
     """The first value that stands twice, in a list; an empty one without."""
     if isinstance(values, np.ndarray):
         found, counts = np.unique(values, return_counts=True)
@@ -207,28 +207,28 @@ def check_points(points: Points) -> None:
     group = codes_of(points, shaped, np.arange(points.total))
     order = np.argsort(group, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-        check_point(points, int(members[0]))
-        check_members(points, members, numbers)
+        _check_point(points, int(members[0]))
+        _check_members(points, members, numbers)
 
 
-def check_members(points: Points, members: np.ndarray, numbers: list[str]) -> None:
+def _check_members(points: Points, members: np.ndarray, numbers: list[str]) -> None:
     """Raise InputError for the first of some points that differ in numbers only whose fields do not
     fit together; where the conditions of a config cannot take arrays, one is asked after the other.
     """
     first = points.point(int(members[0])).config
     if len(members) == 1:
-        return check_point(points, int(members[0]))
-    fit = fit_together(first.replace(**{word: points.column(word, members) for word in numbers}))
+        return _check_point(points, int(members[0]))
+    fit = _fit_together(first.replace(**{word: points.column(word, members) for word in numbers}))
     if fit is None:
         for i in members.tolist():
-            check_point(points, i)
+            _check_point(points, i)
     elif not fit:
         half = len(members) // 2
-        check_members(points, members[:half], numbers)
-        check_members(points, members[half:], numbers)
+        _check_members(points, members[:half], numbers)
+        _check_members(points, members[half:], numbers)
 
 
-def fit_together(config: Config) -> bool | None:
+def _fit_together(config: Config) -> bool | None:
     """True if the conditions between fields hold for a config of arrays; None where that cannot be
     said at once.
     """
@@ -238,7 +238,7 @@ def fit_together(config: Config) -> bool | None:
         return None
 
 
-def check_point(points: Points, i: int) -> None:
+def _check_point(points: Points, i: int) -> None:
     """Raise InputError where the fields of point i do not fit together."""
     try:
         validate(points.point(i).config)

@@ -8,7 +8,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.replaced import DESCENT, replaced_slots, same
 from jaxtheory.core.theory import Algorithm, Theory
 
-DOES = {
+_DOES = {
     "loss": "trains another loss than the theory's, which was replaced",
     "gradient": "trains along another gradient than the theory's, which was replaced",
     "init": "starts from another init than the theory's, which was replaced",
@@ -37,11 +37,11 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
         )
     for name in names:
         algorithm = theory.algorithms[name]
-        slots = replaced_slots(theory, algorithm) or drawn(theory, algorithm)
+        slots = replaced_slots(theory, algorithm) or _drawn(theory, algorithm)
         if slots:
             return Fault(
                 slots[0],
-                f"{theory.name}: the algorithm {name!r} {DOES[slots[0]]} after the algorithm was "
+                f"{theory.name}: the algorithm {name!r} {_DOES[slots[0]]} after the algorithm was "
                 f"made; use theory.replace({', '.join(f'{slot}=...' for slot in slots)}) in place "
                 "of theory._replace, or make the algorithm anew for the new theory, as by "
                 f"{DESCENT}",
@@ -49,7 +49,7 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
     return None
 
 
-def drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
+def _drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
     """The slots `problem` and `sample` that were replaced while the algorithm calls the old one."""
     old: Any = algorithm.origin
     if old is None:  # put into the dictionary of a theory that was made before

@@ -32,7 +32,7 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
     Raises InputError where its arrays do not fit the config, and where an axis varies a field that
     the data depend on.
     """
-    shaping = [word for word in words_of(points) if shapes_data(theory, points, word)]
+    shaping = [word for word in _words_of(points) if _shapes_data(theory, points, word)]
     if shaping:
         word = shaping[0]
         raise InputError(
@@ -41,43 +41,43 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
         )
     float_dtype = jnp.result_type(float)
     config = canonical(points.point(0).config, float_dtype)
-    want = shapes(theory, config)
+    want = _shapes(theory, config)
     if type(problem) is not type(jax.eval_shape(theory.problem, jax.random.key(0), config)):
         raise InputError(
             f"problem is a {type(problem).__name__}, expected one of {theory.name}.given(...) "
             f"or {theory.name}.problem(key, config)"
         )
-    found = dict(paths(problem))
+    found = dict(_paths(problem))
     if missing := want.keys() - found.keys():
         raise InputError(f"problem.{min(missing)} is missing: {theory.name} has it here")
     for path, like in want.items():
-        check_fit(theory, config, path, np.shape(found[path]), like.shape)
+        _check_fit(theory, config, path, np.shape(found[path]), like.shape)
     kinds = {path: like.dtype for path, like in want.items()}
 
     def cast(path: Any, leaf: Any) -> np.ndarray:
         array = np.asarray(leaf)
         kind = float_dtype if array.dtype.kind == "f" else array.dtype
-        return array.astype(kinds.get(name_of(path), kind))
+        return array.astype(kinds.get(_name_of(path), kind))
 
     return theory._replace(problem=Given(jax.tree_util.tree_map_with_path(cast, problem)))
 
 
-def name_of(path: Any) -> str:
+def _name_of(path: Any) -> str:
     """The name of a leaf, such as train.tokens."""
     return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
-def paths(tree: Any) -> Iterator[tuple[str, Any]]:
+def _paths(tree: Any) -> Iterator[tuple[str, Any]]:
     """The leaves of a tree with their names."""
-    return ((name_of(path), leaf) for path, leaf in jax.tree.leaves_with_path(tree))
+    return ((_name_of(path), leaf) for path, leaf in jax.tree.leaves_with_path(tree))
 
 
-def shapes(theory: Theory, config: Config) -> dict[str, Any]:
+def _shapes(theory: Theory, config: Config) -> dict[str, Any]:
     """Shape and dtype of each array of a theory's problem."""
-    return dict(paths(jax.eval_shape(theory.problem, jax.random.key(0), config)))
+    return dict(_paths(jax.eval_shape(theory.problem, jax.random.key(0), config)))
 
 
-def check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tuple) -> None:
+def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tuple) -> None:
     """Raise InputError where a shape is not the config's. A length that no size field changes, such
     as the number of test samples, is free.
     """
@@ -89,7 +89,7 @@ def check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tuple
             size = getattr(config, word)
             larger = config.replace(**{word: Size(size.cap + 1)})
             try:
-                other = shapes(theory, larger)[path].shape
+                other = _shapes(theory, larger)[path].shape
             except (TypeError, ValueError):  # a size that this one must divide, or be below
                 continue
             changed = [i for i, n in enumerate(want) if len(other) == len(want) and other[i] != n]
@@ -103,13 +103,13 @@ def check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tuple
         raise InputError(f"problem.{path} has shape {got}, the config's is {want}{hint}")
 
 
-def words_of(points: Points) -> list[str]:
+def _words_of(points: Points) -> list[str]:
     """The fields that stand on axes."""
     words = [word for axis in points.axes for word in axis.values]
     return [word for word in words if word not in ("algorithm", "steps")]
 
 
-def shapes_data(theory: Theory, points: Points, word: str) -> bool:
+def _shapes_data(theory: Theory, points: Points, word: str) -> bool:
     """Whether a theory's problem depends on a field that varies: a number that is read, a size or a
     choice that changes what is computed.
     """

@@ -22,14 +22,14 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive, Var, jaxpr_as_fun
 
 from jaxtheory.core.config import Config, Size, with_leaves
 
-FACTORISATIONS = frozenset(p for p in vars(jax.lax.linalg).values() if isinstance(p, Primitive))
+_FACTORISATIONS = frozenset(p for p in vars(jax.lax.linalg).values() if isinstance(p, Primitive))
 alone = threading.Lock()  # held while such a program runs
 
 
 def factorizes(jaxpr: Any) -> bool:
     """Whether a jaxpr, or what it calls, hands several matrices at once to LAPACK."""
     return any(
-        (eqn.primitive in FACTORISATIONS and any(x.aval.ndim > 2 for x in eqn.invars))
+        (eqn.primitive in _FACTORISATIONS and any(x.aval.ndim > 2 for x in eqn.invars))
         or any(map(factorizes, called(eqn)))
         for eqn in jaxpr.eqns
     )
@@ -66,10 +66,10 @@ def cse(function: Callable[[], Any]) -> Any:
     What is called within counts as one equation; equations with effects stay.
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)()
-    return jax.tree.unflatten(jax.tree.structure(shapes), jaxpr_as_fun(merged(closed))())
+    return jax.tree.unflatten(jax.tree.structure(shapes), jaxpr_as_fun(_merged(closed))())
 
 
-def merged(closed: ClosedJaxpr) -> ClosedJaxpr:
+def _merged(closed: ClosedJaxpr) -> ClosedJaxpr:
     """A jaxpr without the equations that repeat an earlier one."""
     kept: list[Any] = []
     first: dict[Any, list[Var]] = {}  # what an equation computes -> the variables that hold it
@@ -81,7 +81,7 @@ def merged(closed: ClosedJaxpr) -> ClosedJaxpr:
     for eqn in closed.jaxpr.eqns:
         eqn = eqn.replace(invars=[current(x) for x in eqn.invars])
         try:
-            known = None if eqn.effects else first.setdefault(computed(eqn), eqn.outvars)
+            known = None if eqn.effects else first.setdefault(_computed(eqn), eqn.outvars)
         except TypeError:  # a parameter without a hash
             known = None
         if known is None or known is eqn.outvars:
@@ -92,7 +92,7 @@ def merged(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, closed.consts)
 
 
-def computed(eqn: Any) -> Any:
+def _computed(eqn: Any) -> Any:
     """What an equation computes; equal where two compute the same."""
     operand = lambda x: (str(x.aval), np.asarray(x.val).tobytes()) if isinstance(x, Literal) else x
     results = tuple(str(v.aval) for v in eqn.outvars)

@@ -25,7 +25,7 @@ from jaxtheory.engine.request.values import brief, checked_algorithm, checked_st
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
-ENDS = 2**16  # different numbers of steps in a sweep
+_ENDS = 2**16  # different numbers of steps in a sweep
 
 
 class Schedule(NamedTuple):
@@ -93,8 +93,8 @@ def read(
     backend()
     theory = theory_of(theory, config)
     check_theory(theory)
-    check_type(theory, config)
-    config = config.replace(**written(config))
+    _check_type(theory, config)
+    config = config.replace(**_written(config))
     refuse_tracers(theory.name, (config, key, start))
     axes = read_axes(theory, vary, zip)
     name = checked_algorithm(theory, algorithm)
@@ -107,7 +107,7 @@ def read(
             f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda "
             "metrics: metrics['loss'] < 0.1"
         )
-    counted = read_seeds(seeds)
+    counted = _read_seeds(seeds)
     points = Points(config, axes, name, checked_steps(steps))
     check_points(points)  # values that axes replace need not fit together; every point must
     schedule = read_schedule(record, points.values("steps"))
@@ -125,28 +125,28 @@ def read(
         seeds=counted,
         schedule=schedule,
         algorithm=name,
-        key=read_key(key),
+        key=_read_key(key),
         start=start,
         stop=stop,
         dtype=precision,
         buckets=buckets,
         partitionable=partitionable,
     )
-    check_forms(request)
+    _check_forms(request)
     require_current(theory, dict.fromkeys(points.values("algorithm")))
-    check_record(request)
-    check_stop(request)
+    _check_record(request)
+    _check_stop(request)
     return request
 
 
-def check_forms(request: Request) -> None:
+def _check_forms(request: Request) -> None:
     """Raise InputError where a theory from outside gives what the engine cannot take."""
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
         contract.require(request.theory, config, dict.fromkeys(request.points.values("algorithm")))
 
 
-def read_key(key: Any) -> int | jax.Array:
+def _read_key(key: Any) -> int | jax.Array:
     """A base key number, or the key of one run."""
     if hasattr(key, "dtype") and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0:
         run: jax.Array = key
@@ -155,7 +155,7 @@ def read_key(key: Any) -> int | jax.Array:
     return found
 
 
-def written(config: Config) -> dict[str, Any]:
+def _written(config: Config) -> dict[str, Any]:
     """The numbers of a config that are not Python numbers, as those: a float of less than 64 bits
     is the shortest decimal that rounds to it, as on an axis.
     """
@@ -163,7 +163,7 @@ def written(config: Config) -> dict[str, Any]:
     return {n: plain(v) for n, v in each.items() if not isinstance(v, jax.core.Tracer)}
 
 
-def check_type(theory: Theory, config: Config) -> None:
+def _check_type(theory: Theory, config: Config) -> None:
     """A config of this theory, or InputError."""
     if type(config) is not theory.Config:
         raise InputError(
@@ -177,10 +177,10 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
     outside [0, the largest].
     """
     ends = np.unique(np.array(steps)).tolist()
-    if len(ends) > ENDS:
+    if len(ends) > _ENDS:
         raise InputError(
             f"steps: {len(ends)} different numbers of steps, and each is a record of every run; a "
-            f"sweep has at most {ENDS}"
+            f"sweep has at most {_ENDS}"
         )
     if isinstance(record, Mapping):
         if not record:
@@ -190,14 +190,14 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
         }
         return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
     if record is None:
-        places = [every(round_interval(end), end) for end in ends]
+        places = [_every(_round_interval(end), end) for end in ends]
     elif isinstance(record, int | np.integer) and not isinstance(record, bool):
         if record < 1:
             raise InputError(
                 f"record = {record}: must be a step interval in [1, inf), a list of steps, or "
                 f"{{metric: steps}}"
             )
-        places = [every(int(record), end) for end in ends]
+        places = [_every(int(record), end) for end in ends]
     else:
         try:
             chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
@@ -216,18 +216,18 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
     return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
 
 
-def every(interval: int, end: int) -> np.ndarray:
+def _every(interval: int, end: int) -> np.ndarray:
     """0, interval, 2 interval, ... and the end."""
     return np.append(np.arange(0, end, interval), end)
 
 
-def round_interval(end: int) -> int:
+def _round_interval(end: int) -> int:
     """The least of 1, 2, 5, 10, 20, 50, ... of which 50 reach the end."""
     intervals = (m * 10**k for k in itertools.count() for m in (1, 2, 5))
     return next(interval for interval in intervals if end <= 50 * interval)
 
 
-def metric_shapes(request: Request) -> dict[str, tuple[int, ...]]:
+def _metric_shapes(request: Request) -> dict[str, tuple[int, ...]]:
     """The shape of each metric at the first point, baselines included, read from shapes alone."""
     theory, alg = request.theory, request.theory.algorithms[request.algorithm]
 
@@ -244,11 +244,11 @@ def metric_shapes(request: Request) -> dict[str, tuple[int, ...]]:
     return {name: longer(array.shape, fixed.get(name, 0)) for name, array in found.items()}
 
 
-def check_record(request: Request) -> None:
+def _check_record(request: Request) -> None:
     """Raise InputError where `record` names a metric the theory does not have."""
     if request.schedule.which is None:
         return
-    known = metric_shapes(request)
+    known = _metric_shapes(request)
     for name in request.schedule.which:
         if name not in known:
             raise InputError(f"record: unknown metric {name!r}; {suggest(name, known)}")
@@ -261,13 +261,13 @@ class Recorded(dict):
         raise InputError(f"stop reads the metric {name!r}; {suggest(str(name), self)}")
 
 
-def check_stop(request: Request) -> None:
+def _check_stop(request: Request) -> None:
     """Raise InputError where `stop` reads a metric that is not recorded at some step, before
     anything is trained. It is called on metrics of ones; what else it raises on them is not judged.
     """
     if request.stop is None:
         return
-    shapes = metric_shapes(request)
+    shapes = _metric_shapes(request)
     for names in {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}:
         ones = {n: np.ones(shape) for n, shape in shapes.items() if names is None or n in names}
         try:
@@ -278,7 +278,7 @@ def check_stop(request: Request) -> None:
             continue
 
 
-def read_seeds(seeds: Any) -> np.ndarray:
+def _read_seeds(seeds: Any) -> np.ndarray:
     """Seeds 0..n-1 of a count, or the listed ones."""
     count = draws.integer(seeds)
     if count is not None and 1 <= count <= MOST:

@@ -14,7 +14,7 @@ from jaxtheory.system import compilation_cache
 
 # JAX's settings of the calling thread that its workers take over; those that change numbers are the
 # request's
-FLAGS: dict[str, Callable] = {
+_FLAGS: dict[str, Callable] = {
     "jax_log_compiles": jax.log_compiles,
     "jax_numpy_dtype_promotion": jax.numpy_dtype_promotion,
     "jax_numpy_rank_promotion": jax.numpy_rank_promotion,
@@ -23,14 +23,14 @@ FLAGS: dict[str, Callable] = {
 
 def settings() -> dict[str, Any]:
     """The calling thread's JAX settings that its workers take over."""
-    return {name: flag(name) for name in FLAGS}
+    return {name: flag(name) for name in _FLAGS}
 
 
 @contextlib.contextmanager
 def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
     """Within: these JAX settings, and this device (None: JAX's default)."""
     with contextlib.ExitStack() as within:
-        for name, setting in FLAGS.items():
+        for name, setting in _FLAGS.items():
             within.enter_context(setting(settings[name]))
         if device is not None:
             within.enter_context(jax.default_device(device))

@@ -14,8 +14,8 @@ from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory
 
 Values = tuple | np.ndarray  # along an axis; an array of float64 or int64 where they are numbers
-LARGEST = 2**31  # of an integer: fields and steps are int32 in what is compiled
-STEPS = Field("steps", "steps", "traced", None, Interval.parse("[0, inf)"), "", "", True)
+_LARGEST = 2**31  # of an integer: fields and steps are int32 in what is compiled
+_STEPS = Field("steps", "steps", "traced", None, Interval.parse("[0, inf)"), "", "", True)
 
 
 def refuse_tracers(name: str, inputs: Any) -> None:
@@ -33,7 +33,7 @@ def refuse_tracers(name: str, inputs: Any) -> None:
 def checked_steps(steps: Any) -> int:
     """A number of steps, or InputError."""
     number = plain(steps)
-    if type(number) not in (int, float) or not 0 <= number < LARGEST or number != int(number):
+    if type(number) not in (int, float) or not 0 <= number < _LARGEST or number != int(number):
         raise InputError(f"steps = {steps!r}: must be an integer in [0, 2^31)")
     return int(number)
 
@@ -62,13 +62,13 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> Values:
     A float of less than 64 bits stands for the shortest decimal that rounds to it in its
     precision: float32(0.1) trains with 0.1, and is labeled so.
     """
-    entries = listed(theory, key, raw)
+    entries = _listed(theory, key, raw)
     if len(entries) == 0:
         raise InputError(f"{key}: an empty list of values")
-    field = STEPS if word == "steps" else fields(theory.Config).get(word)
+    field = _STEPS if word == "steps" else fields(theory.Config).get(word)
     if field is not None and field.kind != "static":
-        check = checked_steps if field is STEPS else validating(theory, word)
-        found = numbers(field, key, entries, check)
+        check = checked_steps if field is _STEPS else _validating(theory, word)
+        found = _numbers(field, key, entries, check)
         return tuple(found.tolist()) if field.kind == "size" else found
     if isinstance(entries, np.ndarray):
         several = tuple(shortest(entries).tolist())
@@ -84,7 +84,7 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> Values:
     return several
 
 
-def listed(theory: Theory, key: str, raw: Any) -> np.ndarray | list:
+def _listed(theory: Theory, key: str, raw: Any) -> np.ndarray | list:
     """What a user gives as an axis: an array of one dimension, or a list. Raises InputError for
     what has another shape, or no order.
     """
@@ -110,14 +110,14 @@ def brief(value: Any) -> str:
     return " ".join(reprlib.repr(value).split())
 
 
-def numbers(
+def _numbers(
     field: Field, key: str, entries: np.ndarray | list, check: Callable[[Any], Any]
 ) -> np.ndarray:
     """The values of a numeric field, of which there may be millions, as float64 or int64; check
     says of one value why it is not valid.
     """
-    array = shortest(entries) if isinstance(entries, np.ndarray) else as_array(entries)
-    if array is not None and array.dtype.kind in "fiu" and in_range(field, array).all():
+    array = shortest(entries) if isinstance(entries, np.ndarray) else _as_array(entries)
+    if array is not None and array.dtype.kind in "fiu" and _in_range(field, array).all():
         found = array.astype(np.int64 if field.integer else np.float64)
         found.flags.writeable = False
         return found
@@ -128,7 +128,7 @@ def numbers(
     raise InputError(f"{key}: give a list of numbers, not of {type(entries[0]).__name__}")
 
 
-def as_array(entries: list) -> np.ndarray | None:
+def _as_array(entries: list) -> np.ndarray | None:
     """Numbers as an array of float64, or None where one is not a number."""
     several = list(map(plain, entries))
     if {*map(type, several)} - {int, float}:
@@ -139,7 +139,7 @@ def as_array(entries: list) -> np.ndarray | None:
         return None
 
 
-def in_range(field: Field, array: np.ndarray) -> np.ndarray:
+def _in_range(field: Field, array: np.ndarray) -> np.ndarray:
     """Per entry whether it is a valid value of a numeric field."""
     valid = field.valid
     assert isinstance(valid, Interval)
@@ -147,10 +147,10 @@ def in_range(field: Field, array: np.ndarray) -> np.ndarray:
     high = array <= valid.high if valid.closed_high else array < valid.high
     good: np.ndarray = low & high & np.isfinite(array)
     if field.integer:
-        good &= (array == np.round(array)) & (np.abs(array.astype(float)) < LARGEST)
+        good &= (array == np.round(array)) & (np.abs(array.astype(float)) < _LARGEST)
     return good
 
 
-def validating(theory: Theory, word: str) -> Callable[[Any], None]:
+def _validating(theory: Theory, word: str) -> Callable[[Any], None]:
     """A check of one value of a field."""
     return lambda value: validate_value(theory.Config, word, value)

@@ -19,9 +19,9 @@ import xarray as xr
 
 from jaxtheory.system import disk
 
-CHUNK_BYTES = 16 << 20  # of one chunk of an array
-IN_MEMORY = 1 << 30  # bytes up to which a dataset is read into memory
-OF = "# of "  # how data.sum names the store's mark: a comment to `sha256sum --check`
+_CHUNK_BYTES = 16 << 20  # of one chunk of an array
+_IN_MEMORY = 1 << 30  # bytes up to which a dataset is read into memory
+_OF = "# of "  # how data.sum names the store's mark: a comment to `sha256sum --check`
 _quiet = threading.Lock()
 
 
@@ -35,10 +35,10 @@ def write(dataset: xr.Dataset, target: Path) -> None:
     for name, variable in dataset.variables.items():
         encoding[str(name)] = {"compressors": (ZstdCodec(level=1), Crc32cCodec())}
         if variable.ndim:
-            encoding[str(name)]["chunks"] = chunk_shape(variable.shape, variable.dtype.itemsize)
+            encoding[str(name)]["chunks"] = _chunk_shape(variable.shape, variable.dtype.itemsize)
     with quiet():
         dataset.to_zarr(
-            files(target, read_only=False),
+            _files(target, read_only=False),
             mode="w",
             zarr_format=3,
             consolidated=True,
@@ -47,7 +47,7 @@ def write(dataset: xr.Dataset, target: Path) -> None:
         )
 
 
-def files(target: Path, read_only: bool = True) -> Any:
+def _files(target: Path, read_only: bool = True) -> Any:
     """A folder of this machine as Zarr's store."""
     from zarr.storage import LocalStore
 
@@ -59,8 +59,8 @@ def lacking(dataset: xr.Dataset, target: Path) -> list[str]:
     or dimensions, or with a chunk that is missing.
     """
     with quiet():
-        found = lazily(target).variables
-        whole = complete(target)
+        found = _lazily(target).variables
+        whole = _complete(target)
     wanted = dataset.variables
     return [
         str(name)
@@ -68,25 +68,25 @@ def lacking(dataset: xr.Dataset, target: Path) -> list[str]:
         if name not in whole
         or name not in wanted
         or name not in found
-        or described(wanted[name]) != described(found[name])
+        or _described(wanted[name]) != _described(found[name])
     ]
 
 
-def described(variable: xr.Variable) -> tuple:
+def _described(variable: xr.Variable) -> tuple:
     """Dimensions, shape and type of a variable; texts are read back as another type of text."""
     text = variable.dtype.kind in "OTU"
     return variable.dims, variable.shape, "text" if text else variable.dtype
 
 
-def complete(target: Path) -> set[str]:
+def _complete(target: Path) -> set[str]:
     """The arrays all of whose chunks are there, and nothing else."""
     import zarr
 
-    group = zarr.open_group(files(target), mode="r", zarr_format=3, use_consolidated=False)
-    return {name for name, array in group.arrays() if has_all_chunks(target / name, array)}
+    group = zarr.open_group(_files(target), mode="r", zarr_format=3, use_consolidated=False)
+    return {name for name, array in group.arrays() if _has_all_chunks(target / name, array)}
 
 
-def has_all_chunks(folder: Path, array: Any) -> bool:
+def _has_all_chunks(folder: Path, array: Any) -> bool:
     """True where the files of an array are its chunks; counted before they are named, as metadata
     may declare any number.
     """
@@ -104,11 +104,11 @@ def finished(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
     """
     try:
         text = disk.read(sums).decode(errors="replace")
-        if not text.startswith(f"{OF}{mark}\n") or text != summed(target, mark):
+        if not text.startswith(f"{_OF}{mark}\n") or text != summed(target, mark):
             return None
         with quiet():
-            names = {str(name) for name in lazily(target).variables}
-            whole = names == complete(target)
+            names = {str(name) for name in _lazily(target).variables}
+            whole = names == _complete(target)
         return opened(target) if names and whole else None
     except Exception:  # whatever Zarr raises of files that it did not write
         return None
@@ -116,11 +116,11 @@ def finished(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
 
 def summed(target: Path, mark: str) -> str:
     """The text of data.sum: the store's mark, and a checksum per file."""
-    lines = (f"{digest}  {name}\n" for name, digest in sorted(checksums(target).items()))
-    return f"{OF}{mark}\n{''.join(lines)}"
+    lines = (f"{digest}  {name}\n" for name, digest in sorted(_checksums(target).items()))
+    return f"{_OF}{mark}\n{''.join(lines)}"
 
 
-def checksums(folder: Path) -> dict[str, str]:
+def _checksums(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file of a folder, by its path there."""
     found = {}
     for file in sorted(file for file in folder.rglob("*") if file.is_file()):
@@ -133,15 +133,15 @@ def checksums(folder: Path) -> dict[str, str]:
 def opened(target: Path) -> xr.Dataset:
     """A dataset from disk, in memory where it is small."""
     with quiet():
-        dataset = lazily(target)
-    return dataset.load() if dataset.nbytes <= IN_MEMORY else dataset
+        dataset = _lazily(target)
+    return dataset.load() if dataset.nbytes <= _IN_MEMORY else dataset
 
 
-def lazily(target: Path) -> xr.Dataset:
+def _lazily(target: Path) -> xr.Dataset:
     """A dataset on disk, its names in order; nothing is read but metadata and coordinates."""
     # a field's unit may be "seconds": numbers all the same
     found = xr.open_zarr(
-        files(target), chunks=None, decode_timedelta=False, zarr_format=3, consolidated=False
+        _files(target), chunks=None, decode_timedelta=False, zarr_format=3, consolidated=False
     )
     data, coordinates = (
         {name: group[name].variable for name in sorted(group, key=str)}
@@ -160,9 +160,9 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def _chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Chunks of about CHUNK_BYTES, whole along the last axes."""
-    left, chunks = max(CHUNK_BYTES // max(itemsize, 1), 1), []
+    left, chunks = max(_CHUNK_BYTES // max(itemsize, 1), 1), []
     for n in reversed(shape):
         chunks.append(max(min(n, left), 1))
         left = max(left // max(n, 1), 1)

@@ -14,13 +14,13 @@ from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.identity import fingerprint, plain
 
-OWN = {
+_OWN = {
     "seed": ("seed of the run", "1", "s"),
     "step": ("training step", "steps", "t"),
     "steps": ("number of training steps", "steps", "steps"),
     "algorithm": ("training algorithm", "1", "algorithm"),
 }  # long_name, units and symbol of the coordinates that are no field
-DIVERGED = "first recorded step at which a run was not finite, -1 for none"
+_DIVERGED = "first recorded step at which a run was not finite, -1 for none"
 
 
 def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
@@ -56,12 +56,12 @@ def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
     table = fields(type(request.config))
     for coordinate in dataset.coords:
         name = str(coordinate)
-        meaning, unit, symbol = OWN.get(name, (name, "1", name))
+        meaning, unit, symbol = _OWN.get(name, (name, "1", name))
         if name in table:
             meaning, unit, symbol = table[name].meaning, table[name].unit, table[name].symbol
         texts = {"long_name": meaning or name, "units": unit or "1", "symbol": symbol}
         dataset[name].attrs.update(texts)
-    meanings = {"diverged_at": DIVERGED, **docstrings.variables(request.theory)}
+    meanings = {"diverged_at": _DIVERGED, **docstrings.variables(request.theory)}
     for variable in dataset.data_vars:
         name = str(variable)
         dataset[name].attrs["long_name"] = meanings.get(name, name)

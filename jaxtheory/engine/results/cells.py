@@ -5,14 +5,14 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def cell(value: Any) -> Any:
     """A value of a table. A text that a spreadsheet would run as a formula gets an apostrophe in
     front; numbers stay numbers, those that are written as a text too.
     """
-    if not isinstance(value, str) or not value.startswith(FORMULA):
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
     try:
         float(value)

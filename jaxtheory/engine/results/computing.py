@@ -13,29 +13,29 @@ from typing import Any
 from jaxtheory.core import source
 from jaxtheory.core.code_hash import DECIDING, digest_code
 
-MODULES = {name: importlib.import_module(name) for name in DECIDING}
-TEXTS = {name: source.text_of(name) for name in MODULES}
-_imported = {name: dict(vars(module)) for name, module in MODULES.items()}
+_MODULES = {name: importlib.import_module(name) for name in DECIDING}
+_TEXTS = {name: source.text_of(name) for name in _MODULES}
+_imported = {name: dict(vars(module)) for name, module in _MODULES.items()}
 
 
 def digest() -> str:
     """A hash of what decides the bits in this process."""
-    changed = replaced()
-    return digest_code((of_texts(), changed)) if changed else of_texts()
+    changed = _replaced()
+    return digest_code((_of_texts(), changed)) if changed else _of_texts()
 
 
 @functools.cache
-def of_texts() -> str:
+def _of_texts() -> str:
     """A hash of the modules' texts in normal form."""
-    each = sorted((name, source.normal_text(text)) for name, text in TEXTS.items())
+    each = sorted((name, source.normal_text(text)) for name, text in _TEXTS.items())
     return hashlib.sha256(repr(each).encode()).hexdigest()[:16]
 
 
-def replaced() -> dict[str, Any]:
+def _replaced() -> dict[str, Any]:
     """The attributes of the modules that were replaced since their import, by name."""
     return {
-        f"{module}.{name}": vars(MODULES[module]).get(name)
+        f"{module}.{name}": vars(_MODULES[module]).get(name)
         for module, before in _imported.items()
         for name, value in before.items()
-        if vars(MODULES[module]).get(name) is not value
+        if vars(_MODULES[module]).get(name) is not value
     }

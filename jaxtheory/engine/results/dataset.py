@@ -18,10 +18,10 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.values import Values
 from jaxtheory.engine.results import attributes
 
-Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
+_Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
 
 
-def in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def _in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array in memory."""
     return np.empty(shape, dtype)
 
@@ -41,7 +41,7 @@ def describe(request: Request, code: dict[str, str]) -> Described:
     """
     labels: dict[str, list[list]] = {}
     what = f"{request.theory.name}.coords"
-    for i in examples(request):
+    for i in _examples(request):
         found = tried(what, request.theory.coords, request.points.point(i).config)
         for dim, names in found.items():
             if list(names) not in labels.setdefault(dim, []):
@@ -50,7 +50,7 @@ def describe(request: Request, code: dict[str, str]) -> Described:
 
 
 def assemble(
-    request: Request, said: Described, parts: Iterable[Part], allocate: Allocate = in_memory
+    request: Request, said: Described, parts: Iterable[Part], allocate: _Allocate = _in_memory
 ) -> xr.Dataset:
     """One dataset from all parts, with what it says of itself: dims are the axes, seed, step, then
     the theory's; NaN where a point has no entry. Raises InputError where the parts are not all
@@ -60,13 +60,13 @@ def assemble(
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
     seen = np.zeros(math.prod(grid), bool)
     for part in parts:
-        if allocate is in_memory and not whole:
+        if allocate is _in_memory and not whole:
             each = sum(values[:1].nbytes for values in part.values.values())
             refuse_results(request.runs, request.runs * each)
         at = part.point * len(request.seeds) + part.place
         seen[at] = True
         for name, values in part.values.items():
-            whole[name] = room_for(name, whole.get(name), values, math.prod(grid), allocate)
+            whole[name] = _room_for(name, whole.get(name), values, math.prod(grid), allocate)
             whole[name][(at, *(slice(n) for n in values.shape[1:]))] = values
     if not seen.all():
         raise InputError(
@@ -75,19 +75,19 @@ def assemble(
         )
     variables: dict[str, tuple] = {}
     for name, array in whole.items():
-        title, dims = described(request, name, array.ndim - 1)
+        title, dims = _described(request, name, array.ndim - 1)
         variables[title] = (dims, array.reshape(grid + array.shape[1:]))
     lengths = {
         dim: n
         for dims, array in variables.values()
         for dim, n in zip(dims, array.shape, strict=True)
     }
-    coords = coordinates(request, lengths, said.labels)
+    coords = _coordinates(request, lengths, said.labels)
     return attributes.add(xr.Dataset(variables, coords, said.attributes), request)
 
 
-def room_for(
-    name: str, have: np.ndarray | None, values: np.ndarray, entries: int, allocate: Allocate
+def _room_for(
+    name: str, have: np.ndarray | None, values: np.ndarray, entries: int, allocate: _Allocate
 ) -> np.ndarray:
     """An array of all entries that holds what `have` holds and has room for values [entry, ...];
     NaN, or NEVER, where nothing is yet.
@@ -102,7 +102,7 @@ def room_for(
     return room
 
 
-def described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, ...]]:
+def _described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, ...]]:
     """The variable's name and dimensions, for values with `ndim` axes after point and seed."""
     kind, _, word = name.rpartition("/")
     metric, _, label = word.partition(":")
@@ -118,7 +118,7 @@ def described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, .
     return title, (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
 
 
-def coordinates(
+def _coordinates(
     request: Request, lengths: dict[str, int], labels: dict[str, list[list]]
 ) -> dict[str, Any]:
     """Labels of every dimension: axes, zipped fields, seeds, steps, and the theory's where they
@@ -129,10 +129,10 @@ def coordinates(
         "step": request.schedule.records.astype(np.int64),
     }
     for axis in request.axes:
-        coords[axis.name] = labels_of(axis.labels)
+        coords[axis.name] = _labels_of(axis.labels)
         coords.update(
             {
-                word: (axis.name, labels_of(values))
+                word: (axis.name, _labels_of(values))
                 for word, values in axis.values.items()
                 if word != axis.name
             }
@@ -147,14 +147,14 @@ def coordinates(
     return coords
 
 
-def labels_of(values: Values) -> np.ndarray:
+def _labels_of(values: Values) -> np.ndarray:
     """Values as coordinates: numbers, or texts where they are anything else."""
     kinds = {*map(type, values)} if isinstance(values, tuple) else set()
     plain = (len(kinds) < 2 and kinds <= {str, bool}) or kinds <= {int, float}
     return np.array(values if plain else list(map(str, values)))
 
 
-def examples(request: Request) -> list[int]:
+def _examples(request: Request) -> list[int]:
     """Points in which every value of every axis that may change labels stands once, and every
     combination of sizes and static values.
     """
@@ -163,14 +163,14 @@ def examples(request: Request) -> list[int]:
     shaping = [w for w in words if table[w].kind in ("size", "static")]
     codes = codes_of(points, shaping, np.arange(points.total))
     chosen = set(np.unique(codes, return_index=True)[1].tolist())
-    if labels_read_numbers(request, sorted(chosen)):
+    if _labels_read_numbers(request, sorted(chosen)):
         for k, n in enumerate(points.shape):
             stride = math.prod(points.shape[k + 1 :])
             chosen |= {i * stride for i in range(n)}
     return sorted(chosen)
 
 
-def labels_read_numbers(request: Request, some: list[int]) -> bool:
+def _labels_read_numbers(request: Request, some: list[int]) -> bool:
     """True if the theory's labels may depend on numbers that vary, of which there may be millions:
     they do not where traced numbers give the same ones.
     """

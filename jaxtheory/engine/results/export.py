@@ -15,7 +15,7 @@ from jaxtheory.engine.results.store import finished, mark_of, parsed
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.temporary import beside, tidy
 
-NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
+_NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the package of each format
 SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}
 
 
@@ -43,7 +43,7 @@ def read(store: Path) -> xr.Dataset:
 
 def require(to: str) -> None:
     """Raise InputError where the package that writes a format is missing."""
-    package = NEEDS[to]
+    package = _NEEDS[to]
     if package is not None and importlib.util.find_spec(package) is None:
         raise InputError(f"--to {to} needs the package {package}: pip install 'jaxtheory[export]'")
 
@@ -54,7 +54,7 @@ def left_out(data: xr.Dataset) -> list[str]:
     return [str(name) for name, variable in data.data_vars.items() if set(variable.dims) - own]
 
 
-def table(data: xr.Dataset) -> xr.Dataset:
+def _table(data: xr.Dataset) -> xr.Dataset:
     """The variables of a table with the axes, seed and step alone."""
     kept = data.drop_vars(left_out(data))
     own = {str(dim) for dim in kept.dims}
@@ -72,8 +72,8 @@ def write(data: xr.Dataset, to: str, file: Path) -> None:
         raise InputError(f"{file}: there is no directory {file.parent}; choose another --out")
     writers: dict[str, Callable[[Path], object]] = {
         "netcdf": lambda target: netcdf.write(data, target),
-        "csv": lambda target: unformulated(frame(data)).to_csv(target, index=False),
-        "parquet": lambda target: frame(data).to_parquet(target, index=False),
+        "csv": lambda target: _unformulated(_frame(data)).to_csv(target, index=False),
+        "parquet": lambda target: _frame(data).to_parquet(target, index=False),
     }
     try:
         tidy(file.parent)
@@ -84,7 +84,7 @@ def write(data: xr.Dataset, to: str, file: Path) -> None:
         raise InputError(f"{file}: {error.strerror or line(error)}; choose another --out") from None
 
 
-def unformulated(rows: Any) -> Any:
+def _unformulated(rows: Any) -> Any:
     """The rows with names and texts that no spreadsheet takes for a formula."""
     for name in rows.columns:
         if rows[name].dtype.kind not in "biufcmM":
@@ -92,9 +92,9 @@ def unformulated(rows: Any) -> Any:
     return rows.rename(columns=cell)
 
 
-def frame(data: xr.Dataset) -> Any:
+def _frame(data: xr.Dataset) -> Any:
     """The rows of a table, a pandas.DataFrame."""
-    kept = table(data)
+    kept = _table(data)
     order = [dim for dim in (*axes_of(data), "seed", "step") if dim in kept.dims]
     rows = kept.to_dataframe(dim_order=order).reset_index()
     labels = [*order, *(str(n) for n in kept.coords if n not in order)]

@@ -65,11 +65,11 @@ def identity(request: Request) -> dict[str, Any]:
         "matmul_precision": "highest",
         "buckets": request.buckets,
         "threefry_partitionable": request.partitionable,
-        "code": theory_code(request) | {"engine": computing.digest()},
+        "code": _theory_code(request) | {"engine": computing.digest()},
     }
 
 
-def theory_code(request: Request) -> dict[str, str]:
+def _theory_code(request: Request) -> dict[str, str]:
     """A checksum of each slot of the theory, and of each algorithm, that a request uses."""
     used = dict.fromkeys(request.points.values("algorithm"))
     slots = {name: digest_code(getattr(request.theory, name)) for name in THEORY_SLOTS}

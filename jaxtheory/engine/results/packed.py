@@ -11,7 +11,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import Part
 from jaxtheory.system.npz import arrays_of
 
-LENGTH = hashlib.sha256().digest_size
+_LENGTH = hashlib.sha256().digest_size
 
 
 def pack(part: Part, mark: str, name: str) -> bytes:
@@ -21,12 +21,12 @@ def pack(part: Part, mark: str, name: str) -> bytes:
         buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
     )
     data = buffer.getvalue()
-    return checksum(data, mark, name) + data
+    return _checksum(data, mark, name) + data
 
 
 def whole(packed: bytes, mark: str, name: str) -> bool:
     """True for bytes that `pack` made for this place in this store."""
-    return checksum(packed[LENGTH:], mark, name) == packed[:LENGTH]
+    return _checksum(packed[_LENGTH:], mark, name) == packed[:_LENGTH]
 
 
 def unpack(packed: bytes, mark: str, name: str) -> Part | None:
@@ -34,13 +34,13 @@ def unpack(packed: bytes, mark: str, name: str) -> Part | None:
     if not whole(packed, mark, name):
         return None
     try:
-        values = arrays_of(io.BytesIO(packed[LENGTH:]))
+        values = arrays_of(io.BytesIO(packed[_LENGTH:]))
         return Part(values.pop("point"), values.pop("place"), values)
     except (InputError, KeyError):
         return None
 
 
-def checksum(data: bytes, mark: str, name: str) -> bytes:
+def _checksum(data: bytes, mark: str, name: str) -> bytes:
     """SHA-256 of a store's mark, a part's name and its arrays."""
     found = hashlib.sha256(f"{mark} {name}\n".encode())
     found.update(data)

@@ -40,13 +40,13 @@ from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
 from jaxtheory.system.temporary import PREFIX, beside, owned, tidy
 
-FORMAT = 3
-KEYS = (
+_FORMAT = 3
+_KEYS = (
     "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, "
     "t): 0 batch, 1 step"
 )
-MARKED = ("format", "request", "plan", "keys", "versions")  # of the manifest, in the mark
-PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # copies that other programs make have other names
+_MARKED = ("format", "request", "plan", "keys", "versions")  # of the manifest, in the mark
+_PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # copies that other programs make have other names
 
 
 class Store:
@@ -78,7 +78,7 @@ class Store:
         """The manifest, if it is whole and of the same request."""
         manifest = parsed(file)
         stored = manifest["request"]
-        changed = differences({**stored, "code": None}, {**self.identity, "code": None})
+        changed = _differences({**stored, "code": None}, {**self.identity, "code": None})
         if changed:
             raise InputError(
                 "\n".join(
@@ -131,10 +131,10 @@ class Store:
         at most.
         """
         whole = {
-            "format": FORMAT,
+            "format": _FORMAT,
             "request": self.identity,
             "plan": plain(plan),
-            "keys": KEYS,
+            "keys": _KEYS,
             "versions": versions(),
         }
         whole["digest"] = digest_of(whole)
@@ -165,7 +165,9 @@ class Store:
         """The slots of some chunks that no whole part holds, as chunks."""
         kept = self._kept()
         return [
-            piece for chunk in chunks for piece in without(chunk, kept.get(chunk.bucket.number, []))
+            piece
+            for chunk in chunks
+            for piece in _without(chunk, kept.get(chunk.bucket.number, []))
         ]
 
     def _kept(self) -> dict[int, list[tuple[int, int]]]:
@@ -185,7 +187,7 @@ class Store:
 
     def _files(self) -> list[Path]:
         """The files of parts; those that are being written stand elsewhere."""
-        return sorted(file for file in self.parts.glob("*") if PART.fullmatch(file.name))
+        return sorted(file for file in self.parts.glob("*") if _PART.fullmatch(file.name))
 
     def _remove(self, file: Path) -> None:
         """Remove a part that is damaged."""
@@ -306,7 +308,7 @@ def parsed(file: Path) -> dict[str, Any]:
     """A manifest of this format whose checksum agrees. Raises InputError."""
     try:
         manifest: dict[str, Any] = dict(json.loads(disk.read(file)))
-        if manifest["format"] != FORMAT:
+        if manifest["format"] != _FORMAT:
             raise InputError(
                 f"{file.parent} was written by another version of jaxtheory; choose another store "
                 "directory"
@@ -325,7 +327,7 @@ def mark_of(manifest: Mapping[str, Any]) -> str:
     """A digest of all that a manifest said from the beginning; what a later sweep notes in it is
     left out.
     """
-    return digest_of({name: manifest.get(name) for name in MARKED})
+    return digest_of({name: manifest.get(name) for name in _MARKED})
 
 
 def digest_of(manifest: Mapping[str, Any]) -> str:
@@ -333,20 +335,20 @@ def digest_of(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(plain(manifest), sort_keys=True).encode()).hexdigest()
 
 
-def differences(old: Any, new: Any, where: str = "") -> list[str]:
+def _differences(old: Any, new: Any, where: str = "") -> list[str]:
     """What differs between two JSON values, a line each."""
     if isinstance(old, dict) and isinstance(new, dict):
         return [
             line
             for k in sorted({*old, *new})
-            for line in differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)
+            for line in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)
         ]
     return (
         [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
     )
 
 
-def without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
+def _without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
     """What is left of a chunk when some ranges of slots are taken out."""
     left, at = [], chunk.first
     for first, last in sorted(ranges):

@@ -9,14 +9,14 @@ import xarray as xr
 
 from jaxtheory.engine.results.statistics import average
 
-ROWS, COLUMNS = 12, 5
-PREDICTED = "predicted_"
+_ROWS, _COLUMNS = 12, 5
+_PREDICTED = "predicted_"
 
 
 class Summary(NamedTuple):
     """Rows of texts under their columns, one row per point of the axes; of how many points; and
     the names of the metrics that have no column. A column `a - b` is the gap of metric a to its
-    predicted curve b. A mean over fewer runs than there are seeds says over how many; `behind` is
+    predicted curve b. A mean over fewer runs than there are seeds says over how many; `_behind` is
     the range of these numbers in words.
     """
 
@@ -28,21 +28,21 @@ class Summary(NamedTuple):
     behind: str
 
 
-def summary(data: xr.Dataset, rows: int = ROWS, columns: int | None = None) -> Summary:
+def summary(data: xr.Dataset, rows: int = _ROWS, columns: int | None = None) -> Summary:
     """mean ± standard error over the runs that did not diverge, at the last record; of a single
     point in up to ROWS columns, else in up to COLUMNS.
     """
     axes = axes_of(data)
     points = int(np.prod([data.sizes[axis] for axis in axes], dtype=int))
-    most = columns or (ROWS if points == 1 else COLUMNS)
+    most = columns or (_ROWS if points == 1 else _COLUMNS)
     found: dict[str, np.ndarray] = {}
     shown = []
     for name in metrics(data):
-        wanted = {title(data, name): final(data, name), **gaps(data, name)}
+        wanted = {_title(data, name): final(data, name), **_gaps(data, name)}
         if found and len(found) + len(wanted) > most:
             break
         shown.append(name)
-        found |= {column: texts(values, axes) for column, values in wanted.items()}
+        found |= {column: _texts(values, axes) for column, values in wanted.items()}
     lost = data["diverged_at"] >= 0
     if bool(lost.any()) and "seed" in lost.dims:
         counts = lost.sum("seed").transpose(*axes).values.ravel()
@@ -56,11 +56,11 @@ def summary(data: xr.Dataset, rows: int = ROWS, columns: int | None = None) -> S
         [[str(column[i]) for column in (*grid, *found.values())] for i in some],
         points,
         [name for name in metrics(data) if name not in shown],
-        behind([final(data, name) for name in shown]),
+        _behind([final(data, name) for name in shown]),
     )
 
 
-def behind(values: list[xr.DataArray]) -> str:
+def _behind(values: list[xr.DataArray]) -> str:
     """How many seeds are behind the means of some values: `4`, or `1 to 4 of 4` where runs have no
     value.
     """
@@ -78,16 +78,16 @@ def axes_of(data: xr.Dataset) -> list[str]:
 def metrics(data: xr.Dataset) -> list[str]:
     """The scalar metrics, those with the axes, seed and step alone; the loss first."""
     dims = {*axes_of(data), "seed", "step"}
-    names = [n for n in map(str, data.data_vars) if not n.startswith(PREDICTED)]
+    names = [n for n in map(str, data.data_vars) if not n.startswith(_PREDICTED)]
     return sorted((n for n in names if set(data[n].dims) == dims), key=lambda n: n != "loss")
 
 
 def curves(data: xr.Dataset, metric: str) -> list[str]:
     """The labels of the predicted curves of a metric; "" of one without."""
-    own, others = PREDICTED + metric, metrics(data)
+    own, others = _PREDICTED + metric, metrics(data)
     found = []
     for name in map(str, data.data_vars):
-        whose = [m for m in others if f"{name}_".startswith(f"{PREDICTED}{m}_")]
+        whose = [m for m in others if f"{name}_".startswith(f"{_PREDICTED}{m}_")]
         if whose and max(whose, key=len) == metric:
             found.append(name.removeprefix(own).removeprefix("_"))
     return found
@@ -95,7 +95,7 @@ def curves(data: xr.Dataset, metric: str) -> list[str]:
 
 def curve(data: xr.Dataset, metric: str, named: str) -> xr.DataArray:
     """A predicted curve by its metric and label."""
-    return data[f"{PREDICTED}{metric}" + (f"_{named}" if named else "")]
+    return data[f"{_PREDICTED}{metric}" + (f"_{named}" if named else "")]
 
 
 def final(data: xr.Dataset, metric: str) -> xr.DataArray:
@@ -107,7 +107,7 @@ def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
     """Values at the last step at which a metric was recorded, of each point where `steps` is an
     axis.
     """
-    last = recorded(data, metric)
+    last = _recorded(data, metric)
     if "steps" not in data.coords:
         return values.sel(step=last[-1])
     ends = [last[last <= n][-1] if (last <= n).any() else last[0] for n in data["steps"].values]
@@ -115,7 +115,7 @@ def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
     return picked
 
 
-def recorded(data: xr.Dataset, metric: str) -> np.ndarray:
+def _recorded(data: xr.Dataset, metric: str) -> np.ndarray:
     """The steps at which some run has a value of a metric; all where none has."""
     values = data[metric]
     seen = values.notnull().any([dim for dim in values.dims if dim != "step"]).values
@@ -123,13 +123,13 @@ def recorded(data: xr.Dataset, metric: str) -> np.ndarray:
     return steps[seen] if seen.any() else steps
 
 
-def title(data: xr.Dataset, metric: str) -> str:
+def _title(data: xr.Dataset, metric: str) -> str:
     """The metric, with its step where that is not the last one of the dataset."""
-    last = recorded(data, metric)[-1]
+    last = _recorded(data, metric)[-1]
     return metric if last == data["step"].values[-1] else f"{metric} (step {last})"
 
 
-def gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
+def _gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
     """The last values of a metric less those of its predicted curves, where they say something."""
     found = {}
     for named in curves(data, metric):
@@ -139,20 +139,20 @@ def gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
     return found
 
 
-def texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
+def _texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
     """mean ± standard error over seeds of each point, in the order of the axes."""
     over = average(values)
     each = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error, over.n))
     seeds = values.sizes["seed"]
     return np.array(
         [
-            estimate(mean, error) + (f" (n = {n} of {seeds})" if 0 < n < seeds else "")
+            _estimate(mean, error) + (f" (n = {n} of {seeds})" if 0 < n < seeds else "")
             for mean, error, n in zip(*each, strict=True)
         ]
     )
 
 
-def estimate(mean: float, error: float) -> str:
+def _estimate(mean: float, error: float) -> str:
     """`mean ± error`, both to the first digit of the error; the mean alone of one run, nothing of
     none.
     """

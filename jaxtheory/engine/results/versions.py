@@ -17,36 +17,36 @@ from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
 from jaxtheory.system.temporary import beside
 
-PACKAGES = ("jax", "jaxlib", "numpy", "optax")
-ACCEPTED = "accepted_versions"  # an entry of the manifest, and an attribute of the dataset
+_PACKAGES = ("jax", "jaxlib", "numpy", "optax")
+_ACCEPTED = "accepted_versions"  # an entry of the manifest, and an attribute of the dataset
 
-Versions = dict[str, str]
+_Versions = dict[str, str]
 
 
-def present() -> Versions:
+def _present() -> _Versions:
     """The versions of this process, and the backend that JAX computes on. The minor version of
     Python counts: its `sum` of floats changed in 3.12.
     """
-    python = minor(platform.python_version())
-    packages = {name: metadata.version(name) for name in PACKAGES}
+    python = _minor(platform.python_version())
+    packages = {name: metadata.version(name) for name in _PACKAGES}
     return {"python": python, "backend": jax.default_backend(), **packages}
 
 
-def minor(version: str) -> str:
+def _minor(version: str) -> str:
     """The first two numbers of a version."""
     return ".".join(version.split(".")[:2])
 
 
-def begun_under(manifest: Mapping[str, Any]) -> Versions:
+def _begun_under(manifest: Mapping[str, Any]) -> _Versions:
     """Those of the versions in a manifest that decide the bits."""
     stored = manifest["versions"]
-    found = {name: str(stored[name]) for name in ("backend", *PACKAGES) if name in stored}
-    return found | ({"python": minor(str(stored["python"]))} if "python" in stored else {})
+    found = {name: str(stored[name]) for name in ("backend", *_PACKAGES) if name in stored}
+    return found | ({"python": _minor(str(stored["python"]))} if "python" in stored else {})
 
 
-def accepted(manifest: Mapping[str, Any]) -> list[Versions]:
+def _accepted(manifest: Mapping[str, Any]) -> list[_Versions]:
     """The versions other than the first under which a store was continued."""
-    return list(manifest.get(ACCEPTED, ()))
+    return list(manifest.get(_ACCEPTED, ()))
 
 
 def require(store: Store, accept: bool) -> dict[str, str]:
@@ -64,10 +64,10 @@ def require(store: Store, accept: bool) -> dict[str, str]:
         InputError: the versions differ, and are neither accepted now nor were before.
     """
     manifest = dict(store.manifest or {})
-    here, stored = present(), begun_under(manifest)
+    here, stored = _present(), _begun_under(manifest)
     others = [name for name in stored if stored[name] != here[name]]
-    if not others or here in accepted(manifest):
-        return told(manifest)
+    if not others or here in _accepted(manifest):
+        return _told(manifest)
     if not accept:
         said = ", ".join(f"{name} {stored[name]}, now {name} {here[name]}" for name in others)
         raise InputError(
@@ -79,8 +79,8 @@ def require(store: Store, accept: bool) -> dict[str, str]:
     try:
         with locked(store.path / ".lock"), beside(file) as temporary:
             whole = json.loads(file.read_text(encoding="utf-8"))
-            kept = accepted(whole)
-            whole[ACCEPTED] = kept if here in kept else [*kept, here]
+            kept = _accepted(whole)
+            whole[_ACCEPTED] = kept if here in kept else [*kept, here]
             whole["digest"] = digest_of({k: v for k, v in whole.items() if k != "digest"})
             synced(temporary, json.dumps(whole, indent=1).encode())
             os.replace(temporary, file)
@@ -88,11 +88,11 @@ def require(store: Store, accept: bool) -> dict[str, str]:
         raise InputError(
             f"store {store.path}: {error.strerror or error}; choose a directory that can be written"
         ) from None
-    store.manifest = {**manifest, ACCEPTED: whole[ACCEPTED]}
-    return told(store.manifest)
+    store.manifest = {**manifest, _ACCEPTED: whole[_ACCEPTED]}
+    return _told(store.manifest)
 
 
-def told(manifest: Mapping[str, Any]) -> dict[str, str]:
+def _told(manifest: Mapping[str, Any]) -> dict[str, str]:
     """The attribute of a dataset that holds the accepted versions, where there are any."""
-    found = accepted(manifest)
-    return {ACCEPTED: json.dumps(found)} if found else {}
+    found = _accepted(manifest)
+    return {_ACCEPTED: json.dumps(found)} if found else {}

@@ -62,7 +62,7 @@ def test_a_room_travels_by_name():
     bytes_, request, chunks = packed(theory, theory.Config(num_states=4, length=9), **asked)
     opened = assert_same_parts(bytes_, request, chunks)
     assert opened.work.request.theory is theory
-    assert len(bytes_) < 10_000 and pickling.by_value(theory) == []
+    assert len(bytes_) < 10_000 and pickling._by_value(theory) == []
 
 
 def test_a_file_travels_as_text(example):
@@ -149,7 +149,7 @@ def test_changed_slots_problems_starts_keys_and_rules_travel(example):
         assert_same_parts(*packed(example, config, **asked))
     changed = example._replace(metrics=lambda params, problem, config: {"w": params.weights})
     changed = changed._replace(dims={}, predict=lambda problem, config, steps: {})
-    assert pickling.by_value(changed) == ["metrics", "dims", "predict"]
+    assert pickling._by_value(changed) == ["metrics", "dims", "predict"]
     assert_same_parts(*packed(changed, config))
 
 

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtheory.engine.request.jaxprs import cse, merged
+from jaxtheory.engine.request.jaxprs import _merged, cse
 
 
 def equations(function, *args):
     """How many equations of each primitive are left."""
-    left = [e.primitive.name for e in merged(jax.make_jaxpr(function)(*args)).jaxpr.eqns]
+    left = [e.primitive.name for e in _merged(jax.make_jaxpr(function)(*args)).jaxpr.eqns]
     return {name: left.count(name) for name in left}
 
 
@@ -32,7 +32,7 @@ def test_equal_equations_are_merged_with_all_that_follows():
     ],
 )
 def test_what_differs_stays(other):
-    one, two = merged(jax.make_jaxpr(lambda x: (x + 0.0, other(x)))(1.0)).jaxpr.outvars
+    one, two = _merged(jax.make_jaxpr(lambda x: (x + 0.0, other(x)))(1.0)).jaxpr.outvars
     assert one is not two
 
 

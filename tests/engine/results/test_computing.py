@@ -259,9 +259,9 @@ print(*(name for name in ours if not name.startswith("jaxtheory.theories.")))
 def test_every_module_of_a_run_is_known_to_decide_bits_or_not_to(tmp_path):
     copied(tmp_path)
     found = set(said(begun(tmp_path, IMPORTED)).split())
-    assert computing.MODULES.keys() <= found  # all that is hashed takes part
-    assert found - computing.MODULES.keys() - OTHERS == set()
-    assert not OTHERS & computing.MODULES.keys()
+    assert computing._MODULES.keys() <= found  # all that is hashed takes part
+    assert found - computing._MODULES.keys() - OTHERS == set()
+    assert not OTHERS & computing._MODULES.keys()
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_every_module_of_a_run_is_known_to_decide_bits_or_not_to(tmp_path):
     [
         (draws, "PROBLEM", 7),
         (draws, "normal", lambda key, *axes: draws.uniform(key, *axes)),
-        (jaxprs, "merged", lambda closed: closed),
+        (jaxprs, "_merged", lambda closed: closed),
     ],
 )
 def test_what_is_replaced_in_memory_counts(module, name, value, monkeypatch):

@@ -114,7 +114,7 @@ def test_a_dataset_of_another_store_is_not_taken(made: dict, run: Path, trained:
 
 def test_an_older_format_is_refused_in_one_line(run: Path) -> None:
     file = run / "manifest.json"
-    manifest = json.loads(file.read_text()) | {"format": store.FORMAT - 1}
+    manifest = json.loads(file.read_text()) | {"format": store._FORMAT - 1}
     del manifest["digest"]
     file.write_text(json.dumps(manifest | {"digest": store.digest_of(manifest)}))
     with pytest.raises(InputError, match=r"^.*written by another version of jaxtheory[^\n]*$"):

@@ -6,7 +6,7 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import sweep
-from jaxtheory.engine.results.summary import curves, estimate, final, gaps, summary
+from jaxtheory.engine.results.summary import _estimate, _gaps, curves, final, summary
 
 
 def made(rates=(0.1, 0.2), seeds=2, **more: xr.DataArray) -> xr.Dataset:
@@ -57,7 +57,7 @@ def test_a_curve_belongs_to_the_longest_name_it_begins_with() -> None:
     data = made()
     data = data.assign(loss_rest=data.loss, predicted_loss_rest=data.loss)
     assert curves(data, "loss") == ["law"] and curves(data, "loss_rest") == [""]
-    assert list(gaps(data, "loss_rest")) == ["loss_rest - predicted"]
+    assert list(_gaps(data, "loss_rest")) == ["loss_rest - predicted"]
 
 
 def test_a_metric_of_earlier_records_names_its_step() -> None:
@@ -78,7 +78,7 @@ def test_a_metric_of_earlier_records_names_its_step() -> None:
     ],
 )
 def test_estimates(mean: float, error: float, text: str) -> None:
-    assert estimate(mean, error) == text
+    assert _estimate(mean, error) == text
 
 
 def test_of_an_axis_of_steps_each_point_ends_at_its_own() -> None:

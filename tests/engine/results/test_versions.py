@@ -13,7 +13,7 @@ from jaxtheory.engine.results import versions
 ASKED = {"vary": {"eta": [0.1, 0.2]}, "steps": 3}
 
 
-HERE = versions.present()
+HERE = versions._present()
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def unfinished(tmp_path):
 
 def now(monkeypatch, **others):
     """From now on as if these versions were installed."""
-    monkeypatch.setattr(versions, "present", lambda: {**HERE, **others})
+    monkeypatch.setattr(versions, "_present", lambda: {**HERE, **others})
 
 
 @pytest.mark.parametrize("name", ["jax", "jaxlib", "numpy", "optax", "python", "backend"])
@@ -43,7 +43,7 @@ def test_another_version_is_refused_in_one_line(name, unfinished, monkeypatch):
 
 def test_the_manifest_has_all_that_is_compared(unfinished):
     manifest = json.loads((unfinished / "manifest.json").read_text(encoding="utf-8"))
-    assert versions.begun_under(manifest) == HERE
+    assert versions._begun_under(manifest) == HERE
     assert "accepted_versions" not in sweep(THEORY, Config(), store=unfinished, **ASKED).attrs
 
 
