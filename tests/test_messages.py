@@ -11,7 +11,7 @@ from jaxtheory.cli.template import Settings
 from jaxtheory.core import contract
 from jaxtheory.core.config import canonical
 
-SOURCE = Path(jaxtheory.__file__).with_name("cli/template.py").read_text()
+SOURCE = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
 STEP = "    return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)"
 INIT = "    return Params(jnp.zeros_like(problem.mean))"
 SLOPE = "    return Params(params.weights - sizes.mean(batch.inputs, config.batch_size))"

@@ -31,7 +31,7 @@ def theory_of(given: Any, config: Any = None) -> Theory:
     if isinstance(given, Theory):
         return given
     if isinstance(given, str) and not given.endswith(".py"):
-        return _named_theory(given)
+        return named_theory(given)
     module = given if isinstance(given, ModuleType) else None
     if isinstance(given, str | Path):
         loaded = sys.modules.get(type(config).__module__)
@@ -51,7 +51,7 @@ def theory_of(given: Any, config: Any = None) -> Theory:
     return found
 
 
-def _named_theory(name: str) -> Theory:
+def named_theory(name: str) -> Theory:
     """The theory of a name, of this package or of another that offers one.
 
     Raises:

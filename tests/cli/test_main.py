@@ -16,7 +16,7 @@ from jaxtheory.cli.main import main
 from jaxtheory.cli.parsing import _parse_axis, _parse_values
 from jaxtheory.core.config import Field, Interval
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 REGRESSION, FIGURES = (
     str(ROOT / "docs" / "examples" / "linear_regression.py"),
     str(ROOT / "tests" / "data" / "figures.py"),
@@ -552,7 +552,7 @@ def strangers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package, about = here / "strangers", here / "strangers-1.0.dist-info"
     package.mkdir()
     about.mkdir()
-    template = Path(jaxtheory.__file__).with_name("cli/template.py").read_text()
+    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
     (package / "__init__.py").write_text("")
     (package / "odd.py").write_text("NUMBER = 3")
     (package / "quits.py").write_text("import sys\nsys.exit('two\\nlines')")

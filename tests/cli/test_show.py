@@ -123,7 +123,7 @@ def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
 
 def test_claims_that_are_refuted_say_so(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    template = Path(jaxtheory.__file__).with_name("cli/template.py").read_text()
+    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
     file.write_text(
         template + '\nFIGURE = FIGURE._replace(claims=tuple(c._replace(expected="refuted", '
         'statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'

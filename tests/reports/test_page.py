@@ -17,7 +17,7 @@ from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.reports.page import records, report
 from jaxtheory.reports.records import keep_record
 
-FIGURES = str(Path(__file__).parent / "data" / "figures.py")
+FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,6 @@ from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
-from jaxtheory.ops.threefry import by_eight
 
 NEVER = -1  # diverged_at of a run that stayed finite
 # compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530
@@ -377,8 +376,6 @@ def run_keys(request: Request, seeds: Any) -> Any:
     one = not isinstance(key, int)
     if isinstance(key, int):
         key = jax.random.key(key, impl="threefry2x32")
-    if request.partitionable:
-        key = by_eight(key)
     if one:
         return jax.tree.map(lambda some: jnp.broadcast_to(key, some.shape), seeds)
     return _folded(key, seeds)
