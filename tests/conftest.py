@@ -22,8 +22,9 @@ install_import_hook(
 )  # shape annotations are executed
 
 # isort: split
+import contextlib
+import ctypes
 import gc
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,29 +48,47 @@ DEAR = re.compile(
     ".*, example [1-9])"
 )
 LANE = "test_contract[a lane is the run alone"  # of a room's first algorithm, here
-MAPS = 10_000  # beyond which compiled programs are forgotten
+# beyond which compiled programs are forgotten
+MAPS, MEMORY = 10_000, 1 << 30
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
 gc.set_threshold(50_000, 20, 50)
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """Compiled programs hold memory maps, of which a process has 65530: too few for all tests.
-    Forgetting takes a second, and what the next module shares is compiled again.
+    """Forget compiled programs between tests where they hold too much: a process has 65530 memory
+    maps, and two workers share the memory of a small machine. What the next tests share is compiled
+    again.
     """
     yield
-    if maps() > MAPS:
+    if resident() > MEMORY or maps() > MAPS:
         program._compiled.clear()
         jax.clear_caches()
         gc.collect()
+        trim()
+
+
+def resident() -> float:
+    """The bytes that this process holds in memory; 0 where they cannot be read."""
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def maps() -> float:
-    """The memory maps of this process; infinity where they cannot be counted."""
+    """The memory maps of this process; 0 where they cannot be counted."""
     try:
         return Path("/proc/self/maps").read_bytes().count(b"\n")
     except OSError:
-        return math.inf
+        return 0
+
+
+def trim() -> None:
+    """Give freed memory back to the system, where the C library can."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
