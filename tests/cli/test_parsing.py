@@ -103,3 +103,27 @@ def test_a_damaged_npz_is_one_line(cut: int, here: Path, capsys: pytest.CaptureF
     assert main([*SWEEP, "--data", "own.npz"]) == 2
     errors = capsys.readouterr().err
     assert "own.npz: not an .npz file of arrays" in errors and errors.count("\n") == 1
+
+
+TOKENS, LABELS = np.random.default_rng(0).normal(size=(6, 4, 5)), np.arange(6) % 2
+
+
+START = [np.eye(5)] * 3 + [np.ones((4, 5))]
+
+
+def test_a_field_with_the_name_of_an_array_can_be_set_beside_a_file(tmp_path, capsys):
+    from jaxtheory.cli.main import main
+
+    np.savez(
+        tmp_path / "mine.npz",
+        tokens=TOKENS,
+        labels=LABELS,
+        output=START[3],
+        query=START[0],
+        key=START[1],
+        value=START[2],
+    )
+    words = ["plan", "low_rank", "--steps", "1", "--data", str(tmp_path / "mine.npz")]
+    assert main([*words, "--set", "output=per_token"]) == 0
+    assert main([*words, "--set", "output=nothing"]) == 2
+    assert "output" in capsys.readouterr().err

@@ -1,10 +1,11 @@
-"""Several sums in one pass."""
+"""Several sums in one pass; sums, means and identities ignore padding."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxtheory import Size, sizes
 from jaxtheory.ops.sizes import sums
 
 
@@ -20,3 +21,14 @@ def test_sums_and_their_derivatives_are_those_one_by_one(length, axis):
         np.testing.assert_allclose(each(together)(x), each(apart)(x), rtol=1e-12, atol=1e-12)
     both = jax.vmap(together)(jnp.stack([x, 2 * x]))
     np.testing.assert_allclose(both, [apart(x), apart(2 * x)], rtol=1e-12, atol=1e-12)
+
+
+def test_sums_means_and_identities_ignore_padding():
+    plain, wide = (Size(3), Size(2)), (Size(5, 3), Size(4, 2))
+    values = jnp.arange(6.0).reshape(3, 2)
+    padded = jnp.full((5, 4), 7.0).at[:3, :2].set(values)  # garbage beyond the sizes
+    assert sizes.total(values, *plain) == sizes.total(padded, *wide) == 15
+    assert sizes.mean(values, *plain) == sizes.mean(padded, *wide) == 2.5
+    np.testing.assert_array_equal(sizes.mean(padded, wide[0])[:2], [2.0, 3.0])
+    np.testing.assert_array_equal(sizes.eye(wide[1]), np.diag([1.0, 1, 0, 0]))
+    np.testing.assert_array_equal(jax.jit(lambda n: sizes.eye(Size(4, n)))(2), sizes.eye(wide[1]))

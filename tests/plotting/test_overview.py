@@ -91,3 +91,13 @@ def test_scales(values: list[float], spaced: bool, logarithmic: bool) -> None:
 
 def test_many_values_have_seven_lines() -> None:
     assert _some(3) == [0, 1, 2] and len(_some(50)) == 7 and _some(50)[-1] == 49
+
+
+def test_a_metric_with_dimensions_is_not_unknown(tmp_path, capsys):
+    from jaxtheory.cli.main import main
+
+    words = ["sweep", "attention_pruning", "--steps", "1", "--store", str(tmp_path / "s")]
+    assert main([*words, "--plot", "relative_error"]) == 2
+    said = capsys.readouterr().err
+    assert "relative_error has the dimension pruner of its own" in said and "attention_loss" in said
+    assert not (tmp_path / "s").exists()

@@ -120,3 +120,22 @@ print("done")
 def test_a_guard_of_transfers_does_not_matter() -> None:
     done = python("-c", GUARDED, JAX_TRANSFER_GUARD="disallow")
     assert done.stdout.split() == ["2", "4", "done"], done.stderr
+
+
+def test_an_unknown_platform_is_one_line():
+    code = (
+        "import jaxtheory, sys\nfrom jaxtheory.cli.main import main\nsys.exit(main(['sweep', "
+        "'random_walk', '--steps', '1']) - 2)"
+    )
+    own = {**os.environ, "JAX_PLATFORMS": "abacus"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=own,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (
+        done.returncode == 0 and done.stderr.count("\n") == 1 and "JAX_PLATFORMS" in done.stderr
+    ), done.stderr

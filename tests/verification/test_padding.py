@@ -1,19 +1,13 @@
 """`verify` sees theories of one's own whose numbers depend on padding; `auto` pads no other."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
-from jaxtheory.core.contract import ships
-from jaxtheory.core.from_optax import standard
 from jaxtheory.engine.planning import padding as trusted_padding
-from jaxtheory.theories import get
 from jaxtheory.verification import padding
 
 EXAMPLE = Config(dimension=3, batch_size=2)
@@ -59,43 +53,6 @@ def test_verify_names_the_slot_and_the_size(slot):
     assert next(iter(failed)) == f"padding: {shown}" and not table.passed
     assert f"depends on the padding of {sizes}: got" in row.remark
     assert not trusted_padding.trusted(wrong)
-
-
-def scaled(c):
-    """The worked example with metrics that no process has seen."""
-
-    def metrics(params, problem, config):
-        return {"loss": c * THEORY.metrics(params, problem, config)["loss"]}
-
-    return THEORY._replace(metrics=metrics, dims={}, predict=lambda problem, config, steps: {})
-
-
-def test_auto_pads_what_has_passed():
-    asked = {"vary": {"dimension": [3, 4]}, "steps": 2}
-    fresh = scaled(np.random.default_rng().uniform())
-    assert jaxtheory.plan(fresh, Config(), **asked).compilations == 2
-    assert jaxtheory.plan(fresh, Config(), **asked, buckets="pad").compilations == 1
-    assert jaxtheory.verify(fresh).passed
-    assert jaxtheory.plan(fresh, Config(), **asked).compilations == 1
-    assert jaxtheory.plan(scaled(2.0), Config(), **asked).compilations == 2
-    if (note := trusted_padding._notes()) is not None:
-        (note / trusted_padding._digest_of(fresh)).unlink()
-    trusted_padding._passed.discard(trusted_padding._digest_of(fresh))
-    assert not trusted_padding.trusted(fresh)
-
-
-def test_a_room_with_a_function_from_outside_is_not_trusted():
-    room = get("low_rank")
-    assert ships(room)
-    assert not ships(room._replace(loss=lambda params, batch, problem, config: 0.0))
-    for rule in (lambda config: optax.sgd(config.learning_rate), functools.partial(optax.sgd, 0.1)):
-        own = {"own": jaxtheory.from_optax(room, rule)}
-        assert not ships(room._replace(algorithms=room.algorithms | own))
-    loose = standard(room.init, lambda params, batch, problem, config: params)
-    assert not ships(room._replace(algorithms=room.algorithms | loose))
-    for name in jaxtheory.figures.entries():
-        theory = jaxtheory.figures.get(name).theory
-        assert theory is None or ships(theory), name
 
 
 def test_a_failing_check_names_array_index_and_ratio():

@@ -1,13 +1,16 @@
 """`verify` holds the slot `gradient` of a theory from outside against autodiff of its loss."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import worked_example
 from helpers.worked_example import MODULE, THEORY, Config
 
 import jaxtheory
 from jaxtheory.theories import get
 from jaxtheory.verification import theory_gradient, verify
+from jaxtheory.verification.verify import vary_config
 
 EXAMPLES = (Config(dimension=3, batch_size=2), Config(dimension=1, batch_size=1))
 
@@ -66,3 +69,17 @@ def test_the_rooms_agree_and_are_held_by_checks_of_their_own():
     varied = verify.vary_config(room, room.examples[0], 0, 2, np.float64)
     assert theory_gradient.compare(room, varied).error < 1e-12
     assert not any(row.check == "gradient" for row in jaxtheory.verify(room, only=[]).checks)
+
+
+def without_effect(params, batch, problem, config):
+    """A loss that no parameter changes: autodiff is zero up to rounding."""
+    return jnp.sum(jax.nn.softmax(params.weights)) * 7
+
+
+@pytest.mark.parametrize(("closed", "agrees"), [(0.0, True), (1e-12, False)])
+def test_a_gradient_that_is_zero_is_so_up_to_rounding(closed, agrees):
+    gradient = lambda params, *rest: jax.tree.map(lambda w: jnp.full_like(w, closed), params)
+    theory = worked_example.THEORY._replace(loss=without_effect, gradient=gradient, checks=())
+    varied = vary_config(theory, theory.Config(dimension=3), 0, 3, np.float64)
+    found = theory_gradient.compare(theory, varied)
+    assert found.agrees == agrees == (found.error <= theory_gradient.TOLERANCE)

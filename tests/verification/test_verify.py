@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import pytest
 from helpers.worked_example import THEORY, Config
 
-from jaxtheory import Check, InputError, check_theory, verify
+from jaxtheory import Check, InputError, verify
 from jaxtheory.verification.verify import _verify_part
 
 
@@ -69,30 +69,3 @@ def test_shares_of_the_checks_together_are_the_whole():
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         verify(THEORY, **options)
-
-
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        (
-            {"sample": lambda key, config, problem: ()},
-            r"sample: argument 2 is 'config', expected 'problem'",
-        ),
-        (
-            {"loss": lambda params, problem, config: 0.0},
-            r"loss: argument 2 is 'problem', expected 'batch'",
-        ),
-        ({"metrics": lambda params, problem: {}}, r"metrics takes 2 arguments"),
-        ({"init": 3}, r"init is int, expected a function"),
-        ({"algorithms": {}}, r"algorithms is empty"),
-        ({"Config": dict}, r"Config: expected a subclass"),
-        ({"checks": (Check("f: x", "s", "close", lambda key, config: None),)}, r"kind is 'close'"),
-        (
-            {"checks": (Check("f: x", "s", "equal", lambda key, config: None, 1e-3),)},
-            r"hold to 1e-11",
-        ),
-    ],
-)
-def test_conform_names_what_is_wrong(broken, message):
-    with pytest.raises(InputError, match=message):
-        check_theory(THEORY._replace(**broken))

@@ -6,9 +6,17 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import xarray as xr
 from helpers.some import some
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import plan, sweep
+from jaxtheory.engine.execution import local
+from jaxtheory.engine.planning.lay_out import make
+from jaxtheory.engine.planning.layout import Chunk
+from jaxtheory.engine.request.request import read
 
 
 def run(code, timeout=400, **environment):
@@ -109,48 +117,25 @@ def test_a_theory_may_hand_lapack_several_matrices(devices):
     assert run(BATCHES, timeout=240, JAXTHEORY_DEVICES=devices, NPROC="2") == ["done"]
 
 
-FACTORS = """
-import threading, jax, jax.numpy as jnp
-from jaxtheory.ops import linalg
-
-def several(key):
-    def body(i, total):
-        matrices = jax.random.normal(jax.random.fold_in(key, i), (4, 8, 8))
-        square = matrices @ matrices.mT + jnp.eye(8)[None]
-        factors = (linalg.svd, linalg.singular_values, linalg.eigvalsh, linalg.cholesky, linalg.inv)
-        found = [jnp.sum(leaf) for f in factors for leaf in jax.tree.leaves(jax.vmap(f)(square))]
-        return total + sum(found) + jnp.sum(jax.vmap(linalg.solve)(square, matrices))
-    return jax.lax.fori_loop(0, 30, body, 0.0)
-
-program = jax.jit(jax.vmap(several))
-keys = jax.random.split(jax.random.key(0), 4)
-program(keys).block_until_ready()
-work = lambda: [program(keys).block_until_ready() for _ in range(20)]
-threads = [threading.Thread(target=work) for _ in range(4)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-print("done")
-"""
+def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch):
+    many = plan(THEORY, Config(), vary={"eta": [0.1 + 1e-6 * i for i in range(10_000)]}, steps=5)
+    assert many.problems == 1 and sum(chunk.last - chunk.first for chunk in many.chunks) > 100
+    options = {
+        "vary": {"eta": [0.1 + 1e-3 * i for i in range(300)]},
+        "seeds": 2,
+        "steps": 5,
+        "dtype": "float64",
+    }
+    whole = sweep(THEORY, Config(), **options)
+    monkeypatch.setattr(local, "CHUNK_SECONDS", 1e-9)  # a slot at a time
+    assert sweep(THEORY, Config(), **options).identical(whole)
 
 
-def test_every_factorization_of_core_can_run_in_many_threads():
-    assert run(FACTORS, timeout=240, NPROC="2") == ["done"]
-
-
-def test_an_unknown_platform_is_one_line():
-    code = (
-        "import jaxtheory, sys\nfrom jaxtheory.cli.main import main\nsys.exit(main(['sweep', "
-        "'random_walk', '--steps', '1']) - 2)"
-    )
-    own = {**os.environ, "JAX_PLATFORMS": "abacus"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=own,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def test_a_chunk_is_a_pure_function_of_the_request():
+    request = read(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=3, steps=4, dtype="float64")
+    chunk = make(request).chunks[0]
+    one, two = local.run_chunk(request, chunk), local.run_chunk(request, Chunk(*chunk))
     assert (
-        done.returncode == 0 and done.stderr.count("\n") == 1 and "JAX_PLATFORMS" in done.stderr
-    ), done.stderr
+        all(np.array_equal(one.values[n], two.values[n], equal_nan=True) for n in one.values)
+        and one.values
+    )

@@ -4,8 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.worked_example import THEORY, Config
 
-from jaxtheory.engine.request.jaxprs import _merged, cse
+from jaxtheory.core.config import canonical, leaf_names
+from jaxtheory.engine.request.jaxprs import _merged, cse, reads
 
 
 def equations(function, *args):
@@ -94,3 +96,12 @@ def test_functions_called_within_are_one_equation():
     assert equations(lambda x: inner(x) + inner(x), 1.0) == {"jit": 1, "add": 1}
     chosen = lambda x: jax.lax.cond(x > 0, jnp.sin, jnp.cos, x)
     assert cse(lambda: chosen(1.0) + chosen(1.0)) == 2 * np.sin(1.0)
+
+
+def test_reads_finds_exactly_what_matters():
+    config = canonical(Config(), np.float64)
+    names = leaf_names(config)
+    key = jax.random.key(0)
+    problem = jax.eval_shape(THEORY.problem, key, config)
+    assert reads(THEORY.problem, config, names, key) == set()
+    assert reads(THEORY.sample, config, names, key, problem) == {"noise"}

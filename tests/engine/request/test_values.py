@@ -9,23 +9,7 @@ import xarray as xr
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, run_key, simulate, sweep
-from jaxtheory.core.decimals import plain, shortest
 from jaxtheory.core.errors import InputError
-
-DECIMALS = [0.1, 0.7, 1.0, 0.003]
-KINDS = ("float16", "float32", "float64", "bfloat16")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_number_of_low_precision_is_the_shortest_decimal_that_rounds_to_it(kind):
-    array = np.asarray(jnp.asarray(DECIMALS, kind)) if kind != "float64" else np.array(DECIMALS)
-    assert shortest(array).tolist() == DECIMALS
-    assert [plain(entry) for entry in array] == DECIMALS
-    drawn = np.random.default_rng(0).normal(size=300) * 10.0 ** np.arange(-150, 150)
-    with np.errstate(all="ignore"):
-        cast = drawn.astype(array.dtype)
-        assert np.array_equal(shortest(cast).astype(cast.dtype), cast)
-
 
 AXES = {
     "floats": [0.1, 0.7],
@@ -114,31 +98,6 @@ def test_what_is_not_an_axis_is_refused_in_a_line(values, message):
         with pytest.raises(InputError, match=message) as told:
             door(THEORY, Config(), vary={"eta": values}, steps=1)
         assert "\n" not in str(told.value)
-
-
-OTHERS = [
-    ({"vary": {"d": [3.5]}}, "3.5: must be an integer"),
-    ({"vary": {"d": ["3"]}}, "'3': must be an integer"),
-    ({"vary": {"d": [[3]]}}, "one dimension"),
-    ({"vary": {"algorithm": [["sgd"]]}}, "no algorithm"),
-    ({"vary": {"algorithm": [3]}}, "no algorithm 3"),
-    ({"vary": {"steps": [float("nan")]}}, "steps = nan"),
-    ({"vary": {"steps": [True]}}, "steps = True"),
-    ({"vary": 3}, "vary: give {field: values}"),
-    ({"zip": "ab"}, "zip: give {field: values}"),
-    ({"zip": [3]}, "zip: give {field: values}"),
-    ({"zip": {"x": [[1], [2]], "eta": [0.1, 0.2]}}, r"x: \[1\] is not a label"),
-    ({"zip": {"x": [1.0, float("nan")], "eta": [0.1, 0.2]}}, "x: nan is not a label"),
-    ({"zip": {"x": ["a", "a"], "eta": [0.1, 0.2]}}, "x: the value 'a' stands twice"),
-    ({"steps": float("nan")}, "steps = nan"),
-    ({"steps": float("inf")}, "steps = inf"),
-]
-
-
-@pytest.mark.parametrize(("asked", "message"), OTHERS)
-def test_other_axes_and_steps_are_refused_in_a_line(asked, message):
-    with pytest.raises(InputError, match=message):
-        plan(THEORY, Config(), **{"steps": 1, **asked})
 
 
 def test_steps_and_sizes_may_be_integers_of_any_kind():

@@ -5,13 +5,11 @@ import textwrap
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 from helpers.worked_example import EXAMPLE, THEORY, Config
 
 import jaxtheory
 from jaxtheory import InputError, sweep
-from jaxtheory.core.code_hash import digest_code
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import fingerprint, identity, plain
 from jaxtheory.theories import names
@@ -144,45 +142,6 @@ def test_every_argument_counts(options):
     assert name_of(**options) != name_of()
 
 
-def test_values_of_every_kind_are_told_apart():
-    class Scaled:
-        def __init__(self, factor):
-            self.factor = factor
-
-        def __call__(self, x):
-            return self.factor * x
-
-    def makers(a):
-        constant = a
-        return [
-            lambda: constant,
-            functools.partial(jnp.add, a),
-            Scaled(a),
-            Scaled(a).__call__,
-            jax.jit(lambda x: constant * x),
-            jax.vmap(lambda x: constant * x),
-            np.full(3, a),
-            jnp.full(3, a),
-            {"a": [a]},
-            jax.custom_jvp(lambda x: constant * x),
-        ]
-
-    for one, same, other in zip(makers(1.0), makers(1.0), makers(2.0), strict=True):
-        assert digest_code(one) == digest_code(same) != digest_code(other)
-
-
-def test_what_was_seen_before_still_counts_in_its_place():
-    one, two = (lambda x: x), (lambda x: 2 * x)
-    assert digest_code((one, two, one)) != digest_code((one, two, two))
-    assert digest_code({"a": one, "b": two, "c": one}) != digest_code(
-        {"a": one, "b": two, "c": two}
-    )
-    assert digest_code({one, two}) == digest_code({two, one}) != digest_code({one})
-    loop: list = [one]
-    loop.append(loop)
-    assert digest_code(loop) == digest_code(loop)
-
-
 def test_digests_are_the_same_in_every_process(tmp_path):
     import subprocess
     import sys
@@ -204,51 +163,6 @@ def test_digests_are_the_same_in_every_process(tmp_path):
     assert one == other and len(set(one.split())) == len(names())
 
 
-# What a name in a function stands for
-
-CLASH = """
-import jaxtheory
-
-def V():
-    return jaxtheory.sweep(THEORY, THEORY.Config(), steps=1)
-
-def weights():
-    return [weights, REGISTRY]
-
-REGISTRY = {weights}
-
-def again(x):
-    "A helper that names itself, and a set that holds it."
-    assert V is not None
-    return again(x - 1) if x > 3 else x + len(REGISTRY)
-
-def with_helpers(params, problem, config):
-    V = params.weights
-    return {"size": V.sum() + again(1)}
-
-THEORY = THEORY._replace(metrics=with_helpers, dims={}, predict=lambda problem, config, steps: {})
-"""
-
-
-def clash(folder, change=("", "")):
-    """The worked example whose metrics read attributes that are also names of helpers."""
-    folder.mkdir()
-    text = (EXAMPLE.read_text(encoding="utf-8") + CLASH).replace(*change)
-    (folder / "clash.py").write_text(text, encoding="utf-8")
-    return jaxtheory.theories.load(folder / "clash.py").THEORY
-
-
-def test_an_attribute_is_not_a_global(tmp_path):
-    theory = clash(tmp_path / "a")
-    first = name_of(theory)
-    data = sweep(theory, theory.Config(), steps=2)
-    assert data["size"].shape == (1, 3)
-    other = ("jaxtheory.sweep(THEORY, THEORY.Config(), steps=1)", "3")
-    assert name_of(clash(tmp_path / "b", other)) == first
-    assert name_of(clash(tmp_path / "c", ("again(x - 1)", "again(x - 2)"))) != first
-    assert name_of(clash(tmp_path / "d", ("assert V is not None", "assert V"))) == first
-
-
 def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatch):
     trained = []
     monkeypatch.setattr("jaxtheory.engine.sweep.here", lambda *args: trained.append(args))
@@ -262,66 +176,6 @@ def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatc
     with pytest.raises(InputError, match="kept a traced value"):
         sweep(theory, Config(), steps=2, execute=lambda *args: trained.append(args) or iter(()))
     assert trained == []
-
-
-def test_labels_that_fail_at_a_later_point_are_refused_before_training():
-    trained = []
-
-    def coords(config):
-        if float(config.noise) == 0.5:
-            raise ZeroDivisionError("no labels here")
-        return {"coordinate": list(range(config.dimension.cap))}
-
-    theory = THEORY._replace(coords=coords)
-    with pytest.raises(InputError, match=r"coords: ZeroDivisionError: no labels here"):
-        sweep(
-            theory,
-            Config(),
-            vary={"noise": [0.1, 0.5]},
-            steps=2,
-            execute=lambda *args: trained.append(args) or iter(()),
-        )
-    assert trained == []
-
-
-PLACED = """
-import functools, os
-from pathlib import Path
-HERE = Path(__file__).parent
-TEXT = os.path.join(os.path.dirname(__file__), "rates.txt")
-ABOVE = Path(__file__).resolve().parents[1] / "rates.txt"
-
-@functools.wraps(print)
-def scale(x):
-    return 2.0 * x
-
-def read(params, problem, config):
-    places = (HERE / "rates.txt", TEXT, __file__, ABOVE)
-    return {"loss": scale(params.weights).sum() + 0 * len(places)}
-
-THEORY = THEORY._replace(metrics=read, dims={}, predict=lambda problem, config, steps: {})
-"""
-
-
-def placed(folder, change=("", "")):
-    """The worked example in a file that knows where it lies."""
-    folder.mkdir()
-    text = (EXAMPLE.read_text(encoding="utf-8") + PLACED).replace(*change)
-    (folder / "placed.py").write_text(text, encoding="utf-8")
-    return jaxtheory.theories.load(folder / "placed.py").THEORY
-
-
-def test_a_file_may_lie_anywhere(tmp_path):
-    first = name_of(placed(tmp_path / "a"))
-    assert name_of(placed(tmp_path / "b")) == first
-    assert name_of(placed(tmp_path / "c", ("2.0 * x", "3.0 * x"))) != first  # not print's code
-    assert name_of(placed(tmp_path / "d", ('"rates.txt")', '"other.txt")'))) != first
-
-
-def test_functions_on_one_line_are_told_apart():
-    one, two = (lambda x: x + 1), (lambda x: x + 2)
-    assert digest_code(one) != digest_code(two)
-    assert digest_code({"a", "b"}) == digest_code({"b", "a"})
 
 
 def test_functions_as_values_count_by_their_code():

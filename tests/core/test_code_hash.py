@@ -1,0 +1,98 @@
+"""The hash of code distinguishes values of every kind."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from helpers.worked_example import EXAMPLE, THEORY
+
+import jaxtheory
+from jaxtheory.core.code_hash import digest_code
+from jaxtheory.engine.request.request import read
+from jaxtheory.engine.results.identity import fingerprint, identity
+
+OPTIONS = {"steps": 4, "dtype": "float64"}
+
+
+def name_of(theory=THEORY, **options):
+    return fingerprint(identity(read(theory, theory.Config(), **{**OPTIONS, **options})))
+
+
+def test_values_of_every_kind_are_told_apart():
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, x):
+            return self.factor * x
+
+    def makers(a):
+        constant = a
+        return [
+            lambda: constant,
+            functools.partial(jnp.add, a),
+            Scaled(a),
+            Scaled(a).__call__,
+            jax.jit(lambda x: constant * x),
+            jax.vmap(lambda x: constant * x),
+            np.full(3, a),
+            jnp.full(3, a),
+            {"a": [a]},
+            jax.custom_jvp(lambda x: constant * x),
+        ]
+
+    for one, same, other in zip(makers(1.0), makers(1.0), makers(2.0), strict=True):
+        assert digest_code(one) == digest_code(same) != digest_code(other)
+
+
+def test_what_was_seen_before_still_counts_in_its_place():
+    one, two = (lambda x: x), (lambda x: 2 * x)
+    assert digest_code((one, two, one)) != digest_code((one, two, two))
+    assert digest_code({"a": one, "b": two, "c": one}) != digest_code(
+        {"a": one, "b": two, "c": two}
+    )
+    assert digest_code({one, two}) == digest_code({two, one}) != digest_code({one})
+    loop: list = [one]
+    loop.append(loop)
+    assert digest_code(loop) == digest_code(loop)
+
+
+PLACED = """
+import functools, os
+from pathlib import Path
+HERE = Path(__file__).parent
+TEXT = os.path.join(os.path.dirname(__file__), "rates.txt")
+ABOVE = Path(__file__).resolve().parents[1] / "rates.txt"
+
+@functools.wraps(print)
+def scale(x):
+    return 2.0 * x
+
+def read(params, problem, config):
+    places = (HERE / "rates.txt", TEXT, __file__, ABOVE)
+    return {"loss": scale(params.weights).sum() + 0 * len(places)}
+
+THEORY = THEORY._replace(metrics=read, dims={}, predict=lambda problem, config, steps: {})
+"""
+
+
+def placed(folder, change=("", "")):
+    """The worked example in a file that knows where it lies."""
+    folder.mkdir()
+    text = (EXAMPLE.read_text(encoding="utf-8") + PLACED).replace(*change)
+    (folder / "placed.py").write_text(text, encoding="utf-8")
+    return jaxtheory.theories.load(folder / "placed.py").THEORY
+
+
+def test_a_file_may_lie_anywhere(tmp_path):
+    first = name_of(placed(tmp_path / "a"))
+    assert name_of(placed(tmp_path / "b")) == first
+    assert name_of(placed(tmp_path / "c", ("2.0 * x", "3.0 * x"))) != first  # not print's code
+    assert name_of(placed(tmp_path / "d", ('"rates.txt")', '"other.txt")'))) != first
+
+
+def test_functions_on_one_line_are_told_apart():
+    one, two = (lambda x: x + 1), (lambda x: x + 2)
+    assert digest_code(one) != digest_code(two)
+    assert digest_code({"a", "b"}) == digest_code({"b", "a"})

@@ -1,0 +1,79 @@
+"""Training a chunk: stop rules, diverged runs, and starts from a run or from parameters."""
+
+import jax
+import numpy as np
+import pytest
+from helpers.worked_example import THEORY, Config
+
+import jaxtheory
+from jaxtheory import InputError, run_key, simulate, sweep
+
+
+def test_stop_is_per_run_and_the_same_alone():
+    stop = lambda metrics: metrics["loss"] < 0.2
+    data = sweep(
+        THEORY,
+        Config(),
+        vary={"eta": [0.05, 0.3], "theta": [0.0, 0.3]},
+        seeds=2,
+        steps=40,
+        record=5,
+        stop=stop,
+        dtype="float64",
+    )
+    for eta in (0.05, 0.3):
+        run = simulate(
+            THEORY,
+            Config(learning_rate=eta, threshold=0.3),
+            run_key(0, 1),
+            steps=40,
+            record=5,
+            stop=stop,
+            dtype="float64",
+        )
+        np.testing.assert_allclose(
+            data.loss.sel(learning_rate=eta, threshold=0.3, seed=1), run.metrics["loss"], rtol=1e-12
+        )
+    ended = data.loss.isnull().any("step")
+    assert ended.any() and (data.loss.min("step").where(ended, 0) < 0.2).all()
+    assert ((data.loss < 0.2).sum("step") <= 1).all()
+
+
+def test_diverged_lanes_are_flagged_frozen_and_poison_nobody():
+    data = sweep(
+        THEORY, Config(), vary={"eta": [0.1, 1e200]}, seeds=2, steps=30, record=10, dtype="float64"
+    )
+    assert (data.diverged_at.sel(learning_rate=0.1) == -1).all() and (
+        data.diverged_at.sel(learning_rate=1e200) > 0
+    ).all()
+    alone = sweep(
+        THEORY, Config(), vary={"eta": [0.1]}, seeds=2, steps=30, record=10, dtype="float64"
+    )
+    np.testing.assert_allclose(data.loss.sel(learning_rate=[0.1]), alone.loss, rtol=1e-12)
+    assert np.isnan(data.loss.sel(learning_rate=1e200, step=30)).all()
+    found = jaxtheory.statistics.average(data.loss.stack(lane=("learning_rate", "seed")), "lane")
+    assert found.excluded.sel(step=30) == 2 and np.isfinite(found.mean.sel(step=30))
+    run = simulate(THEORY, Config(learning_rate=1e200), run_key(0, 0), steps=30, dtype="float64")
+    assert (
+        run.diverged_at == int(data.diverged_at.sel(learning_rate=1e200, seed=0))
+        and np.isfinite(run.params.weights).all()
+    )
+
+
+def test_start_from_a_run_and_from_parameters():
+    first = simulate(THEORY, Config(), run_key(0, 0), steps=7, dtype="float64")
+    again = simulate(THEORY, Config(), run_key(0, 0), steps=3, start=first, dtype="float64")
+    same = simulate(THEORY, Config(), run_key(0, 0), steps=3, start=first.params, dtype="float64")
+    np.testing.assert_array_equal(again.metrics["weights"][0], first.params.weights)
+    np.testing.assert_array_equal(again.metrics["weights"], same.metrics["weights"])
+    stacked = jax.tree.map(lambda x: np.stack([x, 2 * x]), first.params)
+    data = sweep(
+        THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=2, steps=3, start=stacked, dtype="float64"
+    )
+    np.testing.assert_array_equal(
+        data.weights.sel(step=0, seed=1, learning_rate=0.2), 2 * first.params.weights
+    )
+    with pytest.raises(InputError, match="leading axis seed"):
+        sweep(THEORY, Config(), seeds=3, steps=3, start=stacked, dtype="float64")
+    with pytest.raises(InputError, match="does not fit"):
+        sweep(THEORY, Config(dimension=4), seeds=2, steps=3, start=stacked, dtype="float64")

@@ -1,0 +1,79 @@
+"""Axes and points: values that do not fit together, and arguments that are not axes."""
+
+import numpy as np
+import pytest
+from helpers.worked_example import THEORY, Config
+
+import jaxtheory
+from jaxtheory import InputError, plan
+from jaxtheory.engine.request import axes
+from jaxtheory.engine.request.axes import Axis
+from jaxtheory.theories import get
+
+MILLIONS = 2_000_000
+
+
+RATES = np.linspace(0.01, 0.5, MILLIONS)
+
+
+def test_points_whose_fields_do_not_fit_together_are_found_by_halves():
+    bad = 1_234_567
+
+    class Few(jaxtheory.Config):
+        noise: float = jaxtheory.traced(0.1, "sigma", "noise", "[0, inf)")
+
+        def violations(self):
+            asked.append(1)
+            return ["too large"] if np.any(self.noise > RATES[bad - 1]) else []
+
+    asked = []
+    found = axes.Points(Few(), (Axis("noise", RATES, {"noise": RATES}),), "sgd", 1)
+    with pytest.raises(InputError, match=f"at noise={RATES[bad]}: too large"):
+        axes.check_points(found)
+    assert len(asked) < 60
+
+
+def test_values_that_axes_replace_need_not_fit_together():
+    low_rank = get("low_rank")
+    config = low_rank.Config(dimension=6)  # fewer than the default M = 20 patterns
+    assert plan(low_rank, config, vary={"num_patterns": [3, 5]}, steps=2).points == 2
+    with pytest.raises(InputError, match=r"^at num_patterns=7: num_patterns \(M\) = 7: .*$"):
+        plan(low_rank, config, vary={"num_patterns": [3, 7]}, steps=2)
+
+
+OTHERS = [
+    ({"vary": {"d": [3.5]}}, "3.5: must be an integer"),
+    ({"vary": {"d": ["3"]}}, "'3': must be an integer"),
+    ({"vary": {"d": [[3]]}}, "one dimension"),
+    ({"vary": {"algorithm": [["sgd"]]}}, "no algorithm"),
+    ({"vary": {"algorithm": [3]}}, "no algorithm 3"),
+    ({"vary": {"steps": [float("nan")]}}, "steps = nan"),
+    ({"vary": {"steps": [True]}}, "steps = True"),
+    ({"vary": 3}, "vary: give {field: values}"),
+    ({"zip": "ab"}, "zip: give {field: values}"),
+    ({"zip": [3]}, "zip: give {field: values}"),
+    ({"zip": {"x": [[1], [2]], "eta": [0.1, 0.2]}}, r"x: \[1\] is not a label"),
+    ({"zip": {"x": [1.0, float("nan")], "eta": [0.1, 0.2]}}, "x: nan is not a label"),
+    ({"zip": {"x": ["a", "a"], "eta": [0.1, 0.2]}}, "x: the value 'a' stands twice"),
+    ({"steps": float("nan")}, "steps = nan"),
+    ({"steps": float("inf")}, "steps = inf"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), OTHERS)
+def test_other_axes_and_steps_are_refused_in_a_line(asked, message):
+    with pytest.raises(InputError, match=message):
+        plan(THEORY, Config(), **{"steps": 1, **asked})
+
+
+WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
+
+
+SMALL = WALK.Config(num_states=5, length=17)
+
+
+@pytest.mark.parametrize("name", ["seed", "seeds", "key", "record", "dtype", "start", "stop"])
+def test_an_argument_is_not_an_axis(name):
+    for given in ({"vary": {name: [1, 2]}}, {"zip": {"p": [0.1, 0.2], name: [1, 2]}}):
+        with pytest.raises(InputError, match=f"'{name}' cannot be an axis: .*(give|call|vary)"):
+            jaxtheory.plan(WALK, SMALL, steps=2, **given)

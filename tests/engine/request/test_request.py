@@ -1,0 +1,108 @@
+"""Requests: schedules of records, stop rules, and arguments out of range."""
+
+import numpy as np
+import pytest
+from helpers.worked_example import THEORY, Config
+
+import jaxtheory
+from jaxtheory import InputError, run_key, simulate, sweep
+from jaxtheory.theories import get
+
+
+def test_record():
+    steps_of = lambda steps: simulate(THEORY, Config(), run_key(0, 0), steps=steps).steps.tolist()
+    assert steps_of(0) == [0]
+    assert steps_of(50) == [*range(51)]
+    assert steps_of(51) == [*range(0, 51, 2), 51]
+    assert steps_of(1000) == [*range(0, 1001, 20)]
+    assert simulate(THEORY, Config(), run_key(0, 0), steps=10, record=4).steps.tolist() == [
+        0,
+        4,
+        8,
+        10,
+    ]
+    data = sweep(
+        THEORY, Config(), steps=10, record={"loss": [0, 5], "weights": [10]}, dtype="float64"
+    )
+    assert (
+        data.step.values.tolist() == [0, 5, 10]
+        and set(data) >= {"loss", "weights"}
+        and "rounded_loss" not in data
+    )
+    assert (
+        np.isnan(data.loss.sel(step=10)).all()
+        and np.isnan(data.weights.sel(step=5)).all()
+        and np.isfinite(data.weights.sel(step=10)).all()
+    )
+    short = simulate(
+        THEORY, Config(), run_key(0, 0), steps=10, record=[3], dtype="float64"
+    )  # trained on to the end all the same
+    full = simulate(THEORY, Config(), run_key(0, 0), steps=10, dtype="float64")
+    np.testing.assert_array_equal(short.params.weights, full.params.weights)
+
+
+BAD = [
+    ({"vary": {"width": [1]}}, "unknown field 'width'"),
+    ({"vary": {"eta": []}}, "empty"),
+    ({"vary": {"eta": 0.1}}, "give a list"),
+    ({"vary": {"eta": [0.1, -1.0]}}, r"learning_rate \(eta\) = -1.0"),
+    ({"vary": {"eta": [0.1, float("nan")]}}, r"learning_rate \(eta\) = nan"),
+    ({"vary": {"d": [2, 2.5]}}, r"dimension \(d\) = 2.5"),
+    ({"vary": {"eta": [0.1, 0.1]}}, "stands twice"),
+    ({"vary": {"eta": [0.1], "learning_rate": [0.2]}}, "stands on two axes"),
+    ({"zip": {"eta": [0.1, 0.2], "d": [3]}}, "equally many"),
+    ({"zip": {"x": [1, 2], "y": [3, 4]}}, "unknown field 'y'"),
+    ({"vary": {"algorithm": ["sdg"]}}, "did you mean 'sgd'"),
+    ({"algorithm": "sdg"}, "did you mean 'sgd'"),
+    ({"steps": -1}, "steps = -1"),
+    ({"seeds": 0}, "seeds = 0"),
+    ({"seeds": [1, 1]}, "different integers"),
+    ({"record": [99]}, "steps must be integers in"),
+    ({"record": {"los": [1]}}, "unknown metric 'los'; did you mean 'loss'"),
+    ({"dtype": "float16"}, "choose 'float32' or 'float64'"),
+    ({"buckets": "best"}, "choose 'auto', 'pad' or 'exact'"),
+    ({"key": 0.5}, "key = 0.5"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_input(options, message):
+    with pytest.raises(InputError, match=message):
+        sweep(THEORY, Config(), **{"steps": 5, **options})
+
+
+WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
+
+
+SMALL = WALK.Config(num_states=5, length=17)
+
+
+@pytest.mark.parametrize(
+    ("stop", "record", "said"),
+    [
+        (lambda m: m["los"] < 0.1, None, "reads the metric 'los'; did you mean 'loss'?"),
+        (lambda m: m["accuracy"] < 0.1, {"loss": 1, "accuracy": [2]}, "known: loss"),
+        (lambda m: m["loss"].nothing, None, r"stop\(metrics\): AttributeError"),
+        (lambda m: np.array([True, False]), None, r"stop\(metrics\): ValueError"),
+    ],
+)
+def test_a_wrong_stop_rule_is_named(stop, record, said):
+    with pytest.raises(InputError, match=said):
+        jaxtheory.simulate(WALK, SMALL, KEY, 3, stop=stop, record=record)
+
+
+def test_a_stop_rule_is_judged_before_training(monkeypatch):
+    monkeypatch.setattr("jaxtheory.engine.simulate.train_chunk", lambda *a, **k: pytest.fail())
+    with pytest.raises(InputError, match="'los'"):
+        jaxtheory.simulate(WALK, SMALL, KEY, 3, stop=lambda m: m["los"] < 0.1)
+
+
+def test_examples_of_another_config_are_one_line():
+    class Mine(WALK.Config):
+        """The same fields."""
+
+    with pytest.raises(InputError) as error:
+        jaxtheory.simulate(WALK._replace(Config=Mine), Mine(), KEY, 1)
+    said = str(error.value)
+    assert "\n" not in said and "examples=(Mine(),)" in said
+    assert said.count("random_walk.model.Config") == 1 and f"{__name__}." in said

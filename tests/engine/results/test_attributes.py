@@ -1,0 +1,46 @@
+"""The attributes of a dataset state the request and describe its variables."""
+
+import json
+
+import numpy as np
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import sweep, traced
+
+
+def test_a_dataset_knows_what_it_is_of(tmp_path):
+    """Attributes tell the request, also read back; they do not depend on having a store."""
+    config = Config(noise=0.3)
+    asked = {"vary": {"learning_rate": [0.1, 0.2]}, "seeds": 2, "steps": 4, "dtype": "float64"}
+    data = sweep(THEORY, config, store=tmp_path / "run", **asked)
+    assert data.identical(sweep(THEORY, config, **asked)) and np.isfinite(data.loss).all()
+    said = data.attrs
+    assert THEORY.Config(**json.loads(said["config"])) == config
+    assert [said[n] for n in ("theory", "algorithm", "steps", "key", "dtype")] == [
+        THEORY.name,
+        "sgd",
+        4,
+        0,
+        "float64",
+    ]
+    assert len(said["theory_digest"]) == 8 and said["jaxtheory_version"]
+    other = THEORY._replace(coords=lambda config: dict(THEORY.coords(config)))
+    assert sweep(other, config, **asked).attrs["theory_digest"] != said["theory_digest"]
+    assert data.learning_rate.attrs == {
+        "long_name": "step size of SGD",
+        "units": "1",
+        "symbol": "eta",
+    }
+    assert all({"long_name", "units", "symbol"} <= c.attrs.keys() for c in data.coords.values())
+    assert all(variable.attrs["long_name"] for variable in data.data_vars.values())
+
+
+def test_a_unit_of_time_leaves_numbers(tmp_path):
+    class Timed(Config):
+        """A field in seconds."""
+
+        wait: float = traced(1.0, "w", "time to wait", "[0, inf)", "seconds")
+
+    theory = THEORY._replace(Config=Timed, examples=())
+    data = sweep(theory, Timed(), vary={"wait": [0.5, 2.0]}, steps=2, store=tmp_path / "run")
+    assert data.wait.values.tolist() == [0.5, 2.0] and data.wait.attrs["units"] == "seconds"

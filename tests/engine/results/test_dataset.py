@@ -1,0 +1,61 @@
+"""The coordinates of a dataset, and labels that fail."""
+
+import numpy as np
+import pytest
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import InputError, sweep
+from jaxtheory.engine.request.request import read
+from jaxtheory.engine.results.dataset import _coordinates, describe
+
+MILLIONS = 2_000_000
+
+
+RATES = np.linspace(0.01, 0.5, MILLIONS)
+
+
+def test_labels_are_made_once_where_they_read_no_number():
+    asked = []
+
+    def coords(config):
+        asked.append(config)
+        return {"i": [f"w{i}" for i in range(config.dimension.cap)]}
+
+    theory = THEORY._replace(coords=coords, dims={"weights": ("i",)})
+    request = read(theory, Config(dimension=3), vary={"eta": RATES}, steps=1)
+    asked.clear()
+    found = _coordinates(request, {"i": 3}, describe(request, {}).labels)
+    assert found["i"] == ["w0", "w1", "w2"] and len(asked) == 3
+    assert found["learning_rate"].shape == (MILLIONS,)
+
+
+def test_labels_that_read_a_number_are_asked_at_every_value():
+    for label in (
+        lambda c: [f"{c.noise}"] * 3,
+        lambda c: [c.noise] * 3,
+        lambda c: [float(c.noise)],
+    ):
+        theory = THEORY._replace(coords=lambda c, label=label: {"i": label(c)})
+        request = read(THEORY, Config(dimension=3), vary={"noise": [0.1, 0.2]}, steps=1)
+        labels = describe(request._replace(theory=theory), {}).labels
+        assert "i" not in _coordinates(request, {"i": 3}, labels)
+
+
+def test_labels_that_fail_at_a_later_point_are_refused_before_training():
+    trained = []
+
+    def coords(config):
+        if float(config.noise) == 0.5:
+            raise ZeroDivisionError("no labels here")
+        return {"coordinate": list(range(config.dimension.cap))}
+
+    theory = THEORY._replace(coords=coords)
+    with pytest.raises(InputError, match=r"coords: ZeroDivisionError: no labels here"):
+        sweep(
+            theory,
+            Config(),
+            vary={"noise": [0.1, 0.5]},
+            steps=2,
+            execute=lambda *args: trained.append(args) or iter(()),
+        )
+    assert trained == []

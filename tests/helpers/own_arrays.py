@@ -1,0 +1,69 @@
+"""Arrays that a researcher would hold, and what `given` makes of them."""
+
+import jax
+import jax.numpy as jnp
+
+import jaxtheory
+from jaxtheory.theories import get
+
+KEY = jaxtheory.run_key(3, 0)
+
+
+SMALL = {
+    "random_walk": {"num_sequences": 9, "length": 7, "encoding_dim": 11},
+    "attention_pruning": {"dimension": 5, "length": 6, "num_sequences": 3, "rank": 2},
+    "contextual_bigram": {"length": 9, "batch_size": 8},
+    "nearest_neighbor": {"num_prompts": 9, "num_test": 7, "labels": "gaussian"},
+    "group_sparse": {"num_samples": 9, "group_dim": 3, "num_groups": 4},
+    "low_rank": {"num_samples": 12, "num_test": 10, "num_neurons": 7, "batch_size": 5},
+}
+
+
+def arrays_of(name, problem, batch, params):
+    """What a researcher would hold of a room's own problem, by name; and settings."""
+    p, train = problem, getattr(problem, "train", None)
+    if name == "random_walk":
+        of = lambda s, y, kind="": {f"{kind}sequences": s[:, :-1], f"{kind}labels": y}
+        return of(train.s, train.y) | of(p.test.s, p.test.y, "test_"), {"M": 11, "K": 6}
+    if name == "attention_pruning":
+        whole = {"inputs": p.inputs, "query": p.query, "key": p.key, "heldout": p.heldout}
+        return whole | {"attends": p.attention_mask}, {"rank": 2}
+    if name == "contextual_bigram":
+        tokens = batch.tokens.astype(int)
+        samples = {"tokens": tokens, "query": batch.query, "labels": batch.label}
+        return samples | {"transition": p.transition, "context": p.context}, {}
+    if name == "nearest_neighbor":
+        of = lambda b, kind="": dict(
+            zip(
+                (kind + "examples", kind + "queries", kind + "labels"), (b.x, b.q, b.y), strict=True
+            )
+        )
+        return of(train) | of(p.test, "test_"), {}
+    if name == "group_sparse":
+        of = lambda b, kind="": {f"{kind}features": jnp.moveaxis(b.x, 2, 0), f"{kind}labels": b.y}
+        return of(train) | of(p.test, "test_") | {"truth": p.truth}, {}
+    start = dict(zip(params._fields, params, strict=True))
+    of = lambda b, kind="": {
+        f"{kind}tokens": b.tokens,
+        f"{kind}labels": b.label,
+        f"{kind}pattern": b.pattern,
+    }
+    rest = {"patterns": p.patterns, "signs": p.signs}
+    settings = {"nrel": 9, "nconf": 3, "per": 1, "batch_size": 5}
+    return of(train) | of(p.test, "test_") | start | rest, settings
+
+
+def own(name, **changes):
+    """A room's problem, batch and parameters, and what `given` makes of its arrays."""
+    theory = get(name)
+    config = theory.Config(**SMALL[name])
+    problem = jax.jit(theory.problem)(KEY, config)
+    batch = getattr(problem, "train", None) or jax.jit(theory.sample)(KEY, problem, config)
+    params = start = jax.jit(theory.init)(KEY, problem, config)
+    params = jax.tree.map(lambda x: x + 0.1 * jnp.cos(jnp.arange(x.size)).reshape(x.shape), params)
+    arrays, settings = arrays_of(name, problem, batch, start)
+    if name == "low_rank" and "patterns" in changes:
+        settings = {}
+    drop = [key for key, value in changes.items() if value is None]
+    arrays = {key: value for key, value in (arrays | changes).items() if key not in drop}
+    return theory, (params, batch, problem, config), theory.given(**arrays, **settings)
