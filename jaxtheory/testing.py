@@ -154,7 +154,7 @@ class Material:
 
     def one(self, config: Config, key: jax.Array) -> tuple:
         """(problem, batch, params), the parameters of `init` plus .1 U(0, 1)."""
-        return theory_gradient.setting(self.theory, key, config)
+        return theory_gradient.draw_setting(self.theory, key, config)
 
     def draw(self, i: int) -> Any:
         """POINTS times the material of an example, in float64, as NumPy arrays."""
@@ -312,7 +312,7 @@ def draws_are_the_same(theory: Theory, derived: Collection[str] | None, i: int) 
 def padding_changes_nothing(theory: Theory, i: int) -> None:
     """No slot depends on the capacities of the sizes."""
     one = theory._replace(algorithms={name: theory.algorithms[name] for name in trained(theory)})
-    found = [row for row in padding.compare(one, theory.examples[i]) if row.error > 1]
+    found = [row for row in padding.compare_padded(one, theory.examples[i]) if row.error > 1]
     require(not found, found)
 
 

@@ -152,7 +152,7 @@ def test_a_fault_of_a_figure_is_told_with_its_file(
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ("examples=(", "examples=() and (", "mine has no examples to be checked on"),
+        ("examples=(", "examples=() and (", "mine has no examples to run its checks on"),
         (EXAMPLE, "Settings(dimension=0)", "mine.examples[0]: dimension (d) = 0"),
         (CURVE, '    return {"eror": left}', "predict: no metric is called 'eror'"),
     ],

@@ -151,7 +151,7 @@ def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | No
     if before and before.get("code") == code:
         return before
     varied = vary_config(theory, theory.Config(), 0, 3, np.dtype("float64"))
-    found = theory_gradient.compare(theory, varied)
+    found = theory_gradient.compare_slot(theory, varied)
     error = found.error if math.isfinite(found.error) else None
     outcome = {"error": error, "tolerance": theory_gradient.TOLERANCE, "agrees": found.agrees}
     return outcome | {"code": code}

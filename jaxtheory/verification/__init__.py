@@ -1,1 +1,1 @@
-"""Are the formulas right? Checks of gradients, closed forms, padding and purity."""
+"""Are the formulas right? Checks of gradients, closed forms, padding and hidden state."""

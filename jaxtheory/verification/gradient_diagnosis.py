@@ -1,7 +1,7 @@
-"""What a wrong gradient has to do with the right one: one simple mistake that explains all of it,
-or where it is.
+"""Diagnosis of a wrong gradient: a single mistake that explains it, or the place where it is wrong.
 
-Arrays have a leading axis of points at which both were computed; NaN entries are left out.
+Arrays have a leading axis over the points at which both gradients were computed. NaN entries are
+ignored.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,28 +13,28 @@ import numpy as np
 _CLOSE = 1e-6  # |yours - explained| over the largest entry of a point
 
 
-class Length(NamedTuple):
-    """An axis over which a mean may have been forgotten: its length and what it is called."""
+class AxisLength(NamedTuple):
+    """An axis over which a mean may have been forgotten, with its length and its name."""
 
     n: int
     name: str
 
 
 def _scale_of(right: np.ndarray) -> np.ndarray:
-    """The largest entry of each point, with axes of length 1 for the rest."""
+    """Return the largest |entry| of each point, with axes of length 1 for the rest."""
     axes = tuple(range(1, right.ndim))
     largest = np.nanmax(np.abs(right), axis=axes, keepdims=True, initial=0.0)
     return np.maximum(largest, 1e-9 * np.nanmax(largest, initial=0.0))
 
 
 def _equal(yours: np.ndarray, right: np.ndarray, scale: np.ndarray) -> bool:
-    """Whether two arrays agree up to CLOSE of the scale, wherever both are known."""
-    known = ~(np.isnan(yours) | np.isnan(right))
-    return bool(np.all((np.abs(yours - right) <= _CLOSE * scale)[known]))
+    """True if two arrays agree up to _CLOSE times the scale wherever neither is NaN."""
+    both = ~(np.isnan(yours) | np.isnan(right))
+    return bool(np.all((np.abs(yours - right) <= _CLOSE * scale)[both]))
 
 
 def _ratio(yours: np.ndarray, right: np.ndarray) -> float | None:
-    """The c of yours = c right, or None; both leave out NaN and weigh all points alike."""
+    """Return c if yours = c right, else None. NaN is ignored and all points weigh the same."""
     scale = _scale_of(right)
     if not np.all(scale > 0):
         return None
@@ -44,13 +44,13 @@ def _ratio(yours: np.ndarray, right: np.ndarray) -> float | None:
     return c if c and _equal(yours, c * right, scale) else None
 
 
-def _factor(c: float, lengths: Sequence[Length]) -> str:
-    """A constant factor in words; with 1/n where it is the length of an axis above 2, or a product
-    of two.
-    """
+def _factor(c: float, lengths: Sequence[AxisLength]) -> str:
+    """Describe a constant factor, as 1/n where n > 2 is an axis length or a product of two."""
     if abs(c + 1) < _CLOSE:
         return "the sign is wrong, factor -1"
-    products = [Length(a.n * b.n, f"{a.name} times {b.name}") for a, b in combinations(lengths, 2)]
+    products = [
+        AxisLength(a.n * b.n, f"{a.name} times {b.name}") for a, b in combinations(lengths, 2)
+    ]
     for n, name in (*lengths, *products):
         for power, what in ((n, "missing"), (1 / n, "too much")):
             if n > 2 and abs(abs(c) / power - 1) < _CLOSE:
@@ -58,29 +58,33 @@ def _factor(c: float, lengths: Sequence[Length]) -> str:
     return f"factor {c:.6g}"
 
 
-def _mistakes(right: np.ndarray, held: np.ndarray) -> dict[str, np.ndarray]:
-    """The right gradient as simple mistakes would give it; `held`: with diag(s) in place of a
-    softmax's Jacobian diag(s) - s s^T.
+def _mistakes(right: np.ndarray, constant: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the gradients that common mistakes would give, by a description of the mistake.
+
+    constant: the gradient with diag(s) in place of a softmax's Jacobian diag(s) - s s^T.
     """
     part = "the rank-one part of a softmax's Jacobian (s s^T of diag(s) - s s^T)"
-    found = {}
-    if not _equal(held, right, _scale_of(right)):
-        found = {f"{part} is missing": held, f"{part} has the wrong sign": 2 * held - right}
+    gradients = {}
+    if not _equal(constant, right, _scale_of(right)):
+        gradients = {
+            f"{part} is missing": constant,
+            f"{part} has the wrong sign": 2 * constant - right,
+        }
     for one, other in combinations(range(1, right.ndim), 2):
         if right.shape[one] == right.shape[other] > 1:
             axes = "" if right.ndim == 3 else f" (axes {one - 1} and {other - 1})"
-            found[f"transposed{axes}"] = np.swapaxes(right, one, other)
+            gradients[f"transposed{axes}"] = np.swapaxes(right, one, other)
     for axis in range(1, right.ndim):
         if right.shape[axis] > 1:
             for shift in (1, -1):
                 words = f"wrong index: shifted by {shift} along axis {axis - 1}"
-                found[words] = np.roll(right, shift, axis)
-            found[f"wrong index: reversed along axis {axis - 1}"] = np.flip(right, axis)
-    return found
+                gradients[words] = np.roll(right, shift, axis)
+            gradients[f"wrong index: reversed along axis {axis - 1}"] = np.flip(right, axis)
+    return gradients
 
 
 def _slices(yours: np.ndarray, right: np.ndarray) -> str | None:
-    """Slices of one axis that alone are wrong, or of which each has a factor of its own."""
+    """Name the slices of one axis that are the only wrong ones, or the factor of each slice."""
     scale = _scale_of(right)
     for axis in range(1, right.ndim):
         parts = [
@@ -99,14 +103,16 @@ def _slices(yours: np.ndarray, right: np.ndarray) -> str | None:
 
 
 def _rank(matrices: np.ndarray) -> int:
-    """The largest numerical rank over the leading axis of points."""
+    """Return the largest numerical rank over the leading axis of points."""
     s = np.linalg.svd(np.nan_to_num(matrices), compute_uv=False)
     return int(np.max(np.sum(s > _CLOSE * np.maximum(s[:, :1], 1e-300), axis=1)))
 
 
-def missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | None:
-    """What the difference is, where it is a multiple of the parameter, the same at all points, a
-    constant over an axis, or of rank one.
+def _missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | None:
+    """Describe the missing term if it has a simple form, else return None.
+
+    Simple forms are a multiple of the parameter, the same value at all points, a constant along an
+    axis, and a matrix of rank one.
     """
     gap = right - yours
     c = _ratio(gap, np.broadcast_to(value, gap.shape))
@@ -118,8 +124,8 @@ def missing(yours: np.ndarray, right: np.ndarray, value: np.ndarray) -> str | No
     for axis in range(1, gap.ndim):
         same = np.broadcast_to(np.take(gap, [0], axis), gap.shape)
         zero = _CLOSE * np.squeeze(_scale_of(right), axis)
-        kept, lost = (np.all(np.abs(np.nansum(x, axis)) <= zero) for x in (right, yours))
-        if gap.shape[axis] > 2 and kept and not lost:
+        expected, actual = (np.all(np.abs(np.nansum(x, axis)) <= zero) for x in (right, yours))
+        if gap.shape[axis] > 2 and expected and not actual:
             return (
                 f"it does not sum to zero along axis {axis - 1}, as it should: is the rank-one "
                 "part of a softmax's Jacobian missing?"
@@ -137,23 +143,24 @@ def explain(
     yours: np.ndarray,
     right: np.ndarray,
     value: np.ndarray,
-    held: np.ndarray,
-    lengths: Sequence[Length],
+    constant: np.ndarray,
+    lengths: Sequence[AxisLength],
 ) -> str | None:
-    """The simplest mistake that makes `right` into `yours` at all points and entries, or None.
-    value: the parameters; held: see `_mistakes`.
+    """Return the simplest mistake that turns `right` into `yours` at all points, or None.
+
+    value: the parameters. constant: see `_mistakes`.
     """
     if not np.any(np.nan_to_num(yours)):
         return "it is zero"
     c = _ratio(yours, right)
     if c is not None:
         return _factor(c, lengths)
-    for words, made in _mistakes(right, held).items():
-        c = _ratio(yours, made)
+    for words, mistaken in _mistakes(right, constant).items():
+        c = _ratio(yours, mistaken)
         if c is not None:
             return words if abs(c - 1) < _CLOSE else f"{words}, and {_factor(c, lengths)}"
     tries: tuple[Callable[[], str | None], ...] = (
         lambda: _slices(yours, right),
-        lambda: missing(yours, right, value),
+        lambda: _missing(yours, right, value),
     )
-    return next((found for find in tries if (found := find())), None)
+    return next((mistake for find in tries if (mistake := find())), None)

@@ -1,4 +1,4 @@
-"""A gradient that somebody has derived, beside autodiff and finite differences."""
+"""Comparison of a gradient derived by hand with autodiff and finite differences."""
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -13,17 +13,27 @@ from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.request.settings import compiler_options, numerics
 from jaxtheory.system.backend import computes
 from jaxtheory.verification import normalizers
-from jaxtheory.verification.gradient_diagnosis import Length, explain
+from jaxtheory.verification.gradient_diagnosis import AxisLength, explain
 
-_SCALES = (0.1, 1.0, 10.0)  # of the random points beside the one given
+_SCALES = (0.1, 1.0, 10.0)  # of the random points around the parameters
 _STEP = 1e-4  # of the finite differences, over max(1, |x|)
-SMALL = 1e-6  # of the largest gradient of all, or of the loss: the least scale of a leaf
-_EXAMINED = 40  # entries of a point, those that differ most first
+SMALL = 1e-6  # smallest scale of a leaf, over the largest gradient of all leaves or the loss
+_EXAMINED = 40  # entries of a leaf at a point, those that differ most first
 
 
 class Difference(NamedTuple):
-    """One entry at one point. absolute = |yours - autodiff|; relative: over the largest entry of
-    the leaf there; kink: the slopes to the left and right differ, and autodiff is one choice.
+    """One entry of a gradient at one point, by three methods.
+
+    Args:
+        leaf: The name of the leaf in the parameters.
+        place: The index of the entry in its leaf.
+        point: The name of the point, "as given" or "random, SCALE".
+        yours: The entry of the gradient under test.
+        autodiff: The derivative by automatic differentiation.
+        finite_difference: The derivative by central finite differences.
+        absolute: |yours - autodiff|.
+        relative: The absolute difference over the largest entry of the leaf at this point.
+        kink: True if the slopes to the left and right differ, where autodiff returns one choice.
     """
 
     leaf: str
@@ -38,12 +48,26 @@ class Difference(NamedTuple):
 
     @property
     def entry(self) -> str:
-        """Where it is, in words."""
+        """The place of the entry as words, such as "entry (0, 1) of weights"."""
         return f"entry {self.place} of {self.leaf}" if self.place else self.leaf
 
 
 class Comparison(NamedTuple):
-    """What `compare_gradients` found: one line, and the largest disagreements, the worst first."""
+    """The result of `compare_gradients`; `print` shows it as a table.
+
+    Args:
+        agrees: True if the two gradients agree at all points, away from kinks of the loss.
+        verdict: One sentence, with the mistake where a single one explains the difference.
+        differences: The entries that differ most, the worst first.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxtheory
+        >>> loss = lambda w: jnp.sum(w**2) / 2
+        >>> comparison = jaxtheory.compare_gradients(loss, lambda w: w, jnp.ones(3))
+        >>> comparison.agrees
+        True
+    """
 
     agrees: bool
     verdict: str
@@ -51,7 +75,7 @@ class Comparison(NamedTuple):
 
     @property
     def largest(self) -> float:
-        """The largest relative difference away from kinks; 0 where all is at kinks."""
+        """The largest relative difference away from kinks, 0 if every entry is at a kink."""
         return max((d.relative for d in self.differences if not d.kink), default=0.0)
 
     def __str__(self) -> str:
@@ -68,16 +92,17 @@ class Comparison(NamedTuple):
         return "\n".join([self.verdict, *lines])
 
 
-class Point(NamedTuple):
-    """Parameters with the two gradients there, as trees of NumPy arrays; `held` is autodiff with
-    the normalizers of softmaxes held constant, where it was asked for.
+class PointGradients(NamedTuple):
+    """Parameters and both gradients at one point, as trees of NumPy arrays.
+
+    constant: autodiff with the normalizers of softmaxes as constants, computed where needed.
     """
 
     name: str
     params: Any
     yours: Any
     autodiff: Any
-    held: Any = None
+    constant: Any = None
 
 
 @computes
@@ -90,21 +115,47 @@ def compare_gradients(
     tolerance: float = 1e-8,
     rows: int = 8,
 ) -> Comparison:
-    """gradient(params, *args) beside the derivative of loss(params, *args) in params, in float64.
+    """Compare gradient(params, *args) with the derivative of loss(params, *args), in float64.
 
-    At `params`, and at random points params + s N(0, 1), s = .1, 1, 10 (drawn from the number
-    `key`), each entry of each leaf is compared with autodiff; those that differ most, and some
-    others, with central finite differences (Richardson). A leaf agrees where |yours - autodiff| is
-    at most `tolerance` of its largest entry (or of 1e-6 of the largest gradient of all, or of the
-    loss, where these are more). Where the loss has a kink, any slope between those to
-    the left and right is right. The verdict names the entry that differs most and, where one
-    mistake explains all (a factor, the sign, 1/n, a transposition, a shifted index, a missing
-    multiple of the parameter, ..), that mistake.
+    The two are compared at `params` and at random points params + s N(0, 1) for s = 0.1, 1, 10.
+    Every entry of every leaf is compared with autodiff. The entries that differ most, and some
+    others, are also compared with central finite differences (Richardson extrapolation).
 
-    params: a pytree of floats; args: anything that the two functions take. Raises InputError where
-    a function cannot be called with them, where the gradient has another structure, other shapes or
-    another dtype than params, for integers or NaN in params, and for a loss that is no finite
-    number at params.
+    A leaf agrees if |yours - autodiff| <= tolerance * scale, where the scale is the largest entry
+    of the leaf, and at least 1e-6 times the largest gradient of all leaves or the loss. At a kink
+    of the loss, any slope between those to the left and right counts as right.
+
+    The verdict names the entry that differs most. If a single mistake explains the whole difference
+    (a factor, the sign, 1/n, a transposition, a shifted index, a missing multiple of the
+    parameter), the verdict names it too.
+
+    Args:
+        loss: A function of (params, *args) that returns a real scalar.
+        gradient: A function of (params, *args) that returns the gradient under test, with the
+            structure of params.
+        params: A pytree of floating-point arrays.
+        *args: Further arguments of both functions, of any kind.
+        key: The seed of the random points, an integer in [0, inf).
+        tolerance: The largest relative difference that counts as agreement, in [0, inf).
+        rows: The largest number of entries in `differences`.
+
+    Returns:
+        A `Comparison` with `agrees`, the `verdict` and the entries that differ most.
+
+    Raises:
+        InputError: A function cannot be called with these arguments; the gradient has another
+            structure, shape or dtype than params; params contain integers or values that are not
+            finite; or the loss is not finite at params.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxtheory
+        >>> loss = lambda w: jnp.sum(w**2) / 2
+        >>> comparison = jaxtheory.compare_gradients(loss, lambda w: 2 * w, jnp.ones(3))
+        >>> comparison.agrees
+        False
+        >>> print(comparison.verdict)
+        entry (0,) of params: yours 2, autodiff 1: factor 2, in all of params
     """
     _require_options(key, tolerance, rows)
     _require_functions(loss=loss, gradient=gradient)
@@ -117,29 +168,34 @@ def compare_gradients(
         autodiff = _quickly(jax.grad(lambda p: loss(p, *args)))
         value = _quickly(lambda p: loss(p, *args))
         if not np.isfinite(float(value(params))):
-            raise InputError(f"loss = {float(value(params))} at params; choose others")
+            raise InputError(
+                f"loss = {float(value(params))} at params: must be finite; choose other parameters"
+            )
         points = []
         for name, p in _around(params, key):
             yours, right = jax.device_get((mine(p), autodiff(p)))
             if all(np.all(np.isfinite(x)) for x in jax.tree.leaves(right)):
-                points.append(Point(name, jax.device_get(p), yours, right))
+                points.append(PointGradients(name, jax.device_get(p), yours, right))
         if not points:
-            raise InputError("autodiff of the loss is not finite at params; choose others")
-        found = list(_differences(value, points, tolerance))
-        if any(d.relative > tolerance and not d.kink for d in found):
-            constant = _quickly(jax.grad(normalizers.held(lambda p: loss(p, *args))))
-            points = [p._replace(held=jax.device_get(constant(p.params))) for p in points]
+            raise InputError(
+                "autodiff of the loss is not finite at params or at any random point around "
+                "them; choose other parameters"
+            )
+        differences = list(_differences(value, points, tolerance))
+        if any(d.relative > tolerance and not d.kink for d in differences):
+            constant = _quickly(jax.grad(normalizers.hold_normalizers(lambda p: loss(p, *args))))
+            points = [p._replace(constant=jax.device_get(constant(p.params))) for p in points]
     names = _signature(loss)
-    return _conclude(points, found, tolerance, rows, _lengths_of([params, *args], names))
+    return _conclude(points, differences, tolerance, rows, _lengths_of([params, *args], names))
 
 
 def _quickly(function: Callable) -> Callable:
-    """The function, compiled for a few calls."""
+    """Compile a function without optimization, as it is called a few times only."""
     return jax.jit(function, compiler_options=compiler_options(level=0))
 
 
 def _in_float64(tree: Any) -> Any:
-    """Numbers and floating arrays in float64; a Config with canonical leaves; the rest as it is."""
+    """Cast floats and floating-point arrays to float64 and make a Config canonical."""
 
     def cast(x: Any) -> Any:
         if isinstance(x, Config):
@@ -151,7 +207,7 @@ def _in_float64(tree: Any) -> Any:
 
 
 def _named(tree: Any) -> list[tuple[str, Any]]:
-    """(name, leaf) of a pytree; the name of a lone array is "params"."""
+    """List (name, leaf) of a pytree. The name of a single array is "params"."""
     return [
         (jax.tree_util.keystr(path, simple=True, separator=".") or "params", leaf)
         for path, leaf in jax.tree.leaves_with_path(tree)
@@ -159,33 +215,33 @@ def _named(tree: Any) -> list[tuple[str, Any]]:
 
 
 def _signature(function: Callable) -> list[str]:
-    """The names of a function's arguments; none where Python does not know them."""
+    """Return the names of a function's arguments, or [] if Python does not know them."""
     try:
         return list(inspect.signature(function).parameters)
     except ValueError:
         return []
 
 
-def _require_functions(**given: Any) -> None:
-    """Raise InputError for what is no function."""
-    for what, function in given.items():
+def _require_functions(**functions: Any) -> None:
+    """Raise InputError for an argument that is not a function."""
+    for name, function in functions.items():
         if not callable(function):
             raise InputError(
-                f"{what} is a {type(function).__name__}, expected a function of (params, *args)"
+                f"{name} is a {type(function).__name__}, expected a function of (params, *args)"
             )
 
 
 def _require_options(key: Any, tolerance: Any, rows: Any) -> None:
     """Raise InputError for options of `compare_gradients` out of their range."""
-    for what, value in (("key", key), ("rows", rows)):
+    for name, value in (("key", key), ("rows", rows)):
         if not isinstance(value, int | np.integer) or value < 0:
-            raise InputError(f"{what} = {value!r}: must be an integer in [0, inf)")
+            raise InputError(f"{name} = {value!r}: must be an integer in [0, inf)")
     if not isinstance(tolerance, int | float | np.number) or not 0 <= tolerance < np.inf:
         raise InputError(f"tolerance = {tolerance!r}: must be a number in [0, inf)")
 
 
 def require_real(params: Any) -> None:
-    """Raise InputError for parameters that are not real numbers in floating point."""
+    """Raise InputError for parameters that are not real floating-point numbers."""
     if not jax.tree.leaves(params):
         raise InputError("params holds no numbers; give a pytree of floats")
     for name, leaf in _named(params):
@@ -199,18 +255,19 @@ def _require_finite(params: Any) -> None:
     for name, leaf in _named(params):
         for at in np.argwhere(~np.isfinite(leaf))[:1]:
             value, entry = np.asarray(leaf)[tuple(at)], f" at {tuple(at.tolist())}" * (at.size > 0)
-            raise InputError(f"{name} = {value}{entry}: choose finite parameters")
+            raise InputError(f"{name} = {value}{entry}: must be finite; choose other parameters")
 
 
 def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tuple) -> None:
-    """Raise InputError unless the loss is a real scalar and the gradient has the structure, shapes
-    and dtypes of params.
+    """Raise InputError unless the loss is a real scalar and the gradient is structured as params.
+
+    The gradient must have the structure, the shapes and the dtypes of params.
     """
     out = tried("loss", jax.eval_shape, lambda p: loss(p, *args), params)
     if not hasattr(out, "shape"):
         raise InputError(f"the loss is {jax.tree.structure(out)}, expected one number")
     if out.shape != ():
-        raise InputError(f"the loss has shape {out.shape}, expected one number ()")
+        raise InputError(f"the loss has shape {out.shape}, expected one number of shape ()")
     if not jnp.issubdtype(out.dtype, np.floating):
         raise InputError(f"the loss is {out.dtype}, expected a real number in floating point")
     out = tried("gradient", jax.eval_shape, lambda p: gradient(p, *args), params)
@@ -232,7 +289,7 @@ def require_gradient(loss: Callable, gradient: Callable, params: Any, args: tupl
 
 
 def _around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
-    """(name, parameters) of the points at which gradients are compared."""
+    """Yield (name, parameters) of the points at which gradients are compared."""
     yield "as given", params
     for i, scale in enumerate(_SCALES):
         random = np.random.default_rng([key, i])
@@ -241,11 +298,12 @@ def _around(params: Any, key: int) -> Iterator[tuple[str, Any]]:
 
 
 def _differences(
-    value: Callable, points: Sequence[Point], tolerance: float
+    value: Callable, points: Sequence[PointGradients], tolerance: float
 ) -> Iterator[Difference]:
-    """The entries that differ most at each point in each leaf, and two by chance, with finite
-    differences. The scale of a leaf is its largest entry, but at least SMALL of the largest
-    gradient of all points and of the loss there: a leaf that is zero is zero up to rounding.
+    """Yield the entries that differ most at each point in each leaf, and two random ones.
+
+    The scale of a leaf is its largest entry, but at least SMALL times the largest gradient of all
+    points and the loss there: a leaf that is zero is zero only up to rounding.
     """
     top = max(np.max(np.abs(x), initial=0) for p in points for x in jax.tree.leaves(p.autodiff))
     random = np.random.default_rng(0)
@@ -273,10 +331,10 @@ def _differences(
 def _finite_difference(
     value: Callable, params: Any, place: int, index: tuple[int, ...]
 ) -> tuple[float, float, float]:
-    """(slope of an entry, and the slopes to its two sides, the lower first, where they differ).
+    """Return (slope, lower, upper) of an entry; lower < upper are its one-sided slopes at a kink.
 
-    With D(h) = (f(h) - f(-h)) / 2h the slope is (4 D(h/2) - D(h)) / 3. The slopes to the sides
-    differ where their gap does not fall with h.
+    With D(h) = (f(h) - f(-h)) / 2h the slope is (4 D(h/2) - D(h)) / 3. A kink is where the gap
+    between the two one-sided slopes does not shrink with h. Elsewhere all three are equal.
     """
     leaves, tree = jax.tree.flatten(params)
     h = _STEP * max(1.0, abs(float(leaves[place][index])))
@@ -298,39 +356,39 @@ def _finite_difference(
     return slope, slope, slope
 
 
-def _lengths_of(arguments: Sequence[Any], names: Sequence[str]) -> list[Length]:
-    """The axes of all arrays, and the sizes of a Config, with names."""
-    found: dict[int, str] = {}
+def _lengths_of(arguments: Sequence[Any], names: Sequence[str]) -> list[AxisLength]:
+    """List the lengths of all axes and the sizes of a Config, with names."""
+    lengths: dict[int, str] = {}
     for argument, name in zip(arguments, [*names, *["an argument"] * len(arguments)], strict=False):
         if isinstance(argument, Config):
-            for word, field in fields(type(argument)).items():
-                size = getattr(argument, word)
+            for field_name, field in fields(type(argument)).items():
+                size = getattr(argument, field_name)
                 if field.kind == "size" and isinstance(size, Size):
-                    found[int(size.n)] = word
+                    lengths[int(size.n)] = field_name
             continue
         for path, leaf in jax.tree.leaves_with_path(argument):
             inner = jax.tree_util.keystr(path, simple=True, separator=".")
             for axis, n in enumerate(np.shape(leaf)):
-                found.setdefault(n, f"axis {axis} of {name}{inner and '.'}{inner}")
-    return [Length(n, name) for n, name in found.items()]
+                lengths.setdefault(n, f"axis {axis} of {name}{inner and '.'}{inner}")
+    return [AxisLength(n, name) for n, name in lengths.items()]
 
 
 def _conclude(
-    points: Sequence[Point],
-    found: Sequence[Difference],
+    points: Sequence[PointGradients],
+    differences: Sequence[Difference],
     tolerance: float,
     rows: int,
-    lengths: Sequence[Length],
+    lengths: Sequence[AxisLength],
 ) -> Comparison:
-    """The verdict from all points and the entries that were examined."""
-    ordered = sorted(found, key=lambda d: (not d.kink, d.relative), reverse=True)
+    """Return the verdict from all points and the entries that were examined."""
+    ordered = sorted(differences, key=lambda d: (not d.kink, d.relative), reverse=True)
     wrong = [d for d in ordered if d.relative > tolerance and not d.kink]
-    kinks = {(d.leaf, d.place, d.point) for d in found if d.kink}
+    kinks = {(d.leaf, d.place, d.point) for d in differences if d.kink}
     at_kinks = f"; {len(kinks)} entries at kinks of the loss" if kinks else ""
     if not wrong:
-        other = _odd_derivative(found)
-        closest = max((d.relative for d in found if not d.kink), default=0.0)
-        words = f"agrees with autodiff at {len(points)} points, to {closest:.1e}{at_kinks}"
+        other = _odd_derivative(differences)
+        error = max((d.relative for d in differences if not d.kink), default=0.0)
+        words = f"agrees with autodiff at {len(points)} points, to {error:.1e}{at_kinks}"
         return Comparison(not other, other or words, ordered[:rows])
     leaves = list(dict.fromkeys(d.leaf for d in wrong))
     reasons = {leaf: _reason(leaf, points, kinks, lengths) for leaf in leaves}
@@ -339,34 +397,36 @@ def _conclude(
     parts = []
     for why in dict.fromkeys(reasons.values()):
         where = " and ".join(leaf for leaf in leaves if reasons[leaf] == why)
-        parts.append(f"{why or 'no one simple mistake explains it'}, in all of {where}")
+        parts.append(f"{why or 'no single simple mistake explains it'}, in all of {where}")
     rest = f"; right in {', '.join(agreeing)}" if agreeing else ""
     verdict = f"{worst.entry}: yours {worst.yours:.6g}, autodiff {worst.autodiff:.6g}: "
     return Comparison(False, verdict + "; ".join(parts) + rest + at_kinks, ordered[:rows])
 
 
 def _reason(
-    leaf: str, points: Sequence[Point], kinks: set[tuple], lengths: Sequence[Length]
+    leaf: str, points: Sequence[PointGradients], kinks: set[tuple], lengths: Sequence[AxisLength]
 ) -> str | None:
-    """What explains a wrong leaf; kinks are left out."""
+    """Return the mistake that explains a wrong leaf away from kinks, or None."""
     place = [name for name, _ in _named(points[0].params)].index(leaf)
-    yours, right, value, held = (
+    yours, right, value, constant = (
         np.stack([np.array(jax.tree.leaves(tree)[place], float) for tree in trees])
-        for trees in zip(*((p.yours, p.autodiff, p.params, p.held) for p in points), strict=True)
+        for trees in zip(
+            *((p.yours, p.autodiff, p.params, p.constant) for p in points), strict=True
+        )
     )
     if not np.all(np.isfinite(yours)):
         return "it is not finite somewhere"
     for k, point in enumerate(points):
         for _, index, _ in (d for d in kinks if d[0] == leaf and d[2] == point.name):
             yours[(k, *index)] = np.nan
-    return explain(yours, right, value, held, lengths)
+    return explain(yours, right, value, constant, lengths)
 
 
-def _odd_derivative(found: Sequence[Difference]) -> str | None:
-    """A line if autodiff itself is not what finite differences say, away from kinks."""
+def _odd_derivative(differences: Sequence[Difference]) -> str | None:
+    """Return a message if autodiff itself differs from finite differences away from kinks."""
     odd = [
         d
-        for d in found
+        for d in differences
         if not d.kink
         and d.absolute <= 1e-3 * abs(d.autodiff - d.finite_difference)
         and abs(d.autodiff - d.finite_difference) > 1e-3 * max(abs(d.autodiff), d.absolute, 1e-6)

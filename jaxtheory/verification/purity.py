@@ -1,8 +1,8 @@
-"""What a theory's functions read beyond their arguments and may find changed: a program keeps the
-value it was traced with, so that a sweep would be wrong in silence.
+"""Hidden state in a theory's functions: values beyond their arguments that may change.
 
-Seen in the code: names that functions of the same module rebind or change, generators, iterators,
-clocks. Seen in the programs: two traces of one function that differ.
+`jit` keeps the value that was read at trace time, so a sweep would silently use a stale one. Two
+methods find such reads. The code shows names that functions of the same module rebind or change,
+random generators, iterators and clocks. The programs show functions of which two traces differ.
 """
 
 import collections
@@ -42,16 +42,16 @@ _STATEFUL = (np.random.Generator, np.random.RandomState, random.Random, Iterator
 _MUTABLE = (MutableMapping, MutableSequence, MutableSet, collections.deque, np.ndarray)
 
 
-class Read(NamedTuple):
-    """Something that is read beyond the config: what, by which slots, and why it may change."""
+class HiddenRead(NamedTuple):
+    """A name that some slots read beyond the config, and the reason why it may change."""
 
     name: str
     slots: tuple[str, ...]
     why: str
 
 
-class Place(NamedTuple):
-    """Where a name stands, a module or a closure, and what it stands for there."""
+class Binding(NamedTuple):
+    """The module or closure that binds a name, and the value there."""
 
     home: int
     name: str
@@ -61,34 +61,34 @@ class Place(NamedTuple):
 
 
 def _slots(theory: Theory) -> dict[str, Callable]:
-    """The functions of a theory and of its algorithms, by name."""
-    found = {
+    """Return the functions of a theory and of its algorithms, by name."""
+    slots = {
         slot: part
         for slot, part in theory._asdict().items()
         if callable(part) and not isinstance(part, type)
     }
     for label, algorithm in theory.algorithms.items():
         parts = algorithm._asdict().items()
-        found |= {f"algorithm {label}.{part}": function for part, function in parts if function}
-    return found
+        slots |= {f"algorithm {label}.{part}": function for part, function in parts if function}
+    return slots
 
 
-def _reads(theory: Theory) -> list[Read]:
-    """What the code of a theory's functions reads that may change."""
-    reached = {slot: _own(functions(function)) for slot, function in _slots(theory).items()}
-    everything = list({id(f): f for found in reached.values() for f in found}.values())
+def _reads(theory: Theory) -> list[HiddenRead]:
+    """List what the code of a theory's functions reads and may find changed."""
+    reached = {slot: _of_theory(functions(function)) for slot, function in _slots(theory).items()}
+    everything = list({id(f): f for of_slot in reached.values() for f in of_slot}.values())
     homes = {id(f.__globals__): f.__globals__ for f in everything}
     writers = everything + [f for home in homes.values() for f in _functions_in(home)]
     changed = {key: why for function in writers for key, why in _changes(function)}
-    found: dict[tuple[str, str], list[str]] = {}
+    slots_of: dict[tuple[str, str], list[str]] = {}
     for slot, of_slot in reached.items():
         for name, why in dict.fromkeys(x for f in of_slot for x in _impurities(f, changed)):
-            found.setdefault((name, why), []).append(slot)
-    return [Read(name, tuple(where), why) for (name, why), where in found.items()]
+            slots_of.setdefault((name, why), []).append(slot)
+    return [HiddenRead(name, tuple(slots), why) for (name, why), slots in slots_of.items()]
 
 
-def _own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
-    """Functions that are no library's and no other installed package's; a theory may be in one."""
+def _of_theory(reached: list[types.FunctionType]) -> list[types.FunctionType]:
+    """Leave out functions of libraries and of installed packages other than the theory's own."""
     package = lambda f: str(f.__globals__.get("__name__")).partition(".")[0]
     first = {package(f) for f in reached[:1]}
     installed = lambda f: "site-packages" in Path(f.__code__.co_filename).parts
@@ -97,21 +97,21 @@ def _own(reached: list[types.FunctionType]) -> list[types.FunctionType]:
 
 
 def _functions_in(home: Mapping[str, Any]) -> Iterator[types.FunctionType]:
-    """The functions and methods that a module defines."""
-    for thing in list(home.values()):
-        for part in list(vars(thing).values()) if isinstance(thing, type) else [thing]:
-            found = inspect.unwrap(part) if callable(part) else part
-            if isinstance(found, types.FunctionType) and found.__globals__ is home:
-                yield found
+    """Yield the functions and methods that a module defines."""
+    for value in list(home.values()):
+        for part in list(vars(value).values()) if isinstance(value, type) else [value]:
+            function = inspect.unwrap(part) if callable(part) else part
+            if isinstance(function, types.FunctionType) and function.__globals__ is home:
+                yield function
 
 
-def _place(function: types.FunctionType, use: Use) -> Place | None:
-    """Where a name stands; through modules to the one that has it. None for what is built in."""
+def _binding(function: types.FunctionType, use: Use) -> Binding | None:
+    """Return the binding of a name, through modules to the one that has it; None for a built-in."""
     free = function.__code__.co_freevars
     if use.name in free:
         cell = (function.__closure__ or ())[free.index(use.name)]
         try:
-            return Place(id(cell), "", cell.cell_contents, use.chain, use.name)
+            return Binding(id(cell), "", cell.cell_contents, use.chain, use.name)
         except ValueError:  # not filled yet
             return None
     home, name, chain, path = function.__globals__, use.name, use.chain, use.name
@@ -120,14 +120,14 @@ def _place(function: types.FunctionType, use: Use) -> Place | None:
     while isinstance(home[name], types.ModuleType) and chain and chain[0] in vars(home[name]):
         home, name, chain = vars(home[name]), chain[0], chain[1:]
         path += f".{name}"
-    return Place(id(home), name, home[name], chain, path)
+    return Binding(id(home), name, home[name], chain, path)
 
 
 def _changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], str]]:
-    """((where, name), why) of what a function rebinds or changes."""
+    """Yield ((home, name), why) of each name that a function rebinds or changes."""
     by = function.__qualname__.replace(".<locals>", "")
     for use in uses(function.__code__):
-        if use.act == "read" or (at := _place(function, use)) is None:
+        if use.act == "read" or (at := _binding(function, use)) is None:
             continue
         if use.act == "rebind" or isinstance(function.__globals__.get(use.name), types.ModuleType):
             yield (at.home, at.name), f"{by} rebinds it"
@@ -138,13 +138,13 @@ def _changes(function: types.FunctionType) -> Iterator[tuple[tuple[int, str], st
 def _impurities(
     function: types.FunctionType, changed: Mapping[tuple[int, str], str]
 ) -> Iterator[tuple[str, str]]:
-    """(name, why) of what a function reads that may change."""
+    """Yield (name, why) of each value that a function reads and may find changed."""
     code = [function.__code__, *filter(inspect.iscode, function.__code__.co_consts)]
     for step in (step for c in code for step in dis.get_instructions(c)):
         if step.opname == "IMPORT_NAME" and step.argval in _IMPURE:
             yield str(step.argval), "differs from call to call"
     for use in uses(function.__code__):
-        if use.act != "read" or (at := _place(function, use)) is None:
+        if use.act != "read" or (at := _binding(function, use)) is None:
             continue
         if (library := _changing(at)) is not None:
             yield library, "differs from call to call"
@@ -154,12 +154,12 @@ def _impurities(
             yield at.path, changed[at.home, at.name]
 
 
-def _changing(at: Place) -> str | None:
-    """A library's function that gives something else at each call, by its name."""
-    module, held = getattr(at.value, "__module__", None), getattr(at.value, "__self__", None)
+def _changing(at: Binding) -> str | None:
+    """Return the name of a library function whose result differs at each call, else None."""
+    module, owner = getattr(at.value, "__module__", None), getattr(at.value, "__self__", None)
     name = getattr(at.value, "__name__", at.name)
-    if isinstance(held, random.Random | np.random.RandomState):
-        return f"{'random' if isinstance(held, random.Random) else 'numpy.random'}.{name}"
+    if isinstance(owner, random.Random | np.random.RandomState):
+        return f"{'random' if isinstance(owner, random.Random) else 'numpy.random'}.{name}"
     if inspect.ismodule(at.value):
         return name if name in _IMPURE and not at.chain else None
     if isinstance(at.value, type) and issubclass(at.value, datetime.date):
@@ -167,20 +167,17 @@ def _changing(at: Place) -> str | None:
     return f"{module}.{name}" if module in _IMPURE and name not in _IMPURE[module] else None
 
 
-# Programs
-
-
 def _unlike(theory: Theory, example: Config) -> list[str]:
-    """The slots of which two traces on an example differ."""
-    found = []
+    """List the slots of which two traces on an example differ."""
+    unlike = []
     with numerics("float64") as dtype:
         key, config = run_key(0, 0), canonical(example, dtype)
 
         def twice(slot: str, function: Callable, *args: Any) -> Any:
-            what = f"{theory.name}.{slot}"
-            (one, shape), (other, _) = (tried(what, _traced, function, args) for _ in range(2))
+            name = f"{theory.name}.{slot}"
+            (one, shape), (other, _) = (tried(name, _traced, function, args) for _ in range(2))
             if one != other:
-                found.append(slot)
+                unlike.append(slot)
             return shape
 
         problem = twice("problem", theory.problem, key, config)
@@ -203,19 +200,19 @@ def _unlike(theory: Theory, example: Config) -> list[str]:
         steps = np.arange(3)
         twice("predict", lambda p, c: theory.predict(p, c, steps), problem, config)
         twice("assumptions", theory.assumptions, problem, config)
-    return found
+    return unlike
 
 
 def _traced(function: Callable, args: tuple) -> tuple[list, Any]:
-    """(a program's text and constants, the shapes it gives)."""
-    fresh = lambda *args: function(*args)  # JAX keeps the trace of a function it has seen
+    """Return (the text and constants of a program, the shapes of its results)."""
+    fresh = lambda *args: function(*args)  # JAX caches the trace of a function object
     closed, shape = jax.make_jaxpr(fresh, return_shape=True)(*args)
     text = re.sub(r" at 0x[0-9a-f]+", "", str(closed))
     return [text, *map(_raw, _constants(closed))], shape
 
 
 def _constants(program: Any) -> Iterator[Any]:
-    """The arrays that a program and those within it hold."""
+    """Yield the constant arrays of a program and of the programs inside it."""
     yield from getattr(program, "consts", ())
     for step in getattr(program, "eqns", ()):
         yield from (x.val for x in step.invars if hasattr(x, "val"))
@@ -225,19 +222,19 @@ def _constants(program: Any) -> Iterator[Any]:
 
 
 def _raw(value: Any) -> bytes:
-    """An array's bytes."""
+    """Return the bytes of an array, or of the data of a PRNG key."""
     if isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     return np.asarray(value).tobytes()
 
 
-def compare(theory: Theory) -> list[Read]:
-    """What a theory's functions read beyond the config, as far as it can be seen."""
-    found = _reads(theory)
-    known = {slot for read in found for slot in read.slots}
+def find_hidden_reads(theory: Theory) -> list[HiddenRead]:
+    """List what a theory's functions read beyond the config, as far as it can be detected."""
+    reads = _reads(theory)
+    slots = {slot for read in reads for slot in read.slots}
     for example in theory.examples:
         for slot in _unlike(theory, example):
-            if slot not in known:
-                known.add(slot)
-                found.append(Read(slot, (slot,), "two traces of it differ"))
-    return found
+            if slot not in slots:
+                slots.add(slot)
+                reads.append(HiddenRead(slot, (slot,), "two traces of it differ"))
+    return reads

@@ -1,4 +1,4 @@
-"""The slot `gradient` of a theory beside autodiff of its loss, at random parameters."""
+"""Comparison of a theory's `gradient` with autodiff of its loss, at random parameters."""
 
 from typing import Any, NamedTuple
 
@@ -20,9 +20,10 @@ from jaxtheory.verification.gradients import (
 TOLERANCE = 1e-8  # of the largest entry of a leaf, as in compare_gradients
 
 
-class Slope(NamedTuple):
-    """The largest |closed - autodiff| over the largest entry of its leaf, whether the two agree,
-    and the diagnosis where they do not.
+class SlotGradient(NamedTuple):
+    """Error of a theory's `gradient`, with a diagnosis where it does not agree with autodiff.
+
+    error: the largest |closed - autodiff| over the largest entry of its leaf.
     """
 
     error: float
@@ -30,8 +31,8 @@ class Slope(NamedTuple):
     diagnosis: str = ""
 
 
-def setting(theory: Theory, key: jax.Array, config: Config) -> tuple[Any, Any, Any]:
-    """(problem, batch, params) away from special points: the parameters of `init` + .1 U(0, 1)."""
+def draw_setting(theory: Theory, key: jax.Array, config: Config) -> tuple[Any, Any, Any]:
+    """Draw (problem, batch, params), with params = `init` + 0.1 U(0, 1) to avoid special points."""
     keys = jax.random.split(key, 4)
     problem = theory.problem(keys[0], config)
     batch = theory.sample(keys[1], problem, config)
@@ -45,13 +46,15 @@ def setting(theory: Theory, key: jax.Array, config: Config) -> tuple[Any, Any, A
     return problem, batch, jax.tree.unflatten(tree, moved)
 
 
-def compare(theory: Theory, varied: Config) -> Slope:
-    """The worst of the variations of an example, stacked along a leading axis. One program gives
-    both gradients; only where they differ does `compare_gradients` say why.
+def compare_slot(theory: Theory, varied: Config) -> SlotGradient:
+    """Return the worst error over the variations of an example, stacked along a leading axis.
+
+    One program computes both gradients. `compare_gradients`, which is slower and explains the
+    difference, runs only where they differ.
     """
 
     def both(key: jax.Array, config: Config) -> tuple[tuple, Any, Any, Any]:
-        problem, batch, params = setting(theory, key, config)
+        problem, batch, params = draw_setting(theory, key, config)
         at = (params, batch, problem, config)
         require_gradient(theory.loss, theory.gradient, params, at[1:])
         return at, theory.gradient(*at), *jax.value_and_grad(theory.loss)(*at)
@@ -66,23 +69,24 @@ def compare(theory: Theory, varied: Config) -> Slope:
             compiler_options=compiler_options(level=0),
         )
         try:
-            at, *found = several(keys, varied)
-            errors = _distances(*jax.device_get(found))
+            at, *gradients = several(keys, varied)
+            errors = _distances(*jax.device_get(gradients))
             worst = int(np.argmax(errors))
             if errors[worst] <= TOLERANCE:
-                return Slope(float(errors[worst]), True)
+                return SlotGradient(float(errors[worst]), True)
             there = jax.tree.map(lambda x: x[worst], at)
             why = compare_gradients(theory.loss, theory.gradient, *there, tolerance=TOLERANCE)
         except InputError as error:
-            return Slope(np.inf, False, str(error))
-    if why.agrees:  # where several points, finite differences and kinks are looked at
-        return Slope(why.largest, True)
-    return Slope(max(float(errors[worst]), why.largest), False, why.verdict)
+            return SlotGradient(np.inf, False, str(error))
+    if why.agrees:  # it also compares other points and finite differences, and finds kinks
+        return SlotGradient(why.largest, True)
+    return SlotGradient(max(float(errors[worst]), why.largest), False, why.verdict)
 
 
 def _distances(closed: Any, loss: np.ndarray, autodiff: Any) -> np.ndarray:
-    """The largest difference at each point over the scale of its leaf, as in
-    `gradients.differences`; infinite for what is not finite.
+    """Return the largest difference at each point over the scale of its leaf.
+
+    The scale is that of `gradients._differences`. A value that is not finite gives infinity.
     """
     flat = lambda tree: [np.reshape(x, (len(x), -1)) for x in jax.tree.leaves(tree) if np.size(x)]
     mine, right = flat(closed), flat(autodiff)
@@ -91,5 +95,5 @@ def _distances(closed: Any, loss: np.ndarray, autodiff: Any) -> np.ndarray:
     largest = np.stack([np.max(np.abs(x), axis=1) for x in right])
     scale = np.maximum(largest, SMALL * np.maximum(np.max(largest), np.abs(loss)))
     gaps = np.stack([np.max(np.abs(x - y), axis=1) for x, y in zip(mine, right, strict=True)])
-    found = np.max(gaps / np.where(scale == 0, 1, scale), axis=0)
-    return np.nan_to_num(found, nan=np.inf)
+    largest_gap = np.max(gaps / np.where(scale == 0, 1, scale), axis=0)
+    return np.nan_to_num(largest_gap, nan=np.inf)

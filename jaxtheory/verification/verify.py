@@ -1,4 +1,4 @@
-"""A theory's checks, run over its examples with random values of the traced fields, in float64."""
+"""Run a theory's checks on its examples with random values of the traced fields, in float64."""
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +26,28 @@ from jaxtheory.ops.draws import run_key
 from jaxtheory.system.backend import computes, workers
 from jaxtheory.verification import padding, purity, theory_gradient
 
-_STANDARD_ERRORS = 5.0
-_PARTS = 4  # of a theory, in processes
+_STANDARD_ERRORS = 5.0  # largest difference that a check of kind "sample" accepts
+_PARTS = 4  # shares of a theory's checks, which run in separate processes
 
 
 class CheckRow(NamedTuple):
-    """A check on one example: the worst error over the seeds, in the unit of its tolerance."""
+    """The result of a check on one example.
+
+    Args:
+        example: The index of the example, or -1 if the row belongs to none.
+        check: The name of the check.
+        source: The place in the source that the check confirms.
+        kind: "equal", "bound" or "sample"; see `verify` for the error of each.
+        error: The worst error over the random variations, in the unit of the tolerance.
+        tolerance: The largest error that passes.
+        passed: True if error <= tolerance.
+        where: The array and the index that differ most, for a check that fails.
+
+    Example:
+        >>> from jaxtheory.verification.verify import CheckRow
+        >>> CheckRow(0, "loss: equal", "(3)", "equal", 1e-3, 1e-11, False, "got 1, want 2").remark
+        'got 1, want 2'
+    """
 
     example: int
     check: str
@@ -44,8 +60,9 @@ class CheckRow(NamedTuple):
 
     @property
     def remark(self) -> str:
-        """Where a failed check differs most. How close a bound is to what it bounds: got / want at
-        its largest, loose below a half.
+        """The place where a failed check differs most, or the tightness of a bound that holds.
+
+        The tightness is the largest got / want. A bound is called loose below 0.5.
         """
         if self.where and not self.passed:
             return self.where
@@ -56,7 +73,19 @@ class CheckRow(NamedTuple):
 
 
 class AssumptionRow(NamedTuple):
-    """A condition of the source on one example: whether it holds, and by how much."""
+    """A condition of the source on one example.
+
+    Args:
+        example: The index of the example.
+        name: The name of the condition.
+        holds: True if the condition holds on the problem of the example.
+        margin: The distance from violation, which is negative where the condition fails.
+
+    Example:
+        >>> from jaxtheory.verification.verify import AssumptionRow
+        >>> AssumptionRow(0, "small learning rate", True, 0.9).holds
+        True
+    """
 
     example: int
     name: str
@@ -65,7 +94,19 @@ class AssumptionRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What `verify` found."""
+    """The result of `verify`.
+
+    Args:
+        checks: One row per check and example.
+        assumptions: One row per condition of the source and example.
+        note: A remark on the theory, such as that it has no checks.
+
+    Example:
+        >>> from jaxtheory.verification.verify import CheckRow, Table
+        >>> row = CheckRow(0, "loss: equal", "(3)", "equal", 1e-13, 1e-11, True)
+        >>> Table([row], []).passed
+        True
+    """
 
     checks: list[CheckRow]
     assumptions: list[AssumptionRow]
@@ -73,6 +114,7 @@ class Table(NamedTuple):
 
     @property
     def passed(self) -> bool:
+        """True if there is a check and all of them passed."""
         return bool(self.checks) and all(row.passed for row in self.checks)
 
 
@@ -99,7 +141,7 @@ def verify(
         theory: A theory as a record (`jaxtheory.Theory`), as a module that defines `THEORY`, by
             name, or as the path of a Python file.
         seeds: The number of random variations of each example, at least 1.
-        only: The names of the checks to run; None for all, and the further tests.
+        only: The names of the checks to run. None runs all checks and the further tests.
 
     Returns:
         A `Table` with one row per check and example, the assumptions of the source at each example,
@@ -125,7 +167,7 @@ def verify(
         raise InputError(f"seeds = {seeds!r}: must be an integer in [1, inf)")
     if not theory.examples:
         raise InputError(
-            f"{theory.name} has no examples to be checked on; give "
+            f"{theory.name} has no examples to run its checks on; give the theory "
             f"examples=({theory.Config.__name__}(),)"
         )
     with numerics("float64") as dtype:
@@ -138,7 +180,7 @@ def verify(
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not ships(theory)
-    pure = _purity_rows(theory) if outside else []  # a slot that fails is told of here, by its name
+    pure = _purity_rows(theory) if outside else []  # first, as its errors name the slot that fails
     with (
         numerics("float64") as dtype,
         ThreadPoolExecutor(max(workers() - 1, 1)) as pool,  # see `factors`: fewer than JAX has
@@ -149,28 +191,29 @@ def verify(
             [pool.submit(_run_check, check, i, example) for i, example in enumerate(examples)]
             for check in checks
         ]
-        slopes = [
+        gradient_jobs = [
             pool.submit(_gradient_row, theory, i, example)
             for i, example in enumerate(examples if outside else ())
         ]
         for check, results in zip(checks, jobs, strict=True):
-            found = [row for job in results if (row := job.result()) is not None]
-            rows += found or [
+            rows_of_check = [row for job in results if (row := job.result()) is not None]
+            rows += rows_of_check or [
                 CheckRow(
                     *(-1, check.name, check.source, check.kind, np.nan, check.tolerance, False),
                     "applies to no example",
                 )
             ]
-        rows += [job.result() for job in slopes]
+        rows += [job.result() for job in gradient_jobs]
     assumptions = _assess_examples(theory) if only is None else []
     if outside:
         rows += [*pure, *_padding_rows(theory)]
-    return Table(rows, assumptions, "" if theory.checks else "; the theory states none of its own")
+    return Table(rows, assumptions, "" if theory.checks else "; the theory defines no checks")
 
 
 def _require_trained(theory: Theory, examples: Sequence[Config]) -> None:
-    """Raise InputError where an algorithm trains what the theory no longer holds; but where its new
-    gradient is wrong, that is what the rows have to say.
+    """Raise InputError where an algorithm was made for other functions than the theory has now.
+
+    If the new gradient of the theory is wrong, the rows of the table report that instead.
     """
     fault = find_fault(theory, theory.algorithms)
     if fault is None:
@@ -181,18 +224,16 @@ def _require_trained(theory: Theory, examples: Sequence[Config]) -> None:
 
 
 def _gradient_row(theory: Theory, index: int, varied: Config) -> CheckRow:
-    """The slot `gradient` of a theory against autodiff of its loss, on an example."""
-    found = theory_gradient.compare(theory, varied)
+    """Compare the `gradient` of a theory with autodiff of its loss on an example."""
+    slot = theory_gradient.compare_slot(theory, varied)
     return CheckRow(
         *(index, "gradient", "autodiff of loss", "equal"),
-        *(found.error, theory_gradient.TOLERANCE, found.agrees, found.diagnosis),
+        *(slot.error, theory_gradient.TOLERANCE, slot.agrees, slot.diagnosis),
     )
 
 
 def _purity_rows(theory: Theory) -> list[CheckRow]:
-    """What the functions of a theory from outside read beyond the config, a row each, or one row
-    that there is no such thing.
-    """
+    """Return a failed row for each value read beyond the config, or one row that passes."""
     row = CheckRow(-1, purity.TITLE, "code, and two traces", "equal", 0.0, 0.0, True)
     return [
         row._replace(
@@ -201,13 +242,14 @@ def _purity_rows(theory: Theory) -> list[CheckRow]:
             passed=False,
             where=f"{', '.join(read.slots)}: {read.why}; {purity.HINT}",
         )
-        for read in purity.compare(theory)
+        for read in purity.find_hidden_reads(theory)
     ] or [row]
 
 
 def _padding_rows(theory: Theory) -> list[CheckRow]:
-    """Whether the numbers of a theory from outside depend on the padding of arrays, slot by slot;
-    one that passes may be padded by `buckets="auto"`.
+    """Return a row per slot on the dependence of its numbers on padding.
+
+    A theory that passes may be padded by `buckets="auto"`.
     """
     padded = [
         (i, example)
@@ -221,7 +263,7 @@ def _padding_rows(theory: Theory) -> list[CheckRow]:
             f"{row.entry}: got {row.got:.6g}, want {row.want:.6g}",
         )
         for i, example in padded
-        for row in padding.compare(theory, example)
+        for row in padding.compare_padded(theory, example)
     ]
     if rows and all(row.passed for row in rows):
         trust(theory)
@@ -231,27 +273,29 @@ def _padding_rows(theory: Theory) -> list[CheckRow]:
 def verify_each(
     load: Callable[[str], Theory], names: Sequence[str], seeds: int
 ) -> Iterator[tuple[str, Table]]:
-    """(name, what `verify` finds) of theories that `load` (a function of a module) finds by name,
-    in their order.
+    """Yield (name, result of `verify`) for theories by name, in their order.
 
-    On CPU in a process for each core, as tracing holds Python's lock, each theory in up to PARTS.
-    The last begin: of the theories that ship they have most to check. None is imported to see that.
-    One that does not ship comes alone, has few checks and stays here.
+    load: a function of a module (so that it can be pickled) that returns a theory by its name.
+
+    On CPU there is a process per core, as tracing holds Python's global lock, and each theory is
+    split into up to _PARTS shares. The last theories start first, as these have the most checks
+    among those that ship; no theory is imported to find that out. A theory that does not ship is
+    the only one, has few checks and runs in this process.
     """
     parts = count_processes(_PARTS)
     if parts < 2 or (len(names) == 1 and not ships(load(names[0]))):
         yield from ((name, verify(load(name), seeds=seeds)) for name in names)
         return
     jobs = [(load, name, seeds, part, parts) for name in names for part in range(parts)]
-    found = in_processes(_verify_part, jobs, range(len(jobs))[::-1])
-    for name, *tables in zip(names, *[found] * parts, strict=True):
+    results = in_processes(_verify_part, jobs, range(len(jobs))[::-1])
+    for name, *tables in zip(names, *[results] * parts, strict=True):
         yield name, tables[0]._replace(checks=[row for table in tables for row in table.checks])
 
 
 def _verify_part(
     load: Callable[[str], Theory], name: str, seeds: int, part: int, parts: int
 ) -> Table:
-    """One of `parts` equal shares of a theory's checks, and with the first its assumptions."""
+    """Run one of `parts` equal shares of a theory's checks; the first includes assumptions."""
     theory = load(name)
     n = len(theory.checks)
     share = theory.checks[n * part // parts : n * (part + 1) // parts]
@@ -260,11 +304,10 @@ def _verify_part(
 
 
 def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: Any) -> Config:
-    """`seeds` copies of an example stacked along a leading axis: the first as it is, the others
-    with each real field times 2^U(-1, 1).
+    """Stack `seeds` copies of an example along a leading axis, all but the first varied.
 
-    Zeros, integers, values on a closed end of their range, and evaluation fields at such ends stay;
-    values stay within their range.
+    The first copy is the example itself. In the others each real field is multiplied by
+    2^U(-1, 1), within its range. Zeros, integers and values at an end of their range do not change.
     """
     random = np.random.default_rng([zlib.crc32(theory.name.encode()), index])
     copies = [canonical(example, dtype)]
@@ -289,14 +332,17 @@ def vary_config(theory: Theory, example: Config, index: int, seeds: int, dtype: 
 
 
 def _run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
-    """The worst of the variations, or None where the check does not apply. One program runs on them
-    one after the other: to trace and lower it over all at once takes longer than they do.
+    """Return the worst of the variations, or None where the check does not apply.
+
+    One program runs on the variations one after the other: tracing and lowering it over all of them
+    at once would take longer than these runs.
     """
     leaves = jax.tree.leaves(varied)
     n = len(leaves[0]) if leaves else 1
     random = np.random.default_rng([zlib.crc32(check.name.encode()), index])
-    with numerics("float64"):  # of this thread; rbg compiles several times faster than threefry
+    with numerics("float64"):  # settings of this thread
         data = random.integers(2**32, size=(n, 4), dtype=np.uint32)
+        # rbg compiles several times faster than threefry
         keys = jax.random.wrap_key_data(jnp.asarray(data), impl="rbg")
         at = [(keys[i], jax.tree.map(lambda x, i=i: x[i], varied)) for i in range(n)]
         traced = tried(f"check {check.name!r}", jax.jit(partial(check.fn)).trace, *at[0])
@@ -306,28 +352,31 @@ def _run_check(check: Check, index: int, varied: Config) -> CheckRow | None:
         program = traced.lower().compile(compiler_options(level=0))
         runs = jax.device_get([program(*each) for each in at])
     parts = jax.tree.map(lambda *each: np.stack(each), *runs)
-    found = _judge(check, *parts)
+    error, tolerance, passed = _judge(check, *parts)
     return CheckRow(
         *(index, check.name, check.source, check.kind),
-        *found,
-        "" if found[-1] else _differs_most(*parts[:2]),
+        *(error, tolerance, passed),
+        "" if passed else _differs_most(*parts[:2]),
     )
 
 
 def _require_pair(check: Check, out: Any) -> None:
-    """Raise InputError unless a check gives (got, want), or (got, want, standard error), with as
-    many arrays in each.
+    """Raise InputError unless a check returns (got, want) or (got, want, standard error).
+
+    All parts must have the same number of arrays.
     """
     parts = "(got, want, standard error)" if check.kind == "sample" else "(got, want)"
     if not isinstance(out, tuple) or len(out) != parts.count(",") + 1:
-        raise InputError(f"check {check.name!r} gives a {type(out).__name__}, expected {parts}")
+        raise InputError(f"check {check.name!r} returns a {type(out).__name__}, expected {parts}")
     counts = [len(jax.tree.leaves(part)) for part in out]
     if len({*counts}) > 1:
-        raise InputError(f"check {check.name!r}: {parts} have {counts} arrays, expected as many")
+        raise InputError(
+            f"check {check.name!r}: {parts} have {counts} arrays, expected the same number in each"
+        )
 
 
 def _differs_most(got: Any, want: Any) -> str:
-    """The array and index at which two trees differ most: got, want and their ratio."""
+    """Describe the array and index at which two trees differ most, with got, want and ratio."""
     worst, words = -1.0, ""
     for (path, g), w in zip(jax.tree.leaves_with_path(got), jax.tree.leaves(want), strict=True):
         g, w = np.asarray(g, float), np.asarray(w, float)
@@ -343,7 +392,7 @@ def _differs_most(got: Any, want: Any) -> str:
 
 
 def _judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float, float, bool]:
-    """(error, tolerance, passed) over the leading axis of variations."""
+    """Return (error, tolerance, passed) over the leading axis of variations."""
     tolerance = _STANDARD_ERRORS if check.kind == "sample" else check.tolerance
     worst = -np.inf
     errors = jax.tree.leaves(error) if error is not None else [None] * len(jax.tree.leaves(got))
@@ -355,15 +404,15 @@ def _judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float,
             if check.kind == "equal":
                 scale = np.max(np.abs(w[i]), initial=0.0)
                 gap = np.max(np.abs(g[i] - w[i]), initial=0.0)
-                found = gap if scale == 0 else gap / scale
+                difference = gap if scale == 0 else gap / scale
             elif check.kind == "bound":
-                found = np.max(
+                difference = np.max(
                     (g[i] - w[i]) / np.where(w[i] == 0, 1, np.abs(w[i])), initial=-np.inf
                 )
             else:
                 spread = np.asarray(e, float)[i]
                 gap = np.abs(g[i] - w[i])
-                found = np.max(
+                difference = np.max(
                     np.where(
                         spread > 0,
                         gap / np.where(spread > 0, spread, 1),
@@ -372,13 +421,13 @@ def _judge(check: Check, got: Any, want: Any, error: Any = None) -> tuple[float,
                     initial=0.0,
                 )
             if not np.all(np.isfinite(g[i])) or not np.all(np.isfinite(w[i])):
-                found = np.inf
-            worst = max(worst, float(found))
+                difference = np.inf
+            worst = max(worst, float(difference))
     return worst, tolerance, bool(worst <= tolerance)
 
 
 def _assess_examples(theory: Theory) -> list[AssumptionRow]:
-    """The source's conditions on the problem of every example."""
+    """Evaluate the source's conditions on the problem of every example."""
     with numerics("float64") as dtype:
         return [
             row
@@ -388,7 +437,7 @@ def _assess_examples(theory: Theory) -> list[AssumptionRow]:
 
 
 def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
-    """The source's conditions on one example's problem."""
+    """Evaluate the source's conditions on the problem of one example."""
     if any(
         isinstance(v, Size) and v.value is not None
         for v in jax.tree.leaves(config, is_leaf=lambda x: isinstance(x, Size))
@@ -400,25 +449,23 @@ def assess(theory: Theory, index: int, config: Config) -> list[AssumptionRow]:
                 if f.kind == "size"
             }
         )
-    found = jax.jit(
+    conditions = jax.jit(
         lambda key, config: theory.assumptions(theory.problem(key, config), config),
         compiler_options=compiler_options(level=0),
     )(run_key(0, 0), config)
     return [
         AssumptionRow(index, name, bool(np.asarray(holds)), float(np.asarray(margin)))
-        for name, (holds, margin) in found.items()
+        for name, (holds, margin) in conditions.items()
     ]
 
 
 def worst(rows: Sequence[CheckRow]) -> list[CheckRow]:
-    """Of each check the failed rows, or else the one with the largest error against
-    its tolerance.
-    """
+    """Return the failed rows of each check, or else its row with the largest error."""
     by_check: dict[str, list[CheckRow]] = {}
     for row in rows:
         by_check.setdefault(row.check, []).append(row)
-    found = []
+    selected = []
     for group in by_check.values():
         failed = [row for row in group if not row.passed]
-        found += failed or [max(group, key=lambda row: row.error)]
-    return found
+        selected += failed or [max(group, key=lambda row: row.error)]
+    return selected
