@@ -81,5 +81,5 @@ def test_a_gradient_that_is_zero_is_so_up_to_rounding(closed, agrees):
     gradient = lambda params, *rest: jax.tree.map(lambda w: jnp.full_like(w, closed), params)
     theory = worked_example.THEORY._replace(loss=without_effect, gradient=gradient, checks=())
     varied = vary_config(theory, theory.Config(dimension=3), 0, 3, np.float64)
-    found = theory_gradient.compare(theory, varied)
+    found = theory_gradient.compare_slot(theory, varied)
     assert found.agrees == agrees == (found.error <= theory_gradient.TOLERANCE)
