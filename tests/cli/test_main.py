@@ -10,94 +10,22 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from helpers.strangers import strangers  # noqa: F401
 
 import jaxtheory
 from jaxtheory.cli.main import main
-from jaxtheory.cli.parsing import _parse_axis, _parse_values
-from jaxtheory.core.config import Field, Interval
 
 ROOT = Path(__file__).parents[2]
 REGRESSION, FIGURES = (
     str(ROOT / "docs" / "examples" / "linear_regression.py"),
     str(ROOT / "tests" / "data" / "figures.py"),
 )
-NUMBER = Field("rate", "eta", "traced", 0.1, Interval.parse("(0, inf)"), "", "", False)
-COUNT = NUMBER._replace(integer=True)
-CHOICE = Field("clip", "clip", "static", False, (False, True, "soft"), "", "", False)
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-# values
-
-
-@pytest.mark.parametrize(
-    ("field", "text", "values"),
-    [
-        (NUMBER, "1,2.5, .5", [1.0, 2.5, 0.5]),
-        (NUMBER, "3,", [3.0]),
-        (NUMBER, "0:1:11", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
-        (NUMBER, "1:-1:3", [1.0, 0.0, -1.0]),
-        (NUMBER, "2:2:1", [2.0]),
-        (NUMBER, "log:1e-6:1e-3:4", [1e-6, 1e-5, 1e-4, 1e-3]),
-        (NUMBER, "log:1:100:5", [1.0, 10**0.5, 10.0, 10**1.5, 100.0]),
-        (NUMBER, "1e9999", [float("inf")]),
-        (COUNT, "4:8:3", [4, 6, 8]),
-        (COUNT, "log:10:1000:5", [10, 32, 100, 316, 1000]),
-        (COUNT, "1e3,2.5", [1000, 2.5]),
-        (CHOICE, "true,False,soft", [True, False, "soft"]),
-    ],
-)
-def test_values(field: Field, text: str, values: list) -> None:
-    read = _parse_values(field, text)
-    assert read == pytest.approx(values, rel=1e-15) if field is not CHOICE else read == values
-    assert [type(value) for value in read] == [type(value) for value in values]
-
-
-def test_the_points_of_a_linear_range_are_the_decimals_written() -> None:
-    assert _parse_values(NUMBER, "0:1:11")[3] == 0.3
-
-
-@pytest.mark.parametrize(
-    ("field", "text", "reason"),
-    [
-        (NUMBER, "", "empty"),
-        (NUMBER, ",", "empty"),
-        (NUMBER, "1,,2", "not a number"),
-        (NUMBER, "one", "'one' is not a number"),
-        (NUMBER, "0:1", "a range is a:b:n"),
-        (NUMBER, "0:1:0", "[1, inf)"),
-        (NUMBER, "0:1:-2", "[1, inf)"),
-        (NUMBER, "0:1:2.5", "[1, inf)"),
-        (NUMBER, "0:1:1", "leave out one end"),
-        (NUMBER, "nan:1:3", "finite"),
-        (NUMBER, "log:0:1:3", "positive"),
-        (NUMBER, "log:-1:1:3", "positive"),
-        (NUMBER, "log:1e-999999:1e999999:3", "too wide"),
-        (COUNT, "4:8:4", "not all integers"),
-        (CHOICE, "hard", "choose among False, True, soft"),
-    ],
-)
-def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> None:
-    with pytest.raises(jaxtheory.InputError) as error:
-        _parse_values(field, text)
-    assert field.name in str(error.value)
-    assert reason in str(error.value)
-
-
-def test_axes_go_by_word_or_symbol() -> None:
-    theory = jaxtheory.theories.load(REGRESSION).THEORY
-    assert (
-        _parse_axis(theory, "d=2,4")
-        == _parse_axis(theory, "dimension=2,4")
-        == ("dimension", [2, 4])
-    )
-    assert _parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
-    assert _parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
 
 
 # refusals: exit code 2, a few lines that name the culprit, nothing written
@@ -213,7 +141,6 @@ def test_bad_commands_are_refused(
     assert list(here.iterdir()) == []
 
 
-REPLACED = "from jaxtheory.cli.template import THEORY\nTHEORY = THEORY._replace({})\n"
 FAILING = """import jax
 from jaxtheory import Check
 from jaxtheory.cli.template import THEORY
@@ -261,58 +188,6 @@ def test_a_mistake_in_a_theory_shows_no_traceback(
     errors = capsys.readouterr().err
     assert "AttributeError: 'function' object has no attribute 'nothing'" in errors
     assert "(mine.py, line 11)" in errors and len(errors.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("source", "named"),
-    [
-        ("FIGURE = 3\n", "mine.py: a int, expected a jaxtheory.Figure"),
-        ("FIGURES = 3\n", "FIGURES is a int, expected a tuple"),
-        ("FIGURES = (3,)\n", "mine.py: a int, expected a jaxtheory.Figure"),
-        ("FIGURES = ()\n", "defines no FIGURE"),
-    ],
-)
-def test_bad_figure_files_are_refused(
-    source: str, named: str, here: Path, capsys: pytest.CaptureFixture
-) -> None:
-    (here / "mine.py").write_text(source)
-    assert main(["run", "mine.py"]) == 2
-    errors = capsys.readouterr().err
-    assert named in errors and len(errors.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("source", "named"),
-    [
-        ("def f(:\n", "line 1"),
-        ("x = 1\n", "THEORY"),
-        ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
-        ("raise SystemExit('no license')\n", "SystemExit: no license"),
-        ("THEORY = 3\n", "expected a jaxtheory.Theory"),
-        (REPLACED.format("checks=3"), "checks is a int, expected a tuple"),
-        (REPLACED.format("checks=(3,)"), "a int, expected a jaxtheory.Check"),
-        (REPLACED.format("algorithms=[]"), "algorithms is a list, expected a dict"),
-        (REPLACED.format("examples=THEORY.examples[0]"), "examples is a Settings, expected a"),
-        (
-            Path(REGRESSION).read_text().replace("def sgd_step(key, t,", "def sgd_step(t, key,"),
-            "argument 1 is 't', expected 'key'",
-        ),
-    ],
-    ids="syntax nothing import exit record checks check algorithms examples arguments".split(),
-)
-def test_bad_theory_files_are_refused(
-    source: str, named: str, here: Path, capsys: pytest.CaptureFixture
-) -> None:
-    file = here / "mine.py"
-    file.write_text(source)
-    for command in (
-        ["sweep", str(file), "--steps", "3"],
-        ["verify", str(file)],
-        ["show", str(file)],
-    ):
-        assert main(command) == 2
-        assert named in capsys.readouterr().err
-    assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == ["mine.py"]
 
 
 @pytest.mark.parametrize("store", ["taken", "taken/below"])
@@ -443,68 +318,6 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
     assert "19 of 21 checks passed" in capsys.readouterr().out
 
 
-def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["run", FIGURES, "--quick", "--store", "out"]) == 1
-    printed = capsys.readouterr().out
-    assert "not tested (n=2 < 3)" in printed
-    assert "as expected" in printed
-    assert "differs" in printed
-    assert (here / "out" / "good-quick.png").read_bytes().startswith(b"\x89PNG")
-    assert (here / "out" / "bad-quick.png").exists()
-
-
-def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
-    good = here / "good.py"
-    good.write_text(
-        f"import jaxtheory\nFIGURES = jaxtheory.theories.load({FIGURES!r}).FIGURES[:1]\n"
-    )
-    assert main(["run", str(good), "--quick"]) == 0
-    assert (
-        main(["run", str(good)]) == 1
-    )  # now the claim expected to be refuted is tested, and holds
-
-
-@pytest.mark.parametrize("name", jaxtheory.theories.names())
-def test_show_names_every_field(name: str, capsys: pytest.CaptureFixture) -> None:
-    assert main(["show", name]) == 0
-    printed = capsys.readouterr().out
-    theory = jaxtheory.theories.get(name)
-    assert all(word in printed for word in theory.Config.__dataclass_fields__)
-    assert all(algorithm in printed for algorithm in theory.algorithms)
-
-
-def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:
-    assert main(["show", REGRESSION]) == 0
-    printed = capsys.readouterr().out
-    assert "Online linear regression" in printed
-    assert "loss                 |w - w*|^2/2 + sigma^2/2" in printed and "weights(coord" in printed
-
-
-def test_list_and_doctor(here: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["list"]) == 0
-    printed = capsys.readouterr().out
-    assert all(
-        name in printed for name in (*jaxtheory.theories.names(), *jaxtheory.figures.entries())
-    )
-    assert main(["doctor"]) == 0
-    printed = capsys.readouterr().out
-    assert all(
-        word in printed for word in ("jaxlib", "side by side", "compilation cache", "writable")
-    )
-    assert list(here.iterdir()) == []
-
-
-def test_new_writes_a_theory_that_verifies_and_runs(
-    here: Path, capsys: pytest.CaptureFixture
-) -> None:
-    assert main(["new", "my_theory"]) == 0
-    assert "jaxtheory verify my_theory.py" in capsys.readouterr().out
-    assert main(["verify", "my_theory.py", "--seeds", "2"]) == 0
-    assert "21 of 21 checks passed" in capsys.readouterr().out
-    assert main(["run", "my_theory.py", "--quick", "--store", "out"]) == 0
-    assert (here / "out" / "my_theory-quick.png").is_file()
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -529,81 +342,6 @@ def test_new_refuses_a_name(
     errors = capsys.readouterr().err
     assert words in errors and len(errors.splitlines()) == 1
     assert sorted(here.iterdir()) == before and (here / "my_theory.py").read_text() == "mine"
-
-
-ENTRY_POINTS = """[jaxtheory.theories]
-mean = strangers.mean:THEORY
-sad = strangers.absent:THEORY
-number = strangers.odd:NUMBER
-lost = strangers.mean:NOTHING
-quits = strangers.quits:THEORY
-
-[jaxtheory.figures]
-mean_figure = strangers.mean:FIGURE
-sad_figure = strangers.absent:FIGURE
-number_figure = strangers.odd:NUMBER
-theory_figure = strangers.mean:THEORY
-"""
-
-
-@pytest.fixture
-def strangers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package with a theory and its figure, and a theory whose module is missing."""
-    package, about = here / "strangers", here / "strangers-1.0.dist-info"
-    package.mkdir()
-    about.mkdir()
-    template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
-    (package / "__init__.py").write_text("")
-    (package / "odd.py").write_text("NUMBER = 3")
-    (package / "quits.py").write_text("import sys\nsys.exit('two\\nlines')")
-    (package / "mean.py").write_text(template.replace('"template"', '"mean"'))
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(ENTRY_POINTS)
-    monkeypatch.syspath_prepend(here)
-
-
-@pytest.mark.usefixtures("strangers")
-def test_theories_and_figures_of_other_packages(
-    here: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "300")
-    assert main(["list"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    found = {row[0]: " ".join(row[1:]) for row in rows if row}
-    assert found["mean"] == "strangers How fast does SGD find the mean of a Gaussian?"
-    assert found["sad"].startswith("strangers broken: sad of strangers: ModuleNotFoundError: No")
-    assert found["mean_figure"].startswith("strangers How fast")
-    assert main(["run", "mean_figure", "--quick", "--store", "out"]) == 0
-    assert main(["sweep", "mean", "--steps", "2", "--store", "swept"]) == 0
-    capsys.readouterr()
-    assert main(["show", "mean"]) == 0
-    assert "learning_rate" in capsys.readouterr().out
-    capsys.readouterr()
-
-
-@pytest.mark.usefixtures("strangers")
-def test_broken_entry_points_are_told_of_in_one_line(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = {
-        "sad": "ModuleNotFoundError: No module named 'strangers.absent'",
-        "number": "strangers.odd:NUMBER is a int, expected a jaxtheory.Theory",
-        "lost": "AttributeError: module 'strangers.mean' has no attribute 'NOTHING'",
-        "quits": "SystemExit: two lines",
-        "sad_figure": "ModuleNotFoundError: No module named 'strangers.absent'",
-        "number_figure": "strangers.odd:NUMBER is a int, expected a jaxtheory.Figure",
-        "theory_figure": "strangers.mean:THEORY is a Theory, expected a jaxtheory.Figure",
-    }
-    for name, words in broken.items():
-        figure = name.endswith("figure")
-        for command in (["run"],) if figure else (["sweep", "--steps", "2"], ["verify"], ["show"]):
-            assert main([*command, name]) == 2
-            errors = capsys.readouterr().err
-            assert f"{name} of strangers: {words}" in errors and len(errors.splitlines()) == 1
-    monkeypatch.setenv("COLUMNS", "300")
-    assert main(["list"]) == 0
-    printed = capsys.readouterr().out
-    assert all(f"broken: {name} of strangers: {words}" in printed for name, words in broken.items())
 
 
 def test_an_interruption_says_how_to_resume(

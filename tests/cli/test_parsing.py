@@ -1,13 +1,16 @@
-"""`--data FILE.npz`: arrays of one's own on the command line."""
+"""Words of the command line: values, axes, and `--data FILE.npz` with your own arrays."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from helpers.spoilt import spoilt
 
 import jaxtheory
 from jaxtheory.cli.main import main
+from jaxtheory.cli.parsing import _parse_axis, _parse_values
+from jaxtheory.core.config import Field, Interval
 from jaxtheory.theories import get
 
 RANDOM = np.random.default_rng(0)
@@ -127,3 +130,111 @@ def test_a_field_with_the_name_of_an_array_can_be_set_beside_a_file(tmp_path, ca
     assert main([*words, "--set", "output=per_token"]) == 0
     assert main([*words, "--set", "output=nothing"]) == 2
     assert "output" in capsys.readouterr().err
+
+
+ROOT = Path(__file__).parents[2]
+
+
+REGRESSION, FIGURES = (
+    str(ROOT / "docs" / "examples" / "linear_regression.py"),
+    str(ROOT / "tests" / "data" / "figures.py"),
+)
+
+
+NUMBER = Field("rate", "eta", "traced", 0.1, Interval.parse("(0, inf)"), "", "", False)
+
+
+COUNT = NUMBER._replace(integer=True)
+
+
+CHOICE = Field("clip", "clip", "static", False, (False, True, "soft"), "", "", False)
+
+
+# values
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "values"),
+    [
+        (NUMBER, "1,2.5, .5", [1.0, 2.5, 0.5]),
+        (NUMBER, "3,", [3.0]),
+        (NUMBER, "0:1:11", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+        (NUMBER, "1:-1:3", [1.0, 0.0, -1.0]),
+        (NUMBER, "2:2:1", [2.0]),
+        (NUMBER, "log:1e-6:1e-3:4", [1e-6, 1e-5, 1e-4, 1e-3]),
+        (NUMBER, "log:1:100:5", [1.0, 10**0.5, 10.0, 10**1.5, 100.0]),
+        (NUMBER, "1e9999", [float("inf")]),
+        (COUNT, "4:8:3", [4, 6, 8]),
+        (COUNT, "log:10:1000:5", [10, 32, 100, 316, 1000]),
+        (COUNT, "1e3,2.5", [1000, 2.5]),
+        (CHOICE, "true,False,soft", [True, False, "soft"]),
+    ],
+)
+def test_values(field: Field, text: str, values: list) -> None:
+    read = _parse_values(field, text)
+    assert read == pytest.approx(values, rel=1e-15) if field is not CHOICE else read == values
+    assert [type(value) for value in read] == [type(value) for value in values]
+
+
+def test_the_points_of_a_linear_range_are_the_decimals_written() -> None:
+    assert _parse_values(NUMBER, "0:1:11")[3] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "reason"),
+    [
+        (NUMBER, "", "empty"),
+        (NUMBER, ",", "empty"),
+        (NUMBER, "1,,2", "not a number"),
+        (NUMBER, "one", "'one' is not a number"),
+        (NUMBER, "0:1", "a range is a:b:n"),
+        (NUMBER, "0:1:0", "[1, inf)"),
+        (NUMBER, "0:1:-2", "[1, inf)"),
+        (NUMBER, "0:1:2.5", "[1, inf)"),
+        (NUMBER, "0:1:1", "leave out one end"),
+        (NUMBER, "nan:1:3", "finite"),
+        (NUMBER, "log:0:1:3", "positive"),
+        (NUMBER, "log:-1:1:3", "positive"),
+        (NUMBER, "log:1e-999999:1e999999:3", "too wide"),
+        (COUNT, "4:8:4", "not all integers"),
+        (CHOICE, "hard", "choose among False, True, soft"),
+    ],
+)
+def test_values_that_cannot_be_read(field: Field, text: str, reason: str) -> None:
+    with pytest.raises(jaxtheory.InputError) as error:
+        _parse_values(field, text)
+    assert field.name in str(error.value)
+    assert reason in str(error.value)
+
+
+def test_axes_go_by_word_or_symbol() -> None:
+    theory = jaxtheory.theories.load(REGRESSION).THEORY
+    assert (
+        _parse_axis(theory, "d=2,4")
+        == _parse_axis(theory, "dimension=2,4")
+        == ("dimension", [2, 4])
+    )
+    assert _parse_axis(theory, "steps=5,10") == ("steps", [5, 10])
+    assert _parse_axis(theory, "algorithm=sgd") == ("algorithm", ["sgd"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--steps abc", "--steps = 'abc': 'abc' is not a number"),
+        ("--steps 3,4", "takes one number; use --vary steps=3,4"),
+        ("--steps 2.5", "steps = 2.5: must be an integer"),
+        ("--steps 3 --set d=5 --vary d=5,6", "dimension stands in --set and on an axis"),
+        ("--steps 3 --set d=5 --zip d=5,6", "dimension stands in --set and on an axis"),
+        ("--steps 3 --set d=1e12", "dimension (d) = 1000000000000: must be an integer below 2^31"),
+        ("--steps 3 --set B=2e9 --set d=2e9", "lower"),
+        ("--steps 3 --vary eta=.1:1:100000 --vary sigma=0:1:100000", "10000000000 points"),
+    ],
+)
+def test_a_wrong_word_is_named(
+    words: str, said: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(spoilt("", ""))
+    assert main(["plan", "mine.py", *words.split()]) == 2
+    errors = capsys.readouterr().err
+    assert said in errors and len(errors.splitlines()) == 1

@@ -6,14 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.worked_example import EXAMPLE, THEORY, Config
+from helpers.worked_example import EXAMPLE
 
 import jaxtheory
-from jaxtheory import Figure
 from jaxtheory.cli.main import main
 from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.cli.show import _FEW, _SCREEN, _WIDTH, _body, _of_figure, _page
-from jaxtheory.reports.wording import _records, sweep_in_words
 
 
 @pytest.mark.parametrize("name", ["low_rank", "contextual_bigram"])  # the longest
@@ -88,32 +86,6 @@ def test_one_row_is_not_replaced_by_its_name() -> None:
     assert list(_body({"title": rows}, {"title": 1}))[-1] == "  and 2 more: b, c"
 
 
-def test_a_sweep_in_words() -> None:
-    figure = Figure(
-        name="mine",
-        source="note",
-        theory=THEORY,
-        config=Config(noise=0.5),
-        sweep={
-            "vary": {"dimension": list(range(1, 11))},
-            "zip": [{"learning_rate": [0.1, 0.25], "threshold": [0.0, 0.1]}],
-            "seeds": [3, 4],
-            "steps": 20,
-            "record": [0, 20],
-        },
-        quick={"seeds": 1, "record": 5},
-        claims=(),
-        draw=lambda data: None,
-    )
-    assert sweep_in_words(figure, False) == (
-        "linear_regression with noise = 0.5; together learning_rate = 0.1, 0.25 with threshold = "
-        "0, 0.1; every dimension = 1, 2, 3, .., 10 (10 values); 2 seeds; 20 steps; recorded at 0, "
-        "20"
-    )
-    assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
-    assert _records({"loss": 1}) == "loss every step"
-
-
 def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
     assert main(["show", str(EXAMPLE)]) == 0
     printed = capsys.readouterr().out
@@ -146,3 +118,34 @@ def test_docstrings_are_read_where_python_removed_them(tmp_path: Path) -> None:
         for options in ((), ("-OO",))
     ]
     assert shown[0] == shown[1] and b"accuracy" in shown[0]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+REGRESSION, FIGURES = (
+    str(ROOT / "docs" / "examples" / "linear_regression.py"),
+    str(ROOT / "tests" / "data" / "figures.py"),
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", jaxtheory.theories.names())
+def test_show_names_every_field(name: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", name]) == 0
+    printed = capsys.readouterr().out
+    theory = jaxtheory.theories.get(name)
+    assert all(word in printed for word in theory.Config.__dataclass_fields__)
+    assert all(algorithm in printed for algorithm in theory.algorithms)
+
+
+def test_show_takes_a_file(capsys: pytest.CaptureFixture) -> None:
+    assert main(["show", REGRESSION]) == 0
+    printed = capsys.readouterr().out
+    assert "Online linear regression" in printed
+    assert "loss                 |w - w*|^2/2 + sigma^2/2" in printed and "weights(coord" in printed

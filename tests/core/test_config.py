@@ -1,5 +1,7 @@
 """Configs: sizes, ranges, fields by name or symbol, and leaves that share one trace."""
 
+from pathlib import Path
+
 import chex
 import cloudpickle
 import jax
@@ -18,6 +20,7 @@ from jaxtheory import (
     traced,
     validate,
 )
+from jaxtheory.cli.template import Settings
 from jaxtheory.core.config import _resolve, canonical, fields
 from jaxtheory.theories import get, names
 
@@ -147,3 +150,14 @@ def test_values_given_by_symbol_arrive():
 def test_a_misspelt_field_is_named(made, said):
     with pytest.raises(InputError, match=said):
         made()
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_length_is_an_integer() -> None:
+    with pytest.raises(jaxtheory.InputError, match=r"dimension .* = 5.0: must be an integer"):
+        Settings(dimension=5.0)

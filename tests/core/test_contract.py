@@ -1,13 +1,17 @@
 """A mistake in a slot of a theory file gives one line with file, slot, expected and got."""
 
 import functools
+from pathlib import Path
 
 import optax
 import pytest
+from helpers.spoilt import EXAMPLE, refused, spoilt
 from helpers.worked_example import THEORY
 
 import jaxtheory
 from jaxtheory import Check, InputError, check_theory
+from jaxtheory.core import contract
+from jaxtheory.core.config import canonical
 from jaxtheory.core.contract import ships
 from jaxtheory.core.from_optax import standard
 from jaxtheory.theories import get
@@ -52,3 +56,127 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
 def test_conform_names_what_is_wrong(broken, message):
     with pytest.raises(InputError, match=message):
         check_theory(THEORY._replace(**broken))
+
+
+STEP = "    return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)"
+
+
+INIT = "    return Params(jnp.zeros_like(problem.mean))"
+
+
+SLOPE = "    return Params(params.weights - sizes.mean(batch.inputs, config.batch_size))"
+
+
+LOSS = "    return sizes.mean(jnp.sum(gaps**2, axis=1), config.batch_size) / 2"
+
+
+METRIC = '    return {"error": jnp.sum((params.weights - problem.mean) ** 2)}'
+
+
+CURVE = '    return {"error": left + floor * (1 - left)}'
+
+
+EDITS = [
+    (
+        STEP,
+        "    return (state.weights,)",
+        "sgd'].step gives tuple(0 float32[10]), expected that of",
+    ),
+    (STEP, "    return Params(state.weights[:1])", "sgd'].step gives Params(weights float32[1])"),
+    (STEP, "    pass", "sgd'].step gives NoneType()"),
+    (
+        SLOPE,
+        "    return params.weights",
+        "mine.gradient gives float32[10], expected that of params",
+    ),
+    (
+        STEP,
+        "    return Params(state.weights.astype('complex64'))",
+        "sgd'].step gives Params(weights complex64[10])",
+    ),
+    (INIT, "    return Params('zero')", "mine.init gives a str as weights, expected arrays"),
+    (INIT, "    return Params(jnp.zeros(config.learning_rate))", "write size.cap, not .n"),
+    (INIT, "    return Params(problem.mean / config.dimension)", "a Size is no number"),
+    (LOSS, "    return jnp.sum(gaps**2, axis=1)", "mine.loss gives float32[8], expected a number"),
+    (METRIC, "    return params.weights", "expected a dictionary {name: array}"),
+    (METRIC, '    return {"error": "small"}', "mine.metrics gives a str as error"),
+    (METRIC, '    return {"error": None}', "metrics['error'] gives NoneType(), expected an array"),
+    (METRIC, '    return {"step": params.weights}', "'step' is a field's or an axis' name"),
+    (METRIC, "    while params.weights[0] > 0: pass", "write jnp.where"),
+    (METRIC, "    return {'error': params.weights[params.weights > 0]}", "write jnp.where"),
+    (CURVE, '    return {"error": left[1:]}', "predict['error'] has shape (6,) for 7 steps"),
+    (CURVE, '    return {"error": left[:, None]}', "has shape (1,) at each step, the metric ()"),
+    (CURVE, '    return {"eror:exact": left}', "no metric is called 'eror'; did you mean 'error'?"),
+    (CURVE, "    if eta > 1: return {}", "on a traced value: write jnp.where"),
+    (CURVE, '    return {"error": left + float(floor)}', "a traced value in int(), float()"),
+    (CURVE, "    import numpy as np\n    return np.sqrt(left)", "write jnp, not np"),
+    ('"(0, 1]"', '"positive"', "range 'positive': write an interval, such as '(0, inf)'"),
+    (EXAMPLE, "Settings(dimension=3.0)", "dimension (d) = 3.0: must be an integer in [1, inf)"),
+    ("Algorithm(init, step)", "step", "algorithms['sgd'] is a function, expected a jaxtheory.Algo"),
+    ('"sgd": ', "1: ", "algorithms: 1 is no name"),
+    ("error_by_recursion)", "error_by_recursion, 'small')", "tolerance is 'small', expected a num"),
+]
+
+
+MATRIX = "metrics=lambda params, problem, config: {'m': jnp.zeros((2, 3))}, "
+
+
+MATRIX += "predict=lambda problem, config, steps: {}, "
+
+
+REPLACED = [
+    ("baselines=lambda problem, config: [1.0]", "expected a dictionary {name: array}"),
+    ("baselines=lambda problem, config: {'eror': 1.0}", "baselines: no metric is called 'eror'"),
+    ("baselines=lambda problem, config: {'error': jnp.ones(2)}", "it is appended to error"),
+    (
+        "analyses=lambda params, problem, config: {'error': 1.0}",
+        "'error' is a metric's or an axis'",
+    ),
+    (
+        "assumptions=lambda problem, config: {'a': 1.0}",
+        "assumptions['a'] gives float32[], expected",
+    ),
+    ("assumptions=lambda problem, config: [True]", "expected {name: (holds, margin)}"),
+    ("coords=lambda config: {'neuron': [1]}", "no dimension is called 'neuron'"),
+    (MATRIX + "coords=lambda config: {'m_0': 3}", "coords['m_0'] is a int, expected labels"),
+    ("dims={'eror': ('i',)}", "dims: no metric is called 'eror'; did you mean 'error'?"),
+    ("dims={'error': 'i'}", "dims['error'] is 'i', expected a tuple of names, such as ('i',)"),
+    (MATRIX + "dims={'m': ('i',)}", "names 1 dimensions (i) of an array of shape (2, 3)"),
+    (MATRIX + "dims={'m': ('i', 'dimension')}", "'dimension' is a field's, an axis' or an array's"),
+    (MATRIX + "dims={'m': ('i', 'i')}", "'i' stands twice"),
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), EDITS, ids=[said for *_, said in EDITS])
+def test_a_wrong_line_is_named(
+    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(spoilt(right, wrong))
+    refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], said, capsys)
+
+
+@pytest.mark.parametrize(("slots", "said"), REPLACED, ids=[said for _, said in REPLACED])
+def test_a_wrong_slot_is_named(
+    slots: str, said: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    text = spoilt("", "") + f"\nTHEORY = THEORY._replace({slots})\n"
+    (here / "mine.py").write_text(text)
+    refused(["plan", "mine.py", "--steps", "2", "--dtype", "float32"], said, capsys)
+
+
+def test_a_room_with_fewer_metrics_is_no_mistake() -> None:
+    """Its dims, coords and predictions still speak of those left out."""
+    for name in ("low_rank", "attention_pruning"):
+        room = jaxtheory.theories.get(name)
+        fewer = room._replace(
+            metrics=lambda params, problem, config: {},
+            analyses=lambda params, problem, config: {},
+            baselines=lambda problem, config: {},
+        )
+        contract.require(fewer, canonical(fewer.Config(), "float64"))

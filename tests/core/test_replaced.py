@@ -1,10 +1,8 @@
 """An algorithm knows the functions that it was made for: it is rebuilt for others, or refused."""
 
-import copy
 import inspect
 import warnings
 
-import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,12 +32,7 @@ def ask(theory, **asked):
     return read(theory, Config(dimension=3), **{"steps": 1, **asked})
 
 
-LOSS = "the loss was replaced and the gradient is still that of the old loss; use theory.replace"
 SLOTS = THEORY._asdict()
-
-
-def other_init(key, problem, config):
-    return THEORY.init(key, problem, config)
 
 
 def shifted(params, batch, problem, config):
@@ -48,70 +41,6 @@ def shifted(params, batch, problem, config):
 
 def halved(params, batch, problem, config):
     return jax.tree.map(lambda g: g / 2, THEORY.gradient(params, batch, problem, config))
-
-
-LATER = THEORY._replace(loss=loss)
-ROUTES = {  # theory, what is said
-    "loss": (LATER, LOSS),
-    "both": (THEORY._replace(loss=loss, gradient=gradient), "'sgd' trains another loss"),
-    "gradient": (THEORY._replace(gradient=gradient), "'sgd' trains along another gradient"),
-    "init": (THEORY._replace(init=other_init), "starts from another init"),
-    "constructor": (Theory(**SLOTS | {"loss": loss}), LOSS),
-    "_make": (Theory._make((SLOTS | {"loss": loss}).values()), LOSS),
-    "in two steps": (LATER._replace(gradient=gradient), "'sgd' trains another loss"),
-    "a new algorithm": (LATER._replace(algorithms={"x": Algorithm(*SGD["sgd"])}), LOSS),
-    "descent afterwards": (
-        LATER._replace(algorithms={"x": from_optax(LATER, lambda config: optax.sgd(0.1))}),
-        LOSS,
-    ),
-    "descent before": (
-        THEORY._replace(loss=loss, gradient=gradient, algorithms={"x": SGD["sgd"]}),
-        "'x' trains another loss",
-    ),
-    "among others": (
-        THEORY._replace(loss=loss, gradient=gradient, algorithms=THEORY.algorithms | SGD),
-        "'sgd' trains another loss",
-    ),
-    "other params": (
-        THEORY._replace(
-            loss=loss,
-            gradient=gradient,
-            algorithms={
-                "x": SGD["sgd"]._replace(params=lambda state, problem, config: state.params)
-            },
-        ),
-        "'x' trains another loss",
-    ),
-}
-
-
-PLAIN = ("loss", "both", "gradient", "init", "constructor")
-COPIES = [(route, carried) for route in ROUTES for carried in (None, copy.copy, copy.deepcopy)]
-# what type checks wrap, as these tests do in descent, cannot be pickled by value
-COPIES += [(route, lambda x: cloudpickle.loads(cloudpickle.dumps(x))) for route in PLAIN]
-
-
-@pytest.mark.parametrize(("route", "carried"), COPIES)
-def test_what_trains_another_function_is_refused(route, carried):
-    theory, words = ROUTES[route]
-    with pytest.raises(InputError, match=words) as error:
-        ask(carried(theory) if carried else theory)
-    assert "\n" not in str(error.value) and "linear_regression" in str(error.value)
-
-
-def test_simulate_sweep_plan_and_verify_refuse():
-    theory, config = ROUTES["both"][0], Config(dimension=3)
-    calls = (
-        lambda: jaxtheory.simulate(theory, config, run_key(0, 0), steps=1),
-        lambda: jaxtheory.sweep(theory, config, steps=1),
-        lambda: jaxtheory.sweep(theory, config, vary={"algorithm": ["sgd"]}, steps=1),
-        lambda: jaxtheory.plan(theory, config, steps=1),
-        lambda: jaxtheory.verify(theory),
-        lambda: jaxtheory.verify(theory, only=[]),
-    )
-    for call in calls:
-        with pytest.raises(InputError, match=r"'sgd' trains another loss.*theory\.replace"):
-            call()
 
 
 def test_verify_of_a_right_gradient_names_the_algorithms_and_of_a_wrong_one_the_gradient():
@@ -145,43 +74,6 @@ def test_what_an_algorithm_reads_from_the_theory_may_be_replaced():
         changes = {slot: value} | ({"dims": {}} if slot == "metrics" else {})
         ask(THEORY._replace(**changes))
     assert THEORY._replace(name="other").algorithms is THEORY.algorithms
-
-
-def draws_again(key, t, state, batch, problem, config):
-    """A step that does not take the batch and problem it is given."""
-    mine = THEORY.problem(key, config)
-    return THEORY.algorithms["sgd"].step(
-        key, t, state, THEORY.sample(key, mine, config), mine, config
-    )
-
-
-def old_sample(key, problem, config):
-    return SLOTS["sample"](key, problem, config)
-
-
-@pytest.mark.parametrize(
-    ("slot", "own"),
-    [
-        ("problem", {"step": draws_again}),
-        ("sample", {"step": draws_again}),
-        ("sample", {"sample": old_sample}),
-    ],
-)
-def test_an_algorithm_that_draws_its_own_is_refused(slot, own):
-    theory = THEORY._replace(algorithms={"own": THEORY.algorithms["sgd"]._replace(**own)})
-    ask(theory)
-    with pytest.raises(InputError, match=f"'own' draws .*another {slot} than"):
-        ask(theory._replace(**{slot: FREE[slot]}))
-
-
-def test_the_problem_of_a_user_is_refused_where_an_algorithm_draws_its_own():
-    theory = THEORY._replace(
-        algorithms={"own": THEORY.algorithms["sgd"]._replace(step=draws_again)}
-    )
-    given = THEORY.problem(run_key(0, 0), Config(dimension=3))
-    ask(THEORY, problem=given)
-    with pytest.raises(InputError, match="'own' draws another problem"):
-        ask(theory, problem=given)
 
 
 def test_replace_trains_the_new_loss_and_differentiates_it():

@@ -42,14 +42,6 @@ def test_an_environment_in_which_jax_cannot_start(name: str, value: str, said: s
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("name", "value", "said"), REFUSED[::3])
-def test_doctor_says_that_jax_cannot_start_and_goes_on(name: str, value: str, said: str) -> None:
-    done = python("-m", "jaxtheory", "doctor", **{name: value})
-    assert (done.returncode, done.stderr) == (2, "")
-    assert "JAX cannot start: " in done.stdout
-    assert all(row in done.stdout for row in ("python", "jaxlib", "results", "theories"))
-
-
 FORKED = """
 import multiprocessing, sys, warnings
 import jaxtheory

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import jax.numpy as jnp
 import pytest
+from helpers.spoilt import EXAMPLE, refused, spoilt
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import Check, InputError, verify
@@ -69,3 +72,27 @@ def test_shares_of_the_checks_together_are_the_whole():
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         verify(THEORY, **options)
+
+
+CURVE = '    return {"error": left + floor * (1 - left)}'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("examples=(", "examples=() and (", "mine has no examples to run its checks on"),
+        (EXAMPLE, "Settings(dimension=0)", "mine.examples[0]: dimension (d) = 0"),
+        (CURVE, '    return {"eror": left}', "predict: no metric is called 'eror'"),
+    ],
+)
+def test_verify_says_what_it_cannot_check(
+    right: str, wrong: str, said: str, here: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (here / "mine.py").write_text(spoilt(right, wrong))
+    refused(["verify", "mine.py"], said, capsys)

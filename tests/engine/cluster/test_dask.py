@@ -203,92 +203,15 @@ def test_a_scheduler_that_is_not_there(capsys, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--scheduler", "tcp://a:1"), "--scheduler: means nothing to --executor local; use it"),
-        (("--executor", "dask", "--job", "cores=1"), "--job: means nothing to --executor dask"),
-        (("--executor", "dask", "--scheduler", "a", "--workers", "2"), "--workers: the scheduler"),
-        (("--executor", "dask", "--workers", "0"), "workers = 0: must be an integer in [1, inf)"),
-        (("--executor", "slurm"), "Slurm job: You must specify how much cores and memory"),
-        (("--executor", "slurm", "--job", "cores"), "--job 'cores': give NAME=VALUE, such as"),
-        (("--executor", "slurm", "--job", "cores=1", "--job", "cores=2"), "--job cores: given"),
-        (("--executor", "slurm", "--job", "job_directives_skip="), "--job 'job_directives_skip='"),
-        (("--executor", "slurm", "--job", "job_extra=--x"), "--job job_extra: dask_jobqueue calls"),
-        (("--tls-ca", "x"), "--tls-ca: means nothing to --executor local; use it with"),
-        (
-            ("--executor", "dask", "--tls-ca", "x"),
-            "--tls-ca, --tls-cert, --tls-key: give them with",
-        ),
-        (
-            ("--executor", "slurm", "--job", "cores=1", "--job", "memory=1GB", "--job", "x=1"),
-            "--job x: unknown option; ",
-        ),
-    ],
-)
-def test_options_that_do_not_fit(words, said, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert refusal(capsys, *WORDS, *words).startswith(said)
-    assert not list(tmp_path.iterdir())
-
-
 def test_without_the_extra(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refusal(capsys, *WORDS, "--executor", "dask")
     assert said == "clusters need distributed; pip install 'jaxtheory[cluster]'"
 
 
-def test_plan_shows_the_script_of_a_job(capsys):
-    words = ("plan", *WORDS[1:-2], "--executor", "slurm", "--job", "cores=16", "--job")
-    assert main.main(list(map(str, (*words, "memory=64GB")))) == 0
-    out = capsys.readouterr().out
-    assert "#SBATCH --cpus-per-task=16" in out and "dask_worker SCHEDULER" in out
-
-
-def test_options_of_a_job_that_are_lists(capsys):
-    words = ("plan", *WORDS[1:-2], "--executor", "slurm", "--job", "cores=4", "--job", "memory=8GB")
-    lists = {
-        "job_extra_directives": ("--gres=gpu:1", "--exclusive"),
-        "job_directives_skip": ("--cpus-per-task", "-t "),
-        "job_script_prologue": ("module load cuda", "export A=1"),
-        "worker_extra_args": ("--resources", "GPU=1"),
-    }
-    more = [w for name, values in lists.items() for v in values for w in ("--job", f"{name}={v}")]
-    assert main.main(list(map(str, (*words, *more)))) == 0
-    lines = capsys.readouterr().out.partition("job script")[2].split("\n")
-    assert {"#SBATCH --gres=gpu:1", "#SBATCH --exclusive", "#SBATCH --mem=8G"} <= {*lines}
-    assert {"module load cuda", "export A=1"} <= {*lines}
-    assert not any("--cpus-per-task" in line or "#SBATCH -t" in line for line in lines)
-    assert any("dask_worker" in line and "--resources GPU=1" in line for line in lines)
-    one = cluster.script({"cores": 4, "memory": "8GB", "job_extra_directives": "--gres=gpu:1"})
-    assert "#SBATCH --gres=gpu:1\n" in one
-    assert "--protocol tls://" in one and "tls" not in cluster.script(
-        {"cores": 4, "memory": "8GB", "security": False}
-    )
-
-
 def test_what_is_no_client():
     with pytest.raises(jaxtheory.InputError, match=r"client = 3: must be a distributed\.Client"):
         cluster.on(3)
-
-
-BARE = """
-import pickle, sys
-sys.modules["jaxtheory"] = None
-task = pickle.loads(sys.stdin.buffer.read())
-try:
-    task(b"", 0, 0, 1)
-except ModuleNotFoundError as error:
-    print(error.name)
-"""
-
-
-def test_a_worker_without_jaxtheory_says_so():
-    from distributed.protocol import pickle
-
-    task = pickle.dumps(cluster.errand)
-    done = subprocess.run([sys.executable, "-c", BARE], input=task, capture_output=True, check=True)
-    assert done.stdout.decode().startswith("jaxtheory")
 
 
 # By TLS

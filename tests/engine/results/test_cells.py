@@ -3,12 +3,8 @@
 import csv
 import io
 
-import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 
-from jaxtheory.engine.results import export
 from jaxtheory.engine.results.cells import as_csv, cell
 
 HOSTILE = ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-2+3", "=HYPERLINK(1)", "-"]
@@ -31,15 +27,3 @@ def test_a_table_reads_back():
     header, first, second = csv.reader(io.StringIO(text, newline=""))
     assert header == ["'=name", "x"] and first == ["'-a", "-0.5"]
     assert second == ["", 'say "no", or\nyes']
-
-
-def test_export_neutralises_labels_and_names(tmp_path):
-    dims = ("rule", "seed")
-    data = xr.Dataset(
-        {"=loss": (dims, [[-0.5], [0.25]]), "diverged_at": (dims, np.full((2, 1), -1))},
-        {"rule": ["=1+1", "-0.5"], "seed": [0]},
-    )
-    export.write(data, "csv", tmp_path / "data.csv")
-    found = pd.read_csv(tmp_path / "data.csv", dtype=str)
-    assert list(found.columns) == ["rule", "seed", "'=loss", "diverged_at"]
-    assert list(found["rule"]) == ["'=1+1", "-0.5"] and list(found["'=loss"]) == ["-0.5", "0.25"]

@@ -5,11 +5,7 @@ datasets of other stores, copies, crafted and damaged files. None is taken for t
 import json
 import os
 import pickle
-import re
-import resource
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numcodecs.pickles
@@ -20,8 +16,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import InputError, sweep
 from jaxtheory.cli.main import main
 from jaxtheory.engine.execution import task
-from jaxtheory.engine.results import archive, export, netcdf, store
-from jaxtheory.system import disk
+from jaxtheory.engine.results import archive, export, store
 
 OPTIONS = {"vary": {"d": [2, 3]}, "seeds": 2, "steps": 3, "dtype": "float64", "buckets": "exact"}
 pytestmark = pytest.mark.timeout(300)
@@ -173,24 +168,6 @@ def test_what_vanishes_while_it_is_written_is_not_published(
     assert swept(run).identical(made[0][1])
 
 
-def test_what_is_written_otherwise_is_not_published(made: dict, tmp_path: Path) -> None:
-    """Another shape, type, dimension or name."""
-    data = made[0][1]
-    for n, other in enumerate(
-        (
-            data.isel(seed=[0]),
-            data.astype("float32"),
-            data.rename(seed="grain"),
-            data.drop_vars("loss"),
-            data.assign(more=data.loss),
-        )
-    ):
-        archive.write(other, tmp_path / str(n))
-        assert archive.lacking(data, tmp_path / str(n))
-    archive.write(data, tmp_path / "same")
-    assert archive.lacking(data, tmp_path / "same") == []
-
-
 # crafted
 
 
@@ -298,78 +275,3 @@ def test_what_is_not_a_file_is_not_waited_for(kind: str, place: str, made: dict,
         assert "\n" not in str(error) and str(run) in str(error)
     else:
         assert place != "manifest.json"
-
-
-# export
-
-
-LIMITED = """
-import resource, sys
-from jaxtheory.cli.main import main
-code = int(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (code, code))
-raise SystemExit(main(["export", sys.argv[2], "--to", sys.argv[3]]))
-"""
-
-
-@pytest.mark.parametrize("to", ["netcdf", "csv", "parquet"])
-def test_a_disk_that_is_full(to: str, run: Path) -> None:
-    """Without an open file of its own the process would end in a segmentation fault."""
-    export.write(export.read(run), to, run.parent / "whole")
-    size = (run.parent / "whole").stat().st_size
-    for room in (size // 3, size - 1) if to == "netcdf" else (size // 3,):
-        ended = subprocess.run(
-            [sys.executable, "-c", LIMITED, str(room), str(run), to],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ended.returncode == 2 and ended.stdout == ""
-        assert re.fullmatch(r"[^\n]*data\.\w+: [^\n]*File too large[^\n]*\n", ended.stderr)
-        assert not list(run.glob(".tmp-*")) and not list(run.glob("data.[cnp]*"))
-
-
-def test_netcdf_notes_the_first_failure(made: dict, tmp_path: Path) -> None:
-    """At whatever byte the disk is full, the failure is that of the disk."""
-    data = made[0][1]
-    netcdf.write(data, tmp_path / "whole.nc")
-    whole = (tmp_path / "whole.nc").stat().st_size
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        for room in range(0, whole, whole // 40):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
-            with pytest.raises(OSError, match="File too large"):
-                netcdf.write(data, tmp_path / "cut.nc")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert xr.open_dataset(tmp_path / "whole.nc", engine="h5netcdf").load().identical(data)
-
-
-def test_a_home_in_a_path_of_the_command_line(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert main(["export", "~/run", "--to", "csv", "--out", "~/out.csv"]) == 0
-    assert (tmp_path / "out.csv").is_file() and disk.located("~") == tmp_path
-
-
-def test_names_are_read_in_order(made: dict, tmp_path: Path) -> None:
-    """Whatever the order in which the file system lists them."""
-    data = made[0][1]
-    archive.write(data[sorted(data.data_vars, reverse=True)], tmp_path / "data.zarr")
-    found = archive.opened(tmp_path / "data.zarr")
-    assert found.identical(data)
-    assert list(found.data_vars) == sorted(data.data_vars)
-    assert list(found.coords) == sorted(data.coords)
-
-
-def test_a_home_in_a_path_of_run_and_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", "walk_phase", "--quick", "--store", "~/kept"]) == 0
-    assert main(["report", "~/kept"]) == 0
-    assert (tmp_path / "home" / "kept" / "report.html").is_file()
-    assert [folder.name for folder in tmp_path.iterdir()] == ["home"]

@@ -1,0 +1,41 @@
+"""A sweep in words."""
+
+from pathlib import Path
+
+import pytest
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import Figure
+from jaxtheory.reports.wording import _records, sweep_in_words
+
+
+def test_a_sweep_in_words() -> None:
+    figure = Figure(
+        name="mine",
+        source="note",
+        theory=THEORY,
+        config=Config(noise=0.5),
+        sweep={
+            "vary": {"dimension": list(range(1, 11))},
+            "zip": [{"learning_rate": [0.1, 0.25], "threshold": [0.0, 0.1]}],
+            "seeds": [3, 4],
+            "steps": 20,
+            "record": [0, 20],
+        },
+        quick={"seeds": 1, "record": 5},
+        claims=(),
+        draw=lambda data: None,
+    )
+    assert sweep_in_words(figure, False) == (
+        "linear_regression with noise = 0.5; together learning_rate = 0.1, 0.25 with threshold = "
+        "0, 0.1; every dimension = 1, 2, 3, .., 10 (10 values); 2 seeds; 20 steps; recorded at 0, "
+        "20"
+    )
+    assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
+    assert _records({"loss": 1}) == "loss every step"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
