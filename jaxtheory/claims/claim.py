@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from jaxtheory.claims.verdict import Verdict, require_bound, verdict
-from jaxtheory.core.code_hash import digest_code
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.identity import fingerprint, plain
@@ -213,7 +213,7 @@ def run_figure(
         dataset = sweep(figure.theory, config, progress=progress, **options)
     else:
         key = draws.number("key", key)
-        asked = {"code": digest_code(figure.experiment), "key": key, **options}
+        asked = {"code": code_hash(figure.experiment), "key": key, **options}
         with tempfile.TemporaryDirectory() as nowhere:
             folder = located(store or nowhere) / f"{figure.name}-{fingerprint(plain(asked))}"
             dataset = figure.experiment(folder, key, progress, **options)

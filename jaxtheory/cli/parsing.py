@@ -163,7 +163,7 @@ def _read_npz(file: Path) -> dict[str, Any]:
     """
     from jaxtheory.system import npz
 
-    arrays = npz.read(disk.located(file))
+    arrays = npz.read_npz(disk.located(file))
     return {name: array if array.ndim else array.item() for name, array in arrays.items()}
 
 

@@ -162,7 +162,7 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
     from jaxtheory.core.config import canonical, fields
     from jaxtheory.core.theory import outputs
 
-    contract.require(theory, canonical(theory.Config(), jnp.result_type(float)))
+    contract.require_contract(theory, canonical(theory.Config(), jnp.result_type(float)))
     said = docstrings.variables(theory)
     own = lambda name: name.partition("(")[0]
     place = lambda name: [*said, own(name)].index(own(name))  # in the docstring's order

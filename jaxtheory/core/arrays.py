@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
-from jaxtheory.core.config import fields, validate, words
+from jaxtheory.core.config import by_field_name, fields, validate
 from jaxtheory.core.errors import InputError
-from jaxtheory.core.shapes import Length, match
+from jaxtheory.core.shapes import SymbolLength, match
 
 FLOATS, INTEGERS, BOOLEANS = Float, Integer, Bool
 
@@ -58,7 +58,7 @@ def read_arrays(
     Raises InputError for values that are no numbers or not finite, for integers where floats are
     expected and the other way round, and where two arrays do not agree in a length.
     """
-    lengths: dict[str, Length] = {}
+    lengths: dict[str, SymbolLength] = {}
     found: dict[str, Any] = {}
     for name, (value, kind, dims) in table.items():
         if value is None:
@@ -89,7 +89,7 @@ def settle(
 
     Raises InputError where a setting contradicts an array, and for what `validate` finds.
     """
-    chosen = words(config_type, settings)
+    chosen = by_field_name(config_type, settings)
     for word, n in read.items():
         asked = chosen.setdefault(word, n)
         if getattr(asked, "n", asked) != n:

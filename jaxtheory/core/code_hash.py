@@ -86,7 +86,7 @@ _PLACES = {"__file__", "__cached__", "__path__", "__spec__", "__loader__", "__bu
 _VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
 
 
-def digest_arrays(tree: Any) -> str | None:
+def array_hash(tree: Any) -> str | None:
     """A checksum of the arrays of a pytree; None for None."""
     if tree is None:
         return None
@@ -97,7 +97,7 @@ def digest_arrays(tree: Any) -> str | None:
     return total.hexdigest()[:16]
 
 
-def digest_code(root: Any) -> str:
+def code_hash(root: Any) -> str:
     """A checksum of all that a function, or a structure of functions, is made of."""
     return _digest(root, within_sets=True)
 
@@ -167,7 +167,7 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
                 f"a function kept a traced value, {thing.aval.str_short()}, in a variable outside "
                 "of it: return what is needed later"
             )
-        return f"array {digest_arrays(thing)}", []
+        return f"array {array_hash(thing)}", []
     if isinstance(thing, Mapping):
         return f"dict {len(thing)}", [x for pair in thing.items() for x in pair]
     if isinstance(thing, list | tuple):

@@ -205,7 +205,7 @@ class Config(Record):
         @functools.wraps(made)
         def init(self: Any, *values: Any, **settings: Any) -> None:
             if values or not settings.keys() <= known:  # JAX makes configs by all their words
-                settings = words(cls, settings, len(values))
+                settings = by_field_name(cls, settings, len(values))
             made(self, *values, **settings)
 
         made_by_words: Any = cls
@@ -216,7 +216,7 @@ class Config(Record):
 
         Raises InputError for a name that is not a field's, with the closest one.
         """
-        return super().replace(**words(type(self), changes))
+        return super().replace(**by_field_name(type(self), changes))
 
     def __post_init__(self) -> None:
         for name, field in fields(type(self)).items():
@@ -311,7 +311,9 @@ def axis_word(config_type: type, name: str) -> str:
         raise
 
 
-def words(config_type: type, settings: Mapping[str, Any], positional: int = 0) -> dict[str, Any]:
+def by_field_name(
+    config_type: type, settings: Mapping[str, Any], positional: int = 0
+) -> dict[str, Any]:
     """Settings of fields, named by word or symbol, by word.
 
     Args:

@@ -51,7 +51,7 @@ def _own(part: Any) -> bool:
     return all(_own(x) for x in inside if callable(x))
 
 
-def require(theory: Theory, config: Config, algorithms: Any = None) -> None:
+def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> None:
     """Raise InputError for the first slot of a theory from outside that gives, on a canonical
     config, what the engine cannot take; of these algorithms (None: of all).
     """

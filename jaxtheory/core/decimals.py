@@ -27,7 +27,7 @@ def _least(kind: Any, value: float) -> float:
     return next((each for each in tried if kind(each) == kind(value)), value)
 
 
-def plain(value: Any) -> Any:
+def python_value(value: Any) -> Any:
     """A NumPy scalar, or an array without axes, as the Python value that people write for it;
     anything else as it is.
     """

@@ -31,7 +31,7 @@ _SCALED = (
 )
 
 
-class Slope(NamedTuple):
+class InitAndGradient(NamedTuple):
     """What `from_optax` reads of a theory: init(key, problem, config) and gradient(params, batch,
     problem, config).
     """
@@ -118,12 +118,12 @@ def from_optax(
     rescaled(slope, problem, config) is for a gradient that is a theory's, rescaled: another
     gradient is then rescaled in the same way.
     """
-    if not isinstance(theory, Theory | Slope):
+    if not isinstance(theory, Theory | InitAndGradient):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
     if not callable(optimizer):
         raise InputError(f"optimizer is a {type(optimizer).__name__}, {_EXPECTED}")
 
-    made_of = Slope(theory.init, theory.gradient)
+    made_of = InitAndGradient(theory.init, theory.gradient)
 
     def made(config: Any) -> optax.GradientTransformation:
         rule = _asked("optimizer(config)", optimizer, config)
@@ -163,7 +163,7 @@ def from_optax(
             if rescaled is None and not same(gradient, old.gradient):
                 return None
             gradient = new.gradient if rescaled is None else _along(new.gradient, rescaled)
-        return from_optax(Slope(new.init, gradient), optimizer, project, rescaled)
+        return from_optax(InitAndGradient(new.init, gradient), optimizer, project, rescaled)
 
     made_by = Algorithm(init, step, lambda state, problem, config: state.params)
     made_by.again = again
@@ -212,5 +212,5 @@ def standard(
         "adam": lambda config: optax.adam(at(config), b1=config.momentum),
         "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
     }
-    made = Slope(init, gradient)
+    made = InitAndGradient(init, gradient)
     return {name: from_optax(made, rule, project, rescaled) for name, rule in optimizers.items()}

@@ -19,7 +19,7 @@ from jaxtheory.core.errors import InputError
 _KINDS = {"float32": "floats", "int32": "integers", "bool": "booleans"}
 
 
-class Length(NamedTuple):
+class SymbolLength(NamedTuple):
     """A length, and where it comes from: the word of a config's field, or in words."""
 
     n: int
@@ -27,33 +27,35 @@ class Length(NamedTuple):
     origin: str = "by the config"
 
 
-def _lengths_of(config: Config) -> dict[str, Length]:
+def _lengths_of(config: Config) -> dict[str, SymbolLength]:
     """The capacities of a config's sizes by symbol."""
     return {
-        field.symbol: Length(getattr(config, word).cap, word)
+        field.symbol: SymbolLength(getattr(config, word).cap, word)
         for word, field in fields(type(config)).items()
         if field.kind == "size"
     }
 
 
-def fit(config: Config, sizes: Mapping[str, Size | int] | None = None, **records: Any) -> None:
+def check_shapes(
+    config: Config, sizes: Mapping[str, Size | int] | None = None, **records: Any
+) -> None:
     """Raise InputError where an array of a record has a shape or a kind of numbers that its
     annotation, the config or the other arrays of the record do not allow. `sizes`: further lengths
     by name. Fields that are None, and records without annotations, pass.
     """
     known = _lengths_of(config)
-    known |= {name: Length(Size.wrap(n).cap) for name, n in (sizes or {}).items()}
+    known |= {name: SymbolLength(Size.wrap(n).cap) for name, n in (sizes or {}).items()}
     for name, record in records.items():
-        _fit(name, record, known)
+        _check_record(name, record, known)
 
 
-def _fit(name: str, record: Any, known: Mapping[str, Length]) -> None:
+def _check_record(name: str, record: Any, known: Mapping[str, SymbolLength]) -> None:
     lengths = dict(known)
     kinds: Any = type(record)
     for field, kind in _annotations(kinds).items():
         value = getattr(record, field)
         if hasattr(value, "_fields"):
-            _fit(f"{name}.{field}", value, known)
+            _check_record(f"{name}.{field}", value, known)
         elif kind is not None and value is not None:
             match(f"{name}.{field}", value, kind, lengths)
 
@@ -68,7 +70,7 @@ def _annotations(record: Any) -> dict[str, Any]:
     }
 
 
-def match(name: str, array: Any, kind: Any, lengths: dict[str, Length]) -> None:
+def match(name: str, array: Any, kind: Any, lengths: dict[str, SymbolLength]) -> None:
     """Raise InputError where an array is not of a jaxtyping kind, given lengths by symbol; symbols
     that are new are noted.
     """
@@ -82,12 +84,12 @@ def match(name: str, array: Any, kind: Any, lengths: dict[str, Length]) -> None:
     wrong = [i for i, n in enumerate(want) if len(shape) == len(want) and n not in (None, shape[i])]
     if len(shape) == len(want) and not wrong:
         for symbol, n in zip(symbols, shape, strict=True):
-            lengths.setdefault(symbol, Length(n, origin=f"in {name}"))
+            lengths.setdefault(symbol, SymbolLength(n, origin=f"in {name}"))
         return
     expected = ", ".join(
         symbol if n is None else str(n) for symbol, n in zip(symbols, want, strict=True)
     )
-    known = [lengths.get(symbols[i], Length(0)) for i in wrong]
+    known = [lengths.get(symbols[i], SymbolLength(0)) for i in wrong]
     ways = [
         f"set {size.word}={shape[i]}" for i, size in zip(wrong, known, strict=True) if size.word
     ]
@@ -101,7 +103,7 @@ def match(name: str, array: Any, kind: Any, lengths: dict[str, Length]) -> None:
     )
 
 
-def _value(symbol: str, lengths: Mapping[str, Length]) -> int | None:
+def _value(symbol: str, lengths: Mapping[str, SymbolLength]) -> int | None:
     """The length of a symbol, a number or a sum of these; None where it is not known."""
     parts = symbol.split("+")
     if not all(part.isdigit() or part in lengths for part in parts):

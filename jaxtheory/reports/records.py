@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxtheory.claims.claim import FigureResult, Judged
 from jaxtheory.core import docstrings
-from jaxtheory.core.code_hash import digest_code
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import fingerprint, plain
 from jaxtheory.plotting import plot
@@ -23,7 +23,7 @@ from jaxtheory.plotting.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, import_matplotlib
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
-from jaxtheory.system.whole import digest_of, write
+from jaxtheory.system.whole import file_hash, write
 from jaxtheory.verification import theory_gradient
 from jaxtheory.verification.verify import vary_config
 
@@ -49,7 +49,7 @@ def keep_drawing(
     sums = None if result.store is None else result.store / "data.sum"  # experiments have none
     mark = ""
     if sums is not None and sums.is_file():
-        code = digest_code(
+        code = code_hash(
             (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, as_csv)
         )
         origin = code, version("matplotlib"), sums.read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:
     """The files that a record speaks of and that are not as it names them: missing, cut or changed
     since.
     """
-    return [name for name, digest in record["files"].items() if digest_of(folder / name) != digest]
+    return [name for name, digest in record["files"].items() if file_hash(folder / name) != digest]
 
 
 def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | No
     if theory is None:
         return None
     slots = theory.loss, theory.gradient, theory.problem, theory.sample, theory.init, theory.Config
-    code = digest_code(slots)
+    code = code_hash(slots)
     if before and before.get("code") == code:
         return before
     varied = vary_config(theory, theory.Config(), 0, 3, np.dtype("float64"))

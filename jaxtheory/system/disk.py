@@ -36,7 +36,7 @@ def located(path: Any) -> Path:
     return Path(os.path.expanduser(text))
 
 
-def opened(file: Path) -> io.BufferedReader:
+def open_regular(file: Path) -> io.BufferedReader:
     """A regular file, open for reading. Raises OSError for anything else: a pipe would be waited
     for, and a device may have no end.
     """
@@ -45,9 +45,9 @@ def opened(file: Path) -> io.BufferedReader:
     return file.open("rb")
 
 
-def read(file: Path) -> bytes:
+def read_bytes(file: Path) -> bytes:
     """The bytes of a regular file. Raises OSError, also where they do not fit into memory."""
-    with opened(file) as handle:
+    with open_regular(file) as handle:
         try:
             return handle.read()
         except MemoryError:

@@ -20,7 +20,7 @@ def memory() -> int:
     return min(found, default=0)
 
 
-def words(count: float) -> str:
+def bytes_text(count: float) -> str:
     """Bytes as people write them."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":

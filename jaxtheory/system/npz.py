@@ -16,7 +16,7 @@ from jaxtheory.system import disk, machine
 _NPY, _SUFFIX = b"\x93NUMPY", ".npy"
 
 
-def read(file: Path) -> dict[str, np.ndarray]:
+def read_npz(file: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file, which `numpy.savez` writes.
 
     Args:
@@ -30,10 +30,10 @@ def read(file: Path) -> dict[str, np.ndarray]:
 
     Example:
         >>> numpy.savez("walks.npz", labels=labels)
-        >>> jaxtheory.system.npz.read(Path("walks.npz"))["labels"]
+        >>> jaxtheory.system.npz.read_npz(Path("walks.npz"))["labels"]
     """
     try:
-        with disk.opened(file) as handle:
+        with disk.open_regular(file) as handle:
             return arrays_of(handle)
     except OSError as error:
         why = error.strerror or str(error)
@@ -58,7 +58,8 @@ def arrays_of(handle: io.BufferedIOBase) -> dict[str, np.ndarray]:
             held, room = sum(member.file_size for member in members), machine.memory()
             if room and held > room:
                 raise InputError(
-                    f"it holds {machine.words(held)}, and this machine has {machine.words(room)}"
+                    f"the arrays take {machine.bytes_text(held)} and this machine has "
+                    f"{machine.bytes_text(room)} of memory"
                 )
             found = {}
             for member in members:
@@ -86,8 +87,8 @@ def _array_of(handle: Any, name: str, size: int) -> np.ndarray:
     declared = math.prod(shape) * dtype.itemsize
     if declared != size - handle.tell():
         raise InputError(
-            f"it is damaged: {name} declares {machine.words(declared)} and has "
-            f"{machine.words(max(size - handle.tell(), 0))}"
+            f"it is damaged: {name} declares {machine.bytes_text(declared)} and has "
+            f"{machine.bytes_text(max(size - handle.tell(), 0))}"
         )
     handle.seek(0)
     array = np.lib.format.read_array(handle, allow_pickle=False)

@@ -45,7 +45,7 @@ def write(file: Path, data: bytes | str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def digest_of(file: Path) -> str:
+def file_hash(file: Path) -> str:
     """The SHA-256 of a file; "" where there is none, or none that can be read."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""

@@ -176,7 +176,7 @@ def verify(
                 validate(example)
             except InputError as error:
                 raise InputError(f"{theory.name}.examples[{i}]: {error}") from None
-            contract.require(theory, canonical(example, dtype))
+            contract.require_contract(theory, canonical(example, dtype))
     rows: list[CheckRow] = []
     checks = [check for check in theory.checks if only is None or check.name in only]
     outside = only is None and not ships(theory)

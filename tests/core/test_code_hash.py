@@ -8,7 +8,7 @@ import numpy as np
 from helpers.worked_example import EXAMPLE, THEORY
 
 import jaxtheory
-from jaxtheory.core.code_hash import digest_code
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.identity import fingerprint, identity
 
@@ -43,19 +43,17 @@ def test_values_of_every_kind_are_told_apart():
         ]
 
     for one, same, other in zip(makers(1.0), makers(1.0), makers(2.0), strict=True):
-        assert digest_code(one) == digest_code(same) != digest_code(other)
+        assert code_hash(one) == code_hash(same) != code_hash(other)
 
 
 def test_what_was_seen_before_still_counts_in_its_place():
     one, two = (lambda x: x), (lambda x: 2 * x)
-    assert digest_code((one, two, one)) != digest_code((one, two, two))
-    assert digest_code({"a": one, "b": two, "c": one}) != digest_code(
-        {"a": one, "b": two, "c": two}
-    )
-    assert digest_code({one, two}) == digest_code({two, one}) != digest_code({one})
+    assert code_hash((one, two, one)) != code_hash((one, two, two))
+    assert code_hash({"a": one, "b": two, "c": one}) != code_hash({"a": one, "b": two, "c": two})
+    assert code_hash({one, two}) == code_hash({two, one}) != code_hash({one})
     loop: list = [one]
     loop.append(loop)
-    assert digest_code(loop) == digest_code(loop)
+    assert code_hash(loop) == code_hash(loop)
 
 
 PLACED = """
@@ -94,5 +92,5 @@ def test_a_file_may_lie_anywhere(tmp_path):
 
 def test_functions_on_one_line_are_told_apart():
     one, two = (lambda x: x + 1), (lambda x: x + 2)
-    assert digest_code(one) != digest_code(two)
-    assert digest_code({"a", "b"}) == digest_code({"b", "a"})
+    assert code_hash(one) != code_hash(two)
+    assert code_hash({"a", "b"}) == code_hash({"b", "a"})

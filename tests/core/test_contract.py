@@ -179,4 +179,4 @@ def test_a_room_with_fewer_metrics_is_no_mistake() -> None:
             analyses=lambda params, problem, config: {},
             baselines=lambda problem, config: {},
         )
-        contract.require(fewer, canonical(fewer.Config(), "float64"))
+        contract.require_contract(fewer, canonical(fewer.Config(), "float64"))

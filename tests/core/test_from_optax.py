@@ -12,7 +12,7 @@ from helpers.worked_example import THEORY, Config, compilations, training_loops
 import jaxtheory
 from jaxtheory import InputError, from_optax
 from jaxtheory.core.config import traced
-from jaxtheory.core.from_optax import _SCALED, Slope
+from jaxtheory.core.from_optax import _SCALED, InitAndGradient
 
 
 def adam_by_hand(slopes, rate, b1=0.9, b2=0.999, eps=1e-8):
@@ -123,7 +123,7 @@ class Rates(jaxtheory.Config):
     decay: int = traced(3, "tau", "steps", "[1, inf)")
 
 
-SLOPE = Slope(
+SLOPE = InitAndGradient(
     lambda key, problem, config: jnp.array([1.0, -2.0, 0.5]),
     lambda params, batch, problem, config: 2 * params,
 )

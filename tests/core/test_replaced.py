@@ -13,7 +13,7 @@ from helpers.worked_example import THEORY, Config
 import jaxtheory
 from jaxtheory import Algorithm, InputError, Theory, from_optax, run_key
 from jaxtheory.core import docstrings
-from jaxtheory.core.from_optax import Slope
+from jaxtheory.core.from_optax import InitAndGradient
 from jaxtheory.engine.request.request import read
 
 SGD = {"sgd": from_optax(THEORY, lambda config: optax.sgd(config.learning_rate))}
@@ -124,7 +124,7 @@ def test_what_cannot_be_rebuilt_is_dropped_and_says_so():
 
 
 def test_a_direction_that_is_not_the_gradient_is_not_rebuilt_without_its_rescaling():
-    slope = Slope(THEORY.init, halved)
+    slope = InitAndGradient(THEORY.init, halved)
     names = THEORY.algorithms | {"half": from_optax(slope, lambda config: optax.sgd(0.1))}
     with pytest.raises(InputError, match="none of its algorithms"):
         Theory(**SLOTS | {"algorithms": names}).replace(loss=loss)

@@ -56,7 +56,7 @@ WRONG = {
 
 
 def fitting(record):
-    shapes.fit(Config(), {"k": 7}, a=record)
+    shapes.check_shapes(Config(), {"k": 7}, a=record)
     return jnp.zeros(())
 
 
@@ -80,11 +80,13 @@ class Fit(chex.TestCase):
 @pytest.mark.parametrize(("changes", "words"), WRONG.values(), ids=WRONG)
 def test_records_within_records_are_named_by_their_path(changes, words):
     with pytest.raises(InputError) as error:
-        shapes.fit(Config(), {"k": 7}, a=Outer(inner(**changes), "x"))
+        shapes.check_shapes(Config(), {"k": 7}, a=Outer(inner(**changes), "x"))
     assert words.replace("a.", "a.inner.") in str(error.value)
 
 
 def test_capacities_count_and_records_do_not_share_lengths():
     config = Config(num_rows=Size(3, 2))
-    shapes.fit(config, {"k": 7}, a=inner(), b=inner(x=jnp.zeros((6, 2)), y=jnp.zeros(6, int)))
-    shapes.fit(config, a=None, b=(), c=jnp.zeros(3))
+    shapes.check_shapes(
+        config, {"k": 7}, a=inner(), b=inner(x=jnp.zeros((6, 2)), y=jnp.zeros(6, int))
+    )
+    shapes.check_shapes(config, a=None, b=(), c=jnp.zeros(3))

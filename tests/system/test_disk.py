@@ -43,6 +43,6 @@ def irregular(folder: Path) -> list[Path]:
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for file in irregular(tmp_path):
         with pytest.raises(OSError, match="Not a regular file"):
-            disk.read(file)
+            disk.read_bytes(file)
         with pytest.raises(InputError, match="Not a regular file"):
-            npz.read(file)
+            npz.read_npz(file)

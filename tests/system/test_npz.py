@@ -70,7 +70,7 @@ def test_foreign_arrays_are_one_line(name: str, tmp_path: Path) -> None:
     file = tmp_path / "own.npz"
     file.write_bytes(data)
     with pytest.raises(InputError) as error:
-        npz.read(file)
+        npz.read_npz(file)
     text = str(error.value)
     assert text.startswith(f"{file}: not an .npz file of arrays (") and said in text
     assert "\n" not in text and "allow_pickle" not in text
@@ -82,7 +82,7 @@ def test_every_cut_and_every_flipped_byte_is_read_or_refused(tmp_path: Path) -> 
         for data in (ONE[:at], ONE[:at] + bytes([ONE[at] ^ 16]) + ONE[at + 1 :]):
             file.write_bytes(data)
             try:
-                found = npz.read(file)
+                found = npz.read_npz(file)
             except InputError:
                 continue
             assert all(np.array_equal(array, whole) for array in found.values())
@@ -94,8 +94,8 @@ def test_more_than_the_machine_holds_is_refused(
     """Zeros that are packed a thousandfold, for instance."""
     np.savez_compressed(tmp_path / "own.npz", a=np.zeros(1 << 20))
     monkeypatch.setattr(npz.machine, "memory", lambda: 1 << 20)
-    with pytest.raises(InputError, match=r"it holds 8 MiB, and this machine has 1 MiB"):
-        npz.read(tmp_path / "own.npz")
+    with pytest.raises(InputError, match=r"the arrays take 8 MiB and this machine has 1 MiB"):
+        npz.read_npz(tmp_path / "own.npz")
 
 
 def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
         "d": np.zeros((2, 0), ">i4"),
     }
     np.savez_compressed(tmp_path / "own.npz", **arrays)
-    found = npz.read(tmp_path / "own.npz")
+    found = npz.read_npz(tmp_path / "own.npz")
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(found[name], array)

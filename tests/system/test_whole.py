@@ -48,7 +48,7 @@ def test_a_link_stays(tmp_path):
     digest = whole.write(tmp_path / "link", "text é")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "far" / "file").read_bytes() == "text é".encode()
-    assert whole.digest_of(tmp_path / "far" / "file") == digest != ""
+    assert whole.file_hash(tmp_path / "far" / "file") == digest != ""
 
 
 def test_devices_pipes_and_folders_are_refused(tmp_path):
@@ -56,4 +56,4 @@ def test_devices_pipes_and_folders_are_refused(tmp_path):
     for place, said in (("pipe", "not a regular file"), (".", "a folder")):
         with pytest.raises(InputError, match=said):
             whole.write(tmp_path / place, "text")
-    assert whole.digest_of(tmp_path / "pipe") == whole.digest_of(tmp_path / "none") == ""
+    assert whole.file_hash(tmp_path / "pipe") == whole.file_hash(tmp_path / "none") == ""

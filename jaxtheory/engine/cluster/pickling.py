@@ -26,7 +26,7 @@ import jax
 import numpy as np
 
 from jaxtheory.core import plugins, source
-from jaxtheory.core.code_hash import digest_code, functions
+from jaxtheory.core.code_hash import code_hash, functions
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -148,10 +148,10 @@ def code(theory: Theory, stop: Callable | None) -> str:
         source.of_function(f.__code__, f.__globals__) if _importable(f) else None for f in found
     ]
     said = [
-        digest_code(f.__code__ if text is None else text.normal)
+        code_hash(f.__code__ if text is None else text.normal)
         for f, text in zip(found, texts, strict=True)
     ]
-    return digest_code(sorted(said))
+    return code_hash(sorted(said))
 
 
 # The theory

@@ -67,8 +67,8 @@ def refuse(request: Request, bucket: Bucket) -> None:
     helps = sorted((n for n in halved if halved[n] <= 0.75 * least), key=lambda n: halved[n])
     lower = ", ".join(f"{n} ({table[n].symbol})" for n in helps[:_FIELDS]) or "the sizes"
     raise InputError(
-        f"memory: this holds {machine.words(least)} at once, and there are "
-        f"{machine.words(most)}; lower {lower}"
+        f"memory: this holds {machine.bytes_text(least)} at once, and there are "
+        f"{machine.bytes_text(most)}; lower {lower}"
     )
 
 
@@ -79,7 +79,7 @@ def refuse_results(runs: int, least: int) -> None:
     most = _limit()
     if most and least > most:
         raise InputError(
-            f"memory: the results of {runs} runs take {machine.words(least)}, and there are "
-            f"{machine.words(most)}; record fewer steps or metrics, cut an axis, "
+            f"memory: the results of {runs} runs take {machine.bytes_text(least)}, and there are "
+            f"{machine.bytes_text(most)}; record fewer steps or metrics, cut an axis, "
             "or give a store, which keeps them on disk"
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-from jaxtheory.core.code_hash import digest_code
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.contract import ships
 from jaxtheory.core.theory import Theory
 
@@ -43,7 +43,7 @@ def trust(theory: Theory) -> None:
 
 def _digest_of(theory: Theory) -> str:
     """A checksum of the functions of a theory that padding may touch."""
-    return digest_code([theory._replace(checks=())])
+    return code_hash([theory._replace(checks=())])
 
 
 def _notes() -> Path | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxtheory.core.config import Config, Size, axis_word, fields, validate
-from jaxtheory.core.decimals import plain
+from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.values import Values, brief, read_values
@@ -98,7 +98,7 @@ class Points(NamedTuple):
         """The values of point i along the axes."""
         places = np.unravel_index(i, self.shape) if self.axes else ()
         return {
-            word: plain(values[k])
+            word: python_value(values[k])
             for axis, k in zip(self.axes, places, strict=True)
             for word, values in axis.values.items()
         }

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtheory.core import contract
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.contract import check_theory
-from jaxtheory.core.decimals import plain
+from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
@@ -143,7 +143,9 @@ def _check_forms(request: Request) -> None:
     """Raise InputError where a theory from outside gives what the engine cannot take."""
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
-        contract.require(request.theory, config, dict.fromkeys(request.points.values("algorithm")))
+        contract.require_contract(
+            request.theory, config, dict.fromkeys(request.points.values("algorithm"))
+        )
 
 
 def _read_key(key: Any) -> int | jax.Array:
@@ -160,7 +162,7 @@ def _written(config: Config) -> dict[str, Any]:
     is the shortest decimal that rounds to it, as on an axis.
     """
     each = {name: getattr(config, name) for name in fields(type(config))}
-    return {n: plain(v) for n, v in each.items() if not isinstance(v, jax.core.Tracer)}
+    return {n: python_value(v) for n, v in each.items() if not isinstance(v, jax.core.Tracer)}
 
 
 def _check_type(theory: Theory, config: Config) -> None:

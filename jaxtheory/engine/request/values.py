@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Field, Interval, fields, validate_value
-from jaxtheory.core.decimals import plain, shortest
+from jaxtheory.core.decimals import python_value, shortest
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory
 
@@ -32,7 +32,7 @@ def refuse_tracers(name: str, inputs: Any) -> None:
 
 def checked_steps(steps: Any) -> int:
     """A number of steps, or InputError."""
-    number = plain(steps)
+    number = python_value(steps)
     if type(number) not in (int, float) or not 0 <= number < _LARGEST or number != int(number):
         raise InputError(f"steps = {steps!r}: must be an integer in [0, 2^31)")
     return int(number)
@@ -73,7 +73,7 @@ def read_values(theory: Theory, key: str, word: str, raw: Any) -> Values:
     if isinstance(entries, np.ndarray):
         several = tuple(shortest(entries).tolist())
     else:
-        several = tuple(map(plain, entries))
+        several = tuple(map(python_value, entries))
     if word == "algorithm":
         return tuple(checked_algorithm(theory, v) for v in several)
     for v in several:
@@ -121,7 +121,7 @@ def _numbers(
         found = array.astype(np.int64 if field.integer else np.float64)
         found.flags.writeable = False
         return found
-    for value in map(plain, entries):
+    for value in map(python_value, entries):
         if (isinstance(value, Sequence) and not isinstance(value, str | bytes)) or np.ndim(value):
             raise InputError(f"{key}: give a list of values (one dimension), not a list of lists")
         check(value)
@@ -130,7 +130,7 @@ def _numbers(
 
 def _as_array(entries: list) -> np.ndarray | None:
     """Numbers as an array of float64, or None where one is not a number."""
-    several = list(map(plain, entries))
+    several = list(map(python_value, entries))
     if {*map(type, several)} - {int, float}:
         return None
     try:

@@ -103,7 +103,7 @@ def finished(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
     store's. No clock is asked: parts of one manifest that are computed again are the same.
     """
     try:
-        text = disk.read(sums).decode(errors="replace")
+        text = disk.read_bytes(sums).decode(errors="replace")
         if not text.startswith(f"{_OF}{mark}\n") or text != summed(target, mark):
             return None
         with quiet():
@@ -124,7 +124,7 @@ def _checksums(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file of a folder, by its path there."""
     found = {}
     for file in sorted(file for file in folder.rglob("*") if file.is_file()):
-        with disk.opened(file) as handle:
+        with disk.open_regular(file) as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
         found[file.relative_to(folder).as_posix()] = digest
     return found

@@ -11,7 +11,7 @@ import importlib
 from typing import Any
 
 from jaxtheory.core import source
-from jaxtheory.core.code_hash import DECIDING, digest_code
+from jaxtheory.core.code_hash import DECIDING, code_hash
 
 _MODULES = {name: importlib.import_module(name) for name in DECIDING}
 _TEXTS = {name: source.text_of(name) for name in _MODULES}
@@ -21,7 +21,7 @@ _imported = {name: dict(vars(module)) for name, module in _MODULES.items()}
 def digest() -> str:
     """A hash of what decides the bits in this process."""
     changed = _replaced()
-    return digest_code((_of_texts(), changed)) if changed else _of_texts()
+    return code_hash((_of_texts(), changed)) if changed else _of_texts()
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxtheory.core.code_hash import digest_arrays, digest_code
+from jaxtheory.core.code_hash import array_hash, code_hash
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import Run
@@ -55,12 +55,12 @@ def identity(request: Request) -> dict[str, Any]:
         "metrics": None
         if request.schedule.which is None
         else {n: sorted(steps) for n, steps in request.schedule.which.items()},
-        "start": digest_arrays(
+        "start": array_hash(
             (request.start.params, request.start.state)
             if isinstance(request.start, Run)
             else request.start
         ),
-        "stop": None if request.stop is None else digest_code(request.stop),
+        "stop": None if request.stop is None else code_hash(request.stop),
         "dtype": request.dtype,
         "matmul_precision": "highest",
         "buckets": request.buckets,
@@ -72,9 +72,9 @@ def identity(request: Request) -> dict[str, Any]:
 def _theory_code(request: Request) -> dict[str, str]:
     """A checksum of each slot of the theory, and of each algorithm, that a request uses."""
     used = dict.fromkeys(request.points.values("algorithm"))
-    slots = {name: digest_code(getattr(request.theory, name)) for name in THEORY_SLOTS}
+    slots = {name: code_hash(getattr(request.theory, name)) for name in THEORY_SLOTS}
     return slots | {
-        f"algorithm {name}": digest_code((request.theory.algorithms[name], request.theory.sample))
+        f"algorithm {name}": code_hash((request.theory.algorithms[name], request.theory.sample))
         for name in used
     }
 
@@ -104,5 +104,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, str | int | float | bool | None):
         return value
     if callable(value):
-        return f"{getattr(value, '__qualname__', type(value).__qualname__)} {digest_code(value)}"
+        return f"{getattr(value, '__qualname__', type(value).__qualname__)} {code_hash(value)}"
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))

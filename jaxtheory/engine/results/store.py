@@ -175,7 +175,7 @@ class Store:
         found: dict[int, list[tuple[int, int]]] = {}
         for file in self._files():
             try:
-                whole = packed.whole(disk.read(file), self.mark, file.stem)
+                whole = packed.whole(disk.read_bytes(file), self.mark, file.stem)
             except OSError:
                 whole = False
             if whole:
@@ -221,7 +221,7 @@ class Store:
         """Every part, one after the other."""
         for file in self._files():
             try:
-                part = packed.unpack(disk.read(file), self.mark, file.stem)
+                part = packed.unpack(disk.read_bytes(file), self.mark, file.stem)
             except OSError:
                 part = None
             if part is None:
@@ -307,7 +307,7 @@ def finished(path: Path, mark: str) -> xr.Dataset | None:
 def parsed(file: Path) -> dict[str, Any]:
     """A manifest of this format whose checksum agrees. Raises InputError."""
     try:
-        manifest: dict[str, Any] = dict(json.loads(disk.read(file)))
+        manifest: dict[str, Any] = dict(json.loads(disk.read_bytes(file)))
         if manifest["format"] != _FORMAT:
             raise InputError(
                 f"{file.parent} was written by another version of jaxtheory; choose another store "

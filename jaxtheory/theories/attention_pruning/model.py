@@ -121,7 +121,7 @@ Params = FusedMask | FactorMasks
 
 def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
-    shapes.fit(config, params=params, batch=batch, problem=problem)
+    shapes.check_shapes(config, params=params, batch=batch, problem=problem)
 
 
 def init(key: Array, problem: Problem, config: Config) -> FusedMask:

@@ -196,7 +196,7 @@ class Params(NamedTuple):
 
 def fit(params: Params, batch: Any, problem: Any, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
-    shapes.fit(config, params=params, batch=batch, problem=problem)
+    shapes.check_shapes(config, params=params, batch=batch, problem=problem)
 
 
 def valid(config: Config) -> Bool[Array, "T N"]:

@@ -141,7 +141,7 @@ class Linear(NamedTuple):
 
 def fit(params: Params | Tuned | Linear, batch: Batch, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
-    shapes.fit(config, params=params, batch=batch)
+    shapes.check_shapes(config, params=params, batch=batch)
 
 
 def relevant(config: Config) -> Float[Array, " D"]:

@@ -343,7 +343,7 @@ def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
         "K": config.num_classes if config.task == "multiclass" else 1,
         "T": length(config) if config.output == "per_token" else 1,
     }
-    shapes.fit(config, sizes, params=params, batch=batch, problem=problem)
+    shapes.check_shapes(config, sizes, params=params, batch=batch, problem=problem)
 
 
 # Parameters

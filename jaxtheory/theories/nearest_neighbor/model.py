@@ -111,7 +111,7 @@ Params = Reduced | Full
 
 def fit(params: Params, batch: Prompts, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
-    shapes.fit(config, params=params, batch=batch)
+    shapes.check_shapes(config, params=params, batch=batch)
 
 
 def inner(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:

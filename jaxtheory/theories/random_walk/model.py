@@ -183,7 +183,7 @@ class Factored(NamedTuple):
 def fit(params: Params, batch: Batch, config: Config) -> None:
     """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
     rows = config.hidden_width if config.value == "mlp" else config.num_states
-    shapes.fit(config, {"values": rows}, params=params, batch=batch)
+    shapes.check_shapes(config, {"values": rows}, params=params, batch=batch)
 
 
 # Positions

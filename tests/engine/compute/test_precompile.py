@@ -49,7 +49,9 @@ def still(_key, _t, state, _batch, _problem, _config):
 
 def test_what_cannot_be_compiled_says_so_when_it_is_called(monkeypatch):
     monkeypatch.setenv("JAXTHEORY_DEVICES", "2")
-    monkeypatch.setattr("jaxtheory.core.contract.require", lambda *_: None)  # says so before
+    monkeypatch.setattr(
+        "jaxtheory.core.contract.require_contract", lambda *_: None
+    )  # says so before
     broken = THEORY._replace(metrics=lambda params, problem, config: {"loss": 1 / 0 * params})
     with pytest.raises(ZeroDivisionError):
         sweep(broken, Config(dimension=13), seeds=2, steps=4, dtype="float64")
