@@ -1,4 +1,4 @@
-"""The contract of a theory as tests, for the test suites of others and our own.
+"""The contract of a theory as pytest parameters, for your own test suite.
 
     from jaxtheory.testing import parametrize_with_checks
 
@@ -6,11 +6,17 @@
     def test_theory(check):
         check()
 
-Each check is a pytest parameter with a name: the record conforms; its own checks hold; its
-functions compose with jit, vmap, grad and jvp, in float64 and float32; draws are bit for bit the
-same under padding, and nothing depends on it; a lane of a sweep is the run alone; programs lower
-for CPU, CUDA and TPU; dimensions and names are valid; and each of `mutations`, wrong versions of
-one's own, is caught. Needs pytest.
+Each check is a pytest parameter with a name. The checks are:
+
+* The record conforms to the contract, and its own checks hold.
+* Its functions compose with jit, vmap, grad and jvp, in float64 and float32.
+* Draws are bit-identical under padding, and no result depends on padding.
+* A vmapped run of a sweep equals the run alone.
+* Programs lower for CPU, CUDA and TPU.
+* Dimensions and names are valid.
+* Each of `mutations`, which are wrong versions of your functions, is caught.
+
+The module needs pytest.
 """
 
 import functools
@@ -39,12 +45,21 @@ from jaxtheory.verification import padding, theory_gradient
 from jaxtheory.verification.gradients import compare_gradients
 from jaxtheory.verification.verify import assess, verify
 
-STEPS = 6  # of the runs that are compared with lanes
+STEPS = 6  # of the runs that are compared with vmapped ones
 POINTS = 3  # draws of problem, batch and parameters per example
 
 
 class Case(NamedTuple):
-    """A test without arguments; it raises AssertionError or InputError."""
+    """A named test without arguments, which raises AssertionError or InputError if it fails.
+
+    Args:
+        name: The name of the test, which is its id in pytest.
+        run: The function that is called.
+
+    Example:
+        >>> from jaxtheory.testing import Case
+        >>> Case("passes", lambda: None)()
+    """
 
     name: str
     run: Callable[[], None]
@@ -56,23 +71,54 @@ class Case(NamedTuple):
 def assert_gradient(
     loss: Callable, gradient: Callable, params: Any, *args: Any, **options: Any
 ) -> None:
-    """Raise AssertionError with the table of `jaxtheory.compare_gradients` where a gradient is not
-    that of the loss.
+    """Assert that a function is the gradient of a loss, by `jaxtheory.compare_gradients`.
+
+    Args:
+        loss: A function of (params, *args) that returns a real scalar.
+        gradient: A function of (params, *args) that returns the gradient under test.
+        params: A pytree of floating-point arrays.
+        *args: Further arguments of both functions.
+        **options: The options `key`, `tolerance` and `rows` of `compare_gradients`.
+
+    Raises:
+        AssertionError: The two gradients differ. The message has the verdict and the table.
+        InputError: The functions or the arguments are malformed.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxtheory.testing import assert_gradient
+        >>> assert_gradient(lambda w: jnp.sum(w**2) / 2, lambda w: w, jnp.ones(3))
     """
-    found = compare_gradients(loss, gradient, params, *args, **options)
-    if not found.agrees:
-        raise AssertionError(str(found))
+    comparison = compare_gradients(loss, gradient, params, *args, **options)
+    if not comparison.agrees:
+        raise AssertionError(str(comparison))
 
 
 def parametrize_with_checks(theory: Theory, **options: Any) -> Any:
-    """A pytest decorator: `check`, the test's argument, is each of `cases(theory, **options)`.
-    Raises InputError for what is no Theory, and for mutations that are not as `cases` takes them.
+    """Parametrize a pytest function with the checks of a theory, as its argument `check`.
+
+    Args:
+        theory: A `jaxtheory.Theory`.
+        **options: The options of `cases`.
+
+    Returns:
+        A pytest decorator.
+
+    Raises:
+        InputError: theory is not a valid Theory, or a mutation is malformed.
+
+    Example:
+        >>> from jaxtheory.testing import parametrize_with_checks
+        >>> from jaxtheory.theories import random_walk
+        >>> @parametrize_with_checks(random_walk.THEORY)
+        ... def test_theory(check):
+        ...     check()
     """
     import pytest
 
     check_theory(theory)
-    found = list(cases(theory, **options))
-    return pytest.mark.parametrize("check", found, ids=[case.name for case in found])
+    checks = list(cases(theory, **options))
+    return pytest.mark.parametrize("check", checks, ids=[case.name for case in checks])
 
 
 def cases(
@@ -82,55 +128,72 @@ def cases(
     float32: float = 2e-5,
     derived: Collection[str] | None = None,
 ) -> Iterator[Case]:
-    """The checks of a theory, in the order in which they help.
+    """Yield the checks of a theory, the most basic ones first.
 
-    mutations: what is wrong -> (module, name of its function, the wrong one), each of which some
-    check must notice. float32: the largest difference of the gradient in float32 from autodiff's,
-    over the largest entry. derived: the arrays of Problem and Batch that are computed from draws,
-    so that padding may change their last bits; all others must be bit for bit the same (None: any
-    may be computed).
+    Args:
+        theory: A `jaxtheory.Theory` with examples.
+        mutations: Wrong versions of functions, each of which some check must notice: a mapping from
+            a description to (module, name of its function, wrong function).
+        float32: The largest accepted difference between the gradient in float32 and autodiff's,
+            over the largest entry.
+        derived: The arrays of Problem and Batch that are computed from draws, so that padding may
+            change their last bits. All others must be bit-identical. None: any may be computed.
+
+    Yields:
+        Cases, which are called without arguments.
+
+    Raises:
+        InputError: A mutation is malformed.
+
+    Example:
+        >>> from jaxtheory.testing import cases
+        >>> from jaxtheory.theories import random_walk
+        >>> next(cases(random_walk.THEORY)).name
+        'conforms'
     """
-    require_mutations(mutations or {})
+    _require_mutations(mutations or {})
     part = functools.partial
-    yield Case("conforms", part(conforms, theory))
-    yield Case("names are not xarray's", part(names_are_free, theory))
+    yield Case("conforms", part(_conforms, theory))
+    yield Case("names are not xarray's", part(_names_are_free, theory))
     for check in theory.checks:
-        yield Case(f"check {check.name}", part(check_holds, theory, check.name))
+        yield Case(f"check {check.name}", part(_check_holds, theory, check.name))
     tools = Material(theory)
     for i, _ in enumerate(theory.examples):
         tests = {
-            "gradient is autodiff's": part(gradient_is_autodiff, tools),
-            "loss composes": part(loss_composes, tools),
-            "dimensions match": part(dimensions_match, tools),
-            "assumptions have margins": part(assumptions_have_margins, theory),
-            "gradient in float32": part(gradient_in_float32, tools, float32),
+            "gradient is autodiff's": part(_gradient_is_autodiff, tools),
+            "loss composes": part(_loss_composes, tools),
+            "dimensions match": part(_dimensions_match, tools),
+            "assumptions have margins": part(_assumptions_have_margins, theory),
+            "gradient in float32": part(_gradient_in_float32, tools, float32),
             "draws under padding": part(draws_are_the_same, theory, derived),
         }
-        if i == 0 or not ships(theory):  # in the rooms lanes see the other examples padded
-            tests["padding"] = part(padding_changes_nothing, theory)
+        if i == 0 or not ships(theory):  # other tests pad the other examples of those that ship
+            tests["padding"] = part(_padding_changes_nothing, theory)
         for words, test in tests.items():
             yield Case(f"{words}, example {i}", part(test, i))
         for name in trained(theory)[: None if i == 0 else 1]:
             for words, test in {
-                "lowers for every backend": part(lowers_everywhere, theory, name),
-                "a lane is the run alone": part(lane_is_alone, theory, name),
+                "lowers for every backend": part(_lowers_everywhere, theory, name),
+                "a vmapped run is the run alone": part(_vmapped_run_is_alone, theory, name),
             }.items():
                 yield Case(f"{words}, {name}, example {i}", part(test, i))
     for what, mutation in (mutations or {}).items():
-        yield Case(f"notices {what}", part(notices, theory, *mutation))
+        yield Case(f"notices {what}", part(_notices, theory, *mutation))
 
 
 def trained(theory: Theory) -> list[str]:
-    """The algorithms to test: of those that `from_optax` has built, which differ in the optimizer
-    alone, "momentum" or else the first. Not Adam, which may divide rounding by rounding.
+    """List the algorithms to test, with a single one of those that `from_optax` has built.
+
+    These differ in the optimizer alone. The one that is tested is "momentum", or else the first.
+    Adam is avoided, as it may divide rounding errors by each other.
     """
     built = [n for n, a in theory.algorithms.items() if a.init.__module__ == from_optax.__module__]
     one = "momentum" if "momentum" in built else next(iter(built), None)
     return [name for name in theory.algorithms if name not in built or name == one]
 
 
-def require_mutations(mutations: Mapping[str, Any]) -> None:
-    """Raise InputError where a mutation is not (module, name of its function, function)."""
+def _require_mutations(mutations: Mapping[str, Any]) -> None:
+    """Raise InputError unless every mutation is (module, name of its function, function)."""
     if not isinstance(mutations, Mapping):
         raise InputError(f"mutations is a {type(mutations).__name__}, expected a dict")
     for what, parts in mutations.items():
@@ -142,28 +205,28 @@ def require_mutations(mutations: Mapping[str, Any]) -> None:
 
 
 class Material:
-    """Problems, batches and parameters away from special points, drawn once per example."""
+    """Problems, batches and random parameters of a theory's examples, each drawn once."""
 
     def __init__(self, theory: Theory):
         self.theory = theory
         self.drawn = functools.cache(self.draw)
 
     def config(self, i: int, dtype: Any = np.float64) -> Config:
-        """An example whose traced fields are arrays."""
+        """Return an example whose traced fields are arrays."""
         return jax.tree.map(jnp.asarray, canonical(self.theory.examples[i], dtype))
 
-    def one(self, config: Config, key: jax.Array) -> tuple:
-        """(problem, batch, params), the parameters of `init` plus .1 U(0, 1)."""
+    def draw_one(self, config: Config, key: jax.Array) -> tuple:
+        """Draw (problem, batch, params), with the parameters of `init` plus 0.1 U(0, 1)."""
         return theory_gradient.draw_setting(self.theory, key, config)
 
     def draw(self, i: int) -> Any:
-        """POINTS times the material of an example, in float64, as NumPy arrays."""
+        """Draw POINTS times for an example, in float64, and return stacked NumPy arrays."""
         with numerics("float64"):
-            several = jax.jit(jax.vmap(lambda key: self.one(self.config(i), key)))
+            several = jax.jit(jax.vmap(lambda key: self.draw_one(self.config(i), key)))
             return jax.device_get(several(jax.random.split(run_key(11, 0), POINTS)))
 
     def first(self, i: int, dtype: Any = np.float64) -> Any:
-        """The first of them, real entries in a dtype."""
+        """Return the first of the draws, with real entries in a dtype."""
 
         def cast(x: Any) -> Any:
             real = np.issubdtype(x.dtype, np.floating)
@@ -172,15 +235,16 @@ class Material:
         return jax.tree.map(cast, self.drawn(i))
 
 
-def require(true: Any, words: Any) -> None:
-    """Raise AssertionError with some words."""
-    if not true:
-        raise AssertionError(str(words))
+def _expect(condition: Any, message: Any) -> None:
+    """Raise AssertionError with a message unless a condition is true."""
+    if not condition:
+        raise AssertionError(str(message))
 
 
 def distance(got: Any, want: Any) -> float:
-    """The largest difference of two trees over the largest entry of the second; NaN where either
-    has one.
+    """Return the largest difference of two trees over the largest entry of the second.
+
+    The result is NaN if either of them has a NaN.
     """
     pairs = list(zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True))
     largest = lambda xs: float(np.max([np.max(np.abs(x), initial=0) for x in xs], initial=0))
@@ -189,70 +253,82 @@ def distance(got: Any, want: Any) -> float:
 
 
 def close(got: Any, want: Any, rtol: float = 1e-10) -> bool:
-    """|got - want| <= 1e-10 max(|want|, 1e-3), NaN equal to NaN."""
+    """True if |got - want| <= rtol max(|want|, 1e-3) everywhere, where NaN equals NaN."""
     a, b = np.asarray(got, float), np.asarray(want, float)
     gap = np.abs(a - b) <= rtol * np.maximum(np.abs(b), 1e-3)
     return bool(np.all(gap | (np.isnan(a) & np.isnan(b))))
 
 
-def conforms(theory: Theory) -> None:
-    """The record has the contract's slots, examples and checks."""
+def _conforms(theory: Theory) -> None:
+    """Assert that the record has the slots of the contract, examples and checks."""
     check_theory(theory)
-    require(theory.examples, f"{theory.name} has no examples")
-    require(theory.checks, f"{theory.name} has no checks")
+    _expect(theory.examples, f"{theory.name} has no examples")
+    _expect(theory.checks, f"{theory.name} has no checks")
 
 
-def check_holds(theory: Theory, name: str) -> None:
-    """A check passes on every example with random values of its real fields; equal is to 1e-11."""
+def _check_holds(theory: Theory, name: str) -> None:
+    """Assert that a check passes on random variations of every example.
+
+    The tolerance of a check of kind "equal" must be at most 1e-11.
+    """
     table = verify(theory, seeds=2, only=[name])
-    require(table.passed, [row for row in table.checks if not row.passed])
+    _expect(table.passed, [row for row in table.checks if not row.passed])
     equal = [row.tolerance for row in table.checks if row.kind == "equal"]
-    require(max(equal, default=0.0) <= 1e-11, f"{name}: equal to {equal} only")
+    _expect(max(equal, default=0.0) <= 1e-11, f"{name}: tolerances {equal}, must be at most 1e-11")
 
 
-def assumptions_have_margins(theory: Theory, i: int) -> None:
-    """Each condition of the source holds or does not, by a number."""
+def _assumptions_have_margins(theory: Theory, i: int) -> None:
+    """Assert that each condition of the source has a margin that is a number."""
     with numerics("float64") as dtype:
         rows = assess(theory, i, canonical(theory.examples[i], dtype))
     without = [row.name for row in rows if np.isnan(row.margin)]
-    require(not without, f"assumptions without a margin: {without}")
+    _expect(not without, f"assumptions without a margin: {without}")
 
 
-def closed_and_autodiff(theory: Theory, config: Config) -> Callable:
-    """material -> (closed gradient, autodiff's)."""
+def _closed_and_autodiff(theory: Theory, config: Config) -> Callable:
+    """Return a function (problem, batch, params) -> (closed gradient, autodiff's)."""
     return lambda problem, batch, params: (
         theory.gradient(params, batch, problem, config),
         jax.grad(theory.loss)(params, batch, problem, config),
     )
 
 
-def gradient_is_autodiff(tools: Material, i: int) -> None:
-    """The closed gradient is autodiff's under jit of vmap, to 1e-11, with the same structure."""
+def _gradient_is_autodiff(tools: Material, i: int) -> None:
+    """Assert that the closed gradient is autodiff's under jit of vmap, to 1e-11."""
     theory, config = tools.theory, tools.config(i)
     with numerics("float64"):
-        both = jax.jit(jax.vmap(closed_and_autodiff(theory, config)))
+        both = jax.jit(jax.vmap(_closed_and_autodiff(theory, config)))
         got, want = jax.device_get(both(*tools.drawn(i)))
         same = str(jax.tree.structure(got)) == str(jax.tree.structure(want))
         if not same or not distance(got, want) <= 1e-11:
             problem, batch, params = tools.first(i)
-            found = compare_gradients(theory.loss, theory.gradient, params, batch, problem, config)
-            raise AssertionError(f"under jit of vmap they differ; alone: {found}")
+            at = params, batch, problem, config
+            comparison = compare_gradients(theory.loss, theory.gradient, *at)
+            raise AssertionError(
+                f"the gradient differs from autodiff's under jit of vmap; at one point: {comparison}"
+            )
 
 
-def gradient_in_float32(tools: Material, tolerance: float, i: int) -> None:
-    """The same in float32, up to rounding."""
+def _gradient_in_float32(tools: Material, tolerance: float, i: int) -> None:
+    """Assert that the closed gradient is autodiff's in float32, up to rounding."""
     tools.drawn(i)  # in float64, before the dtype changes
     with numerics("float32"):
-        both = jax.jit(closed_and_autodiff(tools.theory, tools.config(i, np.float32)))
+        both = jax.jit(_closed_and_autodiff(tools.theory, tools.config(i, np.float32)))
         got, want = jax.device_get(both(*tools.first(i, np.float32)))
     types = {x.dtype for x in jax.tree.leaves(got)}
-    require(types == {np.dtype(np.float32)}, f"the gradient has {types}")
+    _expect(types == {np.dtype(np.float32)}, f"the gradient has {types}, expected float32 alone")
     error = distance(got, want)
-    require(error <= tolerance, f"float32 differs by {error:.1e} of the largest entry")
+    _expect(
+        error <= tolerance,
+        f"the gradient in float32 differs from autodiff's by {error:.1e} of the largest entry",
+    )
 
 
-def loss_composes(tools: Material, i: int) -> None:
-    """vmap over parameters, and over every real field, equals a loop; jvp equals <gradient, d>."""
+def _loss_composes(tools: Material, i: int) -> None:
+    """Assert that vmap of the loss equals a loop, and its jvp <gradient, direction>.
+
+    vmap is over parameters and over all real fields.
+    """
     theory, config = tools.theory, tools.config(i)
     with numerics("float64"):
         problem, batch, params = tools.first(i)
@@ -260,31 +336,32 @@ def loss_composes(tools: Material, i: int) -> None:
         scaled = jax.tree.map(lambda x: jnp.stack([x, 0.5 * x]), params)
         several = jax.vmap(loss, in_axes=(0, None))(scaled, config)
         alone = [loss(jax.tree.map(lambda x, k=k: x[k], scaled), config) for k in range(2)]
-        agree(several, alone, 1e-12, "vmap over parameters is no loop over them")
+        _agree(several, alone, 1e-12, "vmap over parameters differs from a loop")
 
         table = fields(type(config))
         real = [n for n, f in table.items() if f.kind == "traced" and not f.integer]
         stacked = config.replace(**{n: np.stack([getattr(config, n)] * 2) for n in real})
         axes = jax.tree.map(lambda x: 0 if np.ndim(x) else None, stacked)
         fanned = jax.vmap(loss, in_axes=(None, axes))(params, stacked)
-        agree(fanned, [alone[0]] * 2, 1e-12, "vmap over fields is no loop over them")
+        _agree(fanned, [alone[0]] * 2, 1e-12, "vmap over fields differs from a loop")
 
         direction = jax.tree.map(jnp.cos, params)
         _, slope = jax.jvp(lambda p: loss(p, config), (params,), (direction,))
         closed = jax.jit(lambda p: theory.gradient(p, batch, problem, config))(params)
         pairs = zip(jax.tree.leaves(closed), jax.tree.leaves(direction), strict=True)
         want = sum(jnp.vdot(g, d) for g, d in pairs)
-        agree(slope, want, 1e-9, "jvp is not <gradient, direction>", least=1e-12)
+        _agree(slope, want, 1e-9, "jvp differs from <gradient, direction>", least=1e-12)
 
 
-def agree(got: Any, want: Any, rtol: float, words: str, least: float = 0.0) -> None:
-    """|got - want| <= least + rtol |want|, entry by entry."""
+def _agree(got: Any, want: Any, rtol: float, words: str, least: float = 0.0) -> None:
+    """Assert |got - want| <= least + rtol |want|, entry by entry."""
     np.testing.assert_allclose(got, want, rtol=rtol, atol=least, err_msg=words)
 
 
 def draws_are_the_same(theory: Theory, derived: Collection[str] | None, i: int) -> None:
-    """The leading parts of a padded problem and batch are the unpadded ones, bit for bit but in the
-    `derived` arrays; the rest is zero.
+    """Assert that padding changes nothing in the leading parts of problem and batch.
+
+    These are bit-identical except in the `derived` arrays, and the rest is zero.
     """
 
     def draw(config: Config) -> dict:
@@ -300,24 +377,24 @@ def draws_are_the_same(theory: Theory, derived: Collection[str] | None, i: int) 
     for (path, got), want in pairs:
         name = jax.tree_util.keystr(path, simple=True, separator=".")
         inside = tuple(map(slice, np.shape(want)))
-        require(close(got[inside], want), f"{name} depends on padding")
+        _expect(close(got[inside], want), f"{name} depends on padding")
         if derived is not None and name.rpartition(".")[2] not in derived:
             same = np.array_equal(got[inside], want)
-            require(same, f"{name} differs in its last bits under padding and is not in `derived`")
+            _expect(same, f"{name} differs in its last bits under padding and is not in `derived`")
         rest = np.array(got)
         rest[inside] = 0
-        require(not rest.any(), f"{name} is not zero beyond the sizes")
+        _expect(not rest.any(), f"{name} is not zero beyond the sizes")
 
 
-def padding_changes_nothing(theory: Theory, i: int) -> None:
-    """No slot depends on the capacities of the sizes."""
-    one = theory._replace(algorithms={name: theory.algorithms[name] for name in trained(theory)})
-    found = [row for row in padding.compare_padded(one, theory.examples[i]) if row.error > 1]
-    require(not found, found)
+def _padding_changes_nothing(theory: Theory, i: int) -> None:
+    """Assert that no slot depends on the capacities of the sizes."""
+    few = theory._replace(algorithms={name: theory.algorithms[name] for name in trained(theory)})
+    rows = [row for row in padding.compare_padded(few, theory.examples[i]) if row.error > 1]
+    _expect(not rows, rows)
 
 
-def lowers_everywhere(theory: Theory, name: str, i: int) -> None:
-    """A step and the metrics lower for CPU, CUDA and TPU, in float32."""
+def _lowers_everywhere(theory: Theory, name: str, i: int) -> None:
+    """Assert that a step and the metrics lower for CPU, CUDA and TPU, in float32."""
     algorithm = theory.algorithms[name]
     with numerics("float32"):
         config = canonical(theory.examples[i], np.float32)
@@ -337,37 +414,37 @@ def lowers_everywhere(theory: Theory, name: str, i: int) -> None:
             jax.jit(lambda data, *flat: program(data, *jax.tree.unflatten(tree, flat))),
             platforms=("cpu", "cuda", "tpu"),
         )(jax.ShapeDtypeStruct((2,), jnp.uint32), *leaves)
-    require(set(exported.platforms) == {"cpu", "cuda", "tpu"}, exported.platforms)
+    _expect(set(exported.platforms) == {"cpu", "cuda", "tpu"}, exported.platforms)
 
 
-def dimensions_match(tools: Material, i: int) -> None:
-    """`predict` names metrics; `dims` and `coords` fit the shapes of metrics, analyses and
-    baselines.
-    """
+def _dimensions_match(tools: Material, i: int) -> None:
+    """Assert that `dims` and `coords` fit the shapes of all results, and `predict` its metrics."""
     theory, config = tools.theory, tools.config(i)
 
     def everything(key: jax.Array) -> tuple:
-        problem, _, params = tools.one(config, key)
-        looked = theory.metrics(params, problem, config), theory.analyses(params, problem, config)
+        problem, _, params = tools.draw_one(config, key)
+        results = theory.metrics(params, problem, config), theory.analyses(params, problem, config)
         curves = theory.predict(problem, config, np.arange(4))
-        return *looked, curves, theory.baselines(problem, config)
+        return *results, curves, theory.baselines(problem, config)
 
     with numerics("float64"):
-        seen, final, curves, fixed = jax.eval_shape(everything, jax.random.key(0))
-    unknown = {name.partition(":")[0] for name in curves} - set(seen)
-    require(not unknown, f"predict names {unknown}, which are no metrics")
+        metrics, final, curves, fixed = jax.eval_shape(everything, jax.random.key(0))
+    unknown = {name.partition(":")[0] for name in curves} - set(metrics)
+    _expect(not unknown, f"predict names {unknown}, which are not metrics")
     short = {name for name, curve in curves.items() if curve.shape[:1] != (4,)}
-    require(not short, f"predict: {short} have no leading axis of the 4 steps asked for")
-    values = {**seen, **final}
-    require(set(fixed) <= set(values), f"baselines {set(fixed) - set(values)} are no metrics")
+    _expect(not short, f"predict: {short} must have a leading axis of the 4 requested steps")
+    values = {**metrics, **final}
+    _expect(set(fixed) <= set(values), f"baselines {set(fixed) - set(values)} are not metrics")
     for name, value in values.items():
         shape, dims = list(value.shape), theory.dims.get(name, ())
         if name in fixed:
             shape[-1] += fixed[name].shape[-1]
-        require(len(dims) == len(shape), f"{name} has shape {shape}, its dims are {dims}")
+        _expect(len(dims) == len(shape), f"{name} has shape {shape}, its dims are {dims}")
         for dim, length in zip(dims, shape, strict=True):
             labels = theory.coords(config).get(dim, range(length))
-            require(len(labels) == length, f"{name}: {dim} is {length} long, its labels {labels}")
+            _expect(
+                len(labels) == length, f"{name}: {dim} has length {length}, its labels are {labels}"
+            )
 
 
 TAKEN = {
@@ -377,13 +454,13 @@ TAKEN = {
 } | {name for name in dir(xr.Dataset) if not name.startswith("_")}
 
 
-def words_of(theory: Theory) -> set[str]:
-    """Every name that a theory gives to a dimension or a variable."""
+def names_of(theory: Theory) -> set[str]:
+    """Return every name that a theory gives to a dimension or a variable."""
     tools = Material(theory)
 
     def everything(key: jax.Array) -> tuple:
         config = tools.config(0)
-        problem, _, params = tools.one(config, key)
+        problem, _, params = tools.draw_one(config, key)
         return theory.metrics(params, problem, config), theory.analyses(params, problem, config)
 
     with numerics("float64"):
@@ -392,21 +469,22 @@ def words_of(theory: Theory) -> set[str]:
     return names | {dim for dims in theory.dims.values() for dim in dims}
 
 
-def names_are_free(theory: Theory) -> None:
-    """No name of a dimension or variable is one that xarray takes for itself: `data.sel(method=
-    "wanda")` would be an option of sel and select nothing.
+def _names_are_free(theory: Theory) -> None:
+    """Assert that no dimension or variable has a name that xarray uses for something else.
+
+    `data.sel(method="wanda")`, for instance, would set an option of `sel` and select nothing.
     """
-    taken = words_of(theory) & TAKEN
-    require(not taken, f"{taken} are names of xarray's own")
+    taken = names_of(theory) & TAKEN
+    _expect(not taken, f"{taken} are options or attributes of xarray; choose other names")
 
 
-def bare(theory: Theory) -> Theory:
-    """The theory with the first metric alone, which compiles in a fraction of the time."""
+def keep_one_metric(theory: Theory) -> Theory:
+    """Return the theory with one metric alone, which compiles in a fraction of the time."""
 
     def metrics(params: Any, problem: Any, config: Any) -> dict:
-        seen = theory.metrics(params, problem, config)
-        name = "loss" if "loss" in seen else next(iter(seen))
-        return {name: seen[name]}
+        values = theory.metrics(params, problem, config)
+        name = "loss" if "loss" in values else next(iter(values))
+        return {name: values[name]}
 
     return theory._replace(
         name=f"bare_{theory.name}",
@@ -419,23 +497,24 @@ def bare(theory: Theory) -> Theory:
     )
 
 
-def second_value(field: Any, value: Any) -> float | None:
-    """Another valid value of a real field near the first, or None."""
+def _second_value(field: Any, value: Any) -> float | None:
+    """Return another valid value of a real field near the first, or None."""
     if field.integer or value == 0 or value in (field.valid.low, field.valid.high):
         return None
     return next((c * value for c in (0.9, 1.1) if c * value in field.valid), None)
 
 
-def lane_is_alone(theory: Theory, algorithm: str, i: int) -> None:
-    """All sizes padded, real fields of two values, seeds, two numbers of steps: lanes of a sweep
-    against `simulate`. Four fields and all metrics for the first example and algorithm, else two
-    fields and one metric.
+def _vmapped_run_is_alone(theory: Theory, algorithm: str, i: int) -> None:
+    """Assert that the runs of a padded sweep equal those of `simulate`.
+
+    The sweep has two values of real fields, two seeds and two numbers of steps. It varies four
+    fields and has all metrics for the first example and algorithm, else two fields and one metric.
     """
     config, whole = theory.examples[i], i == 0 and algorithm == next(iter(theory.algorithms))
     if not whole:
-        theory = bare(theory)
+        theory = keep_one_metric(theory)
     table = {n: f for n, f in fields(type(config)).items() if f.kind in ("traced", "evaluation")}
-    vary = {n: [v, w] for n, f in table.items() if (w := second_value(f, v := getattr(config, n)))}
+    vary = {n: [v, w] for n, f in table.items() if (w := _second_value(f, v := getattr(config, n)))}
     axes = dict(list(vary.items())[-4 if whole else -2 :])
     options: Any = {"record": 2, "algorithm": algorithm, "dtype": "float64"}
     data = sweep(
@@ -451,23 +530,23 @@ def lane_is_alone(theory: Theory, algorithm: str, i: int) -> None:
     for choice, seed, steps in ((0, 7, 2), (0, 9, STEPS), (-1, 7, STEPS), (-1, 9, 2)):
         at = {n: v[choice] for n, v in axes.items()}
         run = simulate(theory, config.replace(**at), run_key(2, seed), steps=steps, **options)
-        lane = data.sel(seed=seed, steps=steps).isel(dict.fromkeys(axes, choice))
+        vmapped = data.sel(seed=seed, steps=steps).isel(dict.fromkeys(axes, choice))
         for n, value in run.metrics.items():
-            found = inside(lane[n].sel(step=run.steps).values, value)
-            require(close(found, value), f"{n}, seed {seed}: {found} in a sweep, {value} alone")
+            got = inside(vmapped[n].sel(step=run.steps).values, value)
+            _expect(close(got, value), f"{n}, seed {seed}: {got} in a sweep, {value} alone")
         for n, value in run.analyses.items():
-            found = inside(lane[n].values, value)
-            require(close(found, value), f"{n}, seed {seed}: {found} in a sweep, {value} alone")
-        later = lane[next(iter(run.metrics))].sel(step=slice(steps + 1, None))
-        require(np.isnan(later).all(), f"records after step {steps} are not NaN")
+            got = inside(vmapped[n].values, value)
+            _expect(close(got, value), f"{n}, seed {seed}: {got} in a sweep, {value} alone")
+        later = vmapped[next(iter(run.metrics))].sel(step=slice(steps + 1, None))
+        _expect(np.isnan(later).all(), f"records after step {steps} are not NaN")
 
 
-def notices(theory: Theory, module: ModuleType, name: str, wrong: Callable) -> None:
-    """Some check fails while a function of a module, and the slots that hold it, are replaced."""
+def _notices(theory: Theory, module: ModuleType, name: str, wrong: Callable) -> None:
+    """Assert that some check fails if a function of a module, and its slots, are replaced."""
     right = getattr(module, name)
     slots: dict[str, Any] = {s: wrong for s in Theory._fields if getattr(theory, s) is right}
     anew = {n: Algorithm(*each) for n, each in theory.algorithms.items()}  # they call the wrong one
     changed = Theory(**theory._asdict() | slots | {"algorithms": anew})
     with mock.patch.object(module, name, wrong):
         passed = verify(changed, seeds=2).passed
-    require(not passed, f"no check notices this {name}")
+    _expect(not passed, f"no check notices this {name}")

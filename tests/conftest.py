@@ -43,11 +43,11 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # of the contract: what `jaxtheory verify` runs; padding by itself, since lanes are padded; the dear
 # checks of all examples but the first
 DEAR = re.compile(
-    r"test_(contract|linear_attention)\[(check |padding|(a lane is the run alone|loss composes|"
-    "draws under padding|gradient in float32|gradient is autodiff's|lowers for every backend)"
+    r"test_(contract|linear_attention)\[(check |padding|(a vmapped run is the run alone|"
+    "loss composes|draws under padding|gradient in float32|gradient is autodiff's|lowers for every backend)"
     ".*, example [1-9])"
 )
-LANE = "test_contract[a lane is the run alone"  # of a room's first algorithm, here
+LANE = "test_contract[a vmapped run is the run alone"  # of a room's first algorithm, here
 # beyond which compiled programs are forgotten
 MAPS, MEMORY = 10_000, 1 << 30
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time

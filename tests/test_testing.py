@@ -76,7 +76,7 @@ WRONG = {  # case -> changes of the template that it catches
     "dimensions match": {"dims": {"error": ("coordinate",)}},
     "names are not xarray's": {"dims": {"error": ("rank",)}},
     "conforms": {"examples": ()},
-    "a lane is the run alone": {
+    "a vmapped run is the run alone": {
         "metrics": lambda params, problem, config: {"n": jnp.asarray(config.dimension.cap, float)}
     },
 }
@@ -109,7 +109,7 @@ def test_a_taken_name_is_seen():
     named = template.THEORY._replace(
         dims={"error": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0}
     )
-    assert testing.words_of(named) & testing.TAKEN == {"method", "sizes"}
+    assert testing.names_of(named) & testing.TAKEN == {"method", "sizes"}
 
 
 def test_a_mutation_that_no_check_notices_is_reported():

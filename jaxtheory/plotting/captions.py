@@ -1,6 +1,4 @@
-"""What a finished drawing shows: its caption and its numbers, from its artists and what `plot`
-noted when it drew them.
-"""
+"""The caption and the numbers of a finished drawing, from its artists and the notes of `plot`."""
 
 import re
 import textwrap
@@ -9,18 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
-_SIZE, _LETTER, _LINE = 6.5, 0.53 / 72, 1.3 / 72  # points; inches per point of a letter, of a line
+_SIZE = 6.5  # points
+_LETTER, _LINE = 0.53 / 72, 1.3 / 72  # inches per point: width of a letter, height of a line
 _BAND = "two standard errors to either side, cut to the range of the runs"
 
 
 class Drawn(NamedTuple):
-    """An artist and what it stands for.
+    """An artist of a drawing with its meaning.
 
     kind: mean, runs (a mean with its runs), run, shadow (of a band), theory, reference, cells,
-    bars, boundary, outline, edge or open (the marks of means over survivors). low, high: the band,
-    of cells the names of columns and rows. n: the least and the largest number of runs behind a
-    mean, out of `seeds`; `counts`: that of each point or cell. lost of `of` runs or cells have no
-    value.
+    bars, boundary, outline, edge, or open (the marks of means that leave out runs).
+    low, high: the band; for cells the names of columns and rows.
+    n: the least and the largest number of runs behind a mean, out of `seeds`.
+    counts: the number of runs behind each point or cell.
+    lost: the number of runs or cells without a value, out of `of`.
     """
 
     kind: str
@@ -36,47 +36,71 @@ class Drawn(NamedTuple):
 
 
 def notes(ax: Any) -> list[Drawn]:
-    """What was drawn into a panel, in order; the list itself, to add to."""
-    found: list[Drawn] = ax.__dict__.setdefault("_jaxtheory_notes", [])
-    return found
+    """Return the list of what was drawn into a panel, in order, to which callers append."""
+    notes: list[Drawn] = ax.__dict__.setdefault("_jaxtheory_notes", [])
+    return notes
 
 
 def remark(figure: Any, text: str) -> None:
-    """A sentence for a figure's caption, on what `plot` cannot know."""
+    """Add a sentence to the caption of a figure.
+
+    Args:
+        figure: The figure.
+        text: A complete sentence.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.remark(figure, "Marks: one per run.")
+        >>> plot.caption(figure)
+        'Marks: one per run.'
+    """
     figure.__dict__.setdefault("_jaxtheory_remarks", []).append(text)
 
 
 def caption(figure: Any) -> str:
-    """What the lines, bands, cells and marks of a figure are, in sentences; "" where nothing is
-    known.
+    """Return the caption of a figure, which describes its lines, bands, cells and marks.
+
+    Args:
+        figure: A figure that was drawn by the functions of `jaxtheory.plot`.
+
+    Returns:
+        Sentences, or "" if nothing was drawn.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.theory(axes[0, 0], None, 0.5, "limit")
+        >>> plot.caption(figure)
+        'Dashed: limit.'
     """
     drawn = [note for ax in figure.axes for note in notes(ax)]
     of = {kind: [note for note in drawn if note.kind == kind] for kind in _KINDS}
-    found = []
+    sentences = []
     banded = [note for note in of["mean"] if note.low is not None]
     if banded:
-        found.append(f"Lines: means over {_seeds(banded)}; bands: {_BAND}.")
+        sentences.append(f"Lines: means over {_seeds(banded)}; bands: {_BAND}.")
     elif of["mean"]:
-        found.append("Lines: one run each." if of["mean"][0].of == 1 else "Lines: means.")
+        sentences.append("Lines: one run each." if of["mean"][0].of == 1 else "Lines: means.")
     if of["runs"]:
-        found.append(f"Thin lines: single runs of {_seeds(of['runs'])}, thick: their mean.")
+        sentences.append(f"Thin lines: single runs of {_seeds(of['runs'])}, thick: their mean.")
     if of["cells"]:
         counted = [note for note in of["cells"] if note.n[1]]
         if counted:
-            found.append(f"Cells: means over {_seeds(counted)}.")
+            sentences.append(f"Cells: means over {_seeds(counted)}.")
     if of["bars"]:
-        found.append(f"Bars: means over {_seeds(of['bars'])}.")
+        sentences.append(f"Bars: means over {_seeds(of['bars'])}.")
     hatched = [note for note in of["cells"] + of["bars"] if note.n[0] < note.seeds and note.n[1]]
     if hatched:
-        found.append(
+        sentences.append(
             "Hatched: the share of the runs without a value (diverged, or not defined); the mean "
             "is over the others."
         )
     elif any(note.lost for note in of["cells"]):
-        found.append("Hatched: no value (diverged, or not defined).")
+        sentences.append("Hatched: no value (diverged, or not defined).")
     if any(note.kind == "open" for note in drawn):
-        found.append("Open marks: means over the runs that have a value, with their number.")
-    for kind, word in (
+        sentences.append("Open marks: means over the runs that have a value, with their number.")
+    for kind, line_style in (
         ("theory", "Dashed"),
         ("boundary", "Dashed line"),
         ("outline", "Solid line"),
@@ -85,18 +109,19 @@ def caption(figure: Any) -> str:
         names = list(dict.fromkeys(note.label for note in of[kind] if note.label))
         names = names or ["theory"] * bool(of[kind])
         if names:
-            found.append(f"{word}: {', '.join(names) if len(names) < 5 else 'as named'}.")
+            listed = ", ".join(names) if len(names) < 5 else "as in the legend"
+            sentences.append(f"{line_style}: {listed}.")
     lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
     if lost:
-        found.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
-    return " ".join([*found, *figure.__dict__.get("_jaxtheory_remarks", [])])
+        sentences.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
+    return " ".join([*sentences, *figure.__dict__.get("_jaxtheory_remarks", [])])
 
 
 _KINDS = ("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference")
 
 
 def _seeds(drawn: list[Drawn]) -> str:
-    """The number of seeds behind means; its range, and of how many, where runs have no value."""
+    """Describe the number of seeds behind means, as a range if runs have no value."""
     low, high = min(note.n[0] for note in drawn), max(note.n[1] for note in drawn)
     most = max(note.seeds for note in drawn)
     if low == high == most:
@@ -105,7 +130,7 @@ def _seeds(drawn: list[Drawn]) -> str:
 
 
 def _left_out(lost: list[tuple[str, int, int]]) -> str:
-    """How many runs each line lacks; their largest number where that would be long."""
+    """Describe how many runs each line lacks, by the largest number if there are many lines."""
     if len(lost) == 1 or len({(missing, of) for _, missing, of in lost}) == 1:
         return f"{lost[0][1]} of {lost[0][2]} runs"
     if len(lost) < 5 and all(label for label, _, _ in lost):
@@ -115,12 +140,13 @@ def _left_out(lost: list[tuple[str, int, int]]) -> str:
 
 
 def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str:
-    """A text in lines of at most so many inches with letters of that width, even: of about the
-    same length; formulas stay whole.
+    """Break a text into lines of at most so many inches, without breaking formulas.
+
+    letter: the width of a letter in inches. even: make the lines about equally long.
     """
     parts = text.split("$")
     whole = {chr(0xE000 + k): f"${formula}$" for k, formula in enumerate(parts[1::2])}
-    parts[1::2] = [sign * max(1, len(bare(formula))) for sign, formula in whole.items()]
+    parts[1::2] = [sign * max(1, len(without_markup(formula))) for sign, formula in whole.items()]
     most = max(8, int(inches / letter))
     lines: list[str] = []
     for line in "".join(parts).split("\n"):
@@ -128,16 +154,30 @@ def broken(text: str, inches: float, letter: float, *, even: bool = True) -> str
         width = min(most, len(line) // max(len(greedy), 1) + 6)
         balanced = textwrap.wrap(line, width, break_long_words=False)
         lines += balanced if even and len(balanced) == len(greedy) else greedy
-    return re.sub("([\ue000-\uf8ff])\\1*", lambda found: whole[found[1]], "\n".join(lines))
+    return re.sub("([\ue000-\uf8ff])\\1*", lambda match: whole[match[1]], "\n".join(lines))
 
 
-def bare(text: str) -> str:
-    """A text about as long as it is printed: formulas without what is not a letter there."""
+def without_markup(text: str) -> str:
+    """Remove the markup of formulas, so that the text is about as long as it is printed."""
     return re.sub(r"[$\\{}^_]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text))
 
 
 def add_caption(figure: Any) -> None:
-    """Write a figure's caption below it, once, where it gets room of its own."""
+    """Write the caption of a figure below it, and enlarge the figure by the height of the caption.
+
+    A second call changes nothing.
+
+    Args:
+        figure: A figure that was drawn by the functions of `jaxtheory.plot`.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.theory(axes[0, 0], None, 0.5, "limit")
+        >>> plot.add_caption(figure)
+        >>> figure.texts[0].get_text()
+        'Dashed: limit.'
+    """
     text = caption(figure)
     if not text or figure.__dict__.get("_jaxtheory_captioned"):
         return
@@ -160,29 +200,54 @@ def add_caption(figure: Any) -> None:
 
 
 def diverged(data: Any) -> str:
-    """A sentence on the runs of a dataset that diverged, and on how many a point keeps; "" where
-    none did.
+    """Return a sentence on the runs of a dataset that diverged and on those that remain.
+
+    Args:
+        data: The dataset of a sweep, with the variable "diverged_at".
+
+    Returns:
+        A sentence, or "" if no run diverged.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> plot.diverged(xr.Dataset({"diverged_at": ("seed", [-1, 7, -1])}))
+        '1 of 3 runs diverged.'
     """
     if "diverged_at" not in getattr(data, "variables", ()):
         return ""
     lost = data["diverged_at"] >= 0
     if not bool(lost.any()):
         return ""
-    said = f"{int(lost.sum())} of {lost.size} runs diverged"
+    sentence = f"{int(lost.sum())} of {lost.size} runs diverged"
     kept = (~lost).sum("seed").values if "seed" in lost.dims else np.zeros(0)
     if lost.ndim == 1 or not kept.any():
-        return f"{said}."
+        return f"{sentence}."
     seeds, none = lost.sizes["seed"], int((kept == 0).sum())
     least = kept[kept > 0].min()
     if none:
-        said += f": all {seeds} seeds at {none} of {kept.size} points"
-        return f"{said}; elsewhere at least {least} of {seeds} remain."
-    return f"{said}; at least {least} of {seeds} seeds remain at each point."
+        sentence += f": all {seeds} seeds at {none} of {kept.size} points"
+        return f"{sentence}; elsewhere at least {least} of {seeds} remain."
+    return f"{sentence}; at least {least} of {seeds} seeds remain at each point."
 
 
 def numbers(figure: Any) -> list[dict[str, Any]]:
-    """The plotted numbers as rows with the keys COLUMNS: panel counts from 1; kind is line, theory,
-    reference, run, point, bar, band or cell (x, y: names of column and row; value: its number).
+    """Return the plotted numbers of a figure as the rows of a table.
+
+    Args:
+        figure: Any matplotlib figure.
+
+    Returns:
+        Rows with the keys panel (counted from 1), title, kind, label, x, y, value, low, high and n.
+        kind is line, theory, reference, run, point, bar, band or cell. For a cell x and y are the
+        names of its column and row, and value is its number.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.theory(axes[0, 0], [0, 1], [1.0, 0.5], "limit")
+        >>> [(row["kind"], row["x"], row["y"]) for row in plot.numbers(figure)]
+        [('theory', 0, 1.0), ('theory', 1, 0.5)]
     """
     panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
     rows = []
@@ -194,24 +259,21 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
 
 
 def _of_panel(ax: Any) -> list[dict[str, Any]]:
-    """The rows of one panel."""
-    known = {id(note.artist): note for note in notes(ax)}
-    rows, skipped = (
-        [],
-        {key for key, note in known.items() if note.kind in ("shadow", "edge", "open")},
-    )
-    skipped |= {key for key, note in known.items() if note.kind in ("boundary", "outline")}
+    """Return the rows of one panel."""
+    note_of = {id(note.artist): note for note in notes(ax)}
+    unlisted = ("shadow", "edge", "open", "boundary", "outline")
+    rows, skipped = [], {key for key, note in note_of.items() if note.kind in unlisted}
     for container in ax.containers:
         if hasattr(container, "has_yerr"):
             rows += _errorbar(container)
             parts = container.lines
             skipped |= {id(p) for p in (parts[0], *parts[1], *parts[2])}
         else:
-            rows += _bars(ax, container, known.get(id(container)))
+            rows += _bars(ax, container, note_of.get(id(container)))
     for line in (line for line in ax.lines if id(line) not in skipped):
-        rows += _line(ax, line, known.get(id(line)))
-    for drawn in (found for found in ax.collections if id(found) not in skipped):
-        rows += _collection(drawn, known.get(id(drawn)))
+        rows += _line(ax, line, note_of.get(id(line)))
+    for drawn in (artist for artist in ax.collections if id(artist) not in skipped):
+        rows += _collection(drawn, note_of.get(id(drawn)))
     for image in ax.images:
         table = np.ma.filled(image.get_array(), np.nan)
         rows += _cells(table, range(table.shape[1]), range(table.shape[0]))
@@ -219,13 +281,13 @@ def _of_panel(ax: Any) -> list[dict[str, Any]]:
 
 
 def _named(artist: Any) -> str:
-    """An artist's label; "" for the ones matplotlib makes up."""
+    """Return the label of an artist, or "" for one that matplotlib generated."""
     label = str(artist.get_label())
     return "" if label.startswith("_") else label
 
 
 def _line(ax: Any, line: Any, note: Drawn | None) -> list[dict[str, Any]]:
-    """A point per row; of a line across the panel the one number it stands at."""
+    """Return a row per point, or one row for a line across the panel."""
     kinds = {"theory": "theory", "reference": "reference", "run": "run"}
     kind = kinds.get(
         note.kind if note else "", "line" if line.get_linestyle() != "None" else "point"
@@ -250,7 +312,7 @@ def _line(ax: Any, line: Any, note: Drawn | None) -> list[dict[str, Any]]:
 
 
 def _errorbar(container: Any) -> list[dict[str, Any]]:
-    """The points of an error bar with its ends."""
+    """Return the points of an error bar with its ends."""
     line, _, (sticks, *_) = container.lines
     head = {"kind": "point", "label": _named(container)}
     return [
@@ -260,7 +322,7 @@ def _errorbar(container: Any) -> list[dict[str, Any]]:
 
 
 def _bars(ax: Any, container: Any, note: Drawn | None) -> list[dict[str, Any]]:
-    """The heights of bars, by the nearest name on the axis."""
+    """Return the heights of bars, each with the nearest label on the axis."""
     names = [text.get_text() for text in ax.get_xticklabels()]
     places = np.asarray(ax.get_xticks(), float)
     rows = []
@@ -277,17 +339,17 @@ def _bars(ax: Any, container: Any, note: Drawn | None) -> list[dict[str, Any]]:
 
 
 def _collection(drawn: Any, note: Drawn | None) -> list[dict[str, Any]]:
-    """Cells of a mesh, points of a scatter, or the edges of a filled band."""
+    """Return the cells of a mesh, the points of a scatter or the edges of a filled band."""
     if hasattr(drawn, "get_coordinates"):
         table, corners = np.ma.filled(drawn.get_array(), np.nan), drawn.get_coordinates()
         table = table.reshape(corners.shape[0] - 1, corners.shape[1] - 1)
         middle = (corners[1:, 1:] + corners[:-1, :-1]) / 2
         columns, rows = middle[0, :, 0], middle[:, 0, 1]
-        found = _cells(table, *((note.low, note.high) if note else (columns, rows)))
+        cells = _cells(table, *((note.low, note.high) if note else (columns, rows)))
         if note is not None and note.counts is not None:
-            for row, count in zip(found, np.ravel(note.counts), strict=True):
-                row["n"] = int(count)
-        return found
+            for cell, count in zip(cells, np.ravel(note.counts), strict=True):
+                cell["n"] = int(count)
+        return cells
     label = _named(drawn)
     if type(drawn).__name__ == "PathCollection":
         colors = drawn.get_array()
@@ -311,7 +373,7 @@ def _collection(drawn: Any, note: Drawn | None) -> list[dict[str, Any]]:
 
 
 def _cells(table: np.ndarray, columns: Any, rows: Any) -> list[dict[str, Any]]:
-    """A row per cell."""
+    """Return a row per cell."""
     return [
         {"kind": "cell", "x": _plain(columns[j]), "y": _plain(rows[i]), "value": _plain(value)}
         for (i, j), value in np.ndenumerate(table)
@@ -319,5 +381,5 @@ def _cells(table: np.ndarray, columns: Any, rows: Any) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A number or text of Python's own."""
+    """Convert a NumPy scalar to a Python number or string."""
     return value.item() if hasattr(value, "item") else value

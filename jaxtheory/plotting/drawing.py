@@ -1,5 +1,6 @@
-"""A drawing as the contents of its files. No window or backend is needed, and settings of
-matplotlib under which nothing can be drawn are left aside.
+"""A drawing as the contents of its files.
+
+No window and no backend is needed. Settings of matplotlib that make drawing fail are ignored.
 """
 
 import contextlib
@@ -16,8 +17,9 @@ from typing import Any, NamedTuple
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.plotting import plot
 
-_LEFT_ASIDE = "drawn with the default settings of matplotlib, as yours fail: {}"
-_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}  # equal drawings, equal bytes
+_IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
+# without dates, so that equal drawings have equal bytes
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 class Drawing(NamedTuple):
@@ -30,17 +32,17 @@ class Drawing(NamedTuple):
 def drawing(
     draw: Callable[[], Any], formats: Sequence[str], tell: Callable[[str], None]
 ) -> Drawing:
-    """The files of the figure that draw() returns, with its caption.
+    """Return the files of the figure that `draw` returns, with its caption.
 
-    It is drawn with the user's settings of matplotlib first. Where that fails, for instance as they
-    ask for LaTeX that is not installed, it is drawn with matplotlib's defaults, and tell takes a
-    sentence that says so. Raises what draw raises with the defaults too.
+    The figure is drawn with the user's settings of matplotlib first. If that fails, for instance
+    because LaTeX is not installed, it is drawn with the defaults of matplotlib, and `tell` is
+    called with a sentence about it. If the defaults fail as well, the first error is raised.
     """
     import_matplotlib(tell)
     import matplotlib
 
     try:
-        with _told_once():
+        with _fonts_logged_once():
             return _rendered(draw, formats)
     except InputError:
         raise
@@ -48,17 +50,18 @@ def drawing(
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             try:
-                found = _rendered(draw, formats)
+                rendered = _rendered(draw, formats)
             except Exception:
                 raise error from None
-        tell(_LEFT_ASIDE.format(line(error)))
-        return found
+        tell(_IGNORED.format(line(error)))
+        return rendered
 
 
 def import_matplotlib(tell: Callable[[str], None]) -> None:
-    """Import matplotlib, past an MPLBACKEND that names a backend of another environment, as a
-    notebook exports it, and past a matplotlibrc that cannot be read; tell takes a sentence on the
-    latter. The environment is as before afterwards.
+    """Import matplotlib in spite of a wrong MPLBACKEND or a broken matplotlibrc.
+
+    A notebook, for instance, exports an MPLBACKEND that other environments do not have. `tell` is
+    called with a sentence about a broken matplotlibrc. The environment variables do not change.
     """
     if "matplotlib.figure" in sys.modules:
         return
@@ -72,10 +75,10 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
             if home is None or home.origin is None:
                 raise
             for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-                del sys.modules[name]  # what the failed import left half done
+                del sys.modules[name]  # a failed import leaves incomplete modules
             os.environ["MATPLOTLIBRC"] = str(Path(home.origin).parent / "mpl-data" / "matplotlibrc")
             importlib.import_module("matplotlib.figure")
-            tell(_LEFT_ASIDE.format(line(error)))
+            tell(_IGNORED.format(line(error)))
     finally:
         for name, value in kept.items():
             os.environ.pop(name, None)
@@ -84,12 +87,14 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
 
 
 def _rendered(draw: Callable[[], Any], formats: Sequence[str]) -> Drawing:
-    """The files of a figure, in memory."""
+    """Render the files of a figure in memory."""
     import matplotlib
 
     drawn = draw()
     if not hasattr(drawn, "savefig"):
-        raise InputError(f"draw gives a {type(drawn).__name__}; it must return the figure it made")
+        raise InputError(
+            f"draw returns a {type(drawn).__name__}, expected the matplotlib figure that it made"
+        )
     files = {}
     plot.add_caption(drawn)
     for name in formats:
@@ -101,14 +106,14 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str]) -> Drawing:
 
 
 @contextlib.contextmanager
-def _told_once() -> Iterator[None]:
-    """matplotlib says once, and not at each text, that a font is missing."""
-    seen: set[str] = set()
+def _fonts_logged_once() -> Iterator[None]:
+    """Make matplotlib report a missing font once, not at each text."""
+    messages: set[str] = set()
 
     def new(record: logging.LogRecord) -> bool:
-        before = len(seen)
-        seen.add(record.getMessage())
-        return len(seen) > before
+        before = len(messages)
+        messages.add(record.getMessage())
+        return len(messages) > before
 
     log = logging.getLogger("matplotlib.font_manager")
     log.addFilter(new)

@@ -1,5 +1,7 @@
-"""Marks of means over survivors: points, cells and bars whose mean leaves out runs without a value
-(diverged, or not defined) show that and say how many runs are left.
+"""Marks of means that leave out runs without a value, with the number of runs that are left.
+
+A run has no value if it diverged or if the metric is not defined. Points, cells and bars are
+marked.
 """
 
 from typing import Any
@@ -9,15 +11,13 @@ import numpy as np
 from jaxtheory.plotting.captions import Drawn, notes
 
 _LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
-_DIGIT = 0.62 / 72  # inches: the width of a digit, per point
-_AMONG = 8  # marks along a line of many points
+_DIGIT = 0.62 / 72  # inches per point of font size: the width of a digit
+_AMONG = 8  # marks along a line of many points, about
 _HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "linewidth": 0}
 
 
 def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
-    """Open marks at the points of a line whose mean is over fewer than all seeds, with the number
-    where it changes.
-    """
+    """Draw open marks where the mean is over fewer than all seeds, with the number if it changes."""
     x, y = line.get_xdata(), np.asarray(line.get_ydata(), float)
     partial = (n > 0) & (n < seeds)
     if not partial.any():
@@ -44,7 +44,7 @@ def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
 
 
 def _apart(places: np.ndarray, length: int) -> list[int]:
-    """Those of some places along a line that have room for a number; of close ones the last."""
+    """Select the places along a line that have room for a number, the last of close ones."""
     kept: list[int] = []
     for place in places[::-1]:
         if not kept or kept[-1] - place >= length / 6 or length <= 20:
@@ -53,7 +53,7 @@ def _apart(places: np.ndarray, length: int) -> list[int]:
 
 
 def mark_cells(ax: Any, n: np.ndarray, seeds: int) -> None:
-    """Each cell hatched in proportion to the runs that its mean leaves out; n: [row, column]."""
+    """Hatch each cell in proportion to the runs that its mean leaves out; n: [row, column]."""
     for (i, j), count in np.ndenumerate(n):
         if count < seeds:
             wide = 1 - count / seeds
@@ -63,19 +63,20 @@ def mark_cells(ax: Any, n: np.ndarray, seeds: int) -> None:
 def write_cells(
     ax: Any, picture: Any, words: np.ndarray, n: np.ndarray, seeds: int, room: tuple[float, float]
 ) -> None:
-    """The words of each cell that has a value, and the number of its runs where some are left out:
-    in a line of its own, or in the same line, in letters that fit; none where they would be too
-    small to read. n: [row, column]; room: inches of a cell.
+    """Write the text of each cell, and the number of its runs if some are left out.
+
+    The number is in a second line if the cell is high enough. Nothing is written where letters that
+    fit would be too small to read. n: [row, column]. room: (width, height) of a cell in inches.
     """
     partial = (n > 0) & (n < seeds)
     stacked = room[1] * 72 > 1.3 * (_SMALL + _SMALLEST) + 2
     counted = f"n = {seeds - 1} of {seeds}" if partial.any() and stacked else ""
-    said = words.astype(object)
+    texts = words.astype(object)
     if not stacked:
         for at in np.argwhere(partial):
-            said[tuple(at)] += f" ({n[tuple(at)]}/{seeds})"
+            texts[tuple(at)] += f" ({n[tuple(at)]}/{seeds})"
     longest = max(
-        (len(word) for word, count in zip(said.flat, n.flat, strict=True) if count), default=1
+        (len(text) for text, count in zip(texts.flat, n.flat, strict=True) if count), default=1
     )
     high = room[1] * 72 / 1.4 - (1.3 * _SMALL if counted else 0)
     size = min(room[0] / (longest + 0.5) / _DIGIT, high, _LARGEST)
@@ -84,7 +85,7 @@ def write_cells(
         return
     values = np.reshape(picture.get_array(), n.shape)
     low, end = picture.get_clim()
-    for (i, j), word in np.ndenumerate(said):
+    for (i, j), text in np.ndenumerate(texts):
         if not n[i, j]:
             continue
         place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
@@ -95,13 +96,11 @@ def write_cells(
             under = place | {"va": "top", "fontsize": below}
             ax.text(j + 0.5, i + 0.45, f"n = {n[i, j]} of {seeds}", **under)
             place["va"] = "bottom"
-        ax.text(j + 0.5, i + 0.5, word, **place)
+        ax.text(j + 0.5, i + 0.5, text, **place)
 
 
 def mark_bars(ax: Any, bars: Any, n: np.ndarray, seeds: int) -> None:
-    """Each bar hatched from its foot in proportion to the runs that its mean leaves out, with the
-    number that is left above it.
-    """
+    """Hatch each bar in proportion to the runs that its mean leaves out, and write their number."""
     for bar, count in zip(bars.patches, n, strict=True):
         if count == seeds:
             continue

@@ -1,4 +1,4 @@
-"""Runs of several optimizers, each at learning rates of its own, as one axis of a sweep."""
+"""Runs of several optimizers, each with its own learning rates, as one axis of a sweep."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +17,21 @@ LABELS = {
 
 
 def runs(field: str, rates: Mapping[str, Sequence[float]]) -> dict[str, list]:
-    """A zip of algorithms with their learning rates, values of a field: the axis `run`."""
-    rows = [(algorithm, rate) for algorithm, some in rates.items() for rate in some]
+    """Return the argument `zip` of a sweep over algorithms, each with its own learning rates.
+
+    Args:
+        field: The field of the config that is the learning rate.
+        rates: A mapping from the name of each algorithm to its learning rates.
+
+    Returns:
+        A mapping for `zip`: the axis "run" of labels, the algorithms, and the values of the field.
+
+    Example:
+        >>> from jaxtheory import optimizers
+        >>> optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})["run"]
+        ['sgd 0.1', 'sgd 1', 'adam 0.01']
+    """
+    rows = [(algorithm, rate) for algorithm, of_algorithm in rates.items() for rate in of_algorithm]
     return {
         "run": [f"{algorithm} {rate:g}" for algorithm, rate in rows],
         "algorithm": [algorithm for algorithm, _ in rows],
@@ -27,16 +40,54 @@ def runs(field: str, rates: Mapping[str, Sequence[float]]) -> dict[str, list]:
 
 
 def of(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
-    """The runs of one algorithm, over `rate` in place of `run`."""
-    some = values.isel(run=np.flatnonzero(values.algorithm.values == algorithm))
-    bare = some.drop_vars([name for name in some.coords if "run" in some[name].dims])
-    return bare.rename(run="rate").assign_coords(rate=some[field].values)
+    """Select the runs of one algorithm, with the dimension "rate" in place of "run".
+
+    Args:
+        values: An array over "run", from a sweep with the axis of `runs`.
+        field: The field of the config that is the learning rate.
+        algorithm: The name of the algorithm.
+
+    Returns:
+        The values of this algorithm, with its learning rates as the coordinate "rate".
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import optimizers
+        >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01]})
+        >>> coords = {name: ("run", column) for name, column in axis.items()}
+        >>> values = xr.DataArray([1.0, 2.0, 3.0], coords, dims="run")
+        >>> optimizers.of(values, "learning_rate", "sgd").rate.values.tolist()
+        [0.1, 1.0]
+    """
+    selected = values.isel(run=np.flatnonzero(values.algorithm.values == algorithm))
+    over_run = [name for name in selected.coords if "run" in selected[name].dims]
+    renamed = selected.drop_vars(over_run).rename(run="rate")
+    return renamed.assign_coords(rate=selected[field].values)
 
 
 def against_rate(
     ax: Any, values: xr.DataArray, field: str, labels: Mapping[str, str] = LABELS
 ) -> None:
-    """A curve over the learning rate for each algorithm of `labels`."""
+    """Draw a curve over the learning rate for each algorithm.
+
+    Args:
+        ax: The panel to draw into.
+        values: An array over "seed" and "run", from a sweep with the axis of `runs`.
+        field: The field of the config that is the learning rate.
+        labels: A mapping from algorithms to labels; those without runs are left out.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import optimizers, plot
+        >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
+        >>> coords = {name: ("run", column) for name, column in axis.items()}
+        >>> values = xr.DataArray(np.ones((6, 4)), coords, dims=("seed", "run"))
+        >>> figure, axes = plot.panels()
+        >>> optimizers.against_rate(axes[0, 0], values, "learning_rate")
+        >>> axes[0, 0].get_legend_handles_labels()[1]
+        ['gradient descent', 'Adam']
+    """
     for color, (algorithm, label) in enumerate(labels.items()):
         if algorithm in values.algorithm:
             plot.series(ax, of(values, field, algorithm), "rate", label, color=color)

@@ -1,5 +1,6 @@
-"""One picture of a finished sweep: a metric against step and against the axis, with what the theory
-predicts; a heat map of two axes.
+"""One picture of a finished sweep, with the predictions of the theory.
+
+A metric is drawn against the step and against one axis, or as a heat map over two axes.
 """
 
 import itertools
@@ -14,16 +15,14 @@ from jaxtheory.engine.results.statistics import average
 from jaxtheory.engine.results.summary import at_end, axes_of, curve, curves, final, label
 from jaxtheory.plotting import plot
 
-_LINES = 7  # values of an axis that have a line of their own
-_STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory's curves
+_LINES = 7  # largest number of values of an axis that are drawn as lines
+_STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory curves
 
 
 def chosen(known: list[str], metric: str | None) -> str:
-    """The metric to draw out of those known, the first one by default. Raises InputError with the
-    nearest names.
-    """
+    """Return the metric to draw, by default the first; raise InputError for an unknown one."""
     if not known:
-        raise InputError("--plot: there is no scalar metric to draw")
+        raise InputError("--plot: the theory has no scalar metric to draw")
     if metric is None:
         return known[0]
     if metric not in known:
@@ -32,8 +31,10 @@ def chosen(known: list[str], metric: str | None) -> str:
 
 
 def picture(data: xr.Dataset, metric: str) -> Any:
-    """The figure of a metric. Axes of one value do not count; of more than two the first two are
-    drawn, at the first value of the others.
+    """Draw the figure of a metric.
+
+    Axes with a single value do not count. Of more than two axes the first two are drawn, at the
+    first value of the others.
     """
     axes = axes_of(data)
     wide = [axis for axis in axes if data.sizes[axis] > 1]
@@ -52,7 +53,7 @@ def picture(data: xr.Dataset, metric: str) -> Any:
 
 
 def _lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
-    """A line per value of the axis against step; beside it the last value against the axis."""
+    """Draw a line per value of the axis against step, and the last record against the axis."""
     flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
     data = data.isel(flat, drop=True)
     axis = wide[0] if wide else ""
@@ -67,34 +68,32 @@ def _lines(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
 
 
 def _against_step(ax: Any, data: xr.Dataset, metric: str, axis: str) -> None:
-    """The metric along training, a line per value of the axis (some of them, where there are
-    many).
-    """
+    """Draw the metric along training, a line per value of the axis, at most _LINES of them."""
     n = data.sizes[axis] if axis else 1
-    each = [data.isel({axis: i}) if axis else data for i in _some(n)]
+    each = [data.isel({axis: i}) if axis else data for i in _spread(n)]
     for color, one in enumerate(each):
         text = f"{symbol(data, axis)} = {label(one[axis].values[()])}" if axis else metric
         plot.series(ax, one[metric].transpose("seed", "step"), "step", text, color=color)
     for place, one in enumerate(each):
-        found = {name: curve(one, metric, name) for name in curves(data, metric)}
-        _theory(ax, found, "step", named=place == 0)
-    title = "" if len(_some(n)) == n else f"{len(_some(n))} of {n} values of {axis}"
+        predicted = {name: curve(one, metric, name) for name in curves(data, metric)}
+        _theory(ax, predicted, "step", named=place == 0)
+    title = "" if len(each) == n else f"{len(each)} of {n} values of {axis}"
     plot.finish(ax, "step", metric, title, **_scale("y", data[metric].values))
 
 
 def _against_axis(ax: Any, data: xr.Dataset, metric: str, axis: str, legend: bool) -> None:
-    """The metric at the last record against the axis; the legend of the panel beside it may do."""
-    found = final(data, metric)
-    plot.series(ax, found.transpose("seed", axis), axis, metric)
+    """Draw the metric at the last record against the axis."""
+    last = final(data, metric)
+    plot.series(ax, last.transpose("seed", axis), axis, metric)
     ends = {n: at_end(data, curve(data, metric, n), metric) for n in curves(data, metric)}
     _theory(ax, ends, axis)
-    scales: Any = {**_scale("x", data[axis].values, spaced=True), **_scale("y", found.values)}
+    scales: Any = {**_scale("x", data[axis].values, spaced=True), **_scale("y", last.values)}
     plot.finish(ax, _written(data, axis), f"{metric} at the last record", legend=legend, **scales)
 
 
-def _theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
-    """The theory's curves against x, each in a style of its own; those that say something."""
-    for style, (name, values) in zip(itertools.cycle(_STYLES), found.items(), strict=False):
+def _theory(ax: Any, predictions: dict[str, xr.DataArray], x: str, named: bool = True) -> None:
+    """Draw the theory's curves against x that have values, each in a different style."""
+    for style, (name, values) in zip(itertools.cycle(_STYLES), predictions.items(), strict=False):
         predicted = _over_seeds(values)
         if predicted.dims == (x,) and bool(predicted.notnull().any()):
             text = f"theory {name}".strip()
@@ -103,13 +102,13 @@ def _theory(ax: Any, found: dict[str, xr.DataArray], x: str, named: bool = True)
 
 
 def _written(data: xr.Dataset, axis: str) -> str:
-    """The label of an axis: name, symbol and unit."""
+    """Return the label of an axis, with name, symbol and unit."""
     unit, sign = data[axis].attrs.get("units", "1"), symbol(data, axis)
     return axis + f" ({sign})" * (sign != axis) + f" [{unit}]" * (unit != "1")
 
 
 def _heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
-    """The mean over seeds of the last value against two axes; beside it each predicted curve."""
+    """Draw the mean over seeds of the last record over two axes, and each prediction beside it."""
     flat = {axis: 0 for axis in axes_of(data) if axis not in wide}
     data = data.isel(flat, drop=True)
     maps = {"simulation": final(data, metric)}
@@ -132,23 +131,24 @@ def _heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
 
 
 def _over_seeds(values: xr.DataArray) -> xr.DataArray:
-    """Mean over seeds: a prediction may depend on the problem of a seed."""
+    """Average over seeds, as a prediction may depend on the problem of a seed."""
     return values.mean("seed") if "seed" in values.dims else values
 
 
-def _some(n: int) -> list[int]:
-    """Up to LINES places out of n, the ends among them."""
+def _spread(n: int) -> list[int]:
+    """Return up to _LINES evenly spread indices out of n, including both ends."""
     return sorted({round(place) for place in np.linspace(0, n - 1, min(n, _LINES))})
 
 
 def symbol(data: xr.Dataset, axis: str) -> str:
-    """The symbol of an axis, or its name."""
+    """Return the symbol of an axis, or its name."""
     return str(data[axis].attrs.get("symbol", axis))
 
 
 def _scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, Any]:
-    """A logarithmic scale for positive numbers over two decades; of an axis (spaced) for those at
-    more even ratios than differences.
+    """Choose a logarithmic scale for positive numbers that span more than two decades.
+
+    spaced: for the values of an axis, choose it if their ratios are more even than their gaps.
     """
     finite = np.unique(values[np.isfinite(values)])
     if not finite.size or finite[0] <= 0:
@@ -161,6 +161,6 @@ def _scale(which: str, values: np.ndarray, spaced: bool = False) -> dict[str, An
 
 
 def _uneven(points: np.ndarray) -> float:
-    """How far the distances of neighbors are from equal, over their mean; rounding aside."""
+    """Return the standard deviation of the gaps between neighbors over their mean, rounded."""
     gaps = np.diff(points)
     return round(float(np.std(gaps) / np.mean(gaps)), 6)

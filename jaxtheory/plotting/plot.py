@@ -1,5 +1,7 @@
-"""Drawing for figures: one style at printed size, means with bands over seeds, theory dashed, and
-a caption that says what was drawn.
+"""Drawing for figures, in one style at printed size and with a caption of what was drawn.
+
+Means over seeds have bands, curves of the theory are dashed, and marks show where runs have no
+value.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average
 from jaxtheory.engine.results.statistics import counted as counted
 from jaxtheory.engine.results.statistics import share as share
 from jaxtheory.engine.results.statistics import slope as slope
-from jaxtheory.plotting.captions import Drawn, bare, broken, notes
+from jaxtheory.plotting.captions import Drawn, broken, notes, without_markup
 from jaxtheory.plotting.captions import add_caption as add_caption
 from jaxtheory.plotting.captions import caption as caption
 from jaxtheory.plotting.captions import diverged as diverged
@@ -37,13 +39,13 @@ COLOURS = (
     "#E69F00",
     "#56B4E9",
     "#8C6D46",
-)  # Okabe and Ito, safe for color-blind readers; brown for their black, which is theory's
+)  # Okabe and Ito, safe for color-blind readers; brown for their black, which is for theory
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-WIDTH = 6.7  # inches, 17 cm: the text of a page
+WIDTH = 6.7  # inches, 17 cm: the width of the text on a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
 TEXT, HEADING, TITLE, SMALL = 7.0, 7.5, 9.0, 6.5  # points, at printed size
-MANY = 1e5  # from which on a number in a cell is written with a power of ten
-LETTER = 0.56 / 72  # inches: the width of a letter, per point
+MANY = 1e5  # a number in a cell is written with a power of ten from here on
+LETTER = 0.56 / 72  # inches per point of font size: the width of a letter
 STYLE: Any = {
     "font.size": TEXT,
     "axes.titlesize": HEADING,
@@ -75,9 +77,25 @@ def panels(
     height: float = 2.8,
     across: int = 0,
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with a row-major array of axes [rows, columns] in the common style, at most 17 cm
-    wide; on paper a row has `across` panels at most (two of four, else three). width, height: of a
-    panel in inches, where there is room.
+    """Make a figure with panels in the common style, at most 17 cm wide.
+
+    Args:
+        columns: The number of columns of the array of axes.
+        rows: The number of rows of the array of axes.
+        title: The title of the figure.
+        width: The width of a panel in inches, where there is room.
+        height: The height of a panel in inches, where there is room.
+        across: The largest number of panels side by side on paper; 0 means two for four columns,
+            else three. Further columns continue below.
+
+    Returns:
+        The matplotlib figure, and its axes as an object array [rows, columns].
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels(2, title="two panels")
+        >>> axes.shape
+        (1, 2)
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -102,7 +120,21 @@ def panels(
 
 
 def room(ax: Axes) -> tuple[float, float]:
-    """Inches of a panel with its labels: width, height."""
+    """Return the size of a panel with its labels as (width, height) in inches.
+
+    Args:
+        ax: A panel.
+
+    Returns:
+        The width and the height.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> width, height = plot.room(axes[0, 0])
+        >>> round(width, 2), round(height, 2)
+        (4.4, 2.6)
+    """
     width, height = ax.figure.get_size_inches()
     place = ax.get_subplotspec()
     if place is None:
@@ -121,22 +153,40 @@ def series(
     seeds: bool = False,
     markers: bool | None = None,
 ) -> None:
-    """Mean over `seed` against the dimension x, with a band of two standard errors, cut to the
-    range of the runs; with seeds=True, or fewer than 5 of them, a thin line per seed instead.
+    """Draw the mean over `seed` against a dimension, with a band of two standard errors.
 
-    Runs that are NaN throughout are left out; the caption says how many. Points whose mean leaves
-    out runs have open marks, with the number that is left.
+    The band is cut to the range of the runs. Runs that are NaN throughout are left out, and the
+    caption says how many they are. Points whose mean leaves out runs have open marks with the
+    number of runs that are left.
+
+    Args:
+        ax: The panel to draw into.
+        values: An array over x and, optionally, "seed". Dimensions of length 1 are dropped.
+        x: The dimension along the horizontal axis.
+        label: The label of the line in the legend.
+        color: The index of the color and the marker.
+        seeds: True draws a thin line per seed in place of the band, as for fewer than 5 seeds.
+        markers: Marks at the points; None draws them for at most 20 points.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray([[3.0, 2.0, 1.0]] * 6, dims=("seed", "step"))
+        >>> plot.series(axes[0, 0], values.assign_coords(step=[0, 1, 2]), "step", "loss")
+        >>> plot.caption(figure).partition(";")[0]
+        'Lines: means over n = 6 seeds'
     """
     values = values.squeeze(drop=True) if values.ndim > 2 else values
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
     lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
-    found, at = average(values), values[x].values
+    means, at = average(values), values[x].values
     few = len(at) <= 20 if markers is None else markers
     shade = COLOURS[color % len(COLOURS)]
     (line,) = ax.plot(
         at,
-        found.mean.transpose(x).values,
+        means.mean.transpose(x).values,
         color=shade,
         marker=MARKERS[color % len(MARKERS)] if few else None,
         markersize=3.2,
@@ -145,7 +195,7 @@ def series(
     marks: Any = ax.xaxis.get_major_locator()
     if at.dtype.kind in "iu" and type(marks).__name__ == "AutoLocator":
         marks.set_params(integer=True)
-    n = found.n.transpose(x).values
+    n = means.n.transpose(x).values
     single = values.sizes["seed"] > 1 and (seeds or n.max() < FEW)
     low = high = None
     if single:
@@ -157,8 +207,8 @@ def series(
             notes(ax).append(Drawn("run", label, thin))
     elif values.sizes["seed"] > 1:
         kept = values.where(np.isfinite(values))
-        low = np.fmax(found.mean - 2 * found.error, kept.min("seed")).values
-        high = np.fmin(found.mean + 2 * found.error, kept.max("seed")).values
+        low = np.fmax(means.mean - 2 * means.error, kept.min("seed")).values
+        high = np.fmin(means.mean + 2 * means.error, kept.max("seed")).values
         shadow = ax.fill_between(at, low, high, color=shade, alpha=0.2, linewidth=0)
         notes(ax).append(Drawn("shadow", label, shadow))
     note = Drawn("runs" if single else "mean", label, line, low, high, _least_and_most(n))
@@ -170,8 +220,22 @@ def series(
 def theory(
     ax: Axes, x: Any, y: Any, label: str, *, color: int | None = None, says: str = ""
 ) -> None:
-    """A theory's curve, dashed and black (color: that of the runs it belongs to, where there are
-    several); a constant y spans the panel. says: what it is, for the caption, if not the label.
+    """Draw a curve of the theory as a dashed line.
+
+    Args:
+        ax: The panel to draw into.
+        x: The values along the horizontal axis; unused for a constant y.
+        y: The values of the curve, or a number for a line across the panel.
+        label: The label of the line in the legend.
+        color: The index of the color of the runs that it belongs to; None draws in black.
+        says: The description of the line in the caption, by default its label.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.theory(axes[0, 0], [0, 1], [1.0, 0.5], "gradient flow")
+        >>> plot.caption(figure)
+        'Dashed: gradient flow.'
     """
     _ruled(ax, x, y, label, "theory", {"color": color, "says": says or label})
 
@@ -179,7 +243,23 @@ def theory(
 def reference(
     ax: Axes, x: Any, y: Any, label: str = "", *, color: int | None = None, says: str = ""
 ) -> None:
-    """A line to compare with that is no theory (equality, another method), dotted; as `theory`."""
+    """Draw a dotted line to compare with that is not a theory, such as equality or chance.
+
+    Args:
+        ax: The panel to draw into.
+        x: The values along the horizontal axis; unused for a constant y.
+        y: The values of the curve, or a number for a line across the panel.
+        label: The label of the line in the legend.
+        color: The index of the color; None draws in black.
+        says: The description of the line in the caption, by default its label.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.reference(axes[0, 0], None, 0.5, "chance")
+        >>> plot.caption(figure)
+        'Dotted: chance.'
+    """
     _ruled(ax, x, y, label, "reference", {"color": color, "says": says or label})
 
 
@@ -207,13 +287,30 @@ def heat(
     digits: int = 2,
     span: Any = (None, None),
 ) -> None:
-    """A phase diagram: one cell per pair of axis values, written with its number where there is
-    room, averaged over `seed` if it has one. Each cell is hatched in proportion to the runs that
-    its mean leaves out, as they have no value, with the number that is left; one without a value
-    is hatched whole.
+    """Draw a phase diagram with one cell per pair of axis values.
 
-    span: where the colors begin and end; the color bar ends at the data. Values that are made of
-    means say by `counted` how many runs are behind each.
+    Values are averaged over `seed` if they have this dimension. Cells show their number where there
+    is room. Each cell is hatched in proportion to the runs without a value that its mean leaves
+    out, and shows how many are left. A cell without a value is hatched whole.
+
+    Args:
+        ax: The panel to draw into.
+        values: An array over x, y and, optionally, "seed". Values that are computed from means
+            carry the number of runs behind each by `counted`.
+        x: The dimension along the horizontal axis.
+        y: The dimension along the vertical axis.
+        label: The label of the color bar.
+        digits: The number of decimals in the cells.
+        span: The values at which the colors begin and end; the color bar ends at the data.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> coords = {"a": [1, 2], "b": [3, 4]}
+        >>> plot.heat(axes[0, 0], xr.DataArray([[0.1, 0.2], [0.3, 0.4]], coords), "a", "b")
+        >>> [row["value"] for row in plot.numbers(figure)]
+        [0.1, 0.3, 0.2, 0.4]
     """
     if "seed" in values.dims:
         values = counted(average(values).mean, values)
@@ -232,9 +329,9 @@ def heat(
     empty = ~np.isfinite(table.values)
     counts = np.where(empty, 0, 1 if over is None else over.transpose(y, x).values)
     mark_cells(ax, counts, seeds)
-    word = lambda v: f"{v:.{digits}f}" if abs(v) < MANY else f"{v:.{digits + 1}g}"
-    words = np.array([[word(v) for v in row] for row in table.values.tolist()], object)
-    write_cells(ax, picture, words, counts, seeds, cell_room(ax, rows, columns))
+    text_of = lambda v: f"{v:.{digits}f}" if abs(v) < MANY else f"{v:.{digits + 1}g}"
+    texts = np.array([[text_of(v) for v in row] for row in table.values.tolist()], object)
+    write_cells(ax, picture, texts, counts, seeds, cell_room(ax, rows, columns))
     ax.set_xlim(0, columns)
     ax.set_ylim(0, rows)
     names = [[v if isinstance(v, str) else f"{v:g}" for v in table[d].values] for d in (x, y)]
@@ -252,9 +349,9 @@ def heat(
 
 
 def _least_and_most(counts: np.ndarray) -> tuple[int, int]:
-    """Of the numbers of runs behind means, where there is one."""
-    some = counts[counts > 0]
-    return (int(some.min()), int(some.max())) if some.size else (0, 0)
+    """Return the least and the largest positive count, or (0, 0)."""
+    positive = counts[counts > 0]
+    return (int(positive.min()), int(positive.max())) if positive.size else (0, 0)
 
 
 def bars(
@@ -266,26 +363,78 @@ def bars(
     *,
     color: int = 0,
 ) -> None:
-    """Bars of the means over `seed` of values [seed, another dimension], at these places, each
-    hatched in proportion to the runs that its mean leaves out, with the number that is left.
+    """Draw bars of the means over `seed`.
+
+    Each bar is hatched in proportion to the runs without a value that its mean leaves out, and
+    shows how many are left.
+
+    Args:
+        ax: The panel to draw into.
+        at: The horizontal places of the bars.
+        values: An array over "seed" and one other dimension, of which each value has a bar.
+        width: The width of a bar, in units of the axis.
+        label: The label of the bars in the legend.
+        color: The index of the color.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray(np.ones((4, 2)), dims=("seed", "method"))
+        >>> plot.bars(axes[0, 0], np.arange(2), values, 0.8)
+        >>> plot.caption(figure)
+        'Bars: means over n = 4 seeds.'
     """
-    found, seeds = average(values), values.sizes["seed"]
+    means, seeds = average(values), values.sizes["seed"]
     shade = COLOURS[color % len(COLOURS)]
-    drawn = ax.bar(at, found.mean.values, width, color=shade, label=label or None)
-    n = found.n.values
+    drawn = ax.bar(at, means.mean.values, width, color=shade, label=label or None)
+    n = means.n.values
     note = Drawn("bars", label, drawn, n=_least_and_most(n), seeds=seeds, counts=n)
     notes(ax).append(note)
     mark_bars(ax, drawn, n, seeds)
 
 
 def cell_room(ax: Axes, rows: int, columns: int) -> tuple[float, float]:
-    """Inches of a cell of a panel: width, height."""
+    """Return the size of a cell of a heat map as (width, height) in inches.
+
+    Args:
+        ax: The panel of the heat map.
+        rows: The number of rows of cells.
+        columns: The number of columns of cells.
+
+    Returns:
+        The width and the height, after the labels and the color bar have taken their room.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> width, height = plot.cell_room(axes[0, 0], 2, 4)
+        >>> round(width, 2), round(height, 2)
+        (0.8, 0.95)
+    """
     width, height = room(ax)
     return (width - 1.2) / columns, (height - 0.7) / rows
 
 
 def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
-    """The color bar of a picture, which ends at its data; an arrow where the colors end first."""
+    """Add the color bar of a picture, which ends at its data.
+
+    An arrow shows that values lie beyond the ends of the colors.
+
+    Args:
+        ax: The panel of the picture.
+        picture: The result of `pcolormesh`, `scatter` or `imshow`.
+        label: The label of the color bar.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.color_bar(axes[0, 0], axes[0, 0].pcolormesh(np.eye(2)), "share")
+        >>> len(figure.axes)
+        2
+    """
     values = np.ma.masked_invalid(picture.get_array()).compressed()
     low, high = picture.get_clim()
     over = "".join("-+"[k] for k, v in enumerate((low, high)) if len(values) and (
@@ -303,8 +452,24 @@ def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
 def boundary(
     ax: Axes, inside: xr.DataArray, x: str, y: str, says: str, *, measured: bool = False
 ) -> None:
-    """The line around the cells of a `heat` where `inside` holds, dashed as theory is, or solid
-    where it was measured. says: what it is, for the caption.
+    """Draw a line around the cells of a `heat` in which a condition holds.
+
+    Args:
+        ax: The panel of the heat map.
+        inside: A boolean array over x and y.
+        x: The dimension along the horizontal axis.
+        y: The dimension along the vertical axis.
+        says: The description of the line in the caption.
+        measured: True draws a solid line, for a measured boundary; False a dashed one, for theory.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> large = xr.DataArray([[False, True], [False, True]], dims=("y", "x"))
+        >>> plot.boundary(axes[0, 0], large, "x", "y", "where x is large")
+        >>> plot.caption(figure)
+        'Dashed line: where x is large.'
     """
     table = np.pad(inside.transpose(y, x).values.astype(bool), 1, mode="edge")
     edges = [([j, j], [i, i + 1]) for i, j in np.argwhere(table[1:-1, :-1] != table[1:-1, 1:])]
@@ -320,24 +485,53 @@ def boundary(
 
 
 def slope_label(values: xr.DataArray, x: str) -> str:
-    """The fitted exponent of values [seed, x] in x and two standard errors over the seeds, in
-    words: "slope −0.49 ± 0.02".
+    """Return the fitted exponent of a power law as text, with two standard errors over seeds.
+
+    Args:
+        values: An array over "seed" and x; only x at which all values are positive count.
+        x: The dimension of the power law.
+
+    Returns:
+        A label such as "slope −0.49 ± 0.02", or "no slope" for fewer than two points.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> n = np.array([10.0, 100.0, 1000.0])
+        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], dims=("seed", "n"))
+        >>> plot.slope_label(values.assign_coords(n=n), "n")
+        'slope −0.500 ± 0.000'
     """
     kept = values.where((values > 0) & np.isfinite(values)).dropna(x, how="any")
     if kept.sizes[x] < 2:
         return "no slope"
-    found = average(slope(kept, x))
-    error = 2 * float(found.error)
+    exponent = average(slope(kept, x))
+    error = 2 * float(exponent.error)
     digits = 3 if error < 0.005 else 2
-    text = f"slope {float(found.mean):.{digits}f}".replace("-", "−")
+    text = f"slope {float(exponent.mean):.{digits}f}".replace("-", "−")
     return text + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
 
 
 def finish(
     ax: Axes, x: str, y: str, title: str = "", *, legend: bool = True, **scales: str
 ) -> None:
-    """Axis labels (with units where there are any), title, legend; scales: xscale="log",
-    yscale="log".
+    """Set the axis labels, the title, the scales and the legend of a panel.
+
+    Args:
+        ax: The panel.
+        x: The label of the horizontal axis, with its unit if there is one.
+        y: The label of the vertical axis, with its unit if there is one.
+        title: The title of the panel.
+        legend: False leaves out the legend.
+        **scales: The scales of the axes, such as xscale="log" or yscale="log".
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.finish(axes[0, 0], "step", "loss", yscale="log")
+        >>> axes[0, 0].get_yscale()
+        'log'
     """
     width, height = room(ax)
     ax.set_xlabel(broken(x, width - 0.5, LETTER * TEXT))
@@ -355,7 +549,7 @@ def finish(
 
 
 def _plain_numbers(axis: Any) -> None:
-    """Marks of a logarithmic axis as 0.2, not as 2 x 10^-1, where all of them are short."""
+    """Label a logarithmic axis with 0.2 in place of 2 x 10^-1 if all its numbers are short."""
     from matplotlib.ticker import LogFormatterSciNotation
 
     class Plain(LogFormatterSciNotation):
@@ -369,15 +563,41 @@ def _plain_numbers(axis: Any) -> None:
 
 
 def ticks(axis: Any, values: Any, labels: Any = None) -> None:
-    """Marks of an axis (ax.xaxis, ax.yaxis) at these values alone, with these labels."""
+    """Set the ticks of an axis at these values alone.
+
+    Args:
+        axis: A matplotlib axis, ax.xaxis or ax.yaxis.
+        values: The places of the ticks.
+        labels: Their labels, by default the values.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.ticks(axes[0, 0].xaxis, [1, 10])
+        >>> [label.get_text() for label in axes[0, 0].get_xticklabels()]
+        ['1', '10']
+    """
     shown = [f"{v:g}" for v in values] if labels is None else [str(v) for v in labels]
     axis.set_ticks(list(values), shown)
     axis.set_ticks([], minor=True)
 
 
 def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> None:
-    """One legend for all panels, that of these axes, below them; each label once. Two titles make
-    it two legends side by side, for panels whose colors mean different things.
+    """Draw one legend below all panels, with each label once.
+
+    Args:
+        figure: The figure.
+        *axes: The panels whose lines the legend lists.
+        titles: Two titles, one for each of two panels, draw two legends side by side, for panels
+            whose colors have different meanings.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels(2)
+        >>> plot.reference(axes[0, 0], None, 0.5, "chance")
+        >>> plot.legend_below(figure, axes[0, 0])
+        >>> len(figure.legends)
+        1
     """
     groups = list(zip(axes, strict=True)) if titles else [axes]
     sides = ("left", "right") if titles else ("center",)
@@ -386,17 +606,18 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
 
     heights = []
     for group, place, title in zip(groups, places, titles or ("",), strict=True):
-        found: dict[str, Any] = {}
+        handle_of: dict[str, Any] = {}
         for ax in group:
             handles, labels = ax.get_legend_handles_labels()
-            found = dict(zip(labels, handles, strict=True)) | found
-        width = max((len(bare(label)) for label in found), default=1) * LETTER * SMALL + 0.45
+            handle_of = dict(zip(labels, handles, strict=True)) | handle_of
+        longest = max((len(without_markup(label)) for label in handle_of), default=1)
+        width = longest * LETTER * SMALL + 0.45
         columns = int(figure.get_figwidth() / len(groups) / width)
         with matplotlib.rc_context(STYLE):
             legend = figure.legend(
-                *(list(found.values()), list(found)),
+                *(list(handle_of.values()), list(handle_of)),
                 loc=place,
-                ncols=min(len(found), max(1, columns)) or 1,
+                ncols=min(len(handle_of), max(1, columns)) or 1,
                 title=title or None,
             )
         heights.append(legend.get_tightbbox().height / figure.dpi)

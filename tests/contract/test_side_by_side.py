@@ -9,13 +9,13 @@ from helpers.some import some
 
 SHARDED = """
 import numpy as np, jaxtheory
-from jaxtheory.testing import bare, close
+from jaxtheory.testing import keep_one_metric, close
 from jaxtheory.theories import get, names
 walk = get("random_walk")
 assert jaxtheory.plan(walk, walk.examples[0], steps=1).devices == {devices}
 for name in names():
     for i, config in enumerate(get(name).examples[:{examples}]):
-        theory = bare(get(name)) if i or {devices} > 2 else get(name)
+        theory = keep_one_metric(get(name)) if i or {devices} > 2 else get(name)
         data = jaxtheory.sweep(theory, config, seeds={devices}, steps=4, record=4, dtype="float64")
         assert (data.diverged_at == -1).all() and np.isfinite(data.loss).all()
         if i == 0:

@@ -93,5 +93,5 @@ def test_a_fault_of_the_drawing_itself_is_raised():
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         drawing(wrong, ("png",), pytest.fail)
-    with pytest.raises(InputError, match="draw gives a NoneType"):
+    with pytest.raises(InputError, match="draw returns a NoneType"):
         drawing(lambda: None, ("png",), pytest.fail)

@@ -7,7 +7,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.results.summary import metrics
-from jaxtheory.plotting.overview import _scale, _some, chosen, picture
+from jaxtheory.plotting.overview import _scale, _spread, chosen, picture
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_scales(values: list[float], spaced: bool, logarithmic: bool) -> None:
 
 
 def test_many_values_have_seven_lines() -> None:
-    assert _some(3) == [0, 1, 2] and len(_some(50)) == 7 and _some(50)[-1] == 49
+    assert _spread(3) == [0, 1, 2] and len(_spread(50)) == 7 and _spread(50)[-1] == 49
 
 
 def test_a_metric_with_dimensions_is_not_unknown(tmp_path, capsys):

@@ -19,7 +19,7 @@ from jaxtheory import InputError
 from jaxtheory.core.config import Config, Field, fields, validate
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.planning import padding
-from jaxtheory.testing import bare
+from jaxtheory.testing import keep_one_metric
 
 NAMES = (  # first one that diverges at a large rate: hypothesis begins with the simplest request
     "contextual_bigram",
@@ -129,7 +129,7 @@ class Asked(NamedTuple):
         own = {n: v for n, v in given.items() if v != fields(type(self.config))[n].default}
         config = ", ".join(f"{n}={v!r}" for n, v in own.items())
         options = ", ".join(f"{n}={v!r}" for n, v in self.options.items())
-        return f"{'' if self.whole else 'bare '}{self.name}: Config({config}), {options}"
+        return f"{'' if self.whole else 'one metric of '}{self.name}: Config({config}), {options}"
 
 
 def stop_low(metrics: dict) -> bool:
@@ -148,7 +148,7 @@ def theory(name: str, whole: bool) -> Theory:
     found = jaxtheory.theories.get(name)
     if whole:
         return found
-    slim = bare(found)
+    slim = keep_one_metric(found)
     padding.believe(slim)
     return slim
 
