@@ -305,7 +305,7 @@ def _gradient_is_autodiff(tools: Material, i: int) -> None:
             at = params, batch, problem, config
             comparison = compare_gradients(theory.loss, theory.gradient, *at)
             raise AssertionError(
-                f"the gradient differs from autodiff's under jit of vmap; at one point: {comparison}"
+                f"the gradient is not autodiff's under jit of vmap; at one point: {comparison}"
             )
 
 

@@ -44,8 +44,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # checks of all examples but the first
 DEAR = re.compile(
     r"test_(contract|linear_attention)\[(check |padding|(a vmapped run is the run alone|"
-    "loss composes|draws under padding|gradient in float32|gradient is autodiff's|lowers for every backend)"
-    ".*, example [1-9])"
+    "loss composes|draws under padding|gradient in float32|gradient is autodiff's|"
+    "lowers for every backend).*, example [1-9])"
 )
 LANE = "test_contract[a vmapped run is the run alone"  # of a room's first algorithm, here
 # beyond which compiled programs are forgotten

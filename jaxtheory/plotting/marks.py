@@ -17,7 +17,7 @@ _HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "
 
 
 def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
-    """Draw open marks where the mean is over fewer than all seeds, with the number if it changes."""
+    """Draw open marks where a mean leaves out runs, with the number where it changes."""
     x, y = line.get_xdata(), np.asarray(line.get_ydata(), float)
     partial = (n > 0) & (n < seeds)
     if not partial.any():

@@ -76,7 +76,7 @@ def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
             "            lambda data: 3.0,",
             "claim T-1: its measure gives a float",
         ),
-        ("    return figure", "    return None", "mine.py: draw gives a NoneType"),
+        ("    return figure", "    return None", "mine.py: draw returns a NoneType"),
     ],
 )
 def test_a_fault_of_a_figure_is_told_with_its_file(
