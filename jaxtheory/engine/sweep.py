@@ -106,7 +106,7 @@ def sweep(
         ...     random_walk, random_walk.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=5
         ... )
         >>> dict(data.loss.sizes)
-        {'p': 2, 'seed': 4, 'step': 6}
+        {'clockwise_probability': 2, 'seed': 4, 'step': 6}
     """
     request = read(
         theory,

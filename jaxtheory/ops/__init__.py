@@ -1,1 +1,1 @@
-"""Which array functions may a theory use? Their numbers do not depend on the padding of arrays."""
+"""Which array functions may a theory use? Their values do not depend on the padding of arrays."""

@@ -8,17 +8,31 @@ from jaxtyping import Array, Bool, Float
 def softmax(
     logits: Float[Array, "*shape"], mask: Bool[Array, "..."] | None = None, axis: int = -1
 ) -> Float[Array, "*shape"]:
-    """s_j = exp(z_j - max z) / sum_i exp(z_i - max z) over the unmasked entries along an axis;
-    masked entries are exactly 0.
+    """Return the softmax over the unmasked entries along an axis; masked entries are exactly 0.
 
-    Without unmasked entries s is zero, and so is its derivative. The maximum cancels, so autodiff
-    does not see it: where XLA computes logits twice and rounds them differently, the derivative of
-    a maximum is 0/0.
+    s_j = exp(z_j - max z) / sum_i exp(z_i - max z). If no entry is unmasked, s and its derivative
+    are zero. The maximum cancels and is therefore hidden from autodiff: if XLA computes the logits
+    twice with different rounding, the derivative of the maximum is 0/0.
+
+    Args:
+        logits: z, of any shape.
+        mask: True for the entries that count, of a shape that broadcasts to that of `logits`; None
+            for all entries.
+        axis: The axis along which the weights sum to 1.
+
+    Returns:
+        s, of the shape of `logits`, with entries in [0, 1].
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> mask = jnp.array([True, True, False])
+        >>> jaxtheory.attention.softmax(jnp.array([1.0, 1.0, 5.0]), mask).tolist()
+        [0.5, 0.5, 0.0]
     """
     if mask is not None:
         logits = jnp.where(mask, logits, -jnp.inf)
-    # at least the least number, so that -inf - top = -inf where all are masked; cheaper than asking
-    # whether top is finite, which keeps XLA from vectorizing exp
+    # top is at least the least finite number, so that -inf - top = -inf where all are masked. A
+    # test for a finite top would cost more: it keeps XLA from vectorizing exp.
     top = jnp.maximum(jnp.max(logits, axis=axis, keepdims=True), jnp.finfo(logits.dtype).min)
     weights = jnp.exp(logits - jax.lax.stop_gradient(top))
     total = jnp.sum(weights, axis=axis, keepdims=True)
@@ -28,9 +42,22 @@ def softmax(
 def softmax_vjp(
     s: Float[Array, "*shape"], g: Float[Array, "*shape"], axis: int = -1
 ) -> Float[Array, "*shape"]:
-    """(diag s - s s^T) g along an axis: the gradient in the logits of a function with gradient g in
-    s = softmax(z).
+    """Return (diag s - s s^T) g along an axis, the vector-Jacobian product of s = softmax(z).
 
-    The matrix is symmetric, so this is the Jacobian-vector product too.
+    If a function of s has gradient g, this is its gradient with respect to the logits z. The matrix
+    is symmetric, so this is also the Jacobian-vector product.
+
+    Args:
+        s: The softmax weights, of any shape.
+        g: The gradient with respect to s, of the same shape.
+        axis: The axis along which the weights sum to 1.
+
+    Returns:
+        The gradient with respect to z, of the same shape; it sums to 0 along the axis.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> jaxtheory.attention.softmax_vjp(jnp.array([0.5, 0.5]), jnp.array([1.0, 0.0])).tolist()
+        [0.25, -0.25]
     """
     return s * (g - jnp.sum(s * g, axis=axis, keepdims=True))

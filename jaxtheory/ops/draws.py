@@ -1,10 +1,10 @@
-"""Random draws that do not depend on how large the arrays are.
+"""Random draws that do not depend on the padding of arrays.
 
 Threefry keeps the prefix of a draw when its leading axis grows, and `split(key, n)[i]` does not
-depend on n. So an array with several
-growing axes is drawn with one level of keys per axis, the last axis in one call: entry (i, j, k)
-depends on the key, i, j and k only. Entries beyond a `Size`'s value are zero. Integer draws use
-float32 uniforms (resolution 2^-23) whatever the run's dtype.
+depend on n. An array with several growing axes is therefore drawn with one level of keys per axis,
+the last axis in one call: entry (i, j, k) depends on the key, i, j and k only. Entries beyond a
+`Size`'s value are zero. Integer draws use float32 uniforms (resolution 2^-23), whatever the dtype
+of the run.
 """
 
 import operator
@@ -26,8 +26,19 @@ PROBLEM, INIT, STEPS = 0, 1, 2  # the streams of a run key
 
 
 def integer(value: Any) -> int | None:
-    """The integer that a Python, NumPy or JAX integer is, of an array without axes too; None for
-    anything else, True and False included.
+    """Return a Python, NumPy or JAX integer as a Python integer, or None for anything else.
+
+    Args:
+        value: Any value. A zero-dimensional array of integers counts as an integer; True and False
+            do not.
+
+    Returns:
+        The integer, or None.
+
+    Example:
+        >>> import numpy as np, jaxtheory
+        >>> jaxtheory.draws.integer(np.int32(3)), jaxtheory.draws.integer(3.0)
+        (3, None)
     """
     if isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool":
         return None
@@ -38,40 +49,64 @@ def integer(value: Any) -> int | None:
 
 
 def number(name: str, value: Any) -> Any:
-    """A base key or a seed as a Python integer; traced integers as they are. Raises InputError
-    outside of [0, 2^32): beyond, float32 and float64 would make different keys of one number.
+    """Return a base key or a seed as a Python integer.
+
+    Numbers outside [0, 2^32) are refused, because float32 and float64 would make different keys of
+    the same number.
+
+    Args:
+        name: The name of the argument, which the error message begins with.
+        value: An integer in [0, 2^32), or a traced integer.
+
+    Returns:
+        The integer; a traced integer is returned unchanged and unchecked.
+
+    Raises:
+        InputError: The value is not such an integer.
+
+    Example:
+        >>> import numpy as np, jaxtheory
+        >>> jaxtheory.draws.number("seed", np.int64(7))
+        7
     """
     if isinstance(value, jax.core.Tracer):
         return value
-    found = integer(value)
-    if found is not None and 0 <= found < 2**32:
-        return found
+    as_integer = integer(value)
+    if as_integer is not None and 0 <= as_integer < 2**32:
+        return as_integer
     if getattr(value, "dtype", None) == np.uint32 and np.shape(value) == (2,):
         raise InputError(
-            f"{name}: this is a key of jax.random.PRNGKey; give jax.random.key(...) or "
+            f"{name}: this is a key of jax.random.PRNGKey; use jax.random.key(...) or "
             "jaxtheory.run_key(key, seed)"
         )
     if hasattr(value, "dtype") and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
-        raise InputError(f"{name}: an array of {value.shape} keys; give one of them")
+        raise InputError(f"{name} is an array of keys of shape {value.shape}; give one of them")
     raise InputError(f"{name} = {value!r}: must be an integer in [0, 2^32)")
 
 
 def run_key(k: Any, seed: Any) -> jax.Array:
-    """The key of one run, `fold_in(key(k), seed)`: the same for every point of a sweep, so points
-    share random numbers.
+    """Return the random key of one run, `fold_in(key(k), seed)`.
+
+    The key is the same for every point of a sweep, so that all points share random numbers.
 
     Args:
-        k: the base key, an integer in [0, 2^32), as `sweep(key=k)` and `--key` take it.
-        seed: an integer in [0, 2^32).
+        k: The base key, an integer in [0, 2^32), as in `sweep(key=k)` and `--key`.
+        seed: The seed of the run, an integer in [0, 2^32).
 
     Returns:
         A typed JAX key, which `simulate` takes.
 
     Raises:
-        InputError: for anything else, so that one number is one key in every precision.
+        InputError: k or seed is not an integer in [0, 2^32). Larger numbers would give different
+            keys in float32 and float64.
 
     Example:
-        >>> jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 3), steps=50)
+        >>> import jaxtheory
+        >>> theory = jaxtheory.theories.get("random_walk")
+        >>> key = jaxtheory.run_key(0, 3)  # the run with seed 3 of sweep(..., key=0)
+        >>> run = jaxtheory.simulate(theory, theory.Config(), key, steps=2)
+        >>> run.metrics["accuracy"].shape
+        (3,)
     """
     refuse_fork()
     compilation_cache.use()
@@ -81,7 +116,21 @@ def run_key(k: Any, seed: Any) -> jax.Array:
 
 
 def masked(values: Array, *axes: Size | int) -> Array:
-    """Zero the entries of (cap_1, ..., cap_m, ...) beyond each axis' value."""
+    """Set the entries of an array beyond the sizes of its leading axes to zero.
+
+    Args:
+        values: An array of shape (cap_1, ..., cap_m, ...).
+        *axes: The m sizes of the leading axes. An int, or a `Size` that is not padded, leaves its
+            axis unchanged.
+
+    Returns:
+        The array, of the same shape and dtype.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> jaxtheory.draws.masked(jnp.array([1.0, 2.0, 3.0]), jaxtheory.Size(3, 2)).tolist()
+        [1.0, 2.0, 0.0]
+    """
     for i, axis in enumerate(axes):
         if isinstance(axis, Size) and axis.value is not None:
             mask = axis.mask().reshape((-1,) + (1,) * (values.ndim - i - 1))
@@ -90,8 +139,27 @@ def masked(values: Array, *axes: Size | int) -> Array:
 
 
 def stable(draw: Callable, key: Array, *axes: Size | int) -> Array:
-    """An array of shape (cap_1, ..., cap_m) from draw(key, shape), one key level per axis but the
-    last, zero beyond each value.
+    """Draw an array whose entries do not depend on its capacities.
+
+    Every axis but the last has one level of keys; the last axis is drawn in one call. Entries
+    beyond a size are zero.
+
+    Args:
+        draw: A function draw(key, shape) that returns an array of that shape, such as
+            `jax.random.normal`; the prefix of a longer draw must be the shorter draw.
+        key: A typed JAX key.
+        *axes: The m sizes of the axes, at least one.
+
+    Returns:
+        An array of shape (cap_1, ..., cap_m).
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> key, draw = jax.random.key(0), jax.random.exponential
+        >>> small = jaxtheory.draws.stable(draw, key, 2, 3)
+        >>> large = jaxtheory.draws.stable(draw, key, 5, 7)
+        >>> bool((large[:2, :3] == small).all())
+        True
     """
     caps = [axis.cap if isinstance(axis, Size) else axis for axis in axes]
 
@@ -104,38 +172,107 @@ def stable(draw: Callable, key: Array, *axes: Size | int) -> Array:
 
 
 def normal(key: Array, *axes: Size | int) -> Float[Array, "..."]:
-    """Standard normal entries, default float dtype."""
+    """Draw standard normal entries in the default float dtype.
+
+    Args:
+        key: A typed JAX key.
+        *axes: The sizes of the axes, at least one.
+
+    Returns:
+        An array of shape (cap_1, ..., cap_m), zero beyond each size.
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> jaxtheory.draws.normal(jax.random.key(0), 3, jaxtheory.Size(4, 2))[:, 2:].any().item()
+        False
+    """
 
     def draw(k: Array, shape: tuple[int, ...]) -> Array:
-        # XLA would merge a factor that follows with the sqrt 2 in here where no mask stands between
-        # them, so that the last bits of scale * normal would depend on padding.
+        # Without a barrier or a mask in between, XLA would merge a factor that follows with the
+        # sqrt 2 inside, and the last bits of scale * normal would depend on padding.
         return jax.lax.optimization_barrier(jax.random.normal(k, shape))
 
     return stable(draw, key, *axes)
 
 
 def uniform(key: Array, *axes: Size | int) -> Float[Array, "..."]:
-    """Entries uniform on [0, 1), float32 whatever the run's dtype."""
+    """Draw entries uniform on [0, 1), in float32 whatever the dtype of the run.
+
+    Args:
+        key: A typed JAX key.
+        *axes: The sizes of the axes, at least one.
+
+    Returns:
+        A float32 array of shape (cap_1, ..., cap_m), zero beyond each size.
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> jaxtheory.draws.uniform(jax.random.key(0), 3).dtype
+        dtype('float32')
+    """
     return stable(lambda k, shape: jax.random.uniform(k, shape, jnp.float32), key, *axes)
 
 
 def bernoulli(key: Array, p: Float[Array, ""] | float, *axes: Size | int) -> Bool[Array, "..."]:
-    """True with probability p (exact at p = 0 and 1, else to 2^-23), False beyond each value."""
+    """Draw booleans that are True with probability p.
+
+    Args:
+        key: A typed JAX key.
+        p: A probability in [0, 1], exact at 0 and 1 and otherwise with a resolution of 2^-23.
+        *axes: The sizes of the axes, at least one.
+
+    Returns:
+        Booleans of shape (cap_1, ..., cap_m), False beyond each size.
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> jaxtheory.draws.bernoulli(jax.random.key(0), 1.0, jaxtheory.Size(3, 2)).tolist()
+        [True, True, False]
+    """
     return masked(uniform(key, *axes) < jnp.asarray(p, jnp.float32), *axes)
 
 
 def integers(key: Array, n: Int[Array, ""] | int, *axes: Size | int) -> Int[Array, "..."]:
-    """Uniform integers in [0, n) as int32, n possibly traced and below 2^23."""
+    """Draw uniform integers in [0, n).
+
+    Args:
+        key: A typed JAX key.
+        n: The number of values, possibly traced, in [1, 2^23).
+        *axes: The sizes of the axes, at least one.
+
+    Returns:
+        An int32 array of shape (cap_1, ..., cap_m), zero beyond each size.
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> rolls = jaxtheory.draws.integers(jax.random.key(0), 6, 100)
+        >>> sorted({int(roll) for roll in rolls})
+        [0, 1, 2, 3, 4, 5]
+    """
     scaled = (uniform(key, *axes) * jnp.asarray(n, jnp.float32)).astype(jnp.int32)
     return masked(jnp.minimum(scaled, jnp.asarray(n, jnp.int32) - 1), *axes)
 
 
 def words(key: Array, rows: int, columns: int) -> UInt[Array, "rows columns"]:
-    """Independent uniform uint32 words, both words of each threefry block: half the price of
-    `jax.random.bits`, and one call for two axes.
+    """Draw independent uniform 32-bit words at half the cost of `jax.random.bits`.
 
-    Words (i, 2j) and (i, 2j + 1) are block (j, i) of the cipher, so they do not depend on how large
-    the array is.
+    Both words of each threefry block are used, and one call serves two axes. Words (i, 2j) and
+    (i, 2j + 1) are block (j, i) of the cipher, so they do not depend on the size of the array.
+
+    Args:
+        key: A typed JAX key.
+        rows: The number of rows.
+        columns: The number of columns.
+
+    Returns:
+        A uint32 array of shape (rows, columns).
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> key = jax.random.key(0)
+        >>> small, large = jaxtheory.draws.words(key, 2, 3), jaxtheory.draws.words(key, 4, 8)
+        >>> bool((large[:2, :3] == small).all())
+        True
     """
     blocks = -(-columns // 2)
     i, j = (
@@ -148,8 +285,20 @@ def words(key: Array, rows: int, columns: int) -> UInt[Array, "rows columns"]:
 
 
 def distinct(key: Array, population: Size | int, count: int) -> Int[Array, " count"]:
-    """`count` distinct integers in [0, n), in random order: the places of the smallest of n
-    uniforms. Needs count <= n.
+    """Draw distinct integers in [0, n) in random order: the indices of the smallest of n uniforms.
+
+    Args:
+        key: A typed JAX key.
+        population: n, possibly padded.
+        count: The number of integers, at most n.
+
+    Returns:
+        An int32 array of shape (count,).
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> sorted(jaxtheory.draws.distinct(jax.random.key(0), 4, 4).tolist())
+        [0, 1, 2, 3]
     """
     size = Size.wrap(population)
     order = jnp.where(size.mask(), uniform(key, size), jnp.inf)

@@ -1,4 +1,4 @@
-"""A value that is dear to compute where a cheap one does not do, which is seldom."""
+"""Evaluate an expensive fallback only when some vmapped run needs it."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,18 +11,27 @@ T = TypeVar("T")
 
 
 def unless(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: object) -> T:
-    """`value` where good, else function(*args), of the same structure, shapes and dtypes; function
-    is not called where no lane needs it.
+    """Return `value` where `good`, else function(*args), which is computed only if a run needs it.
 
-    Under vmap `lax.cond` would call it for every lane. A loop of at most one pass is entered if any
-    lane needs it and kept for those alone, so that no lane's bits depend on its neighbors. `args`
-    are pytrees of arrays, fetched within the loop by an optimization barrier; what function makes
-    of other arrays XLA may compute before the loop, always. Derivatives are forward only.
+    Under vmap, `lax.cond` would call the function for every run. Here a loop of at most one pass is
+    entered if any of the vmapped runs needs the function, and its result is kept for those runs
+    alone, so that no run's bits depend on the other runs. Only forward-mode derivatives exist.
+
+    Args:
+        good: True if `value` is to be returned.
+        value: A pytree of arrays.
+        function: A function of `args` that returns a pytree of the structure, shapes and dtypes of
+            `value`.
+        *args: Pytrees of arrays. An optimization barrier reads them within the loop; XLA may
+            always compute before the loop what the function makes of other arrays.
+
+    Returns:
+        A pytree like `value`.
     """
 
     def once(carry: tuple) -> tuple:
-        _, given = jax.lax.optimization_barrier((carry[0], args))
-        return jnp.ones((), bool), function(*given)
+        _, inside = jax.lax.optimization_barrier((carry[0], args))
+        return jnp.ones((), bool), function(*inside)
 
-    found: T = jax.lax.while_loop(lambda carry: ~carry[0], once, (good, value))[1]
-    return found
+    result: T = jax.lax.while_loop(lambda carry: ~carry[0], once, (good, value))[1]
+    return result

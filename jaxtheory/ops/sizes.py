@@ -1,6 +1,4 @@
-"""Sums, means and identity matrices over axes that may be padded: what lies beyond a `Size`'s value
-does not count.
-"""
+"""Sums, means and identity matrices over padded axes; entries beyond a size do not count."""
 
 import jax
 import jax.numpy as jnp
@@ -11,17 +9,55 @@ from jaxtheory.ops.draws import masked
 
 
 def eye(size: Size) -> Float[Array, "n n"]:
-    """The identity on the n valid entries, zero beyond."""
+    """Return the identity matrix on the n valid entries.
+
+    Args:
+        size: The size of both axes.
+
+    Returns:
+        An array (cap, cap) in the default float dtype, zero beyond n.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.sizes.eye(jaxtheory.Size(3, 2)).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
     return jnp.diag(jnp.asarray(size.mask(), float))
 
 
 def total(values: Num[Array, "..."], *axes: Size) -> Num[Array, "..."]:
-    """Sum over the leading axes, which have these sizes."""
+    """Return the sum over the valid entries of the leading axes.
+
+    Args:
+        values: An array of shape (cap_1, ..., cap_m, ...).
+        *axes: The m sizes of the leading axes.
+
+    Returns:
+        An array of the shape of the remaining axes.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> float(jaxtheory.sizes.total(jnp.array([1.0, 2.0, 9.0]), jaxtheory.Size(3, 2)))
+        3.0
+    """
     return jnp.sum(masked(values, *axes), axis=tuple(range(len(axes))))
 
 
 def mean(values: Float[Array, "..."], *axes: Size) -> Float[Array, "..."]:
-    """Mean over the leading axes, which have these sizes."""
+    """Return the mean over the valid entries of the leading axes.
+
+    Args:
+        values: An array of shape (cap_1, ..., cap_m, ...).
+        *axes: The m sizes of the leading axes.
+
+    Returns:
+        An array of the shape of the remaining axes: the sum divided by n_1 ... n_m.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> float(jaxtheory.sizes.mean(jnp.array([1.0, 2.0, 9.0]), jaxtheory.Size(3, 2)))
+        1.5
+    """
     count = jnp.ones((), values.dtype)
     for axis in axes:
         count = count * jnp.asarray(axis.real, values.dtype)
@@ -29,10 +65,23 @@ def mean(values: Float[Array, "..."], *axes: Size) -> Float[Array, "..."]:
 
 
 def sums(*terms: Float[Array, "*shape"], axis: int) -> tuple[Float[Array, "..."], ...]:
-    """The sum of each term along an axis, entry after entry; all terms have one shape.
+    """Return the sum of each term along an axis, all in one reduction.
 
-    XLA computes what goes into one reduction in its loop, so that what the terms share, such as
-    exponentials, is computed once and never written to memory.
+    XLA computes the inputs of a reduction within its loop. What the terms share, such as
+    exponentials, is therefore computed once and never written to memory.
+
+    Args:
+        *terms: Arrays of the same shape.
+        axis: The axis to sum over.
+
+    Returns:
+        A tuple with the sum of each term, without that axis.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> x = jnp.array([1.0, 2.0])
+        >>> [float(s) for s in jaxtheory.sizes.sums(x, x**2, axis=0)]
+        [3.0, 5.0]
     """
     zeros = tuple(jnp.zeros((), term.dtype) for term in terms)
     added = lambda a, b: tuple(x + y for x, y in zip(a, b, strict=True))

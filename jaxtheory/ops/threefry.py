@@ -1,9 +1,9 @@
-"""The cipher Threefry 2x32, from which `jaxtheory.draws.words` takes both words of each block.
+"""The cipher Threefry 2x32; `jaxtheory.draws.words` uses both words of each of its blocks.
 
-On a CPU JAX compiles its own as a loop of four rounds whose rotations are read from arrays. Here
-the rotations are constants and a loop has eight rounds, which takes half of the time. Written out
-in full it would run faster still, but XLA fuses what follows with it and copies it into every use,
-which can take minutes to compile; a loop is not fused.
+On CPU, JAX compiles its own cipher as a loop of four rounds whose rotations are read from arrays.
+Here the rotations are constants and the loop body has eight rounds, which takes half the time. A
+fully unrolled cipher would be faster still, but XLA would fuse it with its consumers and copy it
+into every use, which can take minutes to compile. A loop is not fused.
 """
 
 from typing import Any
@@ -21,10 +21,11 @@ _WORD = jnp.uint32
 def cipher(
     k0: UInt[Array, "..."], k1: UInt[Array, "..."], x0: UInt[Array, "..."], x1: UInt[Array, "..."]
 ) -> tuple[UInt[Array, "..."], UInt[Array, "..."]]:
-    """The two words (x0, x1) enciphered with the key (k0, k1) in 20 rounds; shapes broadcast.
+    """Encipher the two words (x0, x1) with the key (k0, k1) in 20 rounds; shapes broadcast.
 
-    A round: x0 += x1, x1 = rotl(x1, r) ^ x0. First the key is added, after each four rounds the
-    next two of (k0, k1, k0 ^ k1 ^ parity) in turn, and to x1 the number of the four.
+    A round is x0 += x1, x1 = rotl(x1, r) ^ x0. The key is added first. After every four rounds, the
+    next two of (k0, k1, k0 ^ k1 ^ parity) are added in turn, and the number of these four rounds is
+    added to x1.
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
     """
     k2 = k0 ^ k1 ^ _WORD(_PARITY)
@@ -43,7 +44,7 @@ def cipher(
 def _four(
     x0: Array, x1: Array, rotations: tuple[int, ...], a: Array, b: Array, number: Any
 ) -> tuple[Array, Array]:
-    """Four rounds, and what is added after them."""
+    """Apply four rounds and add the key words and the round number."""
     for r in rotations:
         x0 = x0 + x1
         x1 = ((x1 << _WORD(r)) | (x1 >> _WORD(32 - r))) ^ x0
