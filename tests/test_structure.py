@@ -54,7 +54,10 @@ CHECKS_BESIDE = (
     "literal",
     "material",
 )  # files of checks/ that guard no file of the same name
-FACES = {"simulate", "holds"}  # the public functions with more arguments than the others
+EXPORTS = set(
+    "ALGORITHMS THEORY Config assumptions gradient init loss metrics predict problem sample".split()
+)  # of every theory package
+FACES = {"simulate", "sweep", "plan", "read", "holds"}  # the verbs write their keywords out
 ARGUMENTS, LONGEST = 7, 500
 FACTORISATIONS = {
     "svd",
@@ -262,9 +265,32 @@ def room_faults(files: set[str], sources: dict[str, str]) -> list[str]:
     for name in ("problem", "sample"):
         if f"def {name}(" not in sources.get("data", ""):
             found.append(f"{name} stands in data.py")
-    if "__all__" in sources.get("__init__", ""):
-        found.append("__init__ lists no exports; modules are imported as modules")
-    return found
+    return found + export_faults(files, sources["__init__"])
+
+
+def export_faults(files: set[str], source: str) -> list[str]:
+    """The rules of exports that the `__init__` of a theory package breaks."""
+    modules = {file.partition("/")[0] for file in files}
+    faults, bound, exports = list[str](), set[str](), set[str]()
+    for node in ast.parse(source).body:
+        names = bound_names(node)
+        of_package = isinstance(node, ast.ImportFrom) and str(node.module).count(".") == 2
+        if not of_package:  # such an import binds modules to their own names
+            faults += [f"__init__ binds {name}, a module" for name in sorted(names & modules)]
+        if names == {"__all__"}:
+            exports = set(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+        bound |= names
+    faults += [f"__all__ lacks {name}" for name in sorted(EXPORTS - exports)]
+    return faults + [f"__all__ lists {name}: undefined" for name in sorted(exports - bound)]
+
+
+def bound_names(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module defines."""
+    if isinstance(node, ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    if isinstance(node, ast.Assign):
+        return {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=str)
@@ -339,21 +365,25 @@ GOOD = {
     "checks/literal",
 }
 DATA = "def problem(key): ...\ndef sample(key): ..."
+INIT = f"from jaxtheory.theories.a.model import {', '.join(EXPORTS)}\n__all__ = {sorted(EXPORTS)}"
 
 
 @pytest.mark.parametrize(
     ("files", "sources"),
     [
-        (GOOD | {"helpers"}, {"data": DATA}),
-        (GOOD | {"model/config"}, {"data": DATA}),
-        (GOOD | {"checks/numbers"}, {"data": DATA}),
+        (GOOD | {"helpers"}, {}),
+        (GOOD | {"model/config"}, {}),
+        (GOOD | {"checks/numbers"}, {}),
         (GOOD, {"data": "def sample(key): ..."}),
-        (GOOD, {"data": DATA, "__init__": "__all__ = []"}),
+        (GOOD, {"__init__": INIT.replace("'loss', ", "")}),
+        (GOOD, {"__init__": INIT.replace("['", "['nowhere', '")}),
+        (GOOD, {"__init__": f"{INIT}\nfrom jaxtheory.theories.a.data import laws"}),
     ],
 )
 def test_a_room_of_another_shape_is_seen(files: set[str], sources: dict[str, str]) -> None:
-    assert room_faults(GOOD, {"data": DATA}) == []
-    assert len(room_faults(files, sources)) == 1
+    good = {"data": DATA, "__init__": INIT}
+    assert room_faults(GOOD, good) == []
+    assert len(room_faults(files, good | sources)) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,56 @@ usual scores?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.attention_pruning import (
-    calculus,
-    checks,
-    data,
-    given,
-    model,
-    predictions,
-    training,
+from jaxtheory.theories.attention_pruning import checks, given, predictions
+from jaxtheory.theories.attention_pruning.calculus import gradient
+from jaxtheory.theories.attention_pruning.data import problem, sample
+from jaxtheory.theories.attention_pruning.model import (
+    Batch,
+    Config,
+    FactorMasks,
+    FusedMask,
+    Params,
+    Problem,
+    init,
+    loss,
 )
-from jaxtheory.theories.attention_pruning.model import Config
+from jaxtheory.theories.attention_pruning.predictions import (
+    DIMS,
+    assumptions,
+    baselines,
+    coords,
+    metrics,
+    predict,
+)
+from jaxtheory.theories.attention_pruning.training import ALGORITHMS, Smooth, State
+
+__all__ = [
+    "ALGORITHMS",
+    "DIMS",
+    "P1",
+    "P2",
+    "P3",
+    "PRESETS",
+    "THEORY",
+    "Batch",
+    "Config",
+    "FactorMasks",
+    "FusedMask",
+    "Params",
+    "Problem",
+    "Smooth",
+    "State",
+    "assumptions",
+    "baselines",
+    "coords",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+]
 
 P1 = Config(step_scale=0.1, regularization=100.0)
 P2 = Config(step_scale=0.02, regularization=18.0, clip=True)
@@ -26,19 +66,19 @@ PRESETS = {
 THEORY = Theory(
     name="attention_pruning",
     Config=Config,
-    problem=data.problem,
-    sample=data.sample,
-    init=model.init,
-    loss=model.loss,
-    gradient=calculus.gradient,
-    algorithms=training.ALGORITHMS,
-    metrics=predictions.metrics,
-    baselines=predictions.baselines,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
+    baselines=baselines,
     analyses=predictions.analyses,
-    dims=predictions.DIMS,
-    coords=predictions.coords,
-    predict=predictions.predict,
-    assumptions=predictions.assumptions,
+    dims=DIMS,
+    coords=coords,
+    predict=predict,
+    assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
     given=given.given,

@@ -3,16 +3,34 @@ from mini-batches?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.contextual_bigram import (
-    calculus,
-    checks,
-    data,
-    given,
-    model,
-    predictions,
-    training,
-)
-from jaxtheory.theories.contextual_bigram.model import Config
+from jaxtheory.theories.contextual_bigram import checks, given
+from jaxtheory.theories.contextual_bigram.calculus import gradient
+from jaxtheory.theories.contextual_bigram.data import problem, sample
+from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem, init, loss
+from jaxtheory.theories.contextual_bigram.predictions import analyses, assumptions, metrics, predict
+from jaxtheory.theories.contextual_bigram.training import ALGORITHMS, Entry, Softmax, Transfer
+
+__all__ = [
+    "ALGORITHMS",
+    "PAPER",
+    "THEORY",
+    "Batch",
+    "Config",
+    "Entry",
+    "Params",
+    "Problem",
+    "Softmax",
+    "Transfer",
+    "analyses",
+    "assumptions",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+]
 
 # The source's own numbers, as far as they are known: they do not learn within 1000 steps at these
 # rates.
@@ -21,16 +39,16 @@ PAPER = Config(length=5000, batch_size=64, learning_rate=0.01, late_learning_rat
 THEORY = Theory(
     name="contextual_bigram",
     Config=Config,
-    problem=data.problem,
-    sample=data.sample,
-    init=model.init,
-    loss=model.loss,
-    gradient=calculus.gradient,
-    algorithms=training.ALGORITHMS,
-    metrics=predictions.metrics,
-    analyses=predictions.analyses,
-    predict=predictions.predict,
-    assumptions=predictions.assumptions,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
+    analyses=analyses,
+    predict=predict,
+    assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
     given=given.given,

@@ -3,16 +3,43 @@ matters, and what is that worth?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.group_sparse import (
-    calculus,
-    checks,
-    data,
-    given,
-    model,
-    predictions,
-    training,
+from jaxtheory.theories.group_sparse import checks, given
+from jaxtheory.theories.group_sparse.calculus import gradient
+from jaxtheory.theories.group_sparse.data import problem, sample
+from jaxtheory.theories.group_sparse.model import (
+    Batch,
+    Config,
+    Linear,
+    Params,
+    Problem,
+    Tuned,
+    init,
+    loss,
 )
-from jaxtheory.theories.group_sparse.model import Config as Config
+from jaxtheory.theories.group_sparse.predictions import assumptions, metrics, predict
+from jaxtheory.theories.group_sparse.training import ALGORITHMS, Time
+
+__all__ = [
+    "ALGORITHMS",
+    "LARGE",
+    "SMALL",
+    "THEORY",
+    "Batch",
+    "Config",
+    "Linear",
+    "Params",
+    "Problem",
+    "Time",
+    "Tuned",
+    "assumptions",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+]
 
 LARGE = Config()
 SMALL = Config(group_dim=2, num_groups=4, num_samples=200)
@@ -20,15 +47,15 @@ SMALL = Config(group_dim=2, num_groups=4, num_samples=200)
 THEORY = Theory(
     name="group_sparse",
     Config=Config,
-    problem=data.problem,
-    sample=data.sample,
-    init=model.init,
-    loss=model.loss,
-    gradient=calculus.gradient,
-    algorithms=training.ALGORITHMS,
-    metrics=predictions.metrics,
-    predict=predictions.predict,
-    assumptions=predictions.assumptions,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
+    predict=predict,
+    assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
     given=given.given,

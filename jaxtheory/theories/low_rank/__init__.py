@@ -5,8 +5,45 @@ neurons can go?
 from typing import Any
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.low_rank import calculus, checks, data, given, model, predictions, training
-from jaxtheory.theories.low_rank.model import Config as Config
+from jaxtheory.theories.low_rank import checks, given, predictions
+from jaxtheory.theories.low_rank.calculus import gradient
+from jaxtheory.theories.low_rank.data import problem, read_text, sample, text_problem
+from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem, init, loss
+from jaxtheory.theories.low_rank.predictions import (
+    DIMS,
+    assumptions,
+    coords,
+    metrics,
+    predict,
+)
+from jaxtheory.theories.low_rank.training import ALGORITHMS, Factors
+
+__all__ = [
+    "ALGORITHMS",
+    "DIMS",
+    "P1",
+    "P1P",
+    "S1",
+    "S1P",
+    "TEXT",
+    "THEORY",
+    "Batch",
+    "Config",
+    "Factors",
+    "G",
+    "Params",
+    "Problem",
+    "assumptions",
+    "coords",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+    "text_theory",
+]
 
 S1 = Config()
 S1P = Config(init_diagonal=0.01)  # the paper prints delta^2 I with delta = 0.1
@@ -27,18 +64,18 @@ TEXT = Config(
 THEORY = Theory(
     name="low_rank",
     Config=Config,
-    problem=data.problem,
-    sample=data.sample,
-    init=model.init,
-    loss=model.loss,
-    gradient=calculus.gradient,
-    algorithms=training.ALGORITHMS,
-    metrics=predictions.metrics,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
     analyses=predictions.analyses,
-    dims=predictions.DIMS,
-    coords=predictions.coords,
-    predict=predictions.predict,
-    assumptions=predictions.assumptions,
+    dims=DIMS,
+    coords=coords,
+    predict=predict,
+    assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
     given=given.given,
@@ -51,7 +88,7 @@ def text_theory(source: Any = None) -> Theory:
     """
     return THEORY._replace(
         name="low_rank_text",
-        problem=data.text_problem(None if source is None else data.read_text(source)),
+        problem=text_problem(None if source is None else read_text(source)),
         predict=lambda problem, config, steps: {},
         assumptions=lambda problem, config: {},
         checks=(),

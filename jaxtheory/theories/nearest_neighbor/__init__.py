@@ -3,16 +3,41 @@ the nearest example?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.nearest_neighbor import (
-    calculus,
-    checks,
-    data,
-    given,
-    model,
-    predictions,
-    training,
+from jaxtheory.theories.nearest_neighbor import checks, given
+from jaxtheory.theories.nearest_neighbor.calculus import gradient
+from jaxtheory.theories.nearest_neighbor.data import problem, sample
+from jaxtheory.theories.nearest_neighbor.model import (
+    Config,
+    Full,
+    Params,
+    Problem,
+    Prompts,
+    Reduced,
+    init,
+    loss,
 )
-from jaxtheory.theories.nearest_neighbor.model import Config as Config
+from jaxtheory.theories.nearest_neighbor.predictions import assumptions, metrics, predict
+from jaxtheory.theories.nearest_neighbor.training import ALGORITHMS
+
+__all__ = [
+    "ALGORITHMS",
+    "PAPER",
+    "THEORY",
+    "Config",
+    "Full",
+    "Params",
+    "Problem",
+    "Prompts",
+    "Reduced",
+    "assumptions",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+]
 
 # With 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost.
 PAPER = Config(num_prompts=10000)
@@ -20,15 +45,15 @@ PAPER = Config(num_prompts=10000)
 THEORY = Theory(
     name="nearest_neighbor",
     Config=Config,
-    problem=data.problem,
-    sample=data.sample,
-    init=model.init,
-    loss=model.loss,
-    gradient=calculus.gradient,
-    algorithms=training.ALGORITHMS,
-    metrics=predictions.metrics,
-    predict=predictions.predict,
-    assumptions=predictions.assumptions,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
+    predict=predict,
+    assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
     given=given.given,

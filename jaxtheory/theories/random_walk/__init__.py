@@ -3,16 +3,44 @@ and what does the value matrix learn?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.random_walk import (
-    calculus,
-    checks,
-    data,
-    given,
-    model,
-    predictions,
-    training,
+from jaxtheory.theories.random_walk import checks, given
+from jaxtheory.theories.random_walk.calculus import gradient
+from jaxtheory.theories.random_walk.data import problem, sample
+from jaxtheory.theories.random_walk.model import (
+    Batch,
+    Config,
+    Literal,
+    Params,
+    Problem,
+    Reduced,
+    init,
+    loss,
 )
-from jaxtheory.theories.random_walk.model import Config
+from jaxtheory.theories.random_walk.predictions import assumptions, metrics, predict
+from jaxtheory.theories.random_walk.training import ALGORITHMS
+
+__all__ = [
+    "ALGORITHMS",
+    "CIRCLE6",
+    "QA1",
+    "QA2",
+    "RANDOM_START",
+    "THEORY",
+    "Batch",
+    "Config",
+    "Literal",
+    "Params",
+    "Problem",
+    "Reduced",
+    "assumptions",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+]
 
 CIRCLE6 = Config()
 # The source states sigma = eta = .01, which learns nothing in 1000 steps of the mean loss; eta =
@@ -28,15 +56,15 @@ QA2 = Config(
 THEORY = Theory(
     name="random_walk",
     Config=Config,
-    problem=data.problem,
-    sample=data.sample,
-    init=model.init,
-    loss=model.loss,
-    gradient=calculus.gradient,
-    algorithms=training.ALGORITHMS,
-    metrics=predictions.metrics,
-    predict=predictions.predict,
-    assumptions=predictions.assumptions,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
+    predict=predict,
+    assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
     given=given.given,
