@@ -439,6 +439,34 @@ def test_rooms_have_no_import_cycles() -> None:
     assert graph.keys() - done == set()
 
 
+UNMIRRORED = ("theories", "llama")  # their tests go by theory, and by what is compared
+
+
+def mirror_fault(module: Path, tests: set[Path]) -> str | None:
+    """Why the tests of a module are not where its path says, or None. Paths are relative to
+    jaxtheory and to tests.
+    """
+    if module.parts[0] in UNMIRRORED or module.name in ("__init__.py", "__main__.py"):
+        return None
+    wanted = module.with_name(f"test_{module.name}")
+    return None if wanted in tests else f"{module} has no tests in tests/{wanted}"
+
+
+def test_every_module_has_a_test_file_of_its_name() -> None:
+    tests = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    modules = [path.relative_to(ROOT / "jaxtheory") for path in (ROOT / "jaxtheory").rglob("*.py")]
+    assert [why for module in modules if (why := mirror_fault(module, tests))] == []
+
+
+def test_a_module_without_a_test_file_is_seen() -> None:
+    tests = {Path("core/test_config.py")}
+    assert mirror_fault(Path("core/config.py"), tests) is None
+    assert mirror_fault(Path("core/__init__.py"), tests) is None
+    assert mirror_fault(Path("theories/low_rank/model.py"), tests) is None
+    assert mirror_fault(Path("engine/config.py"), tests) is not None
+    assert mirror_fault(Path("core/errors.py"), tests) is not None
+
+
 def test_there_is_something_to_check() -> None:
     modules = {module_name(path) for path in FILES}
     assert {
