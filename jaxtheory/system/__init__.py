@@ -1,1 +1,1 @@
-"""What does this machine give? JAX's backend, memory, locks, files that are whole or absent."""
+"""What does this machine provide? JAX's backend, memory, locks and files that are written whole."""

@@ -1,4 +1,4 @@
-"""JAX's backend in this process, or one line that says why it cannot be used. Imports no JAX."""
+"""JAX's backend in this process, or the reason why it cannot be used. Importing it loads no JAX."""
 
 import functools
 import importlib
@@ -15,13 +15,13 @@ _home = os.getpid()  # the process in which JAX may be used, see `refuse_fork`
 
 
 def backend() -> str:
-    """The name of JAX's backend, which is started where it was not.
+    """Return the name of JAX's backend, and start it if necessary.
 
     Returns:
         For instance "cpu" or "gpu".
 
     Raises:
-        InputError: A variable of the environment keeps JAX from starting, or JAX runs in the
+        InputError: An environment variable keeps JAX from starting, or JAX runs in the
             process that this one was forked from.
 
     Example:
@@ -30,26 +30,30 @@ def backend() -> str:
     """
     refuse_fork()
     try:
-        found: str = importlib.import_module("jax").default_backend()
+        name: str = importlib.import_module("jax").default_backend()
     except Exception as error:
         raise InputError(_refusal(error)) from None
-    return found
+    return name
 
 
 def computes(function: Function) -> Function:
-    """Decorate a function that users call and that computes: it refuses a process in which JAX
-    cannot be used, as `backend` does, and moves numbers to the device whatever JAX_TRANSFER_GUARD
-    says, since a user does not see its transfers.
+    """Decorate a public function that computes.
+
+    The decorated function raises InputError for arguments that it does not take, and in a process
+    in which JAX cannot be used. It may transfer arrays to the device whatever JAX_TRANSFER_GUARD
+    says, because these transfers are not the user's.
     """
 
-    shown = inspect.signature(function)
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def guarded(*args: Any, **options: Any) -> Any:
         try:
-            shown.bind(*args, **options)
+            signature.bind(*args, **options)
         except TypeError as error:
-            raise InputError(_misplaced(function.__name__, shown, options, str(error))) from None
+            raise InputError(
+                _misplaced(function.__name__, signature, options, str(error))
+            ) from None
         backend()
         compilation_cache.use()
         with importlib.import_module("jax").transfer_guard("allow"):
@@ -58,34 +62,35 @@ def computes(function: Function) -> Function:
     return cast(Function, guarded)
 
 
-def _misplaced(name: str, shown: inspect.Signature, options: dict[str, Any], why: str) -> str:
-    """The argument that a function does not take, with the closest one that it takes."""
-    unknown = [word for word in options if word not in shown.parameters]
+def _misplaced(name: str, signature: inspect.Signature, options: dict[str, Any], why: str) -> str:
+    """Return a message about an argument that a function does not take, with the closest one."""
+    unknown = [word for word in options if word not in signature.parameters]
     if unknown:
-        return f"unknown argument {unknown[0]!r}; {suggest(unknown[0], [*shown.parameters])}"
+        return f"unknown argument {unknown[0]!r}; {suggest(unknown[0], [*signature.parameters])}"
     return f"{name}: {why}"
 
 
 def refuse_fork() -> None:
-    """Refuse a process that was forked after JAX had started: JAX's threads are missing in it, so
-    that its first computation would never end.
+    """Refuse a process that was forked after JAX had started.
+
+    JAX's threads are missing in such a process, so its first computation would never end.
 
     Raises:
-        InputError: This is such a process.
+        InputError: This process is such a fork.
     """
     global _home
     if os.getpid() == _home:
         return
     if _started(importlib.import_module("jax").config):
         raise InputError(
-            "JAX was already running when this process was forked, and would hang in it; start "
-            "processes by multiprocessing.get_context('spawn') or 'forkserver'"
+            "JAX was already running when this process was forked and would hang in it; start "
+            "processes with multiprocessing.get_context('spawn') or 'forkserver'"
         )
     _home = os.getpid()
 
 
 def _started(config: Any) -> bool:
-    """Whether JAX runs: it then refuses another number of devices."""
+    """True if JAX has started: it then refuses a change of the number of devices."""
     count = config.jax_num_cpu_devices
     try:
         config.update("jax_num_cpu_devices", count + 1)
@@ -96,25 +101,26 @@ def _started(config: Any) -> bool:
 
 
 def _refusal(error: Exception) -> str:
-    """The reason why JAX cannot start, and the environment variable to correct."""
-    said = str(error)
-    named = [
-        name for name in os.environ if name.startswith("JAX_") and name.lower() in said.lower()
+    """Return the reason why JAX cannot start, and the environment variable to correct."""
+    message = str(error)
+    variables = [
+        name for name in os.environ if name.startswith("JAX_") and name.lower() in message.lower()
     ]
     platforms = os.environ.get("JAX_PLATFORMS")
-    if platforms and (not named or named == ["JAX_PLATFORMS"]):
-        why = f" ({line(error)})" if said else ""
+    if platforms and (not variables or variables == ["JAX_PLATFORMS"]):
+        why = f" ({line(error)})" if message else ""
         return (
             f"JAX cannot start: it finds no device of JAX_PLATFORMS={platforms}{why}; set "
             "JAX_PLATFORMS to cpu, or to a platform that this machine has"
         )
-    wrong = ", ".join(f"{name}={os.environ[name]}" for name in named)
-    return f"JAX cannot start: {line(error)}" + (f"; correct or unset {wrong}" if named else "")
+    wrong = ", ".join(f"{name}={os.environ[name]}" for name in variables)
+    return f"JAX cannot start: {line(error)}" + (f"; correct or unset {wrong}" if wrong else "")
 
 
 def workers() -> int:
-    """How many chunks are computed side by side: JAXTHEORY_DEVICES, else the accelerators, else the
-    cores of the CPU.
+    """Return the number of chunks that are computed concurrently.
+
+    This is JAXTHEORY_DEVICES if it is set, else the number of accelerators, else that of CPU cores.
     """
     wanted = os.environ.get("JAXTHEORY_DEVICES", "")
     if wanted.isdigit() and int(wanted) > 0:

@@ -1,8 +1,8 @@
-"""JAX's cache of compiled programs on disk: where it lies, who may write it, and its repair.
+"""JAX's cache of compiled programs on disk: its folder, who may write to it, and its repair.
 
-What lies in the cache is run, so that whoever can write into it can run code here. JAX writes
-entries in place: a process that is killed, or a full disk, leaves a truncated one, of which JAX
-warns in every process that needs it and which it never replaces.
+Programs in the cache are executed, so whoever can write to it can run code here. JAX writes entries
+in place. A killed process or a full disk therefore leaves a truncated entry, which JAX never
+replaces and warns about in every process that needs it.
 """
 
 import contextlib
@@ -16,16 +16,16 @@ from typing import Any
 
 from jaxtheory.core.errors import notice
 
-_ZSTD = b"\x28\xb5\x2f\xfd"  # how its frames begin; other entries are zlib's
+_ZSTD = b"\x28\xb5\x2f\xfd"  # the first bytes of a Zstandard frame; other entries are zlib's
 
 
 @functools.cache
 def use() -> None:
-    """Keep compiled programs between processes, in a folder of this user's where no other folder
-    was chosen. A folder that others own or can write is not used, and one line says so.
+    """Keep compiled programs between processes, by default in a folder of the user's.
 
-    It is called before the first compilation of a process, so that importing jaxtheory changes no
-    setting of JAX.
+    A folder that other users own or can write to is not used, with a warning. This function is
+    called before the first compilation of a process, so that importing jaxtheory changes no setting
+    of JAX.
     """
     config: Any = importlib.import_module("jax").config
     if config.jax_compilation_cache_dir is None:
@@ -36,34 +36,36 @@ def use() -> None:
         return
     if (why := _distrusted(Path(folder))) is not None:
         config.update("jax_enable_compilation_cache", False)
-        notice(f"compilation cache {folder}: {why}; without it all is compiled again each time")
+        notice(f"compilation cache {folder}: {why}; it is not used, and each process compiles anew")
         return
-    with contextlib.suppress(OSError):  # JAX reports it. It would follow the umask
+    with contextlib.suppress(OSError):  # JAX reports it; its own mkdir would follow the umask
         os.makedirs(folder, mode=0o700, exist_ok=True)
     if os.path.isdir(folder) and not os.access(folder, os.W_OK):
-        # programs that lie there are still read; JAX would warn of each that it cannot write
+        # Its programs are still read. Without this, JAX would warn of each that it cannot write.
         config.update("jax_persistent_cache_min_compile_time_secs", float("inf"))
-        notice(f"compilation cache {folder}: it cannot be written; new programs are not kept")
+        notice(f"compilation cache {folder}: it cannot be written to; new programs are not kept")
 
 
 def _default() -> Path:
-    """The folder of the cache where none was chosen."""
+    """Return the default folder of the cache."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "jaxtheory"
 
 
 def _distrusted(folder: Path) -> str | None:
-    """The reason why the programs of a folder are not run, or None."""
+    """Return the reason why the programs of a folder must not be run, or None."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
     if not hasattr(os, "geteuid"):
         return None
-    if found.st_uid not in (0, os.geteuid()):
-        return "it belongs to another user, who could have it run code; choose a folder of your own"
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "others can write it and have it run code; chmod go-w, after removing what is in it"
+    if status.st_uid not in (0, os.geteuid()):
+        return "it belongs to another user, whose code could be run; choose a folder that is yours"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return (
+            "other users can write to it, so their code could be run; empty it, then chmod go-w it"
+        )
     return None
 
 
@@ -71,7 +73,7 @@ def repair(folder: Path) -> int:
     """Remove the damaged entries of a cache, and return how many there were."""
     count = 0
     for entry in folder.glob("*-cache"):
-        with contextlib.suppress(OSError):  # gone, or somebody else's
+        with contextlib.suppress(OSError):  # it is gone, or belongs to another user
             if _damaged(entry.read_bytes()):
                 entry.unlink()
                 count += 1
@@ -79,7 +81,7 @@ def repair(folder: Path) -> int:
 
 
 def _damaged(data: bytes) -> bool:
-    """True for an entry that cannot be decompressed."""
+    """True if an entry cannot be decompressed."""
     try:
         if data.startswith(_ZSTD):
             importlib.import_module("numcodecs.zstd").decompress(data)

@@ -1,4 +1,4 @@
-"""Files of this machine: how a path is meant, and how a file is read and written."""
+"""Files of this machine: paths as users write them, reading and writing."""
 
 import errno
 import io
@@ -11,8 +11,10 @@ from jaxtheory.core.errors import InputError
 
 
 def located(path: Any) -> Path:
-    """The place that a user's path means: `~` and `~user` are home directories where there is such
-    a user; `::`, `://` and everything else are ordinary characters of a name.
+    """Return a user's path with `~` and `~user` expanded.
+
+    `~user` is unchanged if there is no such user; `::`, `://` and everything else are ordinary
+    characters of a name.
 
     Args:
         path: A string or a path.
@@ -21,7 +23,7 @@ def located(path: Any) -> Path:
         The path of a file or folder of this machine.
 
     Raises:
-        InputError: if it is not a path.
+        InputError: The value is not a path.
 
     Example:
         >>> located("results/exp::v2").name
@@ -30,15 +32,16 @@ def located(path: Any) -> Path:
     try:
         text = os.fspath(path)
     except TypeError:
-        raise InputError(f"{path!r} is not a path; give the name of a file or folder") from None
+        raise InputError(f"{path!r} is not a path; give the name of a file or a folder") from None
     if not isinstance(text, str) or "\0" in text:
-        raise InputError(f"{path!r} is not a path; give the name of a file or folder")
+        raise InputError(f"{path!r} is not a path; give the name of a file or a folder")
     return Path(os.path.expanduser(text))
 
 
 def open_regular(file: Path) -> io.BufferedReader:
-    """A regular file, open for reading. Raises OSError for anything else: a pipe would be waited
-    for, and a device may have no end.
+    """Open a regular file for reading.
+
+    Anything else raises OSError, because a pipe would block and a device may never end.
     """
     if not stat.S_ISREG(os.stat(file).st_mode):
         raise OSError(errno.EINVAL, "Not a regular file", str(file))
@@ -46,7 +49,7 @@ def open_regular(file: Path) -> io.BufferedReader:
 
 
 def read_bytes(file: Path) -> bytes:
-    """The bytes of a regular file. Raises OSError, also where they do not fit into memory."""
+    """Read the bytes of a regular file. Raises OSError, also if they do not fit into memory."""
     with open_regular(file) as handle:
         try:
             return handle.read()
@@ -55,7 +58,7 @@ def read_bytes(file: Path) -> bytes:
 
 
 def synced(file: Path, data: bytes) -> None:
-    """Write a file, and wait until the disk has it."""
+    """Write a file and wait until it is on disk."""
     with file.open("wb") as handle:
         handle.write(data)
         handle.flush()

@@ -1,4 +1,4 @@
-"""One process at a time."""
+"""Locks between processes."""
 
 import contextlib
 import os
@@ -10,11 +10,11 @@ from jaxtheory.system.temporary import flock
 
 @contextlib.contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """One process at a time, where the system and the file system know locks."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe is not waited for
+    """Run a block in one process at a time, if the system and the file system support locks."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # so that a pipe does not block
     handle = os.open(file, flags, 0o666)
     try:
         flock(handle, wait=True)
         yield
     finally:
-        os.close(handle)  # which gives the lock back
+        os.close(handle)  # this releases the lock

@@ -7,21 +7,21 @@ _CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_
 
 
 def memory() -> int:
-    """Bytes that a process can have: of the machine or of its container; 0 where not known."""
+    """Return the memory limit of the machine or its container in bytes, or 0 if it is unknown."""
     try:
-        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     except (ValueError, OSError, AttributeError):
-        found = []
+        limits = []
     for path in map(Path, _CGROUPS):
         try:
-            found.append(int(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError):  # none, or "max"
+            limits.append(int(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):  # there is no such file, or it says "max"
             continue
-    return min(found, default=0)
+    return min(limits, default=0)
 
 
 def bytes_text(count: float) -> str:
-    """Bytes as people write them."""
+    """Return a number of bytes with a binary unit, such as "1.5 GiB"."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
             break

@@ -1,5 +1,6 @@
-"""Arrays by name from an .npz file, whatever its bytes are: no pickle is loaded, and no more memory
-is taken than the file has numbers for.
+"""Arrays from an untrusted .npz file.
+
+No pickle is loaded, and no more memory is allocated than the file has numbers for.
 """
 
 import io
@@ -17,7 +18,7 @@ _NPY, _SUFFIX = b"\x93NUMPY", ".npy"
 
 
 def read_npz(file: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file, which `numpy.savez` writes.
+    """Read the arrays of an .npz file, as written by `numpy.savez`.
 
     Args:
         file: Path of the file.
@@ -26,11 +27,12 @@ def read_npz(file: Path) -> dict[str, np.ndarray]:
         The arrays by name.
 
     Raises:
-        InputError: if the file cannot be read, is not an .npz file, or is damaged.
+        InputError: The file cannot be read, is not an .npz file, or is damaged.
 
     Example:
-        >>> numpy.savez("walks.npz", labels=labels)
-        >>> jaxtheory.system.npz.read_npz(Path("walks.npz"))["labels"]
+        >>> np.savez("walks.npz", labels=[0, 1])
+        >>> read_npz(Path("walks.npz"))["labels"].tolist()
+        [0, 1]
     """
     try:
         with disk.open_regular(file) as handle:
@@ -43,54 +45,54 @@ def read_npz(file: Path) -> dict[str, np.ndarray]:
 
 
 def arrays_of(handle: io.BufferedIOBase) -> dict[str, np.ndarray]:
-    """The arrays of an open .npz file. Raises InputError."""
+    """Return the arrays of an open .npz file. Raises InputError."""
     begin = handle.read(len(_NPY))
     if not begin:
         raise InputError("it is empty")
     if begin == _NPY:
-        raise InputError("it is an .npy file of one array; numpy.savez writes arrays by name")
+        raise InputError("it is an .npy file of one array; write an .npz file with numpy.savez")
     if not begin.startswith(b"PK"):
-        raise InputError("numpy.savez writes such files")
+        raise InputError("write one with numpy.savez")
     handle.seek(0)
     try:
         with zipfile.ZipFile(handle) as archive:
             members = archive.infolist()
-            held, room = sum(member.file_size for member in members), machine.memory()
-            if room and held > room:
+            needed, available = sum(member.file_size for member in members), machine.memory()
+            if available and needed > available:
                 raise InputError(
-                    f"the arrays take {machine.bytes_text(held)} and this machine has "
-                    f"{machine.bytes_text(room)} of memory"
+                    f"the arrays take {machine.bytes_text(needed)} and this machine has "
+                    f"{machine.bytes_text(available)} of memory"
                 )
-            found = {}
+            arrays = {}
             for member in members:
                 name = member.filename.removesuffix(_SUFFIX)
-                if name == member.filename or name in found:
-                    raise InputError(f"{member.filename} in it is not an array of its own")
-                with archive.open(member) as opened:
-                    found[name] = _array_of(opened, name, member.file_size)
-            return found
+                if name == member.filename or name in arrays:
+                    raise InputError(f"its entry {member.filename} is not an array, or is repeated")
+                with archive.open(member) as content:
+                    arrays[name] = _array_of(content, name, member.file_size)
+            return arrays
     except (InputError, OSError):
         raise
-    except Exception as error:  # whatever zipfile and NumPy raise of damaged bytes
+    except Exception as error:  # zipfile and NumPy raise many types for damaged bytes
         raise InputError(f"it is damaged: {line(error)}") from None
 
 
 def _array_of(handle: Any, name: str, size: int) -> np.ndarray:
-    """The array of a member of so many bytes. Raises InputError where its header says otherwise."""
+    """Return the array of an entry of `size` bytes. Raises InputError if its header disagrees."""
     begin = np.lib.format.read_magic(handle)
     header = np.lib.format.read_array_header_1_0
     if begin != (1, 0):
         header = np.lib.format.read_array_header_2_0
     shape, _, dtype = header(handle)
     if dtype.hasobject:
-        raise InputError(f"{name} in it holds Python objects, which are not loaded")
+        raise InputError(f"its array {name} holds Python objects, which are not loaded")
     declared = math.prod(shape) * dtype.itemsize
     if declared != size - handle.tell():
         raise InputError(
-            f"it is damaged: {name} declares {machine.bytes_text(declared)} and has "
+            f"it is damaged: {name} declares {machine.bytes_text(declared)} but has "
             f"{machine.bytes_text(max(size - handle.tell(), 0))}"
         )
     handle.seek(0)
     array = np.lib.format.read_array(handle, allow_pickle=False)
-    handle.read(1)  # the end, where zipfile compares the checksum
+    handle.read(1)  # at the end zipfile verifies the checksum
     return array

@@ -1,10 +1,10 @@
-"""Temporary files and folders: written beside their place, and owned by whoever holds a lock.
+"""Temporary files and folders beside their target, owned by the process that holds a lock.
 
-    .tmp-<16 hexadecimal digits>/lock      locked by the owner for as long as it lives
-    .tmp-<16 hexadecimal digits>/NAME      what it writes, to be renamed when it is whole
+    .tmp-<16 hexadecimal digits>/lock      locked by the owner while it runs
+    .tmp-<16 hexadecimal digits>/NAME      the file it writes, renamed when it is complete
 
-A lock ends with its process, also in another container or on another machine of the same name.
-Where the file system knows no locks, nothing is taken from anybody, and leftovers stay.
+A lock ends with its process, also in another container or on another machine of the same name. On a
+file system without locks, no folder of another process is removed, and leftovers remain.
 """
 
 import contextlib
@@ -20,16 +20,16 @@ _OURS = re.compile(re.escape(PREFIX) + "[0-9a-f]{16}")
 
 @contextlib.contextmanager
 def beside(target: Path) -> Iterator[Path]:
-    """A temporary name for what is renamed to `target` when it is whole; removed afterwards."""
+    """Yield a temporary path in the folder of `target`, to be renamed to it; removed afterwards."""
     with owned(target.parent) as folder:
         yield folder / target.name
 
 
 @contextlib.contextmanager
 def owned(parent: Path) -> Iterator[Path]:
-    """A temporary folder that no other process removes, removed afterwards."""
+    """Yield a temporary folder that no other process removes; it is removed afterwards."""
     lock = None
-    while lock is None:  # until nobody has removed it before it was locked
+    while lock is None:  # another process may remove the folder before it is locked
         folder = parent / f"{PREFIX}{os.urandom(8).hex()}"
         folder.mkdir()
         try:
@@ -45,11 +45,11 @@ def owned(parent: Path) -> Iterator[Path]:
 
 
 def tidy(parent: Path) -> None:
-    """Remove the temporary folders whose owners run no more."""
+    """Remove the temporary folders whose owners have ended."""
     for folder in parent.glob(f"{PREFIX}*"):
         if not _OURS.fullmatch(folder.name) or folder.is_symlink():
             continue
-        with contextlib.suppress(OSError):  # another owner's
+        with contextlib.suppress(OSError):  # its owner is running
             lock = _locked(folder, wait=False)
             if lock is not None:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -57,10 +57,9 @@ def tidy(parent: Path) -> None:
 
 
 def _locked(folder: Path, wait: bool) -> int | None:
-    """The lock of a temporary folder, open and locked; None where the folder is gone by then.
+    """Lock a temporary folder and return the open lock file; None if the folder is gone.
 
-    Without `wait` it raises OSError where another process holds the lock, or where there are no
-    locks.
+    Without `wait` it raises OSError if another process holds the lock or there are no locks.
     """
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
@@ -80,8 +79,10 @@ def _locked(folder: Path, wait: bool) -> int | None:
 
 
 def flock(file: int, wait: bool) -> None:
-    """Lock an open file until it is closed. Where there are no locks, who waits goes on without
-    one, and who does not wait gets an OSError.
+    """Lock an open file until it is closed.
+
+    If the system has no locks, the function returns without one when `wait` is True and raises
+    OSError otherwise.
     """
     try:
         import fcntl

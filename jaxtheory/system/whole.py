@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place and renamed."""
+"""Files that are complete or absent: written under a temporary name and renamed."""
 
 import contextlib
 import hashlib
@@ -13,32 +13,31 @@ from jaxtheory.system.temporary import beside
 
 @contextlib.contextmanager
 def _whole(file: Path) -> Iterator[Path]:
-    """A temporary path in a file's folder, for a function that writes a file by its path. It
-    replaces the file when the block ends without an error and the disk has it, so that a process
-    that is killed leaves the old file or the new one and never a part. A link stays; the file it
-    leads to is replaced.
+    """Yield a temporary path in a file's folder, which replaces the file when the block ends.
 
-    Raises InputError where the file cannot be written, or is a device, a pipe or a folder.
+    The replacement happens only after a block without errors and when the data are on disk. A
+    killed process therefore leaves the old file or the new one, and never a part. A symbolic link
+    stays, and the file that it points to is replaced.
+
+    Raises InputError if the file cannot be written, or is a device, a pipe or a folder.
     """
-    place = file.resolve() if file.is_symlink() else file
-    if place.exists() and not place.is_file():
-        kind = "a folder" if place.is_dir() else "not a regular file"
-        raise InputError(f"{file} is {kind}; choose another place for this file")
+    target = file.resolve() if file.is_symlink() else file
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise InputError(f"{file} is {kind}; choose another name for this file")
     try:
-        with beside(place) as temporary:
+        with beside(target) as temporary:
             yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
-            os.replace(temporary, place)
+            os.replace(temporary, target)
     except OSError as error:
         why = error.strerror or error
-        raise InputError(
-            f"{file}: {why}; choose a folder that can be written and has room"
-        ) from None
+        raise InputError(f"{file}: {why}; choose a writable folder with free space") from None
 
 
 def write(file: Path, data: bytes | str) -> str:
-    """Write a whole file, text as UTF-8, and return the SHA-256 of its contents."""
+    """Write a file atomically, text as UTF-8, and return the SHA-256 of its contents."""
     content = data.encode() if isinstance(data, str) else data
     with _whole(file) as temporary:
         synced(temporary, content)
@@ -46,7 +45,7 @@ def write(file: Path, data: bytes | str) -> str:
 
 
 def file_hash(file: Path) -> str:
-    """The SHA-256 of a file; "" where there is none, or none that can be read."""
+    """Return the SHA-256 of a file, or "" if there is no readable file."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
     except OSError:

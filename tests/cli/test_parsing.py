@@ -80,10 +80,10 @@ def test_a_theory_without_given_says_so(capsys: pytest.CaptureFixture) -> None:
 
 
 FILES = {
-    "text": (b"sequences,labels\n1,2\n", "numpy.savez writes such files"),
+    "text": (b"sequences,labels\n1,2\n", "write one with numpy.savez"),
     "empty": (b"", "it is empty"),
     "archive": (b"PK\x05\x06" + bytes(18), "holds nothing: random_walk needs sequences, labels"),
-    "npy": (b"\x93NUMPY\x01\x00", "numpy.savez writes arrays by name"),
+    "npy": (b"\x93NUMPY\x01\x00", "write an .npz file with numpy.savez"),
 }
 
 

@@ -510,7 +510,7 @@ def test_a_compilation_cache_that_cannot_be_written(forked, whole, outcome):
     code, said = forked.run(command(store, use))
     first, _, rest = said.partition("\n")
     assert code == 0 and rest == output(store) and data(store).identical(whole)
-    assert f"compilation cache {cache}: it cannot be written" in first
+    assert f"compilation cache {cache}: it cannot be written to" in first
     outcome("one line, once; new programs are compiled each time")
 
 

@@ -87,7 +87,7 @@ def test_a_cache_that_others_can_write_is_not_used(mode, tmp_path):
     done = used(tmp_path)
     assert done.stdout.split() == ["False", "False"]
     assert len(done.stderr.splitlines()) == 1
-    assert f"compilation cache {tmp_path}: others can write it and have it run" in done.stderr
+    assert f"compilation cache {tmp_path}: other users can write to it" in done.stderr
 
 
 def test_a_cache_of_ones_own_is_used_whenever_jax_is_imported(tmp_path):
@@ -96,7 +96,7 @@ def test_a_cache_of_ones_own_is_used_whenever_jax_is_imported(tmp_path):
     assert (done.stdout.split(), done.stderr) == (["True", "True"], "")
     tmp_path.chmod(0o770)
     done = used(tmp_path, "after")
-    assert done.stdout.split()[0] == "False" and "others can write it" in done.stderr
+    assert done.stdout.split()[0] == "False" and "other users can write to it" in done.stderr
 
 
 def test_a_cache_of_another_user_is_not_used(tmp_path, monkeypatch):

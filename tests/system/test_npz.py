@@ -49,14 +49,14 @@ np.save(NPY, np.arange(3))
 
 WRONG = {
     "empty": (b"", "it is empty"),
-    "text": (b"1,2,3\n4,5,6\n", "numpy.savez writes such files"),
+    "text": (b"1,2,3\n4,5,6\n", "write one with numpy.savez"),
     "npy": (NPY.getvalue(), "an .npy file of one array; numpy.savez"),
     "cut": (ONE[: len(ONE) // 2], "damaged"),
     "head": (ONE[:40], "damaged"),
     "flipped": (ONE[:150] + bytes([ONE[150] ^ 1]) + ONE[151:], "damaged"),
-    "another zip": (zipped(text=b"hello"), "text in it is not an array"),
+    "another zip": (zipped(text=b"hello"), "its entry text is not an array"),
     "objects": (saved(a=np.array([{}])), "holds Python objects"),
-    "40 GiB": (declaring("(5368709120,)"), "a declares 40 GiB and has 64 B"),
+    "40 GiB": (declaring("(5368709120,)"), "a declares 40 GiB but has 64 B"),
     "exabytes": (declaring("(1000000000, 1000000000, 1000000000)"), "damaged: a declares"),
     "negative": (declaring("(-8,)"), "damaged"),
     "nested": (declaring("(" * 3000 + ")" * 3000), "damaged"),

@@ -37,7 +37,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(whole, "synced", full)
-    with pytest.raises(InputError, match="No space left on device; choose a folder"):
+    with pytest.raises(InputError, match="No space left on device; choose a writable folder"):
         whole.write(file, b"after")
     assert file.read_text() == "before" and os.listdir(tmp_path) == ["a.txt"]
 
