@@ -50,7 +50,7 @@ np.save(NPY, np.arange(3))
 WRONG = {
     "empty": (b"", "it is empty"),
     "text": (b"1,2,3\n4,5,6\n", "write one with numpy.savez"),
-    "npy": (NPY.getvalue(), "an .npy file of one array; numpy.savez"),
+    "npy": (NPY.getvalue(), "an .npy file of one array; write an .npz"),
     "cut": (ONE[: len(ONE) // 2], "damaged"),
     "head": (ONE[:40], "damaged"),
     "flipped": (ONE[:150] + bytes([ONE[150] ^ 1]) + ONE[151:], "damaged"),
