@@ -1,4 +1,4 @@
-"""What this installation runs on. Imports JAX only when asked, since it may not start."""
+"""Facts about this installation. JAX is imported inside functions only, as it may not start."""
 
 import importlib
 import os
@@ -14,7 +14,7 @@ _PACKAGES = ("jaxtheory", "jax", "jaxlib", "optax", "numpy", "xarray", "zarr", "
 
 
 def facts(results: Path) -> list[tuple[str, Any]]:
-    """Versions, and whether results can be kept, as (name, value)."""
+    """List versions and the directory of results as (name, value)."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return [
         ("python", f"{platform.python_version()} on {machine}"),
@@ -24,7 +24,7 @@ def facts(results: Path) -> list[tuple[str, Any]]:
 
 
 def running() -> list[tuple[str, Any]]:
-    """The devices, number format and cache of JAX, as (name, value).
+    """List the devices, the number format and the cache of JAX as (name, value).
 
     Raises:
         InputError: JAX cannot start.
@@ -43,14 +43,14 @@ def running() -> list[tuple[str, Any]]:
 
 
 def repaired() -> str:
-    """A sentence on the damaged programs that were removed from JAX's compilation cache."""
+    """Remove damaged programs from JAX's compilation cache and describe how many there were."""
     folder = importlib.import_module("jax").config.jax_compilation_cache_dir
     count = compilation_cache.repair(Path(folder)) if folder else 0
     return f"{count} damaged {'program' if count == 1 else 'programs'} removed"
 
 
 def writable(place: Path) -> str:
-    """Whether a directory can be written, or made."""
+    """Describe if a directory can be written or created."""
     existing = next(
         parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists()
     )

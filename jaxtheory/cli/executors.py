@@ -1,4 +1,4 @@
-"""Where a sweep's chunks are computed, read from words: here, on a Dask cluster, by Slurm."""
+"""Options of the command line for where chunks are computed: locally, with Dask or with Slurm."""
 
 import contextlib
 import dataclasses
@@ -15,77 +15,78 @@ _Options = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUE")], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Machines:
-    """Where chunks are computed."""
+    """Options for where chunks are computed."""
 
     executor: Literal["local", "dask", "slurm"] = "local"
-    """This process, a Dask cluster, or jobs of Slurm (needs jaxtheory[cluster])."""
+    """This process, a Dask cluster, or Slurm jobs (the last two need jaxtheory[cluster])."""
     scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
-    """A running Dask scheduler; by default dask starts workers on this machine."""
+    """Address of a running Dask scheduler; by default workers start on this machine."""
     workers: Annotated[int | None, arg(metavar="N")] = None
-    """Worker processes on this machine, or jobs of Slurm; 1 by default."""
+    """Number of worker processes on this machine, or of Slurm jobs; 1 by default."""
     job: _Options = ()
-    """What Slurm's jobs ask for: cores=16, memory=64GB, walltime=04:00:00, queue=...; repeatable
-    (the arguments of dask_jobqueue.SLURMCluster; those that are lists may be given several times).
-    """
+    """Argument of dask_jobqueue.SLURMCluster, such as cores=16, memory=64GB or queue=NAME."""
     tls_ca: Annotated[Path | None, arg(metavar="FILE")] = None
-    """For --scheduler tls://HOST:8786: the certificate that signed those of the cluster."""
+    """Certificate authority of the cluster, for --scheduler tls://HOST:8786."""
     tls_cert: Annotated[Path | None, arg(metavar="FILE")] = None
-    """The certificate of this client."""
+    """Certificate of this client."""
     tls_key: Annotated[Path | None, arg(metavar="FILE")] = None
-    """The key of that certificate."""
+    """Private key of this client."""
 
-    def checked(self) -> None:
-        """Raise InputError where options do not fit together."""
+    def check(self) -> None:
+        """Raise InputError if options contradict each other."""
         wrong = {
             "--scheduler": (self.scheduler is not None, ("dask",)),
             "--workers": (self.workers is not None, ("dask", "slurm")),
             "--job": (bool(self.job), ("slurm",)),
             **{f"--tls-{name}": (True, ("dask",)) for name in self.tls()},
         }
-        for option, (given, executors) in wrong.items():
-            if given and self.executor not in executors:
+        for option, (present, executors) in wrong.items():
+            if present and self.executor not in executors:
                 raise jaxtheory.InputError(
-                    f"{option}: means nothing to --executor {self.executor}; use it with "
+                    f"{option} does not apply to --executor {self.executor}; use it with "
                     f"--executor {' or '.join(executors)}, or leave it out"
                 )
         if self.scheduler is not None and self.workers is not None:
             raise jaxtheory.InputError(
-                "--workers: the scheduler has its own; leave out --workers or --scheduler"
+                "--workers does not apply to a running scheduler, which has its own workers; leave "
+                "out --workers or --scheduler"
             )
         if self.tls() and not (self.scheduler or "").startswith("tls://"):
             raise jaxtheory.InputError(
-                "--tls-ca, --tls-cert, --tls-key: give them with --scheduler tls://HOST:PORT"
+                "--tls-ca, --tls-cert, --tls-key: must be used with --scheduler tls://HOST:PORT"
             )
         if self.executor == "slurm":
             self.options()
 
     def tls(self) -> dict[str, Path]:
-        """The files of certificates that are given."""
+        """Return the certificate files that were set, by name."""
         files = {"ca": self.tls_ca, "cert": self.tls_cert, "key": self.tls_key}
         return {name: file for name, file in files.items() if file is not None}
 
     def options(self) -> dict[str, Any]:
-        """The options of Slurm's jobs, those that are given several times as lists. Whole numbers,
-        true, false and none are read as such where one value is asked for.
+        """Return the options of Slurm jobs by name, with lists for those that are repeated.
+
+        Whole numbers, true, false and none are converted where the option is not a list.
         """
-        found: dict[str, Any] = {}
-        read = {"true": True, "false": False, "none": None}
+        options: dict[str, Any] = {}
+        constants = {"true": True, "false": False, "none": None}
         lists = jaxtheory.cluster.known_options()
         for text in self.job:
             name, equals, value = text.partition("=")
             if not equals or not value.strip() or not name.isidentifier():
-                raise jaxtheory.InputError(f"--job {text!r}: give NAME=VALUE, such as cores=16")
-            found.setdefault(name, []).append(value)
-        for name, values in found.items():
+                raise jaxtheory.InputError(f"--job {text!r}: must be NAME=VALUE, such as cores=16")
+            options.setdefault(name, []).append(value)
+        for name, values in options.items():
             if len(values) == 1 and not lists.get(name):
                 (value,) = values
-                found[name] = int(value) if value.isdecimal() else read.get(value.lower(), value)
-        return found
+                number = int(value) if value.isdecimal() else None
+                options[name] = constants.get(value.lower(), value) if number is None else number
+        return options
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[dict[str, Any]]:
-        """The arguments of `sweep` for these machines, held as long as they are needed."""
-        self.checked()
+    def open(self) -> Iterator[dict[str, Any]]:
+        """Start or connect to the machines and give the arguments of `sweep` for them."""
+        self.check()
         count = 1 if self.workers is None else self.workers
         if self.executor == "local":
             yield {}
@@ -100,6 +101,6 @@ class Machines:
             yield {"execute": execute}
 
     def script(self) -> str | None:
-        """The text of each of Slurm's jobs; None where there are none."""
-        self.checked()
+        """Return the script of each Slurm job, or None for other executors."""
+        self.check()
         return jaxtheory.cluster.script(self.options()) if self.executor == "slurm" else None

@@ -1,4 +1,4 @@
-"""What the command line says and draws after a sweep, and `jaxtheory export`."""
+"""Printed and drawn results of a sweep, and the command `jaxtheory export`."""
 
 import dataclasses
 import functools
@@ -21,62 +21,62 @@ if TYPE_CHECKING:
 Metrics = tuple[Annotated[str, arg(metavar="METRIC")], ...] | None
 
 
-def check_metrics(theory: "Theory", asked: Metrics) -> None:
-    """Refuse a metric to draw that the theory does not have, before anything runs."""
+def check_metrics(theory: "Theory", metrics: Metrics) -> None:
+    """Raise InputError for a metric that the theory does not have, before anything runs."""
     from jaxtheory.core.theory import outputs
     from jaxtheory.plotting.overview import chosen
 
-    if asked:
+    if metrics:
         shown = tried(theory.name, outputs, theory)["metrics"]
         dims = {name.partition("(")[0]: name.partition("(")[2].rstrip(")") for name in shown}
-        for metric in asked:
+        for metric in metrics:
             if dims.get(metric):
                 raise InputError(
-                    f"--plot: {metric} has the dimension {dims[metric]} of its own, and a drawing "
-                    "shows one number per run and step; draw it from the dataset, or --plot one of "
+                    f"--plot: {metric} has the further dimension {dims[metric]}, and --plot draws "
+                    "one number per run and step; draw it from the dataset, or choose among "
                     f"{', '.join(name for name, dim in dims.items() if not dim)}"
                 )
             chosen([name for name, dim in dims.items() if not dim], metric)
 
 
-def aside(said: str) -> None:
-    """Print a sentence beside the output, on stderr."""
-    print(said, file=sys.stderr)
+def print_aside(sentence: str) -> None:
+    """Print a sentence to stderr."""
+    print(sentence, file=sys.stderr)
 
 
-def tell(data: "xr.Dataset") -> None:
-    """Print the last values of a sweep; of a single point a line per metric."""
+def print_summary(data: "xr.Dataset") -> None:
+    """Print the last values of a sweep, for a single point as a line per metric."""
     from jaxtheory.engine.results.summary import summary
 
-    found = summary(data)
-    if not found.columns:
+    last = summary(data)
+    if not last.columns:
         return
-    title = f"last record, mean ± standard error over {found.behind} seeds"
-    if found.axes and found.points > 1:
-        table(title, [*found.axes, *found.columns], found.rows)
+    title = f"last record, mean ± standard error over {last.behind} seeds"
+    if last.axes and last.points > 1:
+        table(title, [*last.axes, *last.columns], last.rows)
     else:
-        cells = found.rows[0][len(found.axes) :]
-        table(title, ("metric", "last value"), list(zip(found.columns, cells, strict=True)))
-    if any(" - " in column for column in found.columns):
-        print("a - b     the gap of metric a to its predicted curve b")
-    if len(found.rows) < found.points:
-        print(f"left out  {found.points - len(found.rows)} of {found.points} points")
-    if found.left_out:
-        print(f"left out  the metrics {', '.join(found.left_out)}")
+        cells = last.rows[0][len(last.axes) :]
+        table(title, ("metric", "last value"), list(zip(last.columns, cells, strict=True)))
+    if any(" - " in column for column in last.columns):
+        print("a - b     difference of metric a and its predicted curve b")
+    if len(last.rows) < last.points:
+        print(f"left out  {last.points - len(last.rows)} of {last.points} points")
+    if last.left_out:
+        print(f"left out  the metrics {', '.join(last.left_out)}")
 
 
-def draw(data: "xr.Dataset", store: Path, asked: Sequence[str]) -> None:
-    """Draw metrics, the first one by default, into the store; print where."""
+def draw_metrics(data: "xr.Dataset", store: Path, selected: Sequence[str]) -> None:
+    """Draw metrics, by default the first one, into the store and print the files."""
     from jaxtheory.engine.results.summary import metrics
     from jaxtheory.plotting.drawing import drawing
     from jaxtheory.plotting.overview import chosen, picture
     from jaxtheory.system.whole import write
 
-    for metric in asked or (None,):
+    for metric in selected or (None,):
         name = chosen(metrics(data), metric)
         image = store / f"{name}.png"
-        made = drawing(functools.partial(picture, data, name), ("png",), aside)
-        write(image, made.files["png"])
+        drawn = drawing(functools.partial(picture, data, name), ("png",), print_aside)
+        write(image, drawn.files["png"])
         print(f"figure    {image}")
 
 
@@ -84,16 +84,16 @@ def draw(data: "xr.Dataset", store: Path, asked: Sequence[str]) -> None:
 class Export:
     """Write the dataset of a finished sweep as a file for other programs.
 
-    csv and parquet: a tidy table, a row per point, seed and step, the axes first. netcdf: all of
-    it. netcdf and parquet need jaxtheory[export].
+    csv and parquet are tidy tables with a row per point, seed and step. netcdf has the whole
+    dataset. netcdf and parquet need jaxtheory[export].
     """
 
     store: Positional[Annotated[Path, arg(metavar="STORE")]]
-    """What sweep printed as store."""
+    """Directory of the results, which `sweep` prints as store."""
     to: Literal["csv", "netcdf", "parquet"]
     """Format of the file."""
     out: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Where to write; STORE/data.csv, .nc or .parquet by default."""
+    """File to write; by default STORE/data.csv, .nc or .parquet."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.results import export
@@ -105,6 +105,6 @@ class Export:
         file = disk.located(self.out or folder / f"data.{export.SUFFIXES[self.to]}")
         export.write(data, self.to, file)
         if self.to != "netcdf" and (missing := export.left_out(data)):
-            print(f"left out  {', '.join(missing)}: dimensions of their own (--to netcdf has them)")
+            print(f"left out  {', '.join(missing)}: further dimensions (--to netcdf keeps them)")
         print(f"file      {file}")
         return 0

@@ -1,9 +1,11 @@
-"""The command line: `jaxtheory list | show | run | report | sweep | export | plan | verify |
-prune | new | doctor`. It and `run`, `show`, `export` beside it are the only places that print.
+"""The command line `jaxtheory COMMAND`, with its commands and exit codes.
 
-Exit codes: 0 done, 1 a claim or a check failed, 2 bad input (nothing is written), 130 interrupted
-(the store can be resumed). JAX and all that rests on it load when a command needs them, so that
-`--help` does not wait.
+The commands are list, show, run, report, sweep, export, plan, verify, prune, new and doctor. Only
+the modules of this folder print.
+
+The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
+130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
+command needs them, so that `--help` is fast.
 """
 
 import contextlib
@@ -25,7 +27,7 @@ import jaxtheory
 from jaxtheory.cli import export
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.export import Export
-from jaxtheory.cli.parsing import Words, load_theory
+from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
 from jaxtheory.cli.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
@@ -39,47 +41,48 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Theory
 
 
-def _remark(theory: "Theory", config: "Config", asked: dict[str, Any]) -> None:
-    """Say why sizes do not share programs, where they could."""
+def _print_remark(theory: "Theory", config: "Config", arguments: dict[str, Any]) -> None:
+    """Print why different sizes do not share programs although they could."""
     from jaxtheory.engine.planning.layout import remark
     from jaxtheory.engine.request.request import read
 
-    if said := remark(read(theory, config, **asked)):
-        print(f"sizes     {said}")
+    if text := remark(read(theory, config, **arguments)):
+        print(f"sizes     {text}")
 
 
 # ----------------------------------------------------------------------------------------- commands
 
 
 @dataclasses.dataclass(frozen=True)
-class Sweep(Machines, Words):
-    """Train at every point of the axes and write one labeled dataset. The same command resumes.
+class Sweep(Machines, SweepOptions):
+    """Train at every combination of axis values and write a labeled dataset.
 
-    Values: a list 1,2,3; a:b:n (linear) or log:a:b:n, both ends included.
+    Values are a list 1,2,3 or a range, a:b:n (linear) or log:a:b:n (logarithmic), with both ends.
+    The same command resumes an interrupted sweep.
     """
 
     store: Annotated[Path | None, arg(metavar="DIR")] = None
-    """Directory of the results; results/<theory>-<hash of the request> by default."""
+    """Directory of the results; by default results/<theory>-<hash of the request>."""
     plot: export.Metrics = None
-    """Draw metrics into the store, the first one without a name; give it after THEORY."""
+    """Draw these metrics into the store, or the first if none is named; write it after THEORY."""
     accept_versions: FlagCreatePairsOff[bool] = False
-    """Resume a sweep that was begun under other versions of JAX or its like; it is noted."""
+    """Resume a sweep that began under other versions of JAX or its like; the dataset records it."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.results.identity import store_of
 
-        asked = self.asked()
-        theory, config = asked.pop("theory"), asked.pop("config")
+        arguments = self.arguments()
+        theory, config = arguments.pop("theory"), arguments.pop("config")
         export.check_metrics(theory, self.plot)
         store = (
-            store_of(RESULTS, theory.name, theory, config, asked)
+            store_of(RESULTS, theory.name, theory, config, arguments)
             if self.store is None
             else disk.located(self.store)
         )
-        _remark(theory, config, asked)
-        with self.opened() as where, sweep_progress(theory.name) as progress:
-            asked |= {"progress": progress, "accept_versions": self.accept_versions}
-            data = jaxtheory.sweep(theory, config, **asked, **where, store=store)
+        _print_remark(theory, config, arguments)
+        with self.open() as where, sweep_progress(theory.name) as progress:
+            arguments |= {"progress": progress, "accept_versions": self.accept_versions}
+            data = jaxtheory.sweep(theory, config, **arguments, **where, store=store)
         print(f"store     {store}")
         print(f"dataset   {store / 'data.zarr'}")
         print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
@@ -90,27 +93,29 @@ class Sweep(Machines, Words):
                 f"diverged  {diverged} of {data['diverged_at'].size} runs; "
                 "their records are NaN from diverged_at on"
             )
-        export.tell(data)
+        export.print_summary(data)
         if self.plot is not None:
-            export.draw(data, store, self.plot)
+            export.draw_metrics(data, store, self.plot)
         return 0
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan(Machines, Words):
-    """How a sweep would run, and at what cost: points, buckets, compilations, memory, time. Takes
-    sweep's arguments; runs nothing.
+class Plan(Machines, SweepOptions):
+    """Print how a sweep would run and what it would cost, without running it.
+
+    The output lists points, buckets of equal shapes, compilations, memory and time. The arguments
+    are those of `sweep`.
     """
 
     compile: FlagCreatePairsOff[bool] = False
-    """Compile and time instead of estimating."""
+    """Compile and measure the time in place of estimating it."""
 
     def __call__(self) -> int:
-        asked = self.asked()
-        theory, config = asked.pop("theory"), asked.pop("config")
+        arguments = self.arguments()
+        theory, config = arguments.pop("theory"), arguments.pop("config")
         script = self.script()
-        plan = jaxtheory.plan(theory, config, **asked, compile=self.compile)
-        _remark(theory, config, asked)
+        plan = jaxtheory.plan(theory, config, **arguments, compile=self.compile)
+        _print_remark(theory, config, arguments)
         rows = plan.rows()
         if rows:
             table("buckets", tuple(rows[0]), [tuple(row.values()) for row in rows])
@@ -130,16 +135,17 @@ class Plan(Machines, Words):
 
 @dataclasses.dataclass(frozen=True)
 class Verify:
-    """Hold every closed form against its second route, in float64, over the theory's examples. Exit
-    code 1 if one fails.
+    """Compare every closed form with an independent derivation, in float64.
+
+    Checks run on the examples of the theory. The exit code is 1 if a check fails.
     """
 
     theory: Positional[Annotated[str | None, arg(metavar="THEORY")]] = None
-    """Theory or FILE.py; all theories by default."""
+    """Theory or FILE.py; by default all theories."""
     seeds: int = 3
-    """Random keys and field values per example."""
+    """Number of random keys and field values per example."""
     full: FlagCreatePairsOff[bool] = False
-    """One row per example, instead of the worst example of each check."""
+    """Print a row per example in place of the worst example of each check."""
 
     def __call__(self) -> int:
         if self.seeds < 1:
@@ -148,44 +154,46 @@ class Verify:
         from jaxtheory.verification.verify import verify_each, worst
 
         passed = True
-        for name, found in verify_each(load_theory, names, self.seeds):
-            rows = found.checks if self.full else worst(found.checks)
+        for name, result in verify_each(load_theory, names, self.seeds):
+            rows = result.checks if self.full else worst(result.checks)
             columns = "check source kind example error tolerance passed remark".split()
             table(
                 f"{name}: checks",
                 columns,
                 [tuple(getattr(row, column) for column in columns) for row in rows],
             )
-            if found.assumptions:
+            if result.assumptions:
                 table(
                     f"{name}: assumptions",
                     ("example", "assumption", "holds", "margin"),
-                    found.assumptions,
+                    result.assumptions,
                 )
             print(
-                f"{name}: {sum(row.passed for row in found.checks)} "
-                f"of {len(found.checks)} checks passed{found.note}\n"
+                f"{name}: {sum(row.passed for row in result.checks)} "
+                f"of {len(result.checks)} checks passed{result.note}\n"
             )
-            passed &= found.passed
+            passed &= result.passed
         return int(not passed)
 
 
 @dataclasses.dataclass(frozen=True)
 class Prune:
-    """Prune a Llama checkpoint on the calibration windows of a text: per layer the zeros reached
-    and the error of its attention, and the perplexity before and after.
+    """Prune a Llama checkpoint and write the pruned one.
+
+    The output lists the share of zeros and the error of the attention per layer, and the
+    perplexity before and after.
     """
 
     folder: Positional[Annotated[Path, arg(metavar="FOLDER")]]
-    """A checkpoint: config.json, safetensors, tokenizer.json."""
+    """A checkpoint with config.json, safetensors files and tokenizer.json."""
     to: Annotated[Path, arg(metavar="FOLDER")]
-    """Where the pruned checkpoint goes; must not exist, or be empty."""
+    """Folder of the pruned checkpoint, which must not exist or be empty."""
     text: Annotated[Path, arg(metavar="PATH")]
-    """A UTF-8 file, or a folder of them: the first four fifths calibrate, the rest evaluates."""
+    """A UTF-8 file or a folder of them; 4/5 are for calibration, the last 1/5 for evaluation."""
     ratio: float = 0.5
     """Share of zeros in each pruned matrix, in [0, 1)."""
     mlp_ratio: float | None = None
-    """The same for the MLP; as --ratio by default."""
+    """Share of zeros in the matrices of the MLP; by default that of --ratio."""
     attention: str = "gradient"
     """Method for the query and key weights: gradient, wanda, sparsegpt, magnitude or dense."""
     mlp: str = "dense"
@@ -193,30 +201,30 @@ class Prune:
     value_output: str = "dense"
     """Method for the value and output weights: dense, wanda, sparsegpt or magnitude."""
     pattern: Annotated[str | None, arg(metavar="N:M")] = None
-    """Keep N of every M consecutive inputs instead of a share."""
+    """Keep N of every M consecutive inputs, in place of a share."""
     temperature: FlagCreatePairsOff[bool] = False
     """Rescale the logits of each head after pruning."""
     samples: int = 8
-    """Calibration windows."""
+    """Number of calibration windows."""
     window: int = 128
-    """Tokens per window."""
+    """Number of tokens per window."""
     evaluate: int = 128
-    """Windows of the last fifth of the text, at most, that measure."""
+    """Largest number of evaluation windows, from the last fifth of the text."""
     key: int = 0
-    """Root of the random numbers: which windows calibrate."""
+    """Seed of the random choice of calibration windows."""
 
     def __call__(self) -> int:
         from jaxtheory.llama import folder
 
-        given = dataclasses.asdict(self)
-        source, to, text = (disk.located(given.pop(name)) for name in ("folder", "to", "text"))
-        given["pattern"] = folder.pattern(self.pattern)
+        options = dataclasses.asdict(self)
+        source, to, text = (disk.located(options.pop(name)) for name in ("folder", "to", "text"))
+        options["pattern"] = folder.pattern(self.pattern)
         with steps_progress(f"prune {source}") as progress:
-            found = folder.prune(source, to, text, progress=progress, **given)
-        report = found.report
+            pruned = folder.prune(source, to, text, progress=progress, **options)
+        report = pruned.report
         errors = ("attention_error", "attention_error_heldout", "regularization")
         table(
-            f"{source}: zeros and ||f - f*|| / ||f*|| of the attention",
+            f"{source}: share of zeros, and ||f - f*|| / ||f*|| of the attention",
             ("layer", *report.matrix.values, "error", "held out", "lambda"),
             [
                 (i, *map(float, row.sparsity), *(float(row[name]) for name in errors))
@@ -224,45 +232,47 @@ class Prune:
             ],
         )
         print(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
-        print(f"perplexity  {found.before:.4f} before, {found.after:.4f} after")
+        print(f"perplexity  {pruned.before:.4f} before, {pruned.after:.4f} after")
         print(f"checkpoint  {to}")
         return 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Doctor:
-    """Versions, devices, number format, caches, directories and figures of this installation. Exit
-    code 2 if JAX cannot start.
+    """Print the versions, devices, number format, caches and directories of this installation.
+
+    The exit code is 2 if JAX cannot start.
     """
 
     repair: FlagCreatePairsOff[bool] = False
-    """Remove the programs of the compilation cache that a killed process or a full disk damaged."""
+    """Remove programs from the compilation cache that a killed process or a full disk damaged."""
 
     def __call__(self) -> int:
         from jaxtheory.cli.doctor import facts, repaired, running
 
-        known = [
+        contents = [
             ("theories", ", ".join(jaxtheory.theories.names())),
             ("figures", len(jaxtheory.figures.entries())),
         ]
         try:
-            found, code = running(), 0
+            backend, code = running(), 0
             if self.repair:
-                found.append(("repaired", repaired()))
+                backend.append(("repaired", repaired()))
         except jaxtheory.InputError as error:
-            found, code = [("jax", str(error))], 2
-        table("doctor", ("", ""), facts(RESULTS) + found + known)
+            backend, code = [("jax", str(error))], 2
+        table("doctor", ("", ""), facts(RESULTS) + backend + contents)
         return code
 
 
 @dataclasses.dataclass(frozen=True)
 class New:
-    """Write NAME.py, a whole theory in one file that runs, verifies and draws, to be replaced part
-    by part (docs/add-your-theory.md).
+    """Write NAME.py, a complete example theory in one file, as a template for your own.
+
+    The file runs, verifies and draws. Replace it part by part, as docs/add-your-theory.md explains.
     """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """A Python name; the file is written where you are, and must not exist."""
+    """A Python name. The file is written into the current directory and must not exist."""
 
     def __call__(self) -> int:
         file = Path(f"{self.name}.py")
@@ -273,11 +283,12 @@ class New:
         taken = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
         if self.name in taken or file.exists():
             raise jaxtheory.InputError(
-                f"{self.name}: there is such a theory or file; choose another"
+                f"{self.name}: a theory or a file of this name exists; choose another name"
             )
         if importlib.util.find_spec(self.name):
             raise jaxtheory.InputError(
-                f"{self.name}: there is such a module, which {file} would hide; choose another"
+                f"{self.name}: a Python module of this name exists, which {file} would hide; "
+                "choose another name"
             )
         from jaxtheory.system.whole import write
 
@@ -314,7 +325,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _code(words: list[str]) -> int:
-    """The exit code of a command, after a line on stderr where it is neither 0 nor 1."""
+    """Run a command and return its exit code, after a message on stderr if it failed."""
     try:
         command = tyro.cli(
             _Command,
@@ -331,7 +342,7 @@ def _code(words: list[str]) -> int:
             f"interrupted; resume with: jaxtheory {shlex.join(words)}" if resumes else "interrupted"
         )
         return 130
-    except BrokenPipeError:  # the reader, `| head` for instance, has enough
+    except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
         return 141
     except jaxtheory.InputError as error:
         say(error)
@@ -344,11 +355,12 @@ def _code(words: list[str]) -> int:
 
 
 def entry() -> None:
-    """The command as a process, which ends at once: to free all that it imported and compiled takes
-    Python .4 s, and threads that still compute when it is interrupted would abort it.
+    """Console entry point, which exits with `os._exit`.
+
+    Interpreter teardown takes 0.4 s, and worker threads that still run after Ctrl-C would crash it.
     """
-    os.environ["MPLBACKEND"] = "agg"  # figures are files: a notebook's backend is of no use here
-    gc.set_threshold(100_000)  # imports and traces make what stays: a tenth of a short sweep
+    os.environ["MPLBACKEND"] = "agg"  # figures are files, so a notebook's backend is not needed
+    gc.set_threshold(100_000)  # tracing makes many long-lived objects; saves 10 % of a short sweep
     code = main()
     with contextlib.suppress(OSError):
         sys.stderr.flush()

@@ -1,6 +1,4 @@
-"""What to sweep, read from words: values, axes and the arguments of `sweep` and `plan`. Pure
-functions of the command line's texts.
-"""
+"""Parsing of values, axes and the other arguments of `sweep` and `plan` from the command line."""
 
 import dataclasses
 import decimal
@@ -20,20 +18,20 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import Field
     from jaxtheory.core.theory import Theory
 
-_Texts = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
+_Assignments = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
 
 
 def _parse_values(field: "Field", text: str) -> list[Any]:
-    """The values of `field` that a text stands for, in order.
+    """Parse the values of a field from a string.
 
     `1,2,3`       a list; a trailing comma is allowed
     `a:b:n`       n values at equal distances from a to b, both included
     `log:a:b:n`   n values at equal ratios from a to b, both included
 
-    Ranges are computed in decimal, so that 0:1:11 holds 0.3 itself. Integer fields take whole
-    numbers: a linear range must step over them, a logarithmic one is rounded to them. Static fields
-    take their choices by name. Raises InputError for what cannot be read; whether a value lies in
-    the field's range is for the engine to say.
+    Ranges are computed in decimal, so that 0:1:11 contains exactly 0.3. Integer fields take whole
+    numbers: a linear range must consist of them, a logarithmic one is rounded to them. Static
+    fields take their choices by name. Malformed strings raise InputError. The engine checks whether
+    the values lie in the range of the field.
     """
     label = (
         f"{field.name} ({field.symbol}) = {text!r}"
@@ -42,7 +40,9 @@ def _parse_values(field: "Field", text: str) -> list[Any]:
     )
     items = [item.strip() for item in text.strip().removesuffix(",").split(",")]
     if items == [""]:
-        raise jaxtheory.InputError(f"{label}: empty; give a list 1,2,3, a range a:b:n or log:a:b:n")
+        raise jaxtheory.InputError(
+            f"{label}: must not be empty; write a list 1,2,3 or a range a:b:n or log:a:b:n"
+        )
     try:
         if field.kind == "static":
             values = [_choice(field, item) for item in items]
@@ -57,7 +57,7 @@ def _parse_values(field: "Field", text: str) -> list[Any]:
 
 def _choice(field: "Field", text: str) -> Any:
     if not field.valid:
-        raise ValueError("can be set in Python only")
+        raise ValueError("this field can only be set in Python")
     choices = {str(choice).lower(): choice for choice in field.valid}
     if text.lower() not in choices:
         raise ValueError(f"choose among {', '.join(map(str, field.valid))}")
@@ -80,17 +80,17 @@ def _range(text: str, integer: bool) -> list[int | float]:
     logarithmic = text.startswith("log:")
     parts = text.removeprefix("log:").split(":")
     if len(parts) != 3:
-        raise ValueError("a range is a:b:n or log:a:b:n")
+        raise ValueError("a range must be a:b:n or log:a:b:n")
     a, b = _decimal(parts[0]), _decimal(parts[1])
     if not (a.is_finite() and b.is_finite()):
-        raise ValueError("the ends of a range are finite numbers")
+        raise ValueError("the ends of a range must be finite numbers")
     if logarithmic and not (a > 0 and b > 0):
-        raise ValueError("the ends of a logarithmic range are positive")
+        raise ValueError("the ends of a logarithmic range must be positive")
     if not (parts[2].strip().isdigit() and int(parts[2]) >= 1):
         raise ValueError(f"n = {parts[2]}: must be an integer in [1, inf)")
     n = int(parts[2])
     if n == 1 and a != b:
-        raise ValueError("n = 1 would leave out one end; give the value itself")
+        raise ValueError("n = 1 would leave out one end; write the value itself")
     shares = [decimal.Decimal(i) / max(n - 1, 1) for i in range(n)]
     try:
         numbers = [a * (b / a) ** share if logarithmic else a + (b - a) * share for share in shares]
@@ -114,8 +114,9 @@ def _parse_integers(name: str, text: str) -> list[int]:
 
 
 def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
-    """`NAME=VALUES` as (word, values); NAME is a field by word or symbol, `algorithm` or `steps`.
-    Raises InputError.
+    """Parse `NAME=VALUES` as (name, values), where NAME is a field or its symbol.
+
+    NAME may also be `algorithm` or `steps`.
     """
     from jaxtheory.core.config import Field, axis_word, fields
 
@@ -123,7 +124,7 @@ def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
     name = name.strip()
     if not equals:
         raise jaxtheory.InputError(
-            f"{text!r}: give NAME=VALUES, such as {next(iter(fields(theory.Config)))}=1,2,3"
+            f"{text!r}: must be NAME=VALUES, such as {next(iter(fields(theory.Config)))}=1,2,3"
         )
     if name == "algorithm":
         return name, _parse_values(
@@ -131,22 +132,22 @@ def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
         )
     if name == "steps":
         return name, _parse_integers(name, values)
-    word = axis_word(theory.Config, name)
-    return word, _parse_values(fields(theory.Config)[word], values)
+    field_name = axis_word(theory.Config, name)
+    return field_name, _parse_values(fields(theory.Config)[field_name], values)
 
 
 def _parse_axes(theory: "Theory", texts: Iterable[str]) -> dict[str, list[Any]]:
     axes: dict[str, list[Any]] = {}
     for text in texts:
-        word, values = _parse_axis(theory, text)
-        if word in axes:
-            raise jaxtheory.InputError(f"{word}: given twice")
-        axes[word] = values
+        name, values = _parse_axis(theory, text)
+        if name in axes:
+            raise jaxtheory.InputError(f"{name}: given twice")
+        axes[name] = values
     return axes
 
 
 def load_theory(name: str) -> "Theory":
-    """A theory by name, or the THEORY of a FILE.py."""
+    """Load a theory by name, or the THEORY of a FILE.py."""
     from jaxtheory.core.resolve import theory_of
 
     theory = theory_of(name)
@@ -158,8 +159,9 @@ def load_theory(name: str) -> "Theory":
 
 
 def _read_npz(file: Path) -> dict[str, Any]:
-    """The arrays of a .npz file by name, numbers without axes as Python values. Raises InputError
-    where it cannot be read; pickled objects are not.
+    """Read the arrays of a .npz file by name, those without axes as Python numbers.
+
+    Pickled objects are not read.
     """
     from jaxtheory.system import npz
 
@@ -168,7 +170,7 @@ def _read_npz(file: Path) -> dict[str, Any]:
 
 
 def _load_figures(name: str) -> "list[jaxtheory.Figure]":
-    """The FIGURES, or the FIGURE, of a FILE.py. Raises InputError."""
+    """Load the FIGURES, or the FIGURE, of a FILE.py."""
     module = jaxtheory.theories.load(name)
     one = (module.FIGURE,) if hasattr(module, "FIGURE") else ()
     figures = getattr(module, "FIGURES", one)
@@ -177,7 +179,7 @@ def _load_figures(name: str) -> "list[jaxtheory.Figure]":
             f"{name}: FIGURES is a {type(figures).__name__}, expected a tuple of figures"
         )
     if not figures:
-        raise jaxtheory.InputError(f"{name}: defines no FIGURE = jaxtheory.Figure(...)")
+        raise jaxtheory.InputError(f"{name}: must define FIGURE = jaxtheory.Figure(...)")
     for figure in figures:
         if not isinstance(figure, jaxtheory.Figure):
             raise jaxtheory.InputError(
@@ -187,66 +189,64 @@ def _load_figures(name: str) -> "list[jaxtheory.Figure]":
 
 
 def figure_places(name: str) -> list[tuple[str, int]]:
-    """What `run` means by a name, each as (word, i), the i-th of `named_figures(word)`: a figure, a
-    theory's figures, those of a FILE.py, headlines or all. Nothing but such a file is loaded.
+    """List the figures that a name of `run` stands for, as (name, i), where i counts in its file.
+
+    The name is a figure, a theory (all its figures), a FILE.py, headlines or all. The i-th of
+    `named_figures(name)` is meant. Only a FILE.py is loaded.
     """
     if name.endswith(".py"):
         return [(name, i) for i in range(len(_load_figures(name)))]
-    known = jaxtheory.figures.files()
-    found = [each for each, file in known.items() if name in (each, file.parent.name, "all")]
+    files = jaxtheory.figures.files()
+    figures = [each for each, file in files.items() if name in (each, file.parent.name, "all")]
     if name == "headlines":
-        found = list(jaxtheory.figures.headlines())
+        figures = list(jaxtheory.figures.headlines())
     others = plugins.offered(plugins.FIGURES)
-    if not found and name in others:
-        found = [name]
-    if not found:
-        words = [*known, *others, *jaxtheory.theories.names(), "headlines", "all"]
-        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, words)}")
-    return [(figure, 0) for figure in found]
+    if not figures and name in others:
+        figures = [name]
+    if not figures:
+        names = [*files, *others, *jaxtheory.theories.names(), "headlines", "all"]
+        raise jaxtheory.InputError(f"unknown figure or theory {name!r}; {suggest(name, names)}")
+    return [(figure, 0) for figure in figures]
 
 
 def named_figures(name: str) -> "list[jaxtheory.Figure]":
-    """The figures that `run` and `show` mean by a name."""
+    """Load the figures that a name of `run` or `show` stands for."""
     if name.endswith(".py"):
         return _load_figures(name)
     return [jaxtheory.figures.get(figure) for figure, _ in figure_places(name)]
 
 
 @dataclasses.dataclass(frozen=True)
-class Words:
-    """What to sweep. Values: a list 1,2,3; a:b:n (linear) or log:a:b:n (both ends included)."""
+class SweepOptions:
+    """Options that define a sweep."""
 
     theory: Positional[Annotated[str, arg(metavar="THEORY")]]
-    """Theory or FILE.py that defines THEORY."""
-    vary: _Texts = ()
-    """Axis NAME=VALUES, NAME being a field (word or symbol), algorithm or steps; repeat it for a
-    product of axes.
-    """
-    zip: _Texts = ()
-    """Axes that move together, one dimension: "lambda=1,5 rho=.3,.5"; repeatable."""
-    set: _Texts = ()
-    """Value FIELD=VALUE common to all points; repeatable."""
+    """Name of a theory, or a FILE.py that defines THEORY."""
+    vary: _Assignments = ()
+    """Axis NAME=VALUES of the grid, where NAME is a field or its symbol, algorithm or steps."""
+    zip: _Assignments = ()
+    """Axes that vary together along one dimension, such as "lambda=1,5 rho=0.3,0.5"."""
+    set: _Assignments = ()
+    """Value FIELD=VALUE of a field at all points."""
     seeds: Annotated[str, arg(metavar="N|LIST")] = "1"
-    """How many seeds (8), or which (3,5,7; one alone: 3,)."""
+    """Number of seeds (8), or a list of them (3,5,7 or, for a single one, 3,)."""
     steps: Annotated[str | None, arg(metavar="N")] = None
-    """Training steps; may be left out when steps is an axis."""
+    """Number of training steps, which may be left out if steps is an axis."""
     key: int = 0
     """Root of all random numbers."""
     algorithm: Annotated[str | None, arg(metavar="NAME")] = None
-    """Training algorithm; the theory's first by default."""
-    record: _Texts = ()
-    """When to look: every N steps (10), at a list of steps (0,10,50; one alone: 50,), or
-    METRIC=STEPS, repeatable.
-    """
+    """Training algorithm; by default the first of the theory."""
+    record: _Assignments = ()
+    """Steps to evaluate the metrics: each 10th (10), a list (0,10,50 or 50,) or METRIC=STEPS."""
     data: Annotated[Path | None, arg(metavar="FILE.npz")] = None
-    """Arrays of your own, named as the arguments of the theory's `given`."""
+    """Your own arrays, named as the arguments of `given` of the theory."""
     dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
-    """JAX's setting by default."""
+    """Number format; by default the setting of JAX."""
     buckets: Literal["auto", "pad", "exact"] = "auto"
-    """How points of different sizes share compilations."""
+    """Pad different sizes to share compilations (pad), compile each (exact), or choose (auto)."""
 
-    def asked(self) -> dict[str, Any]:
-        """The arguments of `sweep` and `plan`. Raises InputError."""
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `sweep` and `plan`."""
         theory = load_theory(self.theory)
         fixed = _parse_axes(theory, self.set)
         for word, values in fixed.items():
@@ -257,16 +257,18 @@ class Words:
         vary = _parse_axes(theory, self.vary)
         zipped = [_parse_axes(theory, text.split()) for text in self.zip]
         if twice := [word for axes in (vary, *zipped) for word in axes if word in fixed]:
-            raise jaxtheory.InputError(f"{twice[0]} stands in --set and on an axis; give it once")
+            raise jaxtheory.InputError(
+                f"{twice[0]} is both in --set and on an axis; remove one of the two"
+            )
         steps = [step for axes in (vary, *zipped) for step in axes.get("steps", ())]
         if self.steps is None and not steps:
-            raise jaxtheory.InputError("steps: give --steps N, or make it an axis")
+            raise jaxtheory.InputError("steps: missing; add --steps N or --vary steps=...")
         settings = {word: value for word, (value,) in fixed.items()}
         problem, config = None, None
         if self.data is None:
             config = theory.Config(**settings)
         else:
-            problem, config = self._given(theory, settings)
+            problem, config = self._from_file(theory, settings)
         return {
             "theory": theory,
             "config": config,
@@ -282,12 +284,14 @@ class Words:
             "buckets": self.buckets,
         }
 
-    def _given(self, theory: "Theory", settings: dict[str, Any]) -> tuple[Any, Any]:
-        """The problem and the config of the arrays in the file."""
+    def _from_file(self, theory: "Theory", settings: dict[str, Any]) -> tuple[Any, Any]:
+        """Return the problem and the config that belong to the arrays in the file."""
         import jax
 
         if theory.given is None:
-            raise jaxtheory.InputError(f"--data: {theory.name} takes no arrays, it has no `given`")
+            raise jaxtheory.InputError(
+                f"--data: {theory.name} takes no arrays, as it does not define `given`"
+            )
         arrays = _read_npz(Path(str(self.data)))
         needed = [
             name
@@ -295,9 +299,9 @@ class Words:
             if argument.default is argument.empty and argument.kind is not argument.VAR_KEYWORD
         ]
         if missing := [name for name in needed if name not in arrays]:
-            held = ", ".join(arrays) or "nothing"
+            present = ", ".join(arrays) or "nothing"
             raise jaxtheory.InputError(
-                f"{self.data} holds {held}: {theory.name} needs {', '.join(missing)}"
+                f"{self.data} holds {present}: {theory.name} needs {', '.join(missing)}"
             )
         # by position, as a field may have the name of an array
         listed = [
@@ -306,19 +310,21 @@ class Words:
             if argument.kind not in (argument.VAR_KEYWORD, argument.KEYWORD_ONLY)
         ]
         if twice := [name for name in settings if name in arrays]:
-            raise jaxtheory.InputError(f"{twice[0]} stands in {self.data} and in --set")
+            raise jaxtheory.InputError(
+                f"{twice[0]} is both in {self.data} and in --set; remove one of the two"
+            )
         default = str(jax.numpy.result_type(float))
         with jax.enable_x64((self.dtype or default) == "float64"):
             problem, _, config = theory.given(*listed, **arrays, **settings)
         return problem, config
 
     def _steps(self, text: str) -> int:
-        found = _parse_integers("--steps", text)
-        if len(found) > 1:
+        numbers = _parse_integers("--steps", text)
+        if len(numbers) > 1:
             raise jaxtheory.InputError(
-                f"--steps = {text!r}: takes one number; use --vary steps={text}"
+                f"--steps = {text!r}: must be one number; use --vary steps={text} for several"
             )
-        return found[0]
+        return numbers[0]
 
     def _seeds(self) -> int | list[int]:
         seeds = _parse_integers("seeds", self.seeds)
@@ -333,6 +339,8 @@ class Words:
                 metric: _parse_integers(f"record {metric}", steps) for metric, _, steps in named
             }
         if len(self.record) > 1:
-            raise jaxtheory.InputError("record: give one list of steps, or METRIC=STEPS for each")
+            raise jaxtheory.InputError(
+                "record: must be one list of steps, or METRIC=STEPS for each metric"
+            )
         steps = _parse_integers("record", self.record[0])
         return steps if "," in self.record[0] or ":" in self.record[0] else steps[0]

@@ -1,4 +1,4 @@
-"""The commands `run` and `report`: sweep, judge and draw figures; one page of what was found."""
+"""The commands `run`, which sweeps, judges and draws figures, and `report`, which writes a page."""
 
 import dataclasses
 import time
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
-from jaxtheory.cli.export import aside
+from jaxtheory.cli.export import print_aside
 from jaxtheory.cli.parsing import figure_places, named_figures
 from jaxtheory.cli.terminal import duration, steps_progress, sweep_progress, table
 from jaxtheory.system import disk
@@ -23,22 +23,21 @@ _OUTCOMES = ("as expected", "differs", "open", "not tested")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Sweep, judge and draw figures, and write a page of all that is in the folder. Exit code 1 if
-    a verdict differs from the expected one.
+    """Run the sweeps of figures, judge their claims, draw them, and write a report.
+
+    The exit code is 1 if a verdict differs from the expected one.
     """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """Figure, theory (all its figures), FILE.py that defines FIGURES, headlines (one figure of each
-    theory) or all.
-    """
+    """A figure, a theory, a FILE.py with FIGURES, headlines (one figure per theory) or all."""
     quick: FlagCreatePairsOff[bool] = False
-    """The short form: fewer seeds and points; claims that need more are not tested."""
+    """Run with fewer seeds and points. Claims that need more are not tested."""
     key: int = 0
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
-    """Directory for the datasets, the drawings and the page."""
+    """Directory of the datasets, the drawings and the report."""
     accept_versions: FlagCreatePairsOff[bool] = False
-    """Resume sweeps that were begun under other versions of JAX or its like; it is noted."""
+    """Resume sweeps that began under other versions of JAX or its like; datasets record it."""
 
     def __call__(self) -> int:
         from jaxtheory.reports.page import behind, number, report
@@ -48,8 +47,9 @@ class Run:
         outcomes, rows = [], []
         for record, image in self._records(places):
             judged = record["claims"].items()
-            found = [claim["outcome"] for _, claim in judged]
-            outcomes.append((record["figure"], *(found.count(word) for word in _OUTCOMES), image))
+            of_claims = [claim["outcome"] for _, claim in judged]
+            counts = (of_claims.count(outcome) for outcome in _OUTCOMES)
+            outcomes.append((record["figure"], *counts, image))
             lines = [_line(name, claim, number(claim), behind(claim)) for name, claim in judged]
             rows += [(record["theory"], *line) for line in lines]
             if self.name != "headlines":
@@ -59,40 +59,41 @@ class Run:
             table("what was measured", ("theory", *_COLUMNS), rows)
         elif len(places) > 1:
             table("summary", ("figure", *_OUTCOMES, "drawing"), outcomes)
-        print(f"page {report(self.store, aside)}")
+        print(f"page {report(self.store, print_aside)}")
         return int(any(differs for _, _, differs, *_ in outcomes))
 
     def _records(self, places: list[tuple[str, int]]) -> Iterator[tuple[dict[str, Any], Path]]:
-        """The record and the drawing of every figure; several are run side by side."""
-        known = [jaxtheory.figures.seconds(word) or 0.0 for word, _ in places]
+        """Yield the record and the drawing of every figure; several run side by side."""
+        estimates = [jaxtheory.figures.seconds(name) or 0.0 for name, _ in places]
         if len(places) == 1:
-            if known[0] and not self.quick:
-                print(f"{self.name}: about {duration(known[0])}, less when it has been run before")
+            if estimates[0] and not self.quick:
+                time_text = duration(estimates[0])
+                print(f"{self.name}: takes about {time_text}, or less if it has run before")
             yield run_one(self, *places[0], alone=True)
             return
         from jaxtheory.engine.execution.processes import count_processes, in_processes
 
-        if any(known) and not self.quick:
-            print(f"{len(places)} figures: at most about {duration(sum(known))}")
+        if any(estimates) and not self.quick:
+            print(f"{len(places)} figures: take at most about {duration(sum(estimates))}")
         if self.name.endswith(".py") or count_processes(len(places)) == 1:
             yield from (run_one(self, *place, alone=True) for place in places)
             return
-        longest = sorted(range(len(places)), key=lambda i: -known[i])
-        begun, whole = time.perf_counter(), sum(known)
+        longest = sorted(range(len(places)), key=lambda i: -estimates[i])
+        begun, whole = time.perf_counter(), sum(estimates)
         jobs = [(self, *place) for place in places]
         with steps_progress(self.name) as show:
-            for i, found in enumerate(in_processes(run_one, jobs, longest), start=1):
+            for i, result in enumerate(in_processes(run_one, jobs, longest), start=1):
                 if show is not None:
-                    gone, done = time.perf_counter() - begun, sum(known[:i])
+                    gone, done = time.perf_counter() - begun, sum(estimates[:i])
                     show("figures", i, len(places), gone / done * (whole - done) if done else None)
-                yield found
+                yield result
 
 
 _COLUMNS = ("claim", "statement", "origin", "bound", "measured", "n", "verdict", "")
 
 
 def _line(name: str, claim: dict[str, Any], number: str, behind: str) -> tuple:
-    """A claim's row."""
+    """Return the row of a claim."""
     tested = claim["n"] is not None
     outcome = claim["outcome"] if tested else ""
     return (
@@ -101,44 +102,48 @@ def _line(name: str, claim: dict[str, Any], number: str, behind: str) -> tuple:
     )
 
 
-def run_one(asked: Run, word: str, index: int, alone: bool = False) -> tuple[dict[str, Any], Path]:
-    """Run a figure, the index-th that a word names, and keep what it leaves: its record, and where
-    the drawing lies. `alone`: with a bar of its own. What is wrong with a file is told with its
-    name.
+def run_one(
+    command: Run, name: str, index: int, alone: bool = False
+) -> tuple[dict[str, Any], Path]:
+    """Run the index-th figure of a name, and return its record and the path of its drawing.
+
+    alone: show a progress bar. Errors in a FILE.py mention the file.
     """
     try:
-        return _run_one(asked, named_figures(word)[index], word, alone)
+        return _run_one(command, named_figures(name)[index], name, alone)
     except jaxtheory.InputError as error:
-        file = Path(word).name
-        if not word.endswith(".py") or file in str(error):
+        file = Path(name).name
+        if not name.endswith(".py") or file in str(error):
             raise
         raise jaxtheory.InputError(f"{file}: {error}") from error
 
 
-def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict[str, Any], Path]:
+def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[dict[str, Any], Path]:
     from jaxtheory.reports import records
 
-    image = records.stem(asked.store, figure.name, asked.key, asked.quick).with_suffix(".png")
+    image = records.stem(options.store, figure.name, options.key, options.quick)
+    image = image.with_suffix(".png")
     bar = steps_progress if figure.experiment else sweep_progress
     begun = time.perf_counter()
     with bar(figure.name, shown=alone) as progress:
         result = jaxtheory.claims.run_figure(
             figure,
-            key=asked.key,
-            quick=asked.quick,
-            store=_figure_store(asked.store, figure, asked.quick, asked.key),
+            key=options.key,
+            quick=options.quick,
+            store=_figure_store(options.store, figure, options.quick, options.key),
             progress=progress,
-            accept_versions=asked.accept_versions,
+            accept_versions=options.accept_versions,
         )
-    drawing = records.keep_drawing(image, result, lambda said: aside(f"{figure.name}: {said}"))
-    name = word if word.endswith(".py") else figure.name
-    command = f"jaxtheory run {name}{' --quick' * asked.quick}"
+    tell = lambda sentence: print_aside(f"{figure.name}: {sentence}")
+    drawing = records.keep_drawing(image, result, tell)
+    shown_name = name if name.endswith(".py") else figure.name
+    command = f"jaxtheory run {shown_name}{' --quick' * options.quick}"
     record = records.keep_record(
         image.with_suffix(".json"),
         result,
-        key=asked.key,
-        quick=asked.quick,
-        command=command + (f" --key {asked.key}" if asked.key else ""),
+        key=options.key,
+        quick=options.quick,
+        command=command + (f" --key {options.key}" if options.key else ""),
         seconds=time.perf_counter() - begun,
         **drawing,
     )
@@ -146,19 +151,20 @@ def _run_one(asked: Run, figure: "Figure", word: str, alone: bool) -> tuple[dict
 
 
 def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
-    """Where the sweep of a figure lies; an experiment names its own place in the folder."""
+    """Return the store of a figure's sweep; an experiment chooses its own place in the folder."""
     from jaxtheory.engine.results.identity import store_of
 
-    config, asked = jaxtheory.claims.arguments(figure, quick)
+    config, arguments = jaxtheory.claims.arguments(figure, quick)
     if figure.theory is None:
         return folder
-    return store_of(folder, figure.name, figure.theory, config, {**asked, "key": key})
+    return store_of(folder, figure.name, figure.theory, config, {**arguments, "key": key})
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Write DIR/report.html: the claims, figures, gradients and versions of all that `run` has kept
-    there, on one page that needs no network.
+    """Write DIR/report.html, a page of all results of `run` in a directory.
+
+    The page shows the claims, the figures, the gradients and the versions, and needs no network.
     """
 
     folder: Positional[Annotated[Path, arg(metavar="DIR")]] = RESULTS
@@ -167,5 +173,5 @@ class Report:
     def __call__(self) -> int:
         from jaxtheory.reports.page import report
 
-        print(f"page {report(disk.located(self.folder), aside)}")
+        print(f"page {report(disk.located(self.folder), print_aside)}")
         return 0

@@ -1,6 +1,4 @@
-"""`jaxtheory list` and `jaxtheory show`: which theories and figures there are, and what they
-say.
-"""
+"""The commands `jaxtheory list` and `jaxtheory show`, which describe theories and figures."""
 
 import dataclasses
 import sys
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
     from jaxtheory.claims.claim import Claim, Figure
     from jaxtheory.core.theory import Theory
 
-_WIDTH, _SCREEN = 110, 43  # columns and lines, two left for where to find more
-_FEW = 4  # claims that a screen shows before other rows are cut
+_WIDTH, _SCREEN = 110, 43  # columns and lines, without the two lines of the hint at the end
+_FEW = 4  # least number of claims on a screen
 _EXPECTED = {"holds": "expected to hold", "refuted": "expected to fail", "open": "open"}
 _PREFIX = {"holds": "", "refuted": "refuted: ", "open": "open: "}
 _Rows = Sequence[tuple[str, str]]
@@ -30,7 +28,7 @@ _Rows = Sequence[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class List:
-    """The theories and their figures, with the time that a figure takes where it is known."""
+    """List the theories and their figures, with the time that each figure takes."""
 
     def __call__(self) -> int:
         figures = jaxtheory.figures.entries().values()
@@ -55,21 +53,23 @@ class List:
 
 
 def _taken(figure: str) -> str:
-    """About how long a figure takes, such as 12 s or 3 min; nothing where it is not known."""
-    known = jaxtheory.figures.seconds(figure)
-    return "" if known is None else duration(known)
+    """Return the approximate time of a figure, such as 12 s or 3 min, or "" if it is not known."""
+    seconds = jaxtheory.figures.seconds(figure)
+    return "" if seconds is None else duration(seconds)
 
 
 @dataclasses.dataclass(frozen=True)
 class Show:
-    """A theory's fields, metrics, analyses, algorithms and claims; or a figure's question, sweep
-    and claims. On one screen, where --all is not given.
+    """Describe a theory or a figure, on one screen.
+
+    A theory has fields, metrics, analyses, algorithms and claims. A figure has a question, a sweep
+    and claims.
     """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
-    """Theory, FILE.py, figure or all."""
+    """Name of a theory or a figure, a FILE.py, or all."""
     all: FlagCreatePairsOff[bool] = False
-    """Everything, with the ranges of fields and the checks."""
+    """Show everything, with the ranges of the fields and the checks."""
 
     def __call__(self) -> int:
         theories = {*jaxtheory.theories.names(), *plugins.offered(plugins.THEORIES)}
@@ -82,15 +82,15 @@ class Show:
 
 
 def _show_theory(name: str, whole: bool) -> None:
-    """Print what a theory is; whole: with the tables of fields and checks."""
+    """Print the description of a theory; whole: with the tables of fields and checks."""
     theory = load_theory(name)
-    known = jaxtheory.figures.entries().values()
-    figures = [jaxtheory.figures.get(f.name) for f in known if f.theory == theory.name]
+    entries = jaxtheory.figures.entries().values()
+    figures = [jaxtheory.figures.get(f.name) for f in entries if f.theory == theory.name]
     print("\n".join(_page(*_of_theory(theory, figures), whole=whole)))
     if not whole:
         print(f"\nmore: jaxtheory show {name} --all")
         return
-    columns = ("word", "symbol", "kind", "default", "range", "meaning")
+    columns = ("name", "symbol", "kind", "default", "range", "meaning")
     table("fields", columns, _field_rows(theory))
     checks = [(c.name, c.source, c.kind, c.tolerance) for c in theory.checks]
     table("checks", ("check", "source", "kind", "tolerance"), checks)
@@ -100,9 +100,10 @@ def _show_theory(name: str, whole: bool) -> None:
 
 
 def _page(head: Sequence[str], sections: Mapping[str, _Rows], whole: bool) -> list[str]:
-    """The lines of a page: paragraphs, then sections of names and meanings. One that is not whole
-    is cut to a screen: meanings to a line, and the last rows to their names, those of the last
-    section first.
+    """Return the lines of a page: paragraphs, then sections of names and meanings.
+
+    A page that is not whole is cut to a screen. Meanings are cut to a line each, and rows at the
+    end of a section to their names, first in the last section.
     """
     top = [line for text in head for line in _wrap(text)]
     full = [*top, *_body(sections, {})]
@@ -117,8 +118,10 @@ def _page(head: Sequence[str], sections: Mapping[str, _Rows], whole: bool) -> li
 
 
 def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[str]:
-    """The lines of sections: whole ones, or a line for each of the most rows that a section may
-    have, and the names of the others.
+    """Yield the lines of sections.
+
+    most: the largest number of rows per section, each of one line; the rest is listed by name. If
+    it is empty, sections are whole.
     """
     for title, rows in sections.items():
         if not rows:
@@ -140,7 +143,7 @@ def _body(sections: Mapping[str, _Rows], most: Mapping[str, int]) -> Iterator[st
 
 
 def _wrap(text: str, indent: int = 4) -> list[str]:
-    """Lines of at most WIDTH columns."""
+    """Break a text into lines of at most _WIDTH columns."""
     return textwrap.wrap(
         text,
         _WIDTH,
@@ -155,7 +158,7 @@ def _wrap(text: str, indent: int = 4) -> list[str]:
 
 
 def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str], dict[str, _Rows]]:
-    """The paragraphs and sections of a theory's page."""
+    """Return the paragraphs and sections of the page of a theory."""
     import jax.numpy as jnp
 
     from jaxtheory.core import contract, docstrings
@@ -163,18 +166,18 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
     from jaxtheory.core.theory import outputs
 
     contract.require_contract(theory, canonical(theory.Config(), jnp.result_type(float)))
-    said = docstrings.variables(theory)
-    own = lambda name: name.partition("(")[0]
-    place = lambda name: [*said, own(name)].index(own(name))  # in the docstring's order
+    meanings = docstrings.variables(theory)
+    without_dims = lambda name: name.partition("(")[0]
+    place = lambda name: [*meanings, without_dims(name)].index(without_dims(name))  # in docstrings
     shown = tried(theory.name, outputs, theory)
-    words = [
+    field_names = [
         f"{f.name} ({f.symbol})" if f.symbol != f.name else f.name
         for f in fields(theory.Config).values()
     ]
     claims = [claim for figure in figures for claim in figure.claims]
-    head = [f"{theory.name}: {_about(theory)}", f"fields: {', '.join(words)}"]
+    head = [f"{theory.name}: {_about(theory)}", f"fields: {', '.join(field_names)}"]
     sections: dict[str, _Rows] = {
-        title: [(name, said.get(own(name), "")) for name in sorted(group, key=place)]
+        title: [(name, meanings.get(without_dims(name), "")) for name in sorted(group, key=place)]
         for title, group in shown.items()
     }
     sections["algorithms (the first is the default)"] = [*docstrings.algorithms(theory).items()]
@@ -185,7 +188,7 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
 
 
 def _about(theory: "Theory") -> str:
-    """What the room (or file) that a theory lives in says of itself."""
+    """Return the question of the package or the file that defines a theory."""
     from jaxtheory.core.plugins import question_of_file
 
     module = theory.Config.__module__
@@ -195,7 +198,7 @@ def _about(theory: "Theory") -> str:
 
 
 def _field_rows(theory: "Theory") -> list[tuple]:
-    """The rows of a table of a theory's fields."""
+    """Return the rows of the table of a theory's fields."""
     from jaxtheory.core.config import Interval, fields
 
     rows = []
@@ -211,13 +214,16 @@ def _field_rows(theory: "Theory") -> list[tuple]:
 
 
 def _sentence(claim: "Claim") -> str:
-    """A claim in words: what it says, whose sentence it is, and what is expected of it."""
-    said = ", ".join(dict.fromkeys((claim.origin, claim.source)))
-    return f"{claim.statement} [{said}; {_EXPECTED[claim.expected]}]"
+    """Format a claim with its statement, origin, source and expected verdict."""
+    source = ", ".join(dict.fromkeys((claim.origin, claim.source)))
+    return f"{claim.statement} [{source}; {_EXPECTED[claim.expected]}]"
 
 
 def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Rows]]:
-    """The paragraphs and sections of a figure's page; whole: with the quick form of its sweep."""
+    """Return the paragraphs and sections of the page of a figure.
+
+    whole: include the sweep of the quick form.
+    """
     from jaxtheory.reports import wording
 
     head = [
@@ -227,6 +233,6 @@ def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Row
     ]
     if whole:
         head.append(f"quick: {wording.sweep_in_words(figure, True)}")
-    if known := _taken(figure.name):
-        head.append(f"time: {known}")
+    if time := _taken(figure.name):
+        head.append(f"time: {time}")
     return head, {"claims": [(claim.id, _sentence(claim)) for claim in figure.claims]}

@@ -1,4 +1,4 @@
-"""Tables, progress bars and the standard streams of a command."""
+"""Tables, progress bars and standard streams of a command."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows under a title; 160 columns wide where nobody looks."""
+    """Print rows under a title, as wide as the terminal, or 160 columns if there is none."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -18,15 +18,16 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     for row in rows:
         drawn.add_row(*map(_text, row))
     console = Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
-    with console.capture() as printed:  # rich itself would end the process where nobody reads
+    with console.capture() as printed:  # rich itself would exit on a closed pipe
         console.print(drawn)
     sys.stdout.write(printed.get())
 
 
 def mend_streams() -> None:
-    """Make the standard streams fit to be written to, whatever the process was started with. A
-    stream that is not there becomes the null device, so that no file of a store takes its number;
-    a sign that its encoding does not have is replaced.
+    """Make the standard streams writable, however the process was started.
+
+    A missing stream becomes the null device, so that no file of a store takes its descriptor. A
+    character that the encoding does not have is replaced.
     """
     for number in range(3):
         try:
@@ -41,25 +42,27 @@ def mend_streams() -> None:
 
 
 def say(message: object) -> None:
-    """Write a line to stderr, where somebody can read it."""
+    """Write a line to stderr, and ignore that it may be closed."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{message}\n")
 
 
 def flush(code: int) -> int:
-    """Write out what waits in stdout.
+    """Flush stdout.
 
     Args:
         code: The exit code of the command.
 
     Returns:
-        The code; 141 where the reader, `| head` for instance, has closed the stream, as a shell
-        says of other tools; 2 where the stream cannot be written, after a line that says why.
+        The same code; or 141, as with other tools, if the reader (such as `| head`) has closed the
+        stream; or 2, after a message, if the stream cannot be written.
     """
     try:
         sys.stdout.flush()
     except OSError as error:
-        with contextlib.suppress(OSError, ValueError):  # nothing is tried again at the end
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # so that Python does not flush again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return 141
@@ -69,7 +72,7 @@ def flush(code: int) -> int:
 
 
 def _text(value: Any) -> str:
-    """A value of a table: yes and no, four digits, nothing for None."""
+    """Format a value of a table: "yes" or "no", four digits, or "" for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -79,7 +82,7 @@ def _text(value: Any) -> str:
 
 @contextlib.contextmanager
 def _bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A callback (done, of, note) that draws a bar on a terminal's stderr; None elsewhere."""
+    """Give a callback (done, of, note) that draws a bar if stderr is a terminal, else None."""
     if not shown or not sys.stderr.isatty():
         yield None
         return
@@ -99,7 +102,7 @@ def _bar(title: str, shown: bool) -> Iterator[Callable[[int, int, str], None] | 
 
 @contextlib.contextmanager
 def sweep_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
-    """A bar for the events of a sweep."""
+    """Show a progress bar for the events of a sweep."""
     with _bar(title, shown) as draw:
         if draw is None:
             yield None
@@ -117,7 +120,7 @@ def sweep_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
 
 @contextlib.contextmanager
 def steps_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
-    """A bar for what comes one after the other: (what, done, of, seconds left)."""
+    """Show a progress bar for consecutive steps: a callback (what, done, of, seconds left)."""
     with _bar(title, shown) as draw:
         if draw is None:
             yield None
@@ -130,10 +133,10 @@ def steps_progress(title: str, shown: bool = True) -> Iterator[Callable | None]:
 
 
 def left(seconds: float | None) -> str:
-    """The time that is left, where known."""
+    """Format the remaining time, or "" if it is not known."""
     return "" if seconds is None else f", {duration(seconds)} left"
 
 
 def duration(seconds: float) -> str:
-    """Seconds, at least 1, below two minutes, else minutes."""
+    """Format a duration, in seconds (at least 1) below two minutes, else in minutes."""
     return f"{max(seconds, 1):.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -30,19 +30,22 @@ WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--scheduler", "tcp://a:1"), "--scheduler: means nothing to --executor local; use it"),
-        (("--executor", "dask", "--job", "cores=1"), "--job: means nothing to --executor dask"),
-        (("--executor", "dask", "--scheduler", "a", "--workers", "2"), "--workers: the scheduler"),
+        (("--scheduler", "tcp://a:1"), "--scheduler does not apply to --executor local; use it"),
+        (("--executor", "dask", "--job", "cores=1"), "--job does not apply to --executor dask"),
+        (
+            ("--executor", "dask", "--scheduler", "a", "--workers", "2"),
+            "--workers does not apply to a running",
+        ),
         (("--executor", "dask", "--workers", "0"), "workers = 0: must be an integer in [1, inf)"),
         (("--executor", "slurm"), "Slurm job: You must specify how much cores and memory"),
-        (("--executor", "slurm", "--job", "cores"), "--job 'cores': give NAME=VALUE, such as"),
+        (("--executor", "slurm", "--job", "cores"), "--job 'cores': must be NAME=VALUE, such as"),
         (("--executor", "slurm", "--job", "cores=1", "--job", "cores=2"), "--job cores: given"),
         (("--executor", "slurm", "--job", "job_directives_skip="), "--job 'job_directives_skip='"),
         (("--executor", "slurm", "--job", "job_extra=--x"), "--job job_extra: dask_jobqueue calls"),
-        (("--tls-ca", "x"), "--tls-ca: means nothing to --executor local; use it with"),
+        (("--tls-ca", "x"), "--tls-ca does not apply to --executor local; use it with"),
         (
             ("--executor", "dask", "--tls-ca", "x"),
-            "--tls-ca, --tls-cert, --tls-key: give them with",
+            "--tls-ca, --tls-cert, --tls-key: must be used with",
         ),
         (
             ("--executor", "slurm", "--job", "cores=1", "--job", "memory=1GB", "--job", "x=1"),

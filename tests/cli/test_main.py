@@ -321,7 +321,7 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("my_theory", "my_theory: there is such a theory or file; choose another"),
+        ("my_theory", "my_theory: a theory or a file of this name exists; choose another"),
         ("low_rank", "choose another"),
         ("mean", "choose another"),
         ("no-name", "a Python name"),
@@ -329,7 +329,7 @@ def test_verify_fails(here: Path, capsys: pytest.CaptureFixture) -> None:
         ("", "a Python name"),
         ("folder/name", "a Python name"),
         ("my_theory.py", "a Python name"),
-        ("numpy", "there is such a module, which numpy.py would hide"),
+        ("numpy", "a Python module of this name exists, which numpy.py would hide"),
     ],
 )
 @pytest.mark.usefixtures("strangers")

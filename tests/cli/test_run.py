@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("FIGURE = 3\n", "mine.py: a int, expected a jaxtheory.Figure"),
         ("FIGURES = 3\n", "FIGURES is a int, expected a tuple"),
         ("FIGURES = (3,)\n", "mine.py: a int, expected a jaxtheory.Figure"),
-        ("FIGURES = ()\n", "defines no FIGURE"),
+        ("FIGURES = ()\n", "must define FIGURE"),
     ],
 )
 def test_bad_figure_files_are_refused(

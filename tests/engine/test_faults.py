@@ -132,7 +132,7 @@ def whole(forked):
 def output(store):
     """What the command says of a finished store."""
     with contextlib.redirect_stdout(io.StringIO()) as table:
-        export.tell(data(store))
+        export.print_summary(data(store))
     return (
         f"store     {store}\ndataset   {store / 'data.zarr'}\n"
         "dims      learning_rate 3, seed 4, step 21, coordinate 3\n"

@@ -99,5 +99,5 @@ def test_a_metric_with_dimensions_is_not_unknown(tmp_path, capsys):
     words = ["sweep", "attention_pruning", "--steps", "1", "--store", str(tmp_path / "s")]
     assert main([*words, "--plot", "relative_error"]) == 2
     said = capsys.readouterr().err
-    assert "relative_error has the dimension pruner of its own" in said and "attention_loss" in said
+    assert "relative_error has the further dimension pruner" in said and "attention_loss" in said
     assert not (tmp_path / "s").exists()
