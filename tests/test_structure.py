@@ -74,7 +74,6 @@ FACTORISATIONS = {
     "slogdet",
 }
 
-
 OTHERS = {
     "os.open",
     "Image.open",

@@ -1,3 +1,5 @@
+"""Claims and figures: verdicts against expectations, and too few runs for a verdict."""
+
 import numpy as np
 import pytest
 import xarray as xr

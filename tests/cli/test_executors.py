@@ -8,8 +8,6 @@ from jaxtheory import cluster
 from jaxtheory.cli import main
 
 ROOT = Path(__file__).parents[2]
-
-
 FILE = ROOT / "docs" / "examples" / "linear_regression.py"
 
 

@@ -1,4 +1,4 @@
-"""The command line: what it reads, prints, writes and refuses."""
+"""The command line: what it prints, writes and refuses, also as a process."""
 
 import errno
 import os
@@ -373,7 +373,6 @@ def test_a_full_disk_is_told_of_in_one_line(
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-
 
 HEEDING = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from "

@@ -109,8 +109,6 @@ def test_a_damaged_npz_is_one_line(cut: int, here: Path, capsys: pytest.CaptureF
 
 
 TOKENS, LABELS = np.random.default_rng(0).normal(size=(6, 4, 5)), np.arange(6) % 2
-
-
 START = [np.eye(5)] * 3 + [np.ones((4, 5))]
 
 
@@ -134,19 +132,13 @@ def test_a_field_with_the_name_of_an_array_can_be_set_beside_a_file(tmp_path, ca
 
 ROOT = Path(__file__).parents[2]
 
-
 REGRESSION, FIGURES = (
     str(ROOT / "docs" / "examples" / "linear_regression.py"),
     str(ROOT / "tests" / "data" / "figures.py"),
 )
 
-
 NUMBER = Field("rate", "eta", "traced", 0.1, Interval.parse("(0, inf)"), "", "", False)
-
-
 COUNT = NUMBER._replace(integer=True)
-
-
 CHOICE = Field("clip", "clip", "static", False, (False, True, "soft"), "", "", False)
 
 

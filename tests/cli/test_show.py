@@ -122,7 +122,6 @@ def test_docstrings_are_read_where_python_removed_them(tmp_path: Path) -> None:
 
 ROOT = Path(__file__).parents[2]
 
-
 REGRESSION, FIGURES = (
     str(ROOT / "docs" / "examples" / "linear_regression.py"),
     str(ROOT / "tests" / "data" / "figures.py"),

@@ -74,13 +74,8 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
 
 
 RANDOM = np.random.default_rng(0)
-
-
 WALKS = RANDOM.integers(0, 5, (6, 8))
-
-
 UNIT = lambda *shape: (z := RANDOM.normal(size=shape)) / np.linalg.norm(z, axis=-1, keepdims=True)
-
 
 BAD = [
     ("random_walk", {"sequences": WALKS, "labels": WALKS[:5, 0]}, "labels has shape (5,)"),
@@ -114,7 +109,6 @@ BAD = [
     ("low_rank", {"tokens": UNIT(5, 3, 4), "labels": [0] * 5, "query": UNIT(2, 4)}, "all four"),
 ]
 
-
 PRUNING = {"inputs": np.ones((3, 4)), "query": np.ones((4, 2)), "key": np.ones((4, 2))}
 
 
@@ -127,8 +121,6 @@ def test_bad_arrays_are_one_line(name, arguments, words):
 
 
 TOKENS, LABELS = np.random.default_rng(0).normal(size=(6, 4, 5)), np.arange(6) % 2
-
-
 START = [np.eye(5)] * 3 + [np.ones((4, 5))]
 
 

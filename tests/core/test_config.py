@@ -115,8 +115,6 @@ def test_canonical_leaves_share_one_trace():
 
 
 WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
-
-
 SMALL = WALK.Config(num_states=5, length=17)
 
 

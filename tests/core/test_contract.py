@@ -1,4 +1,4 @@
-"""A mistake in a slot of a theory file gives one line with file, slot, expected and got."""
+"""A mistake in a slot of a theory gives one line with file, slot, expected and got."""
 
 import functools
 from pathlib import Path

@@ -7,8 +7,6 @@ import pytest
 from jaxtheory.core.decimals import python_value, shortest
 
 DECIMALS = [0.1, 0.7, 1.0, 0.003]
-
-
 KINDS = ("float16", "float32", "float64", "bfloat16")
 
 

@@ -1,4 +1,6 @@
-"""Algorithms made of a theory's gradient and an optax optimizer."""
+"""Algorithms made of a theory's gradient and an optax optimizer, also with schedules and numbers
+that a sweep traces.
+"""
 
 import re
 
@@ -128,7 +130,6 @@ SLOPE = InitAndGradient(
     lambda params, batch, problem, config: 2 * params,
 )
 
-
 CONFIG = Rates()
 
 
@@ -152,10 +153,7 @@ def both(make):
 
 
 unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 2, 5)
-
-
 short = optax.cosine_decay_schedule(1.0, 1)
-
 
 SAME = {
     "warmup_exponential": lambda c: optax.sgd(
@@ -184,7 +182,6 @@ SAME = {
     "clip_norm": lambda c: optax.chain(optax.clip_by_global_norm(c.rate), optax.sgd(0.1)),
     "weight_decay": lambda c: optax.chain(optax.add_decayed_weights(c.rate), optax.sgd(0.1)),
 }
-
 
 TOLD = {
     "warmup_cosine": lambda c: optax.adam(optax.warmup_cosine_decay_schedule(0.0, c.rate, 2, 5)),

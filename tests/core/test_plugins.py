@@ -11,7 +11,6 @@ from jaxtheory.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 
-
 REGRESSION, FIGURES = (
     str(ROOT / "docs" / "examples" / "linear_regression.py"),
     str(ROOT / "tests" / "data" / "figures.py"),

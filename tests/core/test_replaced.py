@@ -1,4 +1,4 @@
-"""An algorithm knows the functions that it was made for: it is rebuilt for others, or refused."""
+"""`Theory.replace` rebuilds the algorithms for another loss, gradient or init, or says why not."""
 
 import inspect
 import warnings

@@ -1,3 +1,5 @@
+"""`plan`: points, problems, runs, and estimates that grow with what is asked."""
+
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan

@@ -1,3 +1,5 @@
+"""`sweep`: product and zip axes over every kind of field, and its signature."""
+
 import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config

@@ -8,7 +8,6 @@ from jaxtheory.theories import get
 
 KEY = jaxtheory.run_key(3, 0)
 
-
 SMALL = {
     "random_walk": {"num_sequences": 9, "length": 7, "encoding_dim": 11},
     "attention_pruning": {"dimension": 5, "length": 6, "num_sequences": 3, "rank": 2},

@@ -8,8 +8,6 @@ import jaxtheory
 from jaxtheory.cli.main import main
 
 SOURCE = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
-
-
 EXAMPLE = "Settings(dimension=3, batch_size=2)"
 
 

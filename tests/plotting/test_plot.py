@@ -1,6 +1,4 @@
-"""Drawings: bands within the range of the runs, captions that say what is drawn, hatched cells, and
-the plotted numbers.
-"""
+"""Drawings: bands within the range of the runs, cells, boundaries, bars and panels."""
 
 import numpy as np
 import pytest

@@ -9,10 +9,7 @@ import pytest
 from jaxtheory.cli.main import main
 
 FIGURES = str(Path(__file__).parents[1] / "data" / "figures.py")
-
-
 RUN = ["run", FIGURES, "--quick"]
-
 
 FOREIGN = {
     "empty": b"",

@@ -1,4 +1,4 @@
-"""Paths, locks and foreign bytes: what is read never waits, and what is temporary has an owner."""
+"""Paths are names of this machine, and only regular files are read."""
 
 import os
 import socket

@@ -39,8 +39,6 @@ def zipped(**members: bytes) -> bytes:
 
 
 ONE = saved(a=np.arange(6.0).reshape(2, 3))
-
-
 NPY = io.BytesIO()
 
 

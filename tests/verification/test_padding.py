@@ -1,4 +1,4 @@
-"""`verify` sees theories of one's own whose numbers depend on padding; `auto` pads no other."""
+"""`verify` names the slot and the size where numbers depend on padding."""
 
 import jax
 import jax.numpy as jnp

@@ -1,3 +1,5 @@
+"""`verify`: kinds of checks, variations, shares of the checks, and options out of range."""
+
 from pathlib import Path
 
 import jax.numpy as jnp

@@ -1,6 +1,4 @@
-"""What is compiled is kept under the slots it uses; what is planned is arithmetic; where the engine
-does not run it says so.
-"""
+"""Programs are compiled once for the slots they use, and no more are kept than memory allows."""
 
 import resource
 import subprocess

@@ -1,6 +1,4 @@
-"""How many chunks are computed side by side changes no bit, and nothing hangs; each case in a
-process of its own.
-"""
+"""Computing chunks: the number of devices and the cuts change no bit, and nothing hangs."""
 
 import os
 import subprocess

@@ -12,10 +12,7 @@ from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
 
 MILLIONS = 2_000_000
-
-
 RATES = np.linspace(0.01, 0.5, MILLIONS)
-
 
 SHAPES = {
     "an axis of runs": {"vary": {"eta": RATES}},

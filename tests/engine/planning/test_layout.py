@@ -13,10 +13,7 @@ from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
 
 MILLIONS = 2_000_000
-
-
 RATES = np.linspace(0.01, 0.5, MILLIONS)
-
 
 SHAPES = {
     "an axis of runs": {"vary": {"eta": RATES}},

@@ -9,8 +9,6 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning import memory
 
 MILLIONS = 2_000_000
-
-
 RATES = np.linspace(0.01, 0.5, MILLIONS)
 
 

@@ -11,8 +11,6 @@ from jaxtheory.engine.request.axes import Axis
 from jaxtheory.theories import get
 
 MILLIONS = 2_000_000
-
-
 RATES = np.linspace(0.01, 0.5, MILLIONS)
 
 
@@ -67,8 +65,6 @@ def test_other_axes_and_steps_are_refused_in_a_line(asked, message):
 
 
 WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
-
-
 SMALL = WALK.Config(num_states=5, length=17)
 
 

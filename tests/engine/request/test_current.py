@@ -29,8 +29,6 @@ def ask(theory, **asked):
 
 
 LOSS = "the loss was replaced and the gradient is still that of the old loss; use theory.replace"
-
-
 SLOTS = THEORY._asdict()
 
 
@@ -39,7 +37,6 @@ def other_init(key, problem, config):
 
 
 LATER = THEORY._replace(loss=loss)
-
 
 ROUTES = {  # theory, what is said
     "loss": (LATER, LOSS),
@@ -74,10 +71,7 @@ ROUTES = {  # theory, what is said
     ),
 }
 
-
 PLAIN = ("loss", "both", "gradient", "init", "constructor")
-
-
 COPIES = [(route, carried) for route in ROUTES for carried in (None, copy.copy, copy.deepcopy)]
 
 

@@ -72,8 +72,6 @@ def test_bad_input(options, message):
 
 
 WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
-
-
 SMALL = WALK.Config(num_states=5, length=17)
 
 

@@ -1,4 +1,4 @@
-"""What is given as an axis, a key or a seed: what is taken, and as which value; what is refused."""
+"""Values of axes, keys and seeds: what is accepted, as which value, and what is refused."""
 
 import jax
 import jax.numpy as jnp

@@ -9,8 +9,6 @@ from jaxtheory.engine.request.request import read
 from jaxtheory.engine.results.dataset import _coordinates, describe
 
 MILLIONS = 2_000_000
-
-
 RATES = np.linspace(0.01, 0.5, MILLIONS)
 
 

@@ -1,4 +1,4 @@
-"""What counts as the same request: all that changes numbers, and nothing else."""
+"""Identity of a request: everything that changes numbers counts, and nothing else."""
 
 import functools
 import textwrap

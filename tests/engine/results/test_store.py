@@ -1,3 +1,5 @@
+"""Stores: resumed, damaged, interrupted and killed sweeps give the same dataset or one line."""
+
 import errno
 import json
 import os
