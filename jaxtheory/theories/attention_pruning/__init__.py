@@ -1,5 +1,5 @@
-"""Pruning the attention matrix by gradient descent on a mask (arXiv 2410.11261): better than the
-usual scores?
+"""Pruning the attention matrix by gradient descent on a mask (arXiv 2410.11261): is it better than
+the usual scores?
 """
 
 from jaxtheory.core.theory import Theory

@@ -69,8 +69,8 @@ def gradient(
     config: Config,
     f_star: Float[Array, "S L L"] | None = None,
 ) -> Params:
-    """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, and its two-mask form (top
-    of this file); f_star where it is known, so that a training step need not recompute it.
+    """The gradient of the loss in the mask, W o (X^T p(M) X) + lambda M, or its two-mask form (top
+    of this file). Pass f_star where it is known, so that a training step need not recompute it.
 
     Source: theorem 5.3 = D.5; two masks: derived from equation (1).
     """
@@ -119,7 +119,9 @@ def norm(x: Params | Array) -> Float[Array, ""]:
 
 
 def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Array, ""]:
-    """||Hessian of the loss||_2 from below, by 30 power iterations on Hessian-vector products."""
+    """A lower bound on ||Hessian of the loss||_2, from 30 power iterations with Hessian-vector
+    products.
+    """
 
     def iterate(_: Array | int, carry: tuple[Params, Array]) -> tuple[Params, Array]:
         Hv = hessian_vector_product(params, carry[0], Batch(problem.inputs), problem, config)
@@ -133,7 +135,8 @@ def hessian_norm(params: Params, problem: Problem, config: Config) -> Float[Arra
 
 
 def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) -> FusedMask:
-    """-(1/lambda) W o (X^T p(M) X): a mask is stationary where it equals its own saliency.
+    """The saliency -(1/lambda) W o (X^T p(M) X). A mask is stationary where it equals its own
+    saliency.
 
     At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot
     score. Derived.

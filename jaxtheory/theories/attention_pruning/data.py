@@ -1,5 +1,5 @@
-"""What a run is given: Gaussian inputs, low-rank weights and the attention mask. Training is
-full-batch.
+"""Data of a run: Gaussian inputs, low-rank weights and the attention mask. Training uses the full
+batch.
 """
 
 import jax
@@ -19,8 +19,8 @@ BLOCK = 4  # tokens per block of the block-wise attention mask
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw the data: X ~ N(0, 1); W_Q and W_K the best rank-r approximations of independent N(0, 1)
-    matrices, times sqrt(tau / 100).
+    """Draw the problem: X ~ N(0, 1), and W_Q, W_K as the best rank-r approximations of independent
+    N(0, 1) matrices, times sqrt(tau / 100).
 
     Source: section 6.1. With tau = 100 this is the literal data, whose attention is nearly one-hot.
     Equal bit for bit under padding, but for the three weight matrices, which are factorized and so
@@ -41,8 +41,8 @@ def problem(key: Array, config: Config) -> Problem:
 
 
 def attention_mask(config: Config) -> Bool[Array, "L L"]:
-    """Mc, False beyond L: causal (j <= i), full, or block (i and j in the same run of 4 tokens).
-    Source: definition 3.1.
+    """The attention mask Mc, False beyond L: causal (j <= i), full, or block (i and j in the same
+    block of 4 tokens). Source: definition 3.1.
     """
     i, j = jnp.arange(config.length.cap)[:, None], jnp.arange(config.length.cap)[None, :]
     valid = config.length.mask()[:, None] & config.length.mask()[None, :]
@@ -51,5 +51,5 @@ def attention_mask(config: Config) -> Bool[Array, "L L"]:
 
 
 def sample(key: Array, problem: Problem, config: Config) -> Batch:
-    """The calibration sequences, whole."""
+    """Return the calibration sequences, which are the full batch."""
     return Batch(problem.inputs)

@@ -1,4 +1,4 @@
-"""A researcher's own inputs and weights."""
+"""Problems from a researcher's own inputs and weights."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ def given(
     seed: int = 0,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Your own inputs X (S, L, d) or (L, d) and weights W_Q, W_K (d, k), k <= d, as (problem,
-    batch, config): W = W_Q W_K^T with all scales in it, logits X W X^T.
+    """Return (problem, batch, config) for your own inputs X (S, L, d) or (L, d) and weights W_Q,
+    W_K (d, k), k <= d. W = W_Q W_K^T contains all scales, so the logits are X W X^T.
 
     Factors of k < d columns are filled with zeros: with two masks their entries there carry the
     penalty alone. attends (L, L): booleans, token i attends to token j, in place of `attention`.

@@ -1,5 +1,5 @@
-"""The source's inequalities with their constants: norms (appendix E), Lipschitz constants (F), the
-Polyak-Lojasiewicz chain (G).
+"""The source's inequalities with their constants: norms (appendix E), Lipschitz constants (F) and
+the Polyak-Lojasiewicz chain (G).
 
 Matrix norms are Frobenius norms over all sequences together unless said; ||X||_2 is the spectral
 norm. The constants are derived: the source's own are lost. None needs the mask to be binary or
@@ -34,7 +34,7 @@ ROW_CURVATURE = 1 / 4 + 2 / 2
 _X = (15 - 33**0.5) / 24
 SHARP_ROW_CURVATURE = (
     4 * _X**2 * (1 - _X) * (2 - 3 * _X)
-)  # .308117, the maximum of `two_entry_curvature`
+)  # 0.308117, the maximum of `two_entry_curvature`
 
 
 def mask_norm(config: Config) -> Float[Array, ""]:
@@ -82,17 +82,17 @@ def smoothness(radius: Float[Array, ""], config: Config) -> Float[Array, ""]:
 
 
 def squared_spectral_norms(inputs: Float[Array, "S L d"]) -> Float[Array, " S"]:
-    """||X_s||_2^2 per sequence."""
+    """||X_s||_2^2 of each sequence."""
     return linalg.eigvalsh(inputs.mT @ inputs)[..., -1]
 
 
 def largest_weight(problem: Problem) -> Float[Array, ""]:
-    """max |W_ij|."""
+    """The largest weight, max |W_ij|."""
     return jnp.max(jnp.abs(problem.weights))
 
 
 def smallest_weight(problem: Problem, config: Config) -> Float[Array, ""]:
-    """w_min = min |W_ij|: ||W o B||_F >= w_min ||B||_F. Source: lemma G.5."""
+    """w_min = min |W_ij|, for which ||W o B||_F >= w_min ||B||_F. Source: lemma G.5."""
     return jnp.min(jnp.where(model.entries(config), jnp.abs(problem.weights), jnp.inf))
 
 
@@ -108,8 +108,8 @@ def gradient_norm(
 
 
 class Lipschitz(NamedTuple):
-    """Lipschitz constants in a fused mask M: of f and c, of p_1 = f o c, of p_2 = diag(p_1 1) f, of
-    p, and of grad L.
+    """Lipschitz constants in a fused mask M, for f and c, p_1 = f o c, p_2 = diag(p_1 1) f, p, and
+    grad L.
     """
 
     attention: Float[Array, ""]
@@ -142,7 +142,7 @@ def two_entry_curvature(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """4 x^2 (1 - x)(2 - 3x): the eigenvalue of the Hessian of (1/2) ||softmax(z) - f*||^2 at f =
     (x, 1 - x), f* = (0, 1).
 
-    Its maximum over x, .308117, is the exact bound for rows of two tokens; for longer rows it is
+    Its maximum over x, 0.308117, is the exact bound for rows of two tokens; for longer rows it is
     conjectured. Derived.
     """
     return 4 * x**2 * (1 - x) * (2 - 3 * x)
@@ -151,8 +151,8 @@ def two_entry_curvature(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
 def log_attention_floor(
     z: Float[Array, "S L L"], mask: Bool[Array, "S L L"], config: Config
 ) -> Float[Array, ""]:
-    """log of e^(-2 max|z|) / n, below every permitted attention entry; z the logits. Source: remark
-    4.2.
+    """The logarithm of e^(-2 max|z|) / n, a lower bound on every permitted attention entry, where z
+    are the logits. Source: remark 4.2.
     """
     return -2 * jnp.max(jnp.abs(jnp.where(mask, z, 0))) - jnp.log(
         jnp.asarray(config.length.real, z.dtype)
@@ -162,15 +162,15 @@ def log_attention_floor(
 def smallest_attention(
     f: Float[Array, "*rows n"], mask: Bool[Array, "*rows n"]
 ) -> Float[Array, ""]:
-    """delta = min f_ij over permitted entries (not over all): ||p||_F >= delta ||c||_F. Source:
-    lemma G.7.
+    """delta = min f_ij over permitted entries, not over all, for which ||p||_F >= delta ||c||_F.
+    Source: lemma G.7.
     """
     return jnp.min(jnp.where(mask, f, jnp.inf))
 
 
 def gram_floor(inputs: Float[Array, "S L d"], config: Config) -> Float[Array, ""]:
-    """beta, the least eigenvalue of Z Z^T for Z = (X_1; ...; X_S), 0 where S n > d: ||sum_s X_s^T
-    p_s X_s||_F >= beta ||p||_F.
+    """beta, the least eigenvalue of Z Z^T for Z = (X_1; ...; X_S), 0 where S n > d, for which
+    ||sum_s X_s^T p_s X_s||_F >= beta ||p||_F.
 
     Source: lemma G.4, stated there for one sequence, where it needs n <= d.
     """
@@ -215,8 +215,8 @@ def convergence(
     xi: Float[Array, ""],
     config: Config,
 ) -> Float[Array, "*t"]:
-    """min over s < t of L_attn(M_s) <= 4 L(M_0) / (eta mu t) + xi for gradient descent without
-    momentum and eta <= 1/L_g; start = L(M_0).
+    """The bound min over s < t of L_attn(M_s) <= 4 L(M_0) / (eta mu t) + xi for gradient descent
+    without momentum and eta <= 1/L_g, where start = L(M_0).
 
     Source: theorem 4.1 (eps = 4 L(M_0) / (eta mu T)), constants derived. Vacuous in practice: see
     `bound_ratio`.
@@ -226,7 +226,7 @@ def convergence(
 
 
 def descent(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M_0), which bounds L_attn(M_t) for all t under monotone descent; from M_0 = 1 it is lambda
+    """L(M_0), which bounds L_attn(M_t) for all t under monotone descent. From M_0 = 1 it is lambda
     d^2 / 2, with no other assumption.
     """
     return model.loss(params, batch, problem, config)
@@ -235,7 +235,7 @@ def descent(params: Params, batch: Batch, problem: Problem, config: Config) -> F
 def bound_ratio(
     params: Params, curvature: Float[Array, ""], problem: Problem, config: Config
 ) -> Float[Array, " bound"]:
-    """Tightness of each bound of BOUNDS at the given mask; 0 where a lower bound is vacuous."""
+    """The tightness of each bound of BOUNDS at the given mask, 0 where a lower bound is vacuous."""
     if not isinstance(params, FusedMask):
         return jnp.full((len(BOUNDS),), jnp.nan, curvature.dtype)
     batch = Batch(problem.inputs)

@@ -31,8 +31,8 @@ from jaxtheory.ops.attention import softmax
 
 
 class Config(fields.Config):
-    """Hyper-parameters; the defaults are preset P3 (1500 steps). The step size is eta
-    = c / lambda.
+    """Hyper-parameters. The defaults are preset P3 (1500 steps), and the step size is eta = c /
+    lambda.
     """
 
     dimension: Size | int = size(64, "d", "dimension of a token and of both sides of the mask")
@@ -81,8 +81,8 @@ class Config(fields.Config):
 
 
 class Problem(NamedTuple):
-    """What a run is given: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W =
-    W_Q W_K^T (d, d), mask Mc (L, L).
+    """The data of a run: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W = W_Q
+    W_K^T (d, d), and the attention mask Mc (L, L).
 
     Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]:
     two initial masks, one random ranking.
@@ -120,17 +120,19 @@ Params = FusedMask | FactorMasks
 
 
 def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
-    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    """Raise InputError where the arrays do not fit each other or the config (see `core.shapes`)."""
     shapes.check_shapes(config, params=params, batch=batch, problem=problem)
 
 
 def init(key: Array, problem: Problem, config: Config) -> FusedMask:
-    """M_0: ones (the default), 1/2, or uniform on [0, 1) as drawn in the problem; zero beyond d."""
+    """The initial mask M_0: ones (the default), 1/2, or uniform on [0, 1) as drawn in the problem;
+    zero beyond d.
+    """
     return FusedMask(initial_mask(problem.uniform[0], config))
 
 
 def initial_mask(uniform: Float[Array, "d d"], config: Config) -> Float[Array, "d d"]:
-    """Initial entries of one (d, d) mask."""
+    """The initial entries of one (d, d) mask."""
     value = {
         "ones": jnp.ones_like(uniform),
         "half": jnp.full_like(uniform, 0.5),
@@ -152,7 +154,7 @@ def support(problem: Problem, config: Config) -> Bool[Array, "S L L"]:
 def masked_factors(
     params: Params, problem: Problem
 ) -> tuple[Float[Array, "d d"], Float[Array, "d d"]]:
-    """M_Q o W_Q and M_K o W_K, for a mask on each factor."""
+    """The factors M_Q o W_Q and M_K o W_K, for a mask on each factor."""
     return params.query * problem.query, params.key * problem.key
 
 
@@ -167,14 +169,14 @@ def masked_weights(params: Params, problem: Problem) -> Float[Array, "d d"]:
 def attention(
     weights: Float[Array, "d d"], inputs: Float[Array, "S L d"], mask: Bool[Array, "S L L"]
 ) -> Float[Array, "S L L"]:
-    """D^-1 (exp(X W X^T) o Mc), D the row sums: rows sum to 1, rows without a permitted token are
-    zero. Source: definition 1.1.
+    """The attention D^-1 (exp(X W X^T) o Mc), where D holds the row sums. Rows sum to 1, and rows
+    without a permitted token are zero. Source: definition 1.1.
     """
     return softmax(logits(weights, inputs), mask)
 
 
 def logits(weights: Float[Array, "d d"], inputs: Float[Array, "S L d"]) -> Float[Array, "S L L"]:
-    """X W X^T per sequence; any 1/sqrt(d) is part of W (see logit_scale)."""
+    """The logits X W X^T of each sequence. Any factor 1/sqrt(d) is part of W (see logit_scale)."""
     return (inputs @ weights) @ inputs.mT
 
 
@@ -194,7 +196,7 @@ def forward(
 def residual(
     params: Params, batch: Batch, problem: Problem, config: Config
 ) -> tuple[Float[Array, "S L L"], Float[Array, "S L L"]]:
-    """f and c = f - f*."""
+    """The attention f and its residual c = f - f*."""
     f = forward(params, batch, problem, config)
     return f, f - target(batch, problem, config)
 
@@ -208,7 +210,8 @@ def attention_loss(
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """L(M) = L_attn + (lambda / 2) ||M||_F^2, the last term over both masks if there are two.
+    """L(M) = L_attn + (lambda / 2) ||M||_F^2, with the last term summed over both masks if there
+    are two.
 
     Source: definition 3.2 and, for two masks, equation (1); formulas reconstructed.
     """

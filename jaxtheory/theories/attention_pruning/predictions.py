@@ -1,4 +1,4 @@
-"""What one looks at along and after training, and what the theory says of it."""
+"""Metrics along training, analyses of the final mask, baselines, and the theory's bounds."""
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +21,14 @@ DIMS: dict[str, tuple[str, ...]] = {**dict.fromkeys(ERRORS, ("pruner",)), "bound
 
 
 def coords(config: Config) -> dict[str, tuple[str, ...]]:
-    """The fitted mask first, then the baselines; the bounds of `bound_ratio`."""
+    """Return the labels of the dimensions: the fitted mask first, then the baselines; and the
+    bounds of `bound_ratio`.
+    """
     return {"pruner": ("gradient", *others.PRUNERS), "bound": laws.BOUNDS}
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Of the mask along training; the errors have shape (1,).
+    """Return the metrics of the mask along training. The errors have shape (1,).
 
     relative_error          ||f - f*|| / ||f*|| after binarising at pruning_ratio, on the
                             calibration sequences
@@ -52,7 +54,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
 
 
 def baselines(problem: Problem, config: Config) -> dict[str, Float[Array, " pruner"]]:
-    """The errors of `baselines.PRUNERS`, plain and rescaled."""
+    """Return the errors of `baselines.PRUNERS`, plain and rescaled."""
     weights = others.pruned(problem, config)
     return {
         **pruning.plain_errors(weights, problem, config),
@@ -61,8 +63,8 @@ def baselines(problem: Problem, config: Config) -> dict[str, Float[Array, " prun
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Of the final mask: rescaled errors, curvature against the stability edge, and how tight each
-    bound is.
+    """Return the analyses of the final mask: rescaled errors, curvature compared with the stability
+    edge, and the tightness of each bound.
 
     relative_error_rescaled          relative_error with the logits times logit_factor
     relative_error_rescaled_heldout  the same on the held-out sequences
@@ -92,7 +94,7 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
 def predict(
     problem: Problem, config: Config, steps: Int[np.ndarray, " t"]
 ) -> dict[str, Float[Array, " t"]]:
-    """Curves, constant in t, for a fused mask.
+    """Return the theory's curves, constant in t, for a fused mask.
 
     attention_loss: descent                               L(M_0) >= L_attn(M_t) under monotone
                                                           descent (lambda d^2/2 from ones)
@@ -117,8 +119,8 @@ def predict(
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """The conditions of theorem 4.1 and of a stable step: (holds, margin); a margin is positive
-    where the condition holds.
+    """Return the conditions of theorem 4.1 and of a stable step as (holds, margin). A margin is
+    positive where the condition holds.
     """
     batch, mask = Batch(problem.inputs), model.support(problem, config)
     start = FusedMask(model.initial_mask(problem.uniform[0], config))

@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 def rate(_t: Int[Array, ""] | int, config: Config) -> Float[ArrayLike, ""]:
-    """c / lambda."""
+    """The learning rate c / lambda."""
     return config.step_scale / config.regularization
 
 
@@ -86,7 +86,7 @@ def step(
 
 
 def clipped(params: Params, _problem: Problem, config: Config) -> Params:
-    """clip(M, 0, 1) where config.clip."""
+    """The mask clipped to [0, 1] where config.clip."""
     return jax.tree.map(optax.projections.projection_hypercube, params) if config.clip else params
 
 

@@ -140,8 +140,8 @@ def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " 
 
 
 def assumptions(_problem: Problem, config: Config) -> dict:
-    """The source's conditions, with constants 1 and epsilon = .1 where it gives none, and that of a
-    loss without a spike.
+    """Return the source's conditions, with constants 1 and epsilon = 0.1 where it gives none, and
+    the condition for a loss without a spike.
 
     At c = 0 with all attention on j* the loss has curvature (D sigma_x)^2 / 4, stable for eta < 8 /
     (D sigma_x)^2 (derived).
@@ -149,10 +149,10 @@ def assumptions(_problem: Problem, config: Config) -> dict:
     d, D = (jnp.asarray(size.real, float) for size in (config.group_dim, config.num_groups))
     eta, sigma = config.learning_rate, config.noise_scale
     margins = {
-        "D > log^2(1/epsilon), epsilon = .1": D - jnp.log(10.0) ** 2,
+        "D > log^2(1/epsilon), epsilon = 0.1": D - jnp.log(10.0) ** 2,
         "d <= D^2": D**2 - d,
         "sigma_x in [1/2, 2]": jnp.log(2.0) - jnp.abs(jnp.log(sigma)),
-        "eta in [.1, 10]": jnp.log(10.0) - jnp.abs(jnp.log(eta)),
+        "eta in [0.1, 10]": jnp.log(10.0) - jnp.abs(jnp.log(eta)),
         "eta < 8 / (D sigma_x)^2 (no spike of the loss)": 8 / (D * sigma) ** 2 - eta,
         "gamma > 0 (downstream)": jnp.asarray(config.margin, float),
     }

@@ -1,5 +1,5 @@
-"""A one-layer Transformer on relevant and irrelevant patterns: which rank has its update, and which
-neurons can go?
+"""A one-layer Transformer on relevant and irrelevant patterns: what rank does its update have, and
+which neurons can be removed?
 """
 
 from typing import Any

@@ -61,7 +61,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     dead_neurons                share of neurons inactive on every class mean
     small_fraction              share of neurons below the largest gap in the sorted |o_i|
     small_ratio                 the ratio of that gap
-    small_changes               share of neurons with |Delta o_i| below .33 of its 95 % quantile
+    small_changes               share of neurons with |Delta o_i| below 0.33 of its 95 % quantile
     """
     loss, error, every, own = attention.evaluate(params, problem, config)
     delta = model.change(params, problem, config)
@@ -99,7 +99,8 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     pruned_loss                    loss with neurons removed, 201 rates and five orders
     pruned_truncated_loss          loss after truncation to rank r, small neurons removed first
     head_pruned_loss               loss without 0, 1, .., H heads, smallest |W_V^h| first
-    value_pruned_loss              loss without 0, .1, .., 1 of the value dimensions, smallest first
+    value_pruned_loss              loss without 0, 0.1, .., 1 of the value dimensions, smallest
+                                   first
     """
     return {
         "neuron_norms": pruning.norms(params.output),

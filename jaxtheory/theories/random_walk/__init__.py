@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 CIRCLE6 = Config()
-# The source states sigma = eta = .01, which learns nothing in 1000 steps of the mean loss; eta =
+# The source states sigma = eta = 0.01, which learns nothing in 1000 steps of the mean loss; eta =
 # 10, as if 1000 losses were summed, does.
 RANDOM_START = Config(init_scale=0.01, learning_rate=10.0, tokens="unit")
 QA1 = Config(

@@ -37,7 +37,7 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     """The gradient of `model.loss`, with the structure of its params: in (V, u, w, A) or (V, W, A).
 
     The mean runs over the sequences (weights 1/B). Token columns of dW are zero because the query
-    carries no token. To be differentiated forward only (`core.rarely`); the loss in either way.
+    carries no token. To be differentiated forward only (`ops.fallback`); the loss in either way.
 
     Source: "Towards Understanding Transformers in Learning Random Walks", gradient lemmas of the
     appendix (rederived); A is reconstructed.
@@ -48,7 +48,7 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
 def gradient_and_output(
     params: Params, batch: Batch, config: Config
 ) -> tuple[Params, Float[Array, " B"]]:
-    """`gradient`, and the f_y that it went through."""
+    """The gradient, together with the f_y of its forward pass."""
     found, exact = by_states(params, batch, config)
     by_all = lambda params, batch: by_tokens(params, batch, config)
     return unless(exact, found, by_all, params, batch)
@@ -65,7 +65,7 @@ def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Flo
 def by_states(
     params: Params, batch: Batch, config: Config
 ) -> tuple[tuple[Params, Float[Array, " B"]], Bool[Array, ""]]:
-    """The same from `model.factored`, and whether it is exact."""
+    """Gradient and f_y from `model.factored`, and a flag that says if they are exact."""
     (g, e, C, last), exact = model.factored(params, batch, config)
     gather = lambda x: e * jnp.sum(model.at_state(g * x, batch.s), axis=0)
     return _backward(params, batch, config, g * C, last, gather), exact

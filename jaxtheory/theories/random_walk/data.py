@@ -1,5 +1,5 @@
-"""What a run is given: walks on the circle, or two question-answering tasks over 19 words,
-sentences with the answer as label.
+"""Data of a run: walks on the circle, or two question-answering tasks over 19 words, which are
+sentences with the answer as the label.
 
     qa1  Based on the list a_1 .. a_5 which type of fruit appears most frequently    a_i fair and
          independent; the answer is the majority
@@ -28,7 +28,7 @@ BITS = 24  # of a word, whose number is then exact in float32
 
 
 def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
-    """V_yk = v((y - k) mod K), zero beyond K."""
+    """The circulant matrix V_yk = v((y - k) mod K), zero beyond K."""
     K = config.num_states
     i = indices(K.cap)
     inside = K.mask()[:, None] & K.mask()[None, :]
@@ -117,8 +117,8 @@ def _walk(
 
 
 def counts(x: Bool[Array, "B n"]) -> Int[Array, "B n"]:
-    """How many of x_1..x_j hold, for each j: by the bits of words, not by n additions one after the
-    other.
+    """The number of True entries among x_1..x_j, for each j. It is computed from the bits of words,
+    not by n additions one after the other.
     """
     B, n = x.shape
     words, place = -(-n // BITS), np.arange(BITS)[None, None, :]

@@ -1,4 +1,4 @@
-"""A researcher's own sequences and labels."""
+"""Problems from a researcher's own sequences and labels."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def given(
     test_labels: Any = None,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Your own sequences s_1..s_{N-1} (B, N-1) with labels y (B,), integers in [0, K), as (problem,
-    batch, config); weights are 1/B.
+    """Return (problem, batch, config) for your own sequences s_1..s_{N-1} (B, N-1) with labels y
+    (B,), integers in [0, K). The weights are 1/B.
 
     K is the largest integer plus one, where `num_states` is not among the settings. Set `p`: the
     metrics compare with the law. What they say of the test sequences is NaN without such. Raises

@@ -1,5 +1,5 @@
-"""Training as a few scalars: the first step, the run after the parent is selected, the symmetric
-run at p in {0, 1}, and the limits.
+"""Training reduced to a few scalars: the first step, the run after the parent is selected, the
+symmetric run at p in {0, 1}, and the limits.
 
 By rotation of the circle the population keeps V circulant, V_yk = v(y - k), and u constant. So V is
 the K numbers v(d).
@@ -58,15 +58,15 @@ def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
 
 
 class Curve(NamedTuple):
-    """The population's values v(d) by step, and the mean loss."""
+    """The values v(d) of the population at each step, and its mean loss."""
 
     v: Float[Array, "T K"]
     loss: Float[Array, " T"]
 
 
 def selected_run(config: Config, length: int) -> Curve:
-    """Steps 0..length-1 of the population from zero, 0 < p < 1: uniform attention for two steps,
-    the parent afterwards.
+    """Steps 0..length-1 of the population from zero at 0 < p < 1, with uniform attention for two
+    steps and the parent selected afterwards.
 
     t = 1 is exact. At t = 2 the label's output takes its mean f = sum_d v(d) P_lags(d) / N in place
     of its law.
@@ -87,8 +87,8 @@ def selected_run(config: Config, length: int) -> Curve:
 
 
 class Symmetric(NamedTuple):
-    """The symmetric run: V = alpha 1 1^T, every token at attention `token`, the query at `query`;
-    `growth` of a disturbance.
+    """The symmetric run: V = alpha 1 1^T, attention `token` on every token and `query` on the
+    query, and the `growth` of a disturbance.
     """
 
     alpha: Float[Array, " T"]
@@ -98,8 +98,8 @@ class Symmetric(NamedTuple):
 
 
 def symmetric_run(config: Config, length: int) -> Symmetric:
-    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1: nothing is learned,
-    and how unstable that is.
+    """Steps 0..length-1 of the population from zero at p in {0, 1}, N = rK + 1, where nothing is
+    learned, and the growth of a small disturbance.
 
     With S = token, T = query = S e^g, f = alpha (N - 1) S, r = -ell'(f):
         alpha <- alpha + eta r (N - 1) S / K^2,   g <- g - eta r T S alpha ((N - 1) rate_N + rate_w
@@ -136,8 +136,8 @@ def symmetric_run(config: Config, length: int) -> Symmetric:
 
 
 def fails(config: Config) -> Bool[Array, ""]:
-    """Whether the failure theorem applies: p in {0, 1}, N = rK + 1, the zero start, a
-    linear value.
+    """True where the failure theorem applies: p in {0, 1}, N = rK + 1, the zero start and a linear
+    value.
     """
     K, N, p = config.num_states.n, config.length.n, jnp.asarray(config.clockwise_probability)
     at_zero = (jnp.asarray(config.init_scale) == 0) & (jnp.asarray(config.perturbation) == 0)
@@ -154,8 +154,9 @@ def best_accuracy(config: Config) -> Float[Array, ""]:
 
 
 def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-    """What V in the direction (sqrt p, sqrt(1 - p)) leaves against Pi^T: the direction error, the
-    KL divergence, both 0 at p = 1/2 only, and | f/|f| - Pi^T x |, never 0 for 0 < p < 1.
+    """The errors that remain against Pi^T when V has the direction (sqrt p, sqrt(1 - p)): the
+    direction error and the KL divergence, both 0 only at p = 1/2, and | f/|f| - Pi^T x |, never 0
+    for 0 < p < 1.
 
     With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, log(sqrt p + sqrt q) + (p log p +
     q log q) / 2, and | (sqrt p, sqrt q) - (p, q) |.

@@ -170,8 +170,8 @@ Params = Reduced | Literal
 
 
 class Factored(NamedTuple):
-    """Attention that depends on a token through its position and its state alone: S_j = g_{s_j}
-    e_j, S_N = last, H = g C with C_k = sum_{j < N, s_j = k} e_j.
+    """Attention that depends on a token only through its position and its state: S_j = g_{s_j} e_j,
+    S_N = last, H = g C with C_k = sum_{j < N, s_j = k} e_j.
     """
 
     g: Float[Array, "B K"]
@@ -181,7 +181,7 @@ class Factored(NamedTuple):
 
 
 def fit(params: Params, batch: Batch, config: Config) -> None:
-    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    """Raise InputError where the arrays do not fit each other or the config (see `core.shapes`)."""
     rows = config.hidden_width if config.value == "mlp" else config.num_states
     shapes.check_shapes(config, {"values": rows}, params=params, batch=batch)
 
@@ -195,8 +195,8 @@ def encodings(config: Config) -> Float[Array, "N M"]:
 
 
 def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], Float[Array, ""]]:
-    """rho and what divides xt_1..xt_N: 1 for raw tokens; |xt_j| = sqrt(1 + rho) for j < N and
-    |xt_N| = sqrt(rho) for unit tokens.
+    """rho, and the numbers that divide xt_1..xt_N and xt_N itself: 1 for raw tokens; |xt_j| =
+    sqrt(1 + rho) for j < N and |xt_N| = sqrt(rho) for unit tokens.
     """
     N = config.length
     rho = (jnp.asarray(config.encoding_dim.real, float) + 1) / 2
@@ -210,7 +210,8 @@ def token_norms(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"], F
 
 
 def rates(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"]]:
-    """How fast u and w move when W moves at rate 1: the squared norms of their directions in W.
+    """The rates at which u and w move when W moves at rate 1: the squared norms of their directions
+    in W.
 
     With n_j what divides xt_j: u: rho / (n_1^2 n_N^2); w_j: rho^2 / (n_j^2 n_N^2).
     raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j < N, 1 for j =
@@ -280,7 +281,8 @@ def attend(
 
 
 def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bool[Array, ""]]:
-    """The factors of `attend`'s S and H from K + N exponentials, and whether they are exact.
+    """The factors of `attend`'s S and H, from K + N exponentials, and a flag that says if they are
+    exact.
 
     With t = max(max u + max w, w_N), w over the tokens: e_j = exp(w_j - max w), g_k = exp(u_k + max
     w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). Exact: S is right to within the

@@ -1,4 +1,4 @@
-"""What is measured along training, and what the theory says about it."""
+"""Metrics along training, the theory's curves for them, and the conditions of its theorems."""
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,8 @@ RATIO_CAP = 1e12
 
 
 def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
-    """Pred(f): the smallest index among the entries within 1e-9 of the largest, relative to its
-    size.
+    """The predicted state Pred(f): the smallest index among the entries within 1e-9 of the largest,
+    relative to its size.
     """
     f = jnp.where(config.num_states.mask()[None, :], f, -jnp.inf)
     top = jnp.max(f, axis=1, keepdims=True)
@@ -26,8 +26,8 @@ def predicted(f: Float[Array, "B K"], config: Config) -> Int[Array, " B"]:
 
 
 def normalized(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
-    """The output as a law: max(f, 0) over its sum, at least 1e-12 an entry; uniform where no entry
-    is positive.
+    """The output as a probability law: max(f, 0) over its sum, with every entry at least 1e-12;
+    uniform where no entry is positive.
     """
     K = config.num_states
     f = jnp.where(K.mask()[None, :], jnp.maximum(f, 0), 0)
@@ -46,8 +46,8 @@ def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Ar
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict:
-    """What training is judged by: `loss` on the training set, the rest on the test sequences (in
-    population mode, both are the law).
+    """Return the metrics: `loss` on the training set, the others on the test sequences. In
+    population mode both sets are the law.
 
     loss                  training loss of f_y
     accuracy              mean P(Pred(f) | s_1..s_{N-1}): conditional on the true law, no label is
@@ -97,7 +97,7 @@ def _test_metrics(
     test: Batch,
     config: Config,
 ) -> dict:
-    """What `metrics` measures on the test sequences."""
+    """The metrics on the test sequences."""
     N, weight, law = config.length, test.weight, data.label_law(test, config)
     f = model.output(params, H)
     mean = lambda per_sequence: jnp.sum(weight * per_sequence)
@@ -139,7 +139,7 @@ def _value_metrics(params: Params, config: Config) -> dict:
 
 
 def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> dict:
-    """The theory's curves at the given steps.
+    """Return the theory's curves at the given steps.
 
     accuracy                                         limit: max(p, 1 - p); 1/K where the failure
                                                      theorem applies; 1 and 1/2 for qa1 and qa2
@@ -197,7 +197,8 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
 
 
 def assumptions(_problem: Problem, config: Config) -> dict:
-    """Conditions of the source's theorems, each with its margin (negative where it fails).
+    """Return the conditions of the source's theorems, each with its margin, which is negative where
+    it fails.
 
     The constants of Omega(.) are not given; 1 is taken. At K = 4 every odd lag tells as much as the
     parent, which then is not identifiable.

@@ -26,8 +26,8 @@ from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params,
 
 
 def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The gradient, in u and w times the rates at which W carries them. NaN where the loss is not
-    defined (log, f_y <= -eps): a diverged run.
+    """The gradient, with u and w scaled by the rates at which W carries them. It is NaN where the
+    loss is not defined (log, f_y <= -eps), which marks a diverged run.
     """
     gradient, f_y = calculus.gradient_and_output(params, batch, config)
     gradient = rescaled(gradient, problem, config)
@@ -36,7 +36,9 @@ def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Par
 
 
 def rescaled(gradient: Params, _problem: Problem, config: Config) -> Params:
-    """u and w times the rates at which W carries them; all of a literal W."""
+    """Scale the gradient in u and w by the rates at which W carries them. The gradient in a literal
+    W stays.
+    """
     if isinstance(gradient, Reduced):
         rate_u, rate_w = model.rates(config)
         return gradient._replace(u=rate_u * gradient.u, w=rate_w * gradient.w)

@@ -1,3 +1,3 @@
-"""What is done with a fitted mask: pruning and the error it causes, and the pruners it is compared
-with.
+"""Analyses of a fitted mask: pruning with it, the error that this causes, and the pruners it is
+compared with.
 """

@@ -22,8 +22,8 @@ DAMPING = 0.01  # share of the mean diagonal that SparseGPT adds to H
 
 
 class Rule(NamedTuple):
-    """How many weights become zero: a share of each comparison group, or, where `pattern` = (N, M)
-    is given, all but N of every M consecutive inputs of an output.
+    """The number of weights that become zero: a share of each comparison group, or, where `pattern`
+    = (N, M) is given, all but N of every M consecutive inputs of an output.
     """
 
     ratio: Float[ArrayLike, ""]
@@ -55,8 +55,8 @@ def wanda(
     rule: Rule,
     valid: Bool[Array, "m n"],
 ) -> Float[Array, "m n"]:
-    """Zero, in each column, the entries of smallest |W_ij| ||X_:i||_2; squares: ||X_:i||_2^2, the
-    diagonal of X^T X. Kept weights stay.
+    """Zero, in each column, the entries of smallest |W_ij| ||X_:i||_2. `squares` holds
+    ||X_:i||_2^2, the diagonal of X^T X. Kept weights do not change.
 
     Source: Sun et al. 2024 (public definition); the comparison group is one output.
     """
@@ -67,8 +67,8 @@ def wanda(
 def inverse_factor(
     gram: Float[ArrayLike, "m m"], valid: Bool[Array, " m"], damping: float = DAMPING
 ) -> Float[Array, "m m"]:
-    """Upper U with H^-1 = U^T U for H = X^T X + damping mean(diag) I, H_ii = 1 first where input i
-    is dead (X_:i = 0).
+    """The upper triangular U with H^-1 = U^T U for H = X^T X + damping mean(diag) I, where H_ii = 1
+    is set first if input i is dead (X_:i = 0).
 
     From a Cholesky factor of H in reversed order, H = R R^T with R upper, U = R^-1. NaN where H is
     singular to rounding; outside jit that raises InputError.
@@ -101,8 +101,8 @@ def sparsegpt(
     damping: float = DAMPING,
     block_size: int = BLOCK_SIZE,
 ) -> Float[Array, "m n"]:
-    """Zero weights input by input and let the later inputs make up for each: with U from
-    `inverse_factor`, j = 1, 2, ...
+    """Zero weights input by input, and let the later inputs make up for each. With U from
+    `inverse_factor`, for j = 1, 2, ...
 
     e = (w_j - q_j) / U_jj,   w_i <- w_i - U_ji e for i >= j,   q_j the masked row w_j.
 

@@ -1,5 +1,4 @@
-"""From scores to zeros: binarisation with exact counts and a stated tie rule, and the error it
-causes.
+"""Pruning by scores, with exact counts and a stated rule for ties, and the error that it causes.
 
 Exactly floor(rho n) of the n entries of a comparison group become zero: those with the smallest
 scores; among equal scores the first ones (row-major order). The source prunes below a percentile
@@ -19,8 +18,8 @@ OCTAVES = tuple(2.0**k for k in range(-7, 2))  # factors tried on the logits
 
 
 def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, "*groups"]) -> Int[Array, "*groups"]:
-    """floor(rho n), where rho n within two roundings below an integer counts as that integer: .29
-    of 100 is 29.
+    """floor(rho n), where a rho n within two roundings below an integer counts as that integer:
+    0.29 of 100 is 29.
     """
     ratio = jnp.asarray(ratio)
     eps = jnp.finfo(ratio.dtype).eps
@@ -28,7 +27,7 @@ def count(ratio: Float[ArrayLike, ""], n: Int[ArrayLike, "*groups"]) -> Int[Arra
 
 
 def sortable(scores: Float[Array, "*shape"]) -> UInt[Array, "*shape"]:
-    """Unsigned integers in the order of the scores; -0 equals 0, NaN comes last."""
+    """Unsigned integers in the order of the scores. -0 equals 0, and NaN comes last."""
     scores = jnp.where(jnp.isnan(scores), jnp.nan, jnp.where(scores == 0, 0, scores))
     size = jnp.finfo(scores.dtype).bits
     bits = jax.lax.bitcast_convert_type(scores, f"uint{size}")
@@ -41,8 +40,8 @@ def smallest(
     count: Int[ArrayLike, " groups"],
     valid: Bool[ArrayLike, "n groups"],
 ) -> Bool[Array, "n groups"]:
-    """True for the `count` valid entries of each column with the smallest scores, among equals the
-    first ones.
+    """True for the `count` valid entries of each column with the smallest scores. Among equal
+    scores the first ones count.
 
     The last of them is found bit by bit, first its score and then its place among its equals: two
     passes per bit instead of a sort.
@@ -102,14 +101,14 @@ def binarise_groups(scores: Float[ArrayLike, "m n"], keep: int, group: int) -> B
 def prune(
     weights: Float[ArrayLike, "d d"], scores: Float[ArrayLike, "d d"], config: Config
 ) -> Float[Array, "d d"]:
-    """The weights but for the floor(rho d^2) with the smallest scores; rho = 0 returns them
+    """Zero the floor(rho d^2) weights with the smallest scores. rho = 0 returns the weights
     unchanged.
     """
     return jnp.where(binarise(scores, config.pruning_ratio, model.entries(config)), weights, 0)
 
 
 def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Array, "d d"]:
-    """The weights after binarising the fitted masks at pruning_ratio, each mask by itself, by M or
+    """The weights after each fitted mask is made binary at pruning_ratio by itself, ranked by M or
     by |M o W| as config.ranking says.
     """
 
@@ -123,8 +122,8 @@ def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Ar
 
 
 def relative_error(f: Float[Array, "*S L L"], f_star: Float[Array, "*S L L"]) -> Float[Array, ""]:
-    """||f - f*||_F / ||f*||_F, not squared, both norms over all sequences together. Source: section
-    6.1, the square reconstructed.
+    """||f - f*||_F / ||f*||_F, not squared, with both norms over all sequences together. Source:
+    section 6.1, the square reconstructed.
     """
     return jnp.sqrt(jnp.sum((f - f_star) ** 2) / jnp.sum(f_star**2))
 
@@ -135,7 +134,7 @@ def error(
     f_star: Float[Array, "S L L"],
     mask: Bool[Array, "S L L"],
 ) -> Float[Array, ""]:
-    """Relative error of the attention of `weights`."""
+    """The relative error of the attention that `weights` give."""
     return relative_error(model.attention(weights, inputs, mask), f_star)
 
 
@@ -151,7 +150,7 @@ def doubled(f: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
 def best_logit_factor(
     z: Float[Array, "S L L"], f_star: Float[Array, "S L L"], mask: Bool[Array, "S L L"]
 ) -> Float[Array, ""]:
-    """The factor alpha on the logits z whose attention has the least relative error, in [2^-7, 2].
+    """The factor alpha in [2^-7, 2] on the logits z whose attention has the least relative error.
 
     The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a
     change of its temperature, which one scalar repairs; compare pruners after it.
@@ -177,7 +176,7 @@ def calibration(problem: Problem, config: Config) -> tuple[Array, Array, Array]:
 
 
 def heldout(problem: Problem) -> tuple[Array, Array, Array]:
-    """The same of the held-out sequences."""
+    """Inputs, target attention and attention mask of the held-out sequences."""
     shape = len(problem.heldout), *problem.attention_mask.shape
     mask = jnp.broadcast_to(problem.attention_mask, shape)
     return problem.heldout, model.attention(problem.weights, problem.heldout, mask), mask

@@ -13,7 +13,7 @@ from jaxtheory.theories.attention_pruning.model import Config
 
 @material.where_long
 def wanda_by_comparison(key: Array, config: Config) -> Compared:
-    """Scores from norms of the stacked inputs."""
+    """Wanda's mask by comparing all pairs of scores, whose norms come from the stacked inputs."""
     problem, *_ = material.setting(key, config)
     flat = problem.inputs.reshape(-1, problem.inputs.shape[-1])
     norms = jnp.sqrt(jnp.sum(flat**2, axis=0))
@@ -23,7 +23,7 @@ def wanda_by_comparison(key: Array, config: Config) -> Compared:
 
 @material.once
 def magnitude_by_comparison(key: Array, config: Config) -> Compared:
-    """Over the whole matrix."""
+    """The magnitude mask by comparing all pairs of weights of the whole matrix."""
     problem, *_ = material.setting(key, config)
     W = problem.weights
     kept = literal.kept_by_comparison(jnp.abs(W).ravel(), config).reshape(W.shape)

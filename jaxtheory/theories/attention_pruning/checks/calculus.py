@@ -13,7 +13,7 @@ from jaxtheory.theories.attention_pruning.model import Config, FusedMask
 
 @material.once
 def logit_gradient_autodiff(key: Array, config: Config) -> Compared:
-    """Reverse mode in the logits."""
+    """The gradient in the logits by reverse-mode autodiff."""
     z, f_star, _ = literal.rows(key)
     f = literal.shown_softmax(z)
     return calculus.logit_gradient(f, f - f_star), jax.grad(literal.row_loss)(z, f_star)
@@ -21,7 +21,7 @@ def logit_gradient_autodiff(key: Array, config: Config) -> Compared:
 
 @material.once
 def logit_hessian_autodiff(key: Array, config: Config) -> Compared:
-    """Forward over reverse mode in the logits."""
+    """The second derivative in the logits by forward over reverse mode."""
     z, f_star, s = literal.rows(key)
     f = literal.shown_softmax(z)
     gradient = lambda z: jax.grad(literal.row_loss)(z, f_star)
@@ -30,7 +30,7 @@ def logit_hessian_autodiff(key: Array, config: Config) -> Compared:
 
 @material.where_rows
 def gradient_autodiff(key: Array, config: Config) -> Compared:
-    """One fused mask, and a mask on each factor."""
+    """The gradient for one fused mask and for a mask on each factor, by autodiff."""
     problem, batch, *several = material.setting(key, config)
     each = lambda function: [function(masks, batch, problem, config) for masks in several]
     return each(calculus.gradient), each(jax.grad(model.loss))
@@ -38,7 +38,9 @@ def gradient_autodiff(key: Array, config: Config) -> Compared:
 
 @material.where_long
 def hessian_autodiff(key: Array, config: Config) -> Compared:
-    """Forward over reverse mode, one mask and two, along the masks read backwards."""
+    """The Hessian-vector product by forward over reverse mode, for one mask and for two, along the
+    masks in reverse order.
+    """
     problem, batch, fused, factors = material.setting(key, config)
     gradient = lambda m: jax.grad(model.loss)(m, batch, problem, config)
     along = lambda m: jax.tree.map(jnp.flip, m)
@@ -49,8 +51,8 @@ def hessian_autodiff(key: Array, config: Config) -> Compared:
 
 @material.where_long
 def saliency_stationary(key: Array, config: Config) -> Compared:
-    """Iterating M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where -grad
-    L_attn(M) / lambda = M.
+    """The iteration M <- saliency(M) contracts where lambda = 4 (L_g - lambda), and ends where
+    -grad L_attn(M) / lambda = M.
     """
     problem, batch, fused, _ = material.setting(key, config)
     curvature = laws.lipschitz(batch, problem, config).gradient - config.regularization
@@ -80,7 +82,7 @@ def saliency_limit(key: Array, config: Config) -> Compared:
 
 @material.where_long
 def curvature_diagonal(key: Array, config: Config) -> Compared:
-    """Against the Jacobian of the attention at M = 1."""
+    """The diagonal of the Hessian at M = 1 from the Jacobian of the attention."""
     problem, batch, *_ = material.setting(key, config)
     ones = FusedMask(jnp.ones_like(problem.weights))
     J = jax.jacobian(model.forward)(ones, batch, problem, config).mask
@@ -91,7 +93,7 @@ def curvature_diagonal(key: Array, config: Config) -> Compared:
 
 @material.where_long
 def hessian_norm_spectrum(key: Array, config: Config) -> Compared:
-    """||H^30 v|| / ||H^29 v|| for the Hessian H formed by autodiff, which is between .7 and 1 of
+    """||H^30 v|| / ||H^29 v|| for the Hessian H formed by autodiff, which is between 0.7 and 1 of
     its largest |eigenvalue|.
     """
     problem, batch, fused, _ = material.setting(key, config)

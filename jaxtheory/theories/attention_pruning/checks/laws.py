@@ -1,4 +1,4 @@
-"""Checks of the source's inequalities: each bound against what is measured on random masks, tight
+"""Checks of the source's inequalities: each bound against measured values on random masks, tight
 cases among them.
 """
 
@@ -21,7 +21,7 @@ STEPS = 20
 
 @material.once
 def mask_norm(key: Array, config: Config) -> Compared:
-    """Attained at M = 1."""
+    """The bound on ||M||_F, which M = 1 attains."""
     _, _, mask, _ = material.setting(key, config)
     bound = laws.mask_norm(config)
     clipped = calculus.norm(jnp.clip(mask.mask, 0.0, 1.0))
@@ -31,7 +31,7 @@ def mask_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def attention_norm(key: Array, config: Config) -> Compared:
-    """Attained where attention is one-hot."""
+    """The bound on ||f||_F, which one-hot attention attains."""
     problem, batch, mask, _ = material.setting(key, config)
     sharp = problem._replace(weights=1e12 * problem.weights)
     bound = laws.attention_norm(config)
@@ -44,7 +44,7 @@ def attention_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def residual_norm(key: Array, config: Config) -> Compared:
-    """Attained by one-hot rows with their tokens apart."""
+    """The bound on ||c||_F, which one-hot rows attain where f and f* choose different tokens."""
     problem, batch, mask, _ = material.setting(key, config)
     one_hot = jnp.broadcast_to(
         jnp.eye(config.length.cap), (config.num_sequences.cap, *problem.attention_mask.shape)
@@ -59,7 +59,7 @@ def residual_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def logit_gradient_norm(key: Array, config: Config) -> Compared:
-    """Attained at f = (1/2, 1/2), 0 elsewhere."""
+    """The bound on ||p||_F, attained at f = (1/2, 1/2), 0 elsewhere."""
     z, f_star, _ = literal.rows(key)
     f = jnp.stack([literal.shown_softmax(z), jnp.zeros_like(z).at[:, :2].set(0.5)])
     target = jnp.stack([f_star, f[1] + z[:, :1] @ jnp.asarray([[1.0, -1.0, 0, 0, 0, 0]])])
@@ -71,7 +71,9 @@ def logit_gradient_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def part_norm(key: Array, config: Config) -> Compared:
-    """Attained by p_1 and p_2 where f is one-hot and f* uniform on the other tokens."""
+    """The bounds on ||p_1||_F and ||p_2||_F, attained where f is one-hot and f* is uniform on the
+    other tokens.
+    """
     z, f_star, _ = literal.rows(key)
     n = z.shape[-1]
     f = jnp.stack([literal.shown_softmax(z), jnp.zeros_like(z).at[:, 0].set(1)])
@@ -86,7 +88,9 @@ def part_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def gradient_norm(key: Array, config: Config) -> Compared:
-    """Attained by opposite tokens: its first term at M = 0, its second at M = 1."""
+    """The bound on the norm of the gradient, attained by opposite tokens: its first term at M = 0,
+    its second at M = 1.
+    """
     problem, batch, mask, _ = material.setting(key, config)
 
     def both(mask: FusedMask, *of: Any) -> tuple[Array, Array]:
@@ -103,8 +107,8 @@ def gradient_norm(key: Array, config: Config) -> Compared:
 
 @material.once
 def attention_floor(key: Array, config: Config) -> Compared:
-    """Remark 4.2, in logarithms because attention underflows: attained at equal logits, and nearly
-    by rows with one low logit.
+    """Remark 4.2, in logarithms because attention underflows. It is attained at equal logits, and
+    nearly attained by rows with one low logit.
     """
     shown = jnp.tril(jnp.ones((5, 5), bool))[None]
     z = 10 * jax.random.normal(key, (1, 5, 5))
@@ -119,8 +123,8 @@ def attention_floor(key: Array, config: Config) -> Compared:
 
 @material.where_long
 def lipschitz_derivatives(key: Array, config: Config) -> Compared:
-    """The derivatives of f, p_1, p_2, p and the gradient along random masks; between opposite
-    tokens that of f is as large as its constant. The others stay below a half of theirs.
+    """The derivatives of f, p_1, p_2, p and the gradient along random masks. Between opposite
+    tokens the derivative of f is as large as its constant. The others stay below half of theirs.
     """
 
     def compared(m: FusedMask, v: FusedMask, *of: Any) -> tuple[Any, Any]:
@@ -146,8 +150,8 @@ def lipschitz_derivatives(key: Array, config: Config) -> Compared:
 
 
 def suprema() -> tuple[Array, dict[str, Array]]:
-    """||J||, reached at f = (1/2, 1/2), and what is largest at one-hot f and f* with their tokens
-    apart.
+    """||J||, reached at f = (1/2, 1/2), and the quantities that are largest where f and f* are
+    one-hot on different tokens.
     """
     half = jnp.full(2, 0.5)
     f, f_star = jnp.eye(2)
@@ -163,8 +167,8 @@ def suprema() -> tuple[Array, dict[str, Array]]:
 
 @material.once
 def lipschitz_constants(key: Array, config: Config) -> Compared:
-    """The constants as products of what bounds their factors, each reached by a row; norms from
-    singular values.
+    """The Lipschitz constants as products of the bounds of their factors, each of which a row
+    reaches. Norms come from singular values.
     """
     problem, batch, *_ = material.setting(key, config)
     J, top = suprema()
@@ -180,8 +184,8 @@ def lipschitz_constants(key: Array, config: Config) -> Compared:
 
 @material.once
 def row_curvature(key: Array, config: Config) -> Compared:
-    """The sum of what bounds its terms, each reached by a row; and the row Hessian is the sum of
-    these terms.
+    """The row curvature as the sum of the bounds of its terms, each of which a row reaches. The row
+    Hessian is the sum of these terms.
     """
     z, f_star, s = literal.rows(key)
     f = literal.shown_softmax(z)
@@ -198,7 +202,7 @@ def row_curvature(key: Array, config: Config) -> Compared:
 
 @material.once
 def radius(key: Array, config: Config) -> Compared:
-    """The larger one of the norms, entry by entry, whichever it is."""
+    """The radius as the larger of the norms, entry by entry."""
     problem, *_ = material.setting(key, config)
     cases = [problem, problem._replace(weights=100 * problem.weights)]
     longest = [jnp.max(jnp.linalg.norm(x.inputs, axis=(1, 2))) for x in cases]
@@ -209,7 +213,7 @@ def radius(key: Array, config: Config) -> Compared:
 
 @material.once
 def smoothness(key: Array, config: Config) -> Compared:
-    """No less than L_g, and equal to it for opposite tokens."""
+    """The constant in R alone is at least L_g, and equal to it for opposite tokens."""
     problem, batch, *_ = material.setting(key, config)
     sharp = laws.lipschitz(batch, problem, config).gradient
     bound = laws.smoothness(laws.radius(problem), config)
@@ -221,7 +225,7 @@ def smoothness(key: Array, config: Config) -> Compared:
 @material.once
 def sharp_rows(key: Array, config: Config) -> Compared:
     """The largest spectral norm of the row Hessian over 64 random rows of 5 tokens, from smooth to
-    one-hot; no violation was ever found.
+    one-hot. No violation was ever found.
     """
     k_scale, k_rows = jax.random.split(key)
     scale = 10 ** jax.random.uniform(k_scale, (2, 64, 1), minval=-1.0, maxval=1.5)
@@ -242,7 +246,7 @@ def two_token_curvature(x: Array) -> Array:
 
 @material.once
 def sharp_at_two_tokens(key: Array, config: Config) -> Compared:
-    """The maximum over x, by grids that close in on it."""
+    """The maximum over x by successively finer grids."""
 
     def closer(_: Array | int, box: tuple[Array, Array]) -> tuple[Array, Array]:
         center, width = box
@@ -262,7 +266,7 @@ def two_entry_formula(key: Array, config: Config) -> Compared:
 
 @material.once
 def smallest_attention(key: Array, config: Config) -> Compared:
-    """G.7 on random causal rows, and on uniform ones where it is attained."""
+    """Lemma G.7 on random causal rows, and on uniform ones, where it is attained."""
     z = jax.random.normal(key, (2, 2, 4, 4))
     mask = jnp.broadcast_to(jnp.tril(jnp.ones((4, 4), bool)), (2, 4, 4))
     scale = jnp.asarray([1.0, 0.0])[:, None, None]
@@ -281,8 +285,8 @@ def smallest_attention(key: Array, config: Config) -> Compared:
 
 @material.where_short
 def gram_floor(key: Array, config: Config) -> Compared:
-    """The least singular value of the stacked inputs, squared; and G.4 for any matrices in the
-    place of p.
+    """The least singular value of the stacked inputs, squared; and lemma G.4 for arbitrary matrices
+    in place of p.
     """
     _, batch, *_ = material.setting(key, config)
     B = jax.random.normal(key, (*batch.inputs.shape[:2], batch.inputs.shape[1]))
@@ -295,7 +299,7 @@ def gram_floor(key: Array, config: Config) -> Compared:
 
 @material.once
 def smallest_weight(key: Array, config: Config) -> Compared:
-    """G.5 on a random matrix, and on the one entry where it is attained."""
+    """Lemma G.5 on a random matrix, and on the single entry where it is attained."""
     problem, _, mask, _ = material.setting(key, config)
     W, bound = problem.weights, laws.smallest_weight(problem, config)
     entry = (jnp.abs(W) == jnp.min(jnp.abs(W))).astype(W.dtype)
@@ -322,7 +326,7 @@ def chain_attained(key: Array, config: Config) -> Compared:
 @material.where_short
 def chain_inequality(key: Array, config: Config) -> Compared:
     """||grad L_attn|| >= slope ||c|| and (mu / 2)(L_attn - xi) <= ||grad L||^2 for random masks in
-    [0, 1]: loose but where attained.
+    [0, 1]. Both are loose except where they are attained.
     """
     problem, batch, mask, _ = material.setting(key, config)
     mask = FusedMask(jnp.clip(mask.mask, 0.0, 1.0))
@@ -367,9 +371,9 @@ def descent_from_ones(key: Array, config: Config) -> Compared:
 
 @material.once
 def convergence(key: Array, config: Config) -> Compared:
-    """On parabolas (kappa / 2) x^2 + xi, where mu = 4 kappa: attained after one step of eta = 1 /
-    kappa, and where the descent starts at its end. On slower descents the least value after t steps
-    reaches a fifth of it.
+    """The rate on parabolas (kappa / 2) x^2 + xi, where mu = 4 kappa. It is attained after one step
+    of eta = 1 / kappa, and where the descent starts at its end. On slower descents the least value
+    after t steps reaches a fifth of it.
     """
     kappa, start, xi = 0.5 + jax.random.uniform(key, (3,))
     at = lambda eta: config.replace(step_scale=eta * config.regularization)

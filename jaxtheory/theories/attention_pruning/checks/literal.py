@@ -1,4 +1,4 @@
-"""Softmax rows and counts of zeros, written out."""
+"""Softmax rows and counts of zeros, written out in the simplest form."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from jaxtheory.theories.attention_pruning.model import Config
 
 
 def rows(key: Array) -> tuple[Array, Array, Array]:
-    """Logits, target attention and a direction, each (4, 6), the first token hidden."""
+    """Logits, target attention and a direction, each (4, 6), with the first token hidden."""
     z, z_star, s = 2.0 * jax.random.normal(key, (3, 4, 6))
     return z, shown_softmax(z_star), s
 

@@ -1,4 +1,4 @@
-"""What the checks share: random problems with their masks that compile fast, and small helpers."""
+"""Random problems with masks that compile fast, and small helpers that checks share."""
 
 import math
 from collections.abc import Callable
@@ -20,8 +20,8 @@ from jaxtheory.theories.attention_pruning.model import (
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, FactorMasks]:
-    """A random problem of rank r, its batch and random masks, entries N(1/2, 1), all cut from one
-    draw, which compiles fast.
+    """A random problem of rank r, its batch, and random masks with entries N(1/2, 1). All are cut
+    from one draw, which compiles fast.
     """
     d, L, S = config.dimension.cap, config.length.cap, config.num_sequences.cap
     shapes = (S, L, d), (data.HELDOUT, L, d), (2, d, d), (2, d, d), (3, d, d), (3, d, d)
@@ -46,7 +46,7 @@ Function = Callable[[Array, Config], Compared]
 
 
 def where(applies: Callable[[Config], bool]) -> Callable[[Function], Function]:
-    """The check on the examples that it says something about."""
+    """Restrict a check to the examples on which it is informative."""
 
     def limit(check: Function) -> Function:
         return lambda key, config: check(key, config) if applies(config) else None
@@ -64,7 +64,7 @@ where_short = where(
 
 
 def excess(measured: Array, bound: Array) -> Array:
-    """By which share numbers exceed their bound, 0 where they do not."""
+    """The share by which numbers exceed their bound, 0 where they do not."""
     return jnp.maximum(measured - bound, 0) / jnp.abs(bound)
 
 
@@ -90,7 +90,7 @@ def built(
 
 
 def opposite(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
-    """Twice the tokens e_1 and -e_1, and the one weight W_11 = sqrt 2: at M = 0 each matrix norm is
+    """Tokens e_1 and -e_1, twice, and the single weight W_11 = sqrt 2. At M = 0 each matrix norm is
     the product of its factors' norms.
     """
     X = jnp.broadcast_to(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (2, 2, 2))
@@ -98,7 +98,7 @@ def opposite(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Conf
 
 
 def orthogonal(config: Config) -> tuple[Problem, Batch, FusedMask, FusedMask, Config]:
-    """Two sequences of two tokens, all orthogonal and of square 3, and |W_ij| = .7: at M = 0 every
+    """Two sequences of two tokens, all orthogonal and of square 3, and |W_ij| = 0.7: at M = 0 every
     link of the Polyak-Lojasiewicz chain is an equality.
     """
     sign = jnp.asarray([1.0, -1.0, -1.0, 1.0])

@@ -1,4 +1,4 @@
-"""Checks of the binarisation and of the logit factor."""
+"""Checks of the pruning by scores and of the logit factor."""
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +14,8 @@ from jaxtheory.theories.attention_pruning.model import Config
 
 @material.once
 def count_one_by_one(key: Array, config: Config) -> Compared:
-    """At rho = k/100 of 100 entries for every k (floats fall short at .29), and at the config's
-    rho.
+    """The count at rho = k/100 of 100 entries for every k (floats fall short at 0.29), and at the
+    config's rho.
     """
     n, whole = config.dimension.cap**2, np.arange(100)
     counts = jax.vmap(pruning.count, (0, None))(jnp.asarray(whole / 100), 100)
@@ -26,7 +26,7 @@ def count_one_by_one(key: Array, config: Config) -> Compared:
 
 @material.where_rows
 def binarise_by_comparison(key: Array, config: Config) -> Compared:
-    """On integer scores, which have many ties."""
+    """The binary mask by comparing all pairs of integer scores, which have many ties."""
     shape = (config.dimension.cap, config.dimension.cap)
     scores = jnp.round(2 * jax.random.normal(key, shape))
     got = pruning.binarise(scores, config.pruning_ratio, model.entries(config))
@@ -35,15 +35,15 @@ def binarise_by_comparison(key: Array, config: Config) -> Compared:
 
 @material.once
 def doubled_logits(key: Array, config: Config) -> Compared:
-    """The rows of `rows`."""
+    """The softmax of doubled logits on the rows of `rows`."""
     z, _, _ = literal.rows(key)
     return pruning.doubled(literal.shown_softmax(z)), literal.shown_softmax(2 * z)
 
 
 @material.where_long
 def best_factor_by_search(key: Array, config: Config) -> Compared:
-    """The error at the factor found is the least over the octaves and the half octaves beside the
-    best, each computed by itself; and logits 2^1.5 times too large need the factor 2^-1.5.
+    """The error at the chosen factor is the least over the octaves and the half octaves beside the
+    best, each computed by itself. Logits 2^1.5 times too large need the factor 2^-1.5.
     """
     problem, _, fused, _ = material.setting(key, config)
     inputs, f_star, mask = pruning.calibration(problem, config)

@@ -1,4 +1,4 @@
-"""Steps against Algorithm 1 and theorem 4.1 as written."""
+"""Checks of steps against Algorithm 1 and theorem 4.1 as written."""
 
 import jax
 import jax.numpy as jnp
@@ -40,7 +40,7 @@ def step_as_written(key: Array, config: Config) -> Compared:
 
 
 def smooth_start(key: Array, config: Config) -> tuple[model.Problem, model.Batch, training.Smooth]:
-    """A random problem and where its smooth descent starts, eta = 1 / (lambda + 1.25 max|W|^2 mean
+    """A random problem and the start of its smooth descent, eta = 1 / (lambda + 1.25 max|W|^2 mean
     ||X||_2^4).
     """
     problem, batch, _, _ = material.setting(key, config)
@@ -52,14 +52,14 @@ def smooth_start(key: Array, config: Config) -> tuple[model.Problem, model.Batch
 
 @material.where_long
 def smooth_start_as_written(key: Array, config: Config) -> Compared:
-    """The mask, 1 / L_g and f*."""
+    """The start of the smooth descent: the mask, 1 / L_g and f*."""
     problem, _, want = smooth_start(key, config)
     return training.init_smooth(key, problem, config), want
 
 
 @material.where_long
 def smooth_as_written(key: Array, config: Config) -> Compared:
-    """Two steps with autodiff gradients."""
+    """Two steps of the smooth descent with autodiff gradients."""
     problem, batch, start = smooth_start(key, config)
     mask = start.params
     for _ in range(2):

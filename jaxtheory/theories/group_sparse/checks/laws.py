@@ -22,7 +22,7 @@ def tanh_sinh(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def half_normal() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of E g(|z|), split at .1 and 1."""
+    """Nodes and weights of E g(|z|), split at 0.1 and 1."""
     parts = [tanh_sinh(*ends) for ends in ((0.0, 0.1), (0.1, 1.0), (1.0, 12.0))]
     x, w = (np.concatenate(side) for side in zip(*parts, strict=True))
     return x, w * np.exp(-(x**2) / 2) * np.sqrt(2 / np.pi)

@@ -62,7 +62,7 @@ def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, 
 
 def value_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " rate"]:
     """Test loss without a share of the value dimensions, columns of W_O, smallest |column| times
-    |row of W_V| first; rates 0, .1, .., 1.
+    |row of W_V| first; rates 0, 0.1, .., 1.
     """
     m_a = config.value_dim
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))

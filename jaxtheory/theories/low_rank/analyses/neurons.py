@@ -79,7 +79,7 @@ def small_set(
 
 
 def small_changes(norms: Float[Array, " m"], config: Config) -> Float[Array, ""]:
-    """The share of neurons with |o_i - o_i(0)| below .33 of its 95 % quantile, the ceil(.95 m)-th
+    """The share of neurons with |o_i - o_i(0)| below 0.33 of its 95 % quantile, the ceil(0.95 m)-th
     smallest.
     """
     m = config.num_neurons

@@ -58,8 +58,8 @@ def rank_limit(config: Config) -> Int[Array, " matrix"]:
 def gap_rank(
     s: Float[Array, "matrix index"], limit: Int[Array, " matrix"]
 ) -> Int[Array, " matrix"]:
-    """The r < limit with the largest s_r / s_(r+1), s_(r+1) taken as at least .03 s_1; 0 for a zero
-    matrix, 1 for limit 1.
+    """The r < limit with the largest s_r / s_(r+1), where s_(r+1) counts as at least 0.03 s_1; 0
+    for a zero matrix, 1 for limit 1.
     """
     floor = jnp.maximum(0.03 * s[:, :1], jnp.finfo(s.dtype).tiny)
     following = jnp.pad(s[:, 1:], ((0, 0), (0, 1)))

@@ -52,7 +52,7 @@ def neurons_described(key: Array, config: Config) -> Compared:
 
 
 def small_sets(key: Array, config: Config) -> Compared:
-    """Made-up norms: m rows, those below a gap are found; and the share below .33 of the 95 %
+    """Made-up norms: m rows, those below a gap are found; and the share below 0.33 of the 95 %
     quantile.
     """
     if not material.plain(config) or config.num_layers > 1:

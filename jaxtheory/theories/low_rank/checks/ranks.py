@@ -30,7 +30,7 @@ def singular_gram(key: Array, config: Config) -> Compared:
 
 def gap_found(key: Array, config: Config) -> Compared:
     """Made-up spectra with one large drop after the r-th value, r = 1..4; a zero matrix has rank 0;
-    with 3 rows s_3 is the last; beyond .03 s_1 drops do not count.
+    with 3 rows s_3 is the last; beyond 0.03 s_1 drops do not count.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None

@@ -77,7 +77,7 @@ def gap_density_closed(_key: Array, config: Config) -> Compared:
 
 def power_laws_flow(_key: Array, config: Config) -> Compared:
     """The two laws solve d xi1 / dt = -(eta / d) dL/dxi1 with L = C p(0) / xi1, C by quadrature of
-    (1 + e^x)^-2, p(0) = N / 2 for d = 3; from xi0 = .7.
+    (1 + e^x)^-2, p(0) = N / 2 for d = 3; from xi0 = 0.7.
     """
     if not material.law_seen(config) or config.context.cap < 2:
         return None
@@ -95,7 +95,7 @@ def power_laws_flow(_key: Array, config: Config) -> Compared:
 
 
 def ties_decide(_key: Array, config: Config) -> Compared:
-    """xi1 L -> C p(0): extrapolated from xi1 = 10 and 20, without query attention, within .02."""
+    """xi1 L -> C p(0): extrapolated from xi1 = 10 and 20, without query attention, within 0.02."""
     if not once(config):
         return None
     d, N = jnp.asarray(((3, 2), *CASES)).T

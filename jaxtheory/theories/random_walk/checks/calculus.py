@@ -1,4 +1,4 @@
-"""Checks of the gradient and of the reduction to scores."""
+"""Checks of the gradient and of the reduction of W to scores."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,9 @@ from jaxtheory.theories.random_walk.model import Config, Problem
 
 
 def gradient_reduced(key: Array, config: Config) -> Compared:
-    """In (V, u, w, A): unit tokens, the mlp and padded sizes; raw tokens below."""
+    """The gradient in (V, u, w, A) against autodiff of the loss: unit tokens, the mlp and padded
+    sizes. Raw tokens are checked in `gradient_literal`.
+    """
     plain = config.tokens == "raw" and config.value == "linear" and not material.padded(config)
     if plain or not material.layer(config):
         return None
@@ -23,7 +25,7 @@ def gradient_reduced(key: Array, config: Config) -> Compared:
 
 
 def gradient_literal(key: Array, config: Config) -> Compared:
-    """In (V, W, A)."""
+    """The gradient in (V, W, A) against autodiff of the token-by-token loss."""
     if material.padded(config) or not material.layer(config):
         return None
     batch, params = material.case(key, config)
@@ -33,7 +35,7 @@ def gradient_literal(key: Array, config: Config) -> Compared:
 
 
 def slope_of_loss(key: Array, config: Config) -> Compared:
-    """At random outputs, down to half of -eps."""
+    """The slope against autodiff of ell at random outputs, down to -eps / 2."""
     if not material.circle(config):
         return None
     f = jax.random.uniform(key, (20,), minval=-0.5 * config.epsilon, maxval=2.0)
@@ -41,7 +43,9 @@ def slope_of_loss(key: Array, config: Config) -> Compared:
 
 
 def reduce_logits(key: Array, config: Config) -> Compared:
-    """u_{s_j} + w_j, and w_N at the query; V and A stay."""
+    """The logits u_{s_j} + w_j, and w_N at the query, against those of W token by token. V and A
+    stay.
+    """
     if material.padded(config) or not material.layer(config):
         return None
     batch, params = material.case(key, config)
@@ -73,8 +77,8 @@ def lift_of_scores(key: Array, config: Config) -> Compared:
 
 
 def imprint_scores(key: Array, config: Config) -> Compared:
-    """The new scores are taken over, and what they do not see stays: W' - lift(scores') = W -
-    lift(scores).
+    """W takes over the new scores, and the part that scores do not see stays: W' - lift(scores') =
+    W - lift(scores).
     """
     if not (material.layer(config) and material.circle(config)):
         return None

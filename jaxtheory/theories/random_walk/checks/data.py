@@ -14,7 +14,9 @@ from jaxtheory.theories.random_walk.model import Config
 
 
 def law_of_labels(_key: Array, config: Config) -> Compared:
-    """P(prefix, label) of every path, enumerated, is P(prefix) times the law of the label."""
+    """The probability P(prefix, label) of every path, by enumeration, is P(prefix) times the law of
+    the label.
+    """
     if not literal.enumerable(config):
         return None
     K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
@@ -25,9 +27,9 @@ def law_of_labels(_key: Array, config: Config) -> Compared:
 
 
 def law_of_steps(key: Array, config: Config) -> Compared:
-    """Every step of the test walks, the one to the label too, against Pi: a neighbor each time,
-    clockwise with probability p. First states are uniform; both means have weights of sum 1. Not
-    again for other losses, which the data do not see.
+    """Every step of the test walks, the one to the label included, against Pi: a step to a
+    neighbor, clockwise with probability p. First states are uniform, and the weights of both sets
+    sum to 1. The data do not see the loss, so one loss suffices.
     """
     if not material.circle(config) or config.loss_function != "log":
         return None
@@ -54,7 +56,7 @@ def law_of_steps(key: Array, config: Config) -> Compared:
 
 def all_sentences(_key: Array, config: Config) -> Compared:
     """The sentences of all coins, word by word, and their answers: the middle one of the sorted
-    fruits, or the first fruit.
+    fruits for qa1, the first fruit for qa2.
     """
     if config.task == "walk":
         return None

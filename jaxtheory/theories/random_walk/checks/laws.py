@@ -1,5 +1,5 @@
-"""Checks of the closed forms of a run: paths enumerated, matrices, and the algorithm in population
-mode.
+"""Checks of the closed forms of a run by enumerated paths, matrices, and the algorithm in
+population mode.
 """
 
 from typing import Any
@@ -20,8 +20,8 @@ FAILURE = f"{material.PAPER}, failure theorem; recursion derived"
 
 
 def first_step_enumerated(_key: Array, config: Config) -> Compared:
-    """Lemma C.1 and W = 0: one step of the population, all paths enumerated, from the zero start.
-    hinge and square losses included.
+    """One step of the population from the zero start, by enumeration of all paths: Lemma C.1 and W
+    = 0. The hinge and square losses are included.
     """
     if not literal.enumerable(config):
         return None
@@ -33,7 +33,9 @@ def first_step_enumerated(_key: Array, config: Config) -> Compared:
 
 
 def saturated_enumerated(key: Array, config: Config) -> Compared:
-    """A step of V with all attention on the parent, all paths enumerated, from a circulant V."""
+    """A step of V from a circulant V with all attention on the parent, by enumeration of all
+    paths.
+    """
     if not literal.enumerable(config):
         return None
     N, paths = config.length.cap, literal.paths(config)
@@ -62,8 +64,9 @@ def saturated_sqrt(key: Array, config: Config) -> Compared:
 
 
 def selected_run_enumerated(_key: Array, config: Config) -> Compared:
-    """V and the loss of four steps of descent in V, all paths enumerated: on the loss of the mean
-    output with uniform attention for two steps, on the mean loss with the parent's alone after.
+    """V and the loss over four steps of descent in V, by enumeration of all paths: two steps on the
+    loss of the mean output under uniform attention, then steps on the mean loss with all attention
+    on the parent.
     """
     if not literal.enumerable(config):
         return None
@@ -86,8 +89,8 @@ def selected_run_enumerated(_key: Array, config: Config) -> Compared:
 
 
 def best_accuracy_bayes(_key: Array, config: Config) -> Compared:
-    """The best predictor of the whole path, by enumeration: sum over prefixes of the largest joint
-    probability with a label.
+    """The accuracy of the best predictor of the whole path, by enumeration: the sum over prefixes
+    of the largest joint probability with a label.
     """
     if not literal.enumerable(config):
         return None

@@ -1,4 +1,4 @@
-"""The layer token by token as the source writes it, and the walk's paths one by one. Sizes
+"""The layer token by token as the source writes it, and all paths of the walk. Sizes are
 unpadded.
 """
 
@@ -16,8 +16,8 @@ ENUMERABLE = 8  # paths of at most this many states are enumerated
 
 
 def logits(W: Float[Array, "D D"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """xt_j^T W xt_N from explicit one-hot tokens and sines, normalized one by one where tokens are
-    unit. Needs unpadded sizes.
+    """The logits xt_j^T W xt_N from explicit one-hot tokens and sines, normalized one by one where
+    tokens are unit. Sizes must be unpadded.
     """
     K, N, M = config.num_states.cap, config.length.cap, config.encoding_dim.cap
     onehot = jax.nn.one_hot(batch.s, K).at[:, N - 1].set(0)
@@ -47,14 +47,16 @@ def loss(params: Literal, batch: Batch, config: Config) -> Float[Array, ""]:
 
 
 def enumerable(config: Config) -> bool:
-    """Whether there are few enough paths to list; not again for a third loss."""
+    """True where the paths are few enough to list. The hinge loss is left out, since two losses
+    suffice.
+    """
     small = config.length.cap <= ENUMERABLE and not material.padded(config)
     return small and material.circle(config) and config.loss_function != "hinge"
 
 
 def paths(config: Config) -> Batch:
-    """Every path of the walk with its probability: the population, where N is small. Sizes
-    unpadded.
+    """Every path of the walk with its probability: the exact population, where N is small. Sizes
+    are unpadded.
     """
     K, N, p = config.num_states.cap, config.length.cap, config.clockwise_probability
     steps = np.array(list(itertools.product((1, -1), repeat=N - 1)))

@@ -1,6 +1,4 @@
-"""What the checks share: random sequences and parameters that compile fast, and which configs a
-check is for.
-"""
+"""Random sequences and parameters that compile fast, and the choice of configs for each check."""
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +40,7 @@ def flat(tree: object) -> Float[Array, " n"]:
 
 
 def padded(config: Config) -> bool:
-    """Whether some size is padded."""
+    """True if some size is padded."""
     return any(
         getattr(config, name).value is not None
         for name in ("num_states", "length", "encoding_dim", "num_sequences")
@@ -50,13 +48,15 @@ def padded(config: Config) -> bool:
 
 
 def layer(config: Config) -> bool:
-    """Whether the layer is checked here: not again for data laws that it does not see, as tokens
-    are random, nor for a third loss, which enters through its slope alone, nor for one token.
+    """True for configs on which the layer is checked. Left out are data laws (the tokens are random
+    here), a third loss (it enters only through its slope) and contexts of one token.
     """
     again = config.task != "walk" or config.population or config.loss_function == "hinge"
     return not again and config.length.cap > 2
 
 
 def circle(config: Config) -> bool:
-    """Whether formulas of sizes, p and the loss are checked here: not again for other layers."""
+    """True for configs on which formulas of sizes, p and the loss are checked. They do not depend
+    on the layer, so one suffices.
+    """
     return config.task == "walk" and not config.population and config.value == "linear"

@@ -1,4 +1,4 @@
-"""Checks of the encodings and of what the scores are to the attention matrix."""
+"""Checks of the encodings and of the scores as functions of the attention matrix."""
 
 import jax
 import jax.numpy as jnp
@@ -23,8 +23,8 @@ def wave_orthogonality(_key: Array, config: Config) -> Compared:
 
 
 def rates_gram(_key: Array, config: Config) -> Compared:
-    """d(scores)/dW times its transpose is the diagonal of rates: descent on W moves the scores so,
-    and white W has white scores.
+    """The Jacobian of the scores in W times its transpose is the diagonal matrix of rates. So
+    descent on W moves the scores at these rates, and a white W has white scores.
     """
     if not material.circle(config):
         return None

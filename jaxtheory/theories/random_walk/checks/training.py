@@ -1,4 +1,4 @@
-"""A step against descent on the loss as the source writes it."""
+"""Check of a training step against descent on the loss as the source writes it."""
 
 import jax
 from jaxtyping import Array
@@ -10,8 +10,8 @@ from jaxtheory.theories.random_walk.model import Config, Problem
 
 
 def step_descends(key: Array, config: Config) -> Compared:
-    """A step in V and W, and the step in the scores, against descent on the token-by-token loss; by
-    induction the runs are the same. Unit tokens and raw ones with the mlp.
+    """A step in V and W, and a step in the scores, against descent on the token-by-token loss. By
+    induction the runs are the same. Checked for unit tokens, and for raw ones with the mlp.
     """
     plain = config.tokens == "raw" and config.value == "linear"
     if plain or not material.layer(config):
