@@ -118,7 +118,7 @@ def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
 
     NAME may also be `algorithm` or `steps`.
     """
-    from jaxtheory.core.config import Field, axis_word, fields
+    from jaxtheory.core.config import Field, axis_field, fields
 
     name, equals, values = text.partition("=")
     name = name.strip()
@@ -132,7 +132,7 @@ def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
         )
     if name == "steps":
         return name, _parse_integers(name, values)
-    field_name = axis_word(theory.Config, name)
+    field_name = axis_field(theory.Config, name)
     return field_name, _parse_values(fields(theory.Config)[field_name], values)
 
 

@@ -1,15 +1,15 @@
 """Configs: frozen dataclasses whose leaves a sweep may vary.
 
-A theory's hyper-parameters are one `Config`, a pytree passed as the last argument of every
-function. Its fields are of four kinds:
+The hyperparameters of a theory are one `Config`, a pytree that every function takes as its last
+argument. It has four kinds of fields:
 
-- `traced`: a number, a leaf; swept by vmap without recompilation;
+- `traced`: a number, which is a leaf and is swept with vmap without recompilation;
 - `size`: a length that shapes arrays, a `Size` with a static capacity and a possibly traced value;
-- `static`: a hashable Python value; one compilation per value;
-- `evaluation`: a traced number that only metrics, baselines and analyses read; swept without
-  training again.
+- `static`: a hashable Python value, with one compilation per value;
+- `evaluation`: a traced number that only metrics, baselines and analyses read, so that it is swept
+  without training again.
 
-Each field carries its paper symbol, its meaning and its valid range, written as an interval such as
+Each field has a paper symbol, a meaning and a valid range, written as an interval such as
 `"[0, 1)"`.
 """
 
@@ -29,17 +29,17 @@ from jaxtheory.core.errors import suggest as suggest
 RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")
 
-_NOT_AXES = {  # arguments of a sweep that are common to all its points -> what to write
+_NOT_AXES = {  # arguments of a sweep that all points share -> what to write instead
     "seed": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
     "seeds": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
-    "key": "one key draws a sweep; give several seeds=, or call sweep for each key",
+    "key": "a sweep has one key; give several seeds=, or call sweep for each key",
     "step": "a run is recorded at the steps of record=; vary 'steps' for runs of several lengths",
-    "record": "all runs are recorded at the same steps; give record=",
-    "start": "all points start alike; give start=, or call sweep for each start",
-    "stop": "all points share one stop rule; give stop=",
+    "record": "all runs are recorded at the same steps; use record=",
+    "start": "all points share the same start; use start=, or call sweep for each start",
+    "stop": "all points share one stopping rule; use stop=",
     "problem": "all points share one problem; call sweep for each problem",
     "dtype": "all points share one dtype; call sweep for each dtype",
-    "buckets": "all points share one way of compilation; give buckets=",
+    "buckets": "all points are compiled in the same way; use buckets=",
 }
 
 
@@ -76,8 +76,10 @@ class Interval(NamedTuple):
 
 
 class Field(NamedTuple):
-    """What a config field is: `kind` in {traced, size, static, evaluation}; `valid` an Interval, or
-    the choices of a static field.
+    """Description of a config field.
+
+    `kind` is traced, size, static or evaluation. `valid` is an Interval, or the choices of a static
+    field.
     """
 
     name: str
@@ -103,28 +105,112 @@ def _field(kind: str, default: Any, symbol: str, meaning: str, valid: Any, unit:
 
 
 def traced(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
-    """A number that training or the data law reads; an int default makes an integer field."""
+    """Declare a field for a number that training or the data law reads.
+
+    Args:
+        default: The default value. An int makes an integer field.
+        symbol: The symbol of the paper, which is a second name of the field.
+        meaning: A short phrase for messages and tables.
+        valid: The interval of valid values, such as "(0, inf)" or "[0, 1]".
+        unit: The unit, if there is one.
+
+    Returns:
+        A dataclass field, to be annotated as `float` or `int`.
+
+    Raises:
+        InputError: `valid` is not an interval.
+
+    Example:
+        >>> import jaxtheory
+        >>> class Config(jaxtheory.Config):
+        ...     rate: float = jaxtheory.traced(0.1, "eta", "learning rate", "(0, inf)")
+        >>> Config(eta=0.5).rate
+        0.5
+    """
     return _field("traced", default, symbol, meaning, _interval(symbol, valid), unit)
 
 
 def evaluation(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
-    """A number that only metrics, baselines and analyses read."""
+    """Declare a field for a number that only metrics, baselines and analyses read.
+
+    A sweep varies it without training again.
+
+    Args:
+        default: The default value. An int makes an integer field.
+        symbol: The symbol of the paper, which is a second name of the field.
+        meaning: A short phrase for messages and tables.
+        valid: The interval of valid values, such as "(0, inf)" or "[0, 1]".
+        unit: The unit, if there is one.
+
+    Returns:
+        A dataclass field, to be annotated as `float` or `int`.
+
+    Raises:
+        InputError: `valid` is not an interval.
+
+    Example:
+        >>> import jaxtheory
+        >>> class Config(jaxtheory.Config):
+        ...     cut: float = jaxtheory.evaluation(0.5, "rho", "pruned share", "[0, 1]")
+        >>> Config().cut
+        0.5
+    """
     return _field("evaluation", default, symbol, meaning, _interval(symbol, valid), unit)
 
 
 def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit: str = "") -> Any:
-    """A length that shapes arrays; annotate the field as `Size | int`."""
+    """Declare a field for a length that shapes arrays.
+
+    Args:
+        default: The default length.
+        symbol: The symbol of the paper, which is a second name of the field and stands for the
+            length in the shapes of arrays.
+        meaning: A short phrase for messages and tables.
+        valid: The interval of valid lengths.
+        unit: The unit, if there is one.
+
+    Returns:
+        A dataclass field, to be annotated as `Size | int`; a config converts an int to a `Size`.
+
+    Raises:
+        InputError: `valid` is not an interval.
+
+    Example:
+        >>> import jaxtheory
+        >>> class Config(jaxtheory.Config):
+        ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width", "[2, inf)")
+        >>> Config(d=6).width
+        Size(cap=6, value=None)
+    """
     return _field("size", default, symbol, meaning, _interval(symbol, valid), unit)
 
 
 def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
-    """A hashable Python value, one of `choices`; without choices any, for `violations` to judge."""
+    """Declare a field for a hashable Python value, with one compilation per value.
+
+    Args:
+        default: The default value.
+        symbol: The symbol of the paper, which is a second name of the field.
+        meaning: A short phrase for messages and tables.
+        choices: The valid values. If empty, every hashable value is valid unless
+            `Config.violations` refuses it.
+
+    Returns:
+        A dataclass field.
+
+    Example:
+        >>> import jaxtheory
+        >>> class Config(jaxtheory.Config):
+        ...     loss: str = jaxtheory.static("hinge", "loss", "loss function", ("hinge", "log"))
+        >>> Config(loss="log")
+        Config(loss='log')
+    """
     return _field("static", default, symbol, meaning, tuple(choices), "")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 class Record:
-    """Base of frozen dataclasses that are pytrees: all fields are leaves but the static ones."""
+    """Base of frozen dataclasses that are pytrees: all fields except static ones are leaves."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -136,16 +222,17 @@ class Record:
         jax.tree_util.register_dataclass(cls, leaves, static)
 
     def replace(self: RecordType, **changes: Any) -> RecordType:
-        """The same with other values of some fields."""
+        """Return a copy with other values of some fields."""
         changed: Any = dataclasses.replace
         out: RecordType = changed(self, **changes)
         return out
 
 
 def _mend_missing(record: type) -> None:
-    """Put dataclasses.MISSING back into the fields of a record's bases. cloudpickle, which Dask
-    uses, leaves copies of it in a class that it loads in the process that pickled it, and a class
-    derived from that one would have wrong defaults.
+    """Restore dataclasses.MISSING in the fields of a record's bases.
+
+    cloudpickle, which Dask uses, leaves copies of MISSING in a class that it loads in the process
+    that pickled it. A class derived from that one would have wrong defaults.
     """
     for base in record.__mro__[1:]:
         for field in vars(base).get("__dataclass_fields__", {}).values():
@@ -155,10 +242,20 @@ def _mend_missing(record: type) -> None:
 
 
 class Size(Record):
-    """A length: `cap` shapes the arrays, `n` counts the valid leading entries.
+    """A length: `cap` shapes the arrays, and `n` counts the valid leading entries.
 
-    `value` None means n = cap and folds away at compile time; a sweep that pads several lengths
-    into one capacity sets it.
+    A sweep that pads several lengths to one capacity sets `value`.
+
+    Args:
+        cap: The capacity, a Python int.
+        value: The number of valid entries, an integer in [0, cap], possibly traced. None means that
+            all are valid; masks are then constants at compile time.
+
+    Example:
+        >>> import jaxtheory
+        >>> padded = jaxtheory.Size(4, 3)
+        >>> padded.n, padded.mask().tolist()
+        (3, [True, True, True, False])
     """
 
     cap: int = dataclasses.field(metadata={"kind": "static"})
@@ -166,55 +263,83 @@ class Size(Record):
 
     @property
     def n(self) -> Any:
-        """The number of valid entries: a Python int, or a traced integer in a padded sweep."""
+        """Number of valid entries: a Python int, or a traced integer in a padded sweep."""
         return self.cap if self.value is None else self.value
 
     def mask(self) -> jax.Array:
-        """(cap,) booleans, True on the n valid leading entries."""
+        """Return booleans of shape (cap,), True on the n valid leading entries."""
         return jnp.arange(self.cap) < jnp.asarray(self.n, int)
 
     @property
     def real(self) -> Any:
-        """n for arithmetic with floats: a Python int, or a traced number of the default float
-        dtype.
-        """
+        """n for arithmetic with floats: a Python int, or a traced default-dtype float."""
         return self.cap if self.value is None else jnp.asarray(self.value, float)
 
     def weights(self) -> jax.Array:
-        """(cap,) weights of a mean over the valid entries: 1/n, zero beyond."""
+        """Return the weights (cap,) of a mean over the valid entries: 1/n, and 0 beyond."""
         return jnp.where(self.mask(), 1 / jnp.asarray(self.real, float), 0)
 
     @classmethod
     def wrap(cls, length: "Size | int") -> "Size":
+        """Return a Size unchanged, and an int as the Size of that capacity."""
         return length if isinstance(length, Size) else cls(int(length))
 
 
 @no_type_check  # fields are numbers, sizes, arrays or tracers by turns
 class Config(Record):
-    """Base of every theory's Config. Subclass it with fields made by `traced`, `size`, `static` and
-    `evaluation`.
+    """Base class of the configs of theories.
 
-    Fields are named by word or by paper symbol: `Config(K=6)` is `Config(num_states=6)`. Override
+    Subclass it with fields made by `traced`, `size`, `static` and `evaluation`. Every field can be
+    given by its name or by its paper symbol: `Config(K=6)` is `Config(num_states=6)`. Override
     `violations` for conditions between fields.
+
+    Args:
+        **settings: Values of fields, by name or symbol; other fields have their defaults.
+
+    Raises:
+        InputError: A name is not that of a field, a field is given twice, or a size is not an
+            integer. Ranges are checked by `validate`.
+
+    Example:
+        >>> import jaxtheory
+        >>> class Config(jaxtheory.Config):
+        ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width")
+        ...     rate: float = jaxtheory.traced(0.1, "eta", "learning rate", "(0, inf)")
+        >>> Config(eta=0.5).replace(d=8)
+        Config(width=Size(cap=8, value=None), rate=0.5)
     """
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        made, known = cls.__init__, {f.name for f in dataclasses.fields(cls)}
+        made, names = cls.__init__, {f.name for f in dataclasses.fields(cls)}
 
         @functools.wraps(made)
         def init(self: Any, *values: Any, **settings: Any) -> None:
-            if values or not settings.keys() <= known:  # JAX makes configs by all their words
+            if values or not settings.keys() <= names:  # JAX passes the names of all fields
                 settings = by_field_name(cls, settings, len(values))
             made(self, *values, **settings)
 
-        made_by_words: Any = cls
-        made_by_words.__init__ = init
+        config_class: Any = cls
+        config_class.__init__ = init
 
     def replace(self, **changes: Any) -> Self:
-        """The same with other values of some fields, named by word or symbol.
+        """Return a copy with other values of some fields.
 
-        Raises InputError for a name that is not a field's, with the closest one.
+        Args:
+            **changes: New values, by field name or paper symbol.
+
+        Returns:
+            A config of the same class. Ranges are checked by `validate`.
+
+        Raises:
+            InputError: A name is not that of a field; the message suggests the closest one. Or a
+                field is given twice.
+
+        Example:
+            >>> import jaxtheory
+            >>> config = jaxtheory.theories.get("random_walk").Config()
+            >>> config.replace(K=8).num_states.n
+            8
         """
         return super().replace(**by_field_name(type(self), changes))
 
@@ -234,27 +359,49 @@ class Config(Record):
                 )
 
     def pad(self, **capacities: int) -> Self:
-        """Raise the capacity of size fields and keep their values: `config.pad(num_states=20)`."""
+        """Return a copy in which size fields have a larger capacity and the same value.
+
+        Args:
+            **capacities: New capacities, by field name or paper symbol.
+
+        Returns:
+            A config of the same class.
+
+        Raises:
+            InputError: A name is not that of a size field, or a capacity is below the present one.
+
+        Example:
+            >>> import jaxtheory
+            >>> config = jaxtheory.theories.get("random_walk").Config(num_states=6)
+            >>> config.pad(num_states=20).num_states
+            Size(cap=20, value=6)
+        """
         padded = {}
         for name, capacity in capacities.items():
-            word = _resolve(type(self), name)
-            old = getattr(self, word)
+            field = _resolve(type(self), name)
+            old = getattr(self, field)
             if not isinstance(old, Size):
-                raise InputError(f"{word} is no size field; only sizes can be padded")
+                raise InputError(
+                    f"{field} cannot be padded: it is not a size, and only sizes have a capacity"
+                )
             if capacity < old.cap:
-                raise InputError(f"{word}: capacity {capacity} is below the present {old.cap}")
-            padded[word] = Size(capacity, old.n) if capacity > old.cap else old
+                raise InputError(
+                    f"{field}: the capacity must be at least the present {old.cap}, got {capacity}"
+                )
+            padded[field] = Size(capacity, old.n) if capacity > old.cap else old
         return self.replace(**padded)
 
     def violations(self) -> list[str]:
-        """Messages for conditions between fields that fail, each naming field, value, range and
-        remedy.
+        """Return a message for each condition between fields that fails.
+
+        Each message names the field, its value, the valid range and a remedy. Override this method
+        for the conditions of a theory; by default there are none.
         """
         return []
 
 
 def fields(config_type: type) -> dict[str, Field]:
-    """The table of a Config's fields, by word."""
+    """Return the descriptions of a Config's fields by name."""
     return _table(config_type)
 
 
@@ -265,8 +412,8 @@ def _table(config_type: Any) -> dict[str, Field]:
         meta = f.metadata
         if "kind" not in meta:
             raise InputError(
-                f"{config_type.__name__}.{f.name}: make fields with traced, size, static or "
-                "evaluation"
+                f"{config_type.__name__}.{f.name}: make fields with jaxtheory.traced, size, "
+                "static or evaluation"
             )
         integer = meta["kind"] == "size" or (
             isinstance(f.default, int) and not isinstance(f.default, bool)
@@ -285,21 +432,23 @@ def _table(config_type: Any) -> dict[str, Field]:
 
 
 def _resolve(config_type: type, name: str) -> str:
-    """The word of a field given by word or paper symbol. Raises InputError with the closest name
-    when there is none.
+    """Return the name of a field given by name or paper symbol.
+
+    Raises InputError with the closest name if there is no such field.
     """
     table = fields(config_type)
     if name in table:
         return name
-    by_symbol = {field.symbol: word for word, field in table.items()}
+    by_symbol = {field.symbol: field_name for field_name, field in table.items()}
     if name in by_symbol:
         return by_symbol[name]
     raise InputError(f"unknown field {name!r}; {suggest(name, [*table, *by_symbol])}")
 
 
-def axis_word(config_type: type, name: str) -> str:
-    """The name of what an axis varies: `algorithm`, `steps`, or a field, given by word or symbol.
-    Raises InputError.
+def axis_field(config_type: type, name: str) -> str:
+    """Return the name of what an axis varies: `algorithm`, `steps` or a field.
+
+    A field is given by name or symbol. Raises InputError if there is no such field.
     """
     if name in ("algorithm", "steps"):
         return name
@@ -314,29 +463,33 @@ def axis_word(config_type: type, name: str) -> str:
 def by_field_name(
     config_type: type, settings: Mapping[str, Any], positional: int = 0
 ) -> dict[str, Any]:
-    """Settings of fields, named by word or symbol, by word.
+    """Return settings by field name.
 
     Args:
-        config_type: the Config.
-        settings: values by word or symbol.
-        positional: how many of the first fields have been given without a name.
+        config_type: The class of the config.
+        settings: Values by field name or paper symbol.
+        positional: The number of leading fields that were given as positional arguments.
+
+    Returns:
+        The values by field name.
 
     Raises:
-        InputError: for a name that is not a field's, and for a field given twice.
+        InputError: A name is not that of a field, or a field is given twice.
     """
-    known = [f.name for f in dataclasses.fields(config_type)]
-    found: dict[str, Any] = {}
+    names = [f.name for f in dataclasses.fields(config_type)]
+    values: dict[str, Any] = {}
     for name, value in settings.items():
-        word = name if name in known else _resolve(config_type, name)
-        if word in found or word in known[:positional]:
-            raise InputError(f"{word} ({fields(config_type)[word].symbol}): given twice")
-        found[word] = value
-    return found
+        field = name if name in names else _resolve(config_type, name)
+        if field in values or field in names[:positional]:
+            raise InputError(f"{field} ({fields(config_type)[field].symbol}): given twice")
+        values[field] = value
+    return values
 
 
 def concretely(condition: Callable, *values: Any) -> bool:
-    """Whether a condition holds for some entry of concrete values; False for tracers, so that
-    `violations` may be called on any config.
+    """True if a condition holds for some entry of concrete values.
+
+    It is False for tracers, so that `violations` may be called on any config.
     """
     return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(
         np.any(condition(*map(np.asarray, values)))
@@ -352,14 +505,12 @@ def _hashable(value: Any) -> bool:
 
 
 def _violation(field: Field, value: Any) -> str | None:
-    """Why one value of one field is invalid, or None. Tracers pass: a value must be concrete to be
-    judged.
-    """
+    """Return a message if a value of a field is invalid, else None; tracers pass unchecked."""
     label = f"{field.name} ({field.symbol})"
     if field.kind == "static":
         if isinstance(value, jax.Array | np.ndarray):
             choose = f"; choose one of {', '.join(map(repr, field.valid))}" if field.valid else ""
-            return f"{label} is static and takes a plain Python value, not an array{choose}"
+            return f"{label} is static: it must be a plain Python value, not an array{choose}"
         if not field.valid:
             return (
                 None
@@ -398,18 +549,32 @@ def _violation(field: Field, value: Any) -> str | None:
 
 
 def _unlike(field: Field, value: Any) -> str | None:
-    """Why a value in a config is of another kind than its field's, or None."""
+    """Return a message if an integer field of a config has a float, else None."""
     if field.integer and isinstance(value, float | np.inexact):
         return (
-            f"{field.name} ({field.symbol}) = {value!r}: must be an integer in {field.valid}, "
-            f"written {int(value)}"
+            f"{field.name} ({field.symbol}) = {value!r}: must be an integer in {field.valid}; "
+            f"write {int(value)}"
         )
     return None
 
 
 def validate(config: Config) -> None:
-    """Check every field and the conditions between fields. Raises InputError that lists all
-    violations, a line each.
+    """Check every field of a config and the conditions between fields.
+
+    Args:
+        config: A config. Traced values pass unchecked.
+
+    Raises:
+        InputError: Some value is not valid; the message has a line for each violation.
+
+    Example:
+        >>> import jaxtheory
+        >>> config = jaxtheory.theories.get("random_walk").Config()
+        >>> jaxtheory.validate(config)
+        >>> jaxtheory.validate(config.replace(p=2.0))
+        Traceback (most recent call last):
+        ...
+        jaxtheory.core.errors.InputError: clockwise_probability (p) = 2.0: must be a number in ...
     """
     lines = [
         why
@@ -424,7 +589,7 @@ def validate(config: Config) -> None:
 
 
 def validate_value(config_type: type, name: str, value: Any) -> None:
-    """Check one value of one field, for axes that are read before any config exists."""
+    """Check one value of one field, for axes that are read before there is a config."""
     field = fields(config_type)[_resolve(config_type, name)]
     why = _violation(field, value)
     if why:
@@ -432,8 +597,9 @@ def validate_value(config_type: type, name: str, value: Any) -> None:
 
 
 def canonical(config: ConfigType, dtype: Any) -> ConfigType:
-    """The config with every traced leaf a NumPy scalar of one dtype, so that 1, 1.0 and float32(1)
-    share a compilation.
+    """Return the config with every traced leaf as a NumPy scalar of one dtype.
+
+    1, 1.0 and float32(1) then share a compilation.
     """
     new: dict[str, Any] = {}
     for name, field in fields(type(config)).items():
@@ -446,7 +612,7 @@ def canonical(config: ConfigType, dtype: Any) -> ConfigType:
 
 
 def leaf_names(config: Config) -> list[str]:
-    """The fields that are leaves: traced and evaluation fields, and sizes that carry a value."""
+    """Return the names of the fields that are leaves; a size is one only if it has a value."""
     kinds = {name: field.kind for name, field in fields(type(config)).items()}
     return [
         n
@@ -457,7 +623,7 @@ def leaf_names(config: Config) -> list[str]:
 
 
 def with_leaves(config: ConfigType, leaves: Mapping[str, Any]) -> ConfigType:
-    """The config with some traced leaves replaced; for size fields the leaf is the value."""
+    """Return the config with some leaves replaced; the leaf of a size is its value."""
     new = {
         name: Size(getattr(config, name).cap, leaf)
         if isinstance(getattr(config, name), Size)

@@ -1,5 +1,6 @@
-"""What a user is told: InputError, and hints for names that are not known. Imports no JAX, so that
-listing names does not wait for it.
+"""Errors and hints for users.
+
+This module does not import JAX, so that listing names does not wait for it.
 """
 
 import difflib
@@ -13,14 +14,24 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """A user's mistake: says what is wrong, which range is valid and what to do. The command line
-    prints it without a traceback.
+    """An invalid input: the message says what is wrong, what is valid and what to do.
+
+    The command line prints the message without a traceback. It is a ValueError.
+
+    Example:
+        >>> import jaxtheory
+        >>> try:
+        ...     jaxtheory.theories.get("random_wlak")
+        ... except jaxtheory.InputError as error:
+        ...     print(error)
+        unknown theory 'random_wlak'; did you mean 'random_walk'?...
     """
 
 
 def tried(what: str, function: Callable, *args: Any) -> Any:
-    """function(*args), a user's own. What it raises becomes an InputError of one line, with the
-    last line of the user's that was reached.
+    """Call a user's function; its errors become an InputError of one line.
+
+    The message begins with `what` and ends with the last line of the user's code that was reached.
     """
     try:
         return function(*args)
@@ -31,11 +42,11 @@ def tried(what: str, function: Callable, *args: Any) -> Any:
 
 
 def notice(text: str) -> None:
-    """Warn of something that the user should know, as one line without a place in the sources."""
+    """Warn the user in one line, without a place in the sources."""
     warnings.warn_explicit(text, UserWarning, "jaxtheory", 1)
 
 
-_HINTS = {  # what errors of JAX say -> what to write instead
+_HINTS = {  # texts of errors of JAX -> what to write instead
     "Shapes must be 1D sequences of concrete": "a traced number as a shape: write size.cap, not .n",
     "conversion method __array__()": "NumPy on a traced value: write jnp, not np",
     "NumPy array conversion": "NumPy on a traced value: write jnp, not np",
@@ -45,35 +56,37 @@ _HINTS = {  # what errors of JAX say -> what to write instead
     "Abstract tracer value encountered where concrete": "a traced value in int(), float() or a "
     "range: keep it an array, and write size.cap for a length",
     "Encountered an unexpected tracer": "a value kept from an earlier call: pass it as an argument",
-    "'Size'": "a Size is no number: write .cap for shapes, .n or .real in arithmetic",
+    "'Size'": "a Size cannot be used as a number: use .cap for shapes, .n or .real in arithmetic",
 }
 
 
 def line(error: BaseException) -> str:
-    """An error in one line: its type and the first line of what it says, with a hint where a
-    habit of NumPy is behind it.
+    """Return an error in one line: its type, the first line of its message, and a hint.
+
+    There is a hint if the code follows a habit of NumPy that JAX does not allow.
     """
-    said = next((" ".join(text.split()) for text in str(error).splitlines() if text.strip()), "")
-    hint = next((f"; {hint}" for words, hint in _HINTS.items() if words in str(error)), "")
-    return f"{type(error).__name__}: {said}{hint}"
+    lines = (" ".join(text.split()) for text in str(error).splitlines() if text.strip())
+    hint = next((f"; {hint}" for part, hint in _HINTS.items() if part in str(error)), "")
+    return f"{type(error).__name__}: {next(lines, '')}{hint}"
 
 
 def place(error: BaseException) -> str:
-    """`(FILE.py, line n)`: the last line of a user's own that an error passed; empty without."""
+    """Return ` (FILE.py, line n)`, the last line of a user's code in a traceback, or ""."""
     ours = Path(__file__).parents[1]
     homes = (ours, ours.parent / "sweeps", sysconfig.get_path("stdlib"))
     libraries = (*(f"{home}{os.sep}" for home in homes), "<")
-    found = ""
+    last = ""
     for frame in traceback.extract_tb(error.__traceback__):
         name = frame.filename
         if not name.startswith(libraries) and "site-packages" not in name:
-            found = f" ({Path(name).name}, line {frame.lineno})"
-    return found
+            last = f" ({Path(name).name}, line {frame.lineno})"
+    return last
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """A hint for an unknown name: the closest known one, all of several that are equally close
-    (those that begin with the name before others), or the nearest five.
+    """Return a hint for an unknown name: the closest known names, or the nearest five.
+
+    Of several names that are equally close, those that begin with the given name are preferred.
     """
     known = list(dict.fromkeys(known))
     if close := difflib.get_close_matches(name, known, n=len(known)):

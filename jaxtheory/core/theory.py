@@ -1,5 +1,6 @@
-"""A theory as a record of pure functions: `Theory`, its `Algorithm`s and its `Check`s;
-`check_theory` tests a record against the contract.
+"""A theory as a record of pure functions, with its training algorithms and its checks.
+
+`jaxtheory.check_theory` tests such a record against the contract.
 """
 
 import functools
@@ -10,23 +11,22 @@ import jax
 
 from jaxtheory.core.replaced import Origin, loss_of_gradient, replace
 
-Compared = (
-    tuple[Any, ...] | None
-)  # what a check returns: (got, want), or (got, want, standard error); None where it does not apply
+# the result of a check: (got, want) or (got, want, standard error), or None if it does not apply
+Compared = tuple[Any, ...] | None
 
 
 def shown(state: Any, problem: Any, config: Any) -> Any:
-    """`params` of an algorithm whose state is the parameters."""
+    """Slot `params` of an algorithm whose state is the parameters."""
     return state
 
 
 def nothing(key: Any, problem: Any, config: Any) -> tuple:
-    """`sample` of an algorithm that needs no batch."""
+    """Slot `sample` of an algorithm that needs no batch."""
     return ()
 
 
 class _Parts(NamedTuple):
-    """The functions of an algorithm."""
+    """Functions of an algorithm."""
 
     init: Callable
     step: Callable
@@ -35,31 +35,46 @@ class _Parts(NamedTuple):
 
 
 class Algorithm(_Parts):
-    """A training algorithm, in the parametrization that suits it.
+    """A training algorithm as pure functions, in the parametrization that suits it.
 
-    init(key, problem, config) -> State
-    step(key, t, state, batch, problem, config) -> State, with t counted from 0
-    params(state, problem, config) -> the theory's Params, what loss, metrics and analyses see; by
-    default the state sample(key, problem, config) -> Batch, or None for the theory's own sample;
-    `nothing` where there are no batches
+    A run can start from given parameters if the state is the parameters, or a NamedTuple with a
+    field `params`. An algorithm remembers the functions of the first theory that it was put into,
+    and is refused in a theory with another loss, gradient or init.
 
-    A run can start from given parameters when State is Params itself or a NamedTuple with a field
-    `params`. An algorithm remembers the functions of the first theory that it was put into, and is
-    refused in a theory whose loss, gradient or init is another one.
+    Args:
+        init: init(key, problem, config) returns the first state, a pytree of arrays.
+        step: step(key, t, state, batch, problem, config) returns the next state, of the same
+            structure, shapes and dtypes; t counts from 0.
+        params: params(state, problem, config) returns the parameters of the theory, which loss,
+            metrics and analyses take. By default they are the state.
+        sample: sample(key, problem, config) returns the batch of a step. None means the theory's
+            sample.
+
+    Example:
+        >>> import jax, jaxtheory
+        >>> theory = jaxtheory.theories.get("attention_pruning")
+        >>> def step(key, t, state, batch, problem, config):
+        ...     slope = theory.gradient(state, batch, problem, config)
+        ...     return jax.tree.map(lambda w, g: w - 0.1 * g, state, slope)
+        >>> fixed_rate = jaxtheory.Algorithm(theory.init, step)
+        >>> list(theory.replace(algorithms={"fixed_rate": fixed_rate}).algorithms)
+        ['fixed_rate']
     """
 
-    origin: Origin | None = None  # no slots of the tuple: neither hashed nor part of an identity
-    again: Callable[[Origin, Origin], "Algorithm | None"] | None = None  # (old, new): rebuilt
+    origin: Origin | None = None  # not in the tuple: neither hashed nor in an identity
+    again: Callable[[Origin, Origin], "Algorithm | None"] | None = None  # rebuilds it: (old, new)
 
     def made_for(self, origin: Origin) -> "Algorithm":
-        """A copy that says for which functions it was made."""
+        """Return a copy that remembers the functions it was made for."""
         new = Algorithm(*self)
         new.origin, new.again = origin, self.again
         return new
 
     def _replace(self, /, **parts: Any) -> "Algorithm":
-        """A copy with other functions. With another step it is another algorithm; with the same it
-        was made for the same theory, and is rebuilt with these functions.
+        """Return a copy with other functions.
+
+        With the same step, the copy was made for the same theory and is rebuilt with these
+        functions. With another step it is a new algorithm.
         """
         new, again = Algorithm(**self._asdict() | parts), self.again
         if "step" in parts:
@@ -68,20 +83,35 @@ class Algorithm(_Parts):
         if again is not None:
 
             def changed(old: Origin, other: Origin) -> "Algorithm | None":
-                found = again(old, other)
-                return None if found is None else found._replace(**parts)
+                rebuilt = again(old, other)
+                return None if rebuilt is None else rebuilt._replace(**parts)
 
             new.again = changed
         return new
 
 
 class Check(NamedTuple):
-    """A statement that holds at every config: fn(key, config) -> (got, want), or (got, want,
-    standard error); None where it does not apply.
+    """A statement that holds at every config, which `jaxtheory.verify` tests.
 
-    kind "equal": largest |got - want| <= tolerance times the largest |want| (tolerance <= 1e-11);
-    kind "bound": got <= want (1 + tolerance);
-    kind "sample": |got - want| <= 5 standard errors.
+        kind      passes if
+        equal     max |got - want| <= tolerance * max |want|
+        bound     got <= want (1 + tolerance)
+        sample    |got - want| <= 5 standard errors
+
+    Args:
+        name: The function and the statement, as in "gradient: equals autodiff".
+        source: The place of the statement in its source.
+        kind: "equal", "bound" or "sample".
+        fn: fn(key, config) returns (got, want), for kind "sample" (got, want, standard error), or
+            None if the statement does not apply to this config.
+        tolerance: The relative tolerance, at most 1e-11 for kind "equal".
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> def norm(key, config):
+        ...     return jnp.linalg.norm(jnp.array([3.0, 4.0])), 5.0
+        >>> jaxtheory.Check("norm: Pythagoras", "Elements I.47", "equal", norm).tolerance
+        1e-11
     """
 
     name: str
@@ -92,7 +122,7 @@ class Check(NamedTuple):
 
 
 class _Slots(NamedTuple):
-    """The slots of a theory."""
+    """Slots of a theory."""
 
     name: str
     Config: type
@@ -115,15 +145,45 @@ class _Slots(NamedTuple):
 
 
 class Theory(_Slots):
-    """A model, its data law, loss, closed-form gradient, algorithms, predictions and checks. See
-    docs/add-your-theory.md for each slot. `steps` of predict is concrete (NumPy), all else traced.
+    """A model with its data law, loss, closed-form gradient, algorithms, predictions and checks.
 
-    Each algorithm remembers the functions of the theory that it was first put into. `_replace`
-    exchanges slots alone, and an algorithm that was made for other ones is refused by `simulate`,
-    `sweep`, `plan` and `verify`; `replace` rebuilds the algorithms as well.
+    docs/add-your-theory.md explains each slot. Each algorithm remembers the functions of the theory
+    that it was first put into. `replace` exchanges slots and rebuilds the algorithms. `_replace`
+    exchanges slots only, and `simulate`, `sweep`, `plan` and `verify` then refuse an algorithm that
+    was made for other functions.
+
+    Args:
+        name: The name of the theory.
+        Config: Its subclass of `jaxtheory.Config`.
+        problem: problem(key, config) returns the data law of a run, a pytree of arrays.
+        sample: sample(key, problem, config) returns a batch.
+        init: init(key, problem, config) returns the first parameters.
+        loss: loss(params, batch, problem, config) returns a number.
+        gradient: gradient(params, batch, problem, config) returns the gradient of the loss with
+            respect to params, of their structure.
+        algorithms: Training algorithms by name; the first is the default.
+        metrics: metrics(params, problem, config) returns arrays by name, at each recorded step.
+        baselines: baselines(problem, config) returns, for some metrics, values that are appended
+            along the last axis.
+        analyses: analyses(params, problem, config) returns arrays by name, at the last step.
+        dims: The names of the dimensions of metrics and analyses.
+        coords: coords(config) returns labels by dimension.
+        predict: predict(problem, config, steps) returns predicted curves by metric name, or by
+            "metric:label", with a leading axis for steps. `steps` is a NumPy array; the other
+            arguments are traced.
+        assumptions: assumptions(problem, config) returns pairs (holds, margin) by name.
+        checks: Statements that `verify` tests.
+        examples: Configs at which `verify` tests them.
+        given: A function of a user's arrays that returns a fixed problem, or None.
+
+    Example:
+        >>> import jaxtheory
+        >>> theory = jaxtheory.theories.get("random_walk")
+        >>> theory.name, list(theory.algorithms)[0]
+        ('random_walk', 'reduced')
     """
 
-    dropped: dict[str, str] = {}  # noqa: RUF012  (algorithms that `replace` dropped, and why)
+    dropped: dict[str, str] = {}  # noqa: RUF012  (algorithms that `replace` dropped -> the reason)
     derived: Callable  # the loss whose gradient the slot `gradient` holds
 
     if not TYPE_CHECKING:
@@ -131,11 +191,11 @@ class Theory(_Slots):
         @functools.wraps(_Slots.__new__)
         def __new__(cls, *slots: Any, **named: Any) -> "Theory":
             theory = super().__new__(cls, *slots, **named)
-            derived, given = loss_of_gradient(theory), theory.algorithms
+            derived, algorithms = loss_of_gradient(theory), theory.algorithms
             origin = Origin(*(getattr(theory, slot) for slot in Origin._fields))
-            if isinstance(given, dict) and any(map(_is_new, given.values())):
+            if isinstance(algorithms, dict) and any(map(_is_new, algorithms.values())):
                 origin = origin._replace(loss=derived)
-                marked = {n: x.made_for(origin) if _is_new(x) else x for n, x in given.items()}
+                marked = {n: x.made_for(origin) if _is_new(x) else x for n, x in algorithms.items()}
                 theory = super().__new__(cls, **theory._asdict() | {"algorithms": marked})
             theory.derived = derived
             return theory
@@ -145,7 +205,7 @@ class Theory(_Slots):
             return cls(*slots)
 
     def _replace(self, /, **slots: Any) -> "Theory":
-        """A theory with other slots and the same algorithms. See `replace`."""
+        """Return a theory with other slots and the same algorithms; compare `replace`."""
         new = Theory(**self._asdict() | slots)
         new.dropped = {n: why for n, why in self.dropped.items() if n not in new.algorithms}
         if new.gradient is self.gradient:
@@ -153,17 +213,18 @@ class Theory(_Slots):
         return new
 
     def replace(self, **slots: Any) -> "Theory":
-        """The theory with other functions in some slots, which its algorithms then train.
+        """Return the theory with other functions in some slots and its algorithms rebuilt for them.
 
-        An algorithm made by `from_optax` from the theory's gradient (in each theory that ships:
-        sgd, momentum, adam and sgd_cosine) is rebuilt for another loss, gradient or init, with the
-        same optimizer, learning rate, projection and rescaling. One that brings what was replaced
-        and cannot be rebuilt is dropped, and the default is the first that remains. A loss without
-        a gradient gets `jax.grad(loss)`. With another problem, sample, init, loss or gradient the
-        slots checks, predict and assumptions are emptied unless they are given, because they speak
-        of the old functions. With another loss and no `metrics`, metrics and analyses whose name
-        contains loss, gradient or hessian are renamed to original_NAME, because they are computed
-        from the old loss.
+        An algorithm that `from_optax` made from the theory's gradient is rebuilt for another loss,
+        gradient or init, with the same optimizer, learning rate, projection and rescaling. In the
+        theories of this package these are sgd, momentum, adam and sgd_cosine. An algorithm that
+        contains a replaced function and cannot be rebuilt is dropped; the default is the first that
+        remains. A loss without a gradient gets `jax.grad(loss)`.
+
+        With another problem, sample, init, loss or gradient, the slots checks, predict and
+        assumptions are emptied unless they are given, because they describe the old functions. With
+        another loss and no `metrics`, metrics and analyses whose name contains loss, gradient or
+        hessian are renamed to original_NAME, because they are computed from the old loss.
 
         Args:
             **slots: The new values of slots, by name.
@@ -183,8 +244,8 @@ class Theory(_Slots):
             >>> list(theory.replace(loss=loss).algorithms)
             ['sgd', 'momentum', 'adam', 'sgd_cosine']
         """
-        found: Theory = replace(self, slots)
-        return found
+        new: Theory = replace(self, slots)
+        return new
 
 
 def _is_new(algorithm: Any) -> bool:
@@ -193,7 +254,7 @@ def _is_new(algorithm: Any) -> bool:
 
 
 def outputs(theory: Theory) -> dict[str, list[str]]:
-    """The names of metrics and analyses with their dimensions, read from shapes alone."""
+    """Return the names of metrics and analyses with their dimensions, without computing them."""
 
     def both(key: jax.Array) -> tuple[dict, dict]:
         problem = theory.problem(key, config)

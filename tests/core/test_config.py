@@ -47,7 +47,7 @@ def test_sizes_wrap_fold_and_pad():
     )
     assert padded.pad(width=8) == padded and len(jax.tree.leaves(padded)) == 4
     jax.jit(lambda c: c.width.n + 1)(padded)  # tracers pass through __post_init__
-    with pytest.raises(InputError, match="below the present"):
+    with pytest.raises(InputError, match="must be at least the present"):
         padded.pad(width=6)
     with pytest.raises(InputError, match="only sizes"):
         config.pad(rate=2)
@@ -63,7 +63,7 @@ def test_sizes_wrap_fold_and_pad():
         ({"count": 2.5}, "must be an integer"),
         ({"cut": 1.0}, r"in \[0, 1\)"),
         ({"kind": "c"}, "choose one of 'a', 'b'"),
-        ({"kind": np.zeros(2)}, "static and takes a plain Python value"),
+        ({"kind": np.zeros(2)}, "static: it must be a plain Python value"),
         ({"flag": 1}, "choose one of False, True"),
         ({"width": Size(4, 6)}, "exceeds its capacity"),
     ],

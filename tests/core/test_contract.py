@@ -96,7 +96,11 @@ EDITS = [
     ),
     (INIT, "    return Params('zero')", "mine.init gives a str as weights, expected arrays"),
     (INIT, "    return Params(jnp.zeros(config.learning_rate))", "write size.cap, not .n"),
-    (INIT, "    return Params(problem.mean / config.dimension)", "a Size is no number"),
+    (
+        INIT,
+        "    return Params(problem.mean / config.dimension)",
+        "a Size cannot be used",
+    ),
     (LOSS, "    return jnp.sum(gaps**2, axis=1)", "mine.loss gives float32[8], expected a number"),
     (METRIC, "    return params.weights", "expected a dictionary {name: array}"),
     (METRIC, '    return {"error": "small"}', "mine.metrics gives a str as error"),

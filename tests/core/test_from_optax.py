@@ -90,7 +90,7 @@ BAD = {
     "is a .*, expected a function": lambda config: config.learning_rate,
     "updates: structure": other_structure,
     "missing 1 required": lambda config, more: optax.sgd(config.learning_rate),
-    "has no attribute 'rate' .*test_descent.py, line": lambda config: optax.sgd(config.rate),
+    "has no attribute 'rate' .*test_from_optax.py, line": lambda config: optax.sgd(config.rate),
     r"updates: weights has shape \(\), expected \(3,\)": changed(
         lambda g, s: (jax.tree.map(jnp.sum, g), s)
     ),

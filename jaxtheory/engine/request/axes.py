@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.config import Config, Size, axis_word, fields, validate
+from jaxtheory.core.config import Config, Size, axis_field, fields, validate
 from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
@@ -162,7 +162,7 @@ def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
     name = first
     for key, raw in group.items():
         try:
-            word = axis_word(theory.Config, key)
+            word = axis_field(theory.Config, key)
         except InputError:
             if len(group) == 1 or key != first:
                 raise
