@@ -284,7 +284,7 @@ ROWS = [
         "analyses.pruning",
         {
             "count": (one_more, rounded_down),
-            "binarise": (largest_first, last_tie_first),
+            "binarize": (largest_first, last_tie_first),
             "doubled": (not_normalized,),
             "best_logit_factor": (always_one, whole_octaves),
         },

@@ -1,4 +1,4 @@
-"""The attention-pruning room against plain NumPy: loss, gradients, training, binarisation,
+"""The attention-pruning room against plain NumPy: loss, gradients, training, binarization,
 baselines, errors, bounds.
 """
 
@@ -183,22 +183,22 @@ def test_two_mask_descent(config):
 
 @pytest.mark.parametrize("rho", [0.0, 0.05, 0.29, 0.3, 0.5, 0.57, 0.58, 0.7, 0.99])
 @pytest.mark.parametrize("levels", [3, 1000])
-def test_binarisation(rho, levels):
+def test_binarization(rho, levels):
     """Same zeros, ties included, at ratios whose product with the size is an integer only in
     decimal.
     """
     scores = np.random.default_rng(levels).integers(levels, size=(10, 10)).astype(float)
-    kept = pruning.binarise(scores, rho, np.ones((10, 10), bool))
+    kept = pruning.binarize(scores, rho, np.ones((10, 10), bool))
     assert np.array_equal(kept, ap.keep(scores, rho) > 0)
     assert int(np.sum(~np.asarray(kept))) == round(100 * rho)
 
 
 def test_counts_are_decimal_floors():
-    binarise = jax.jit(pruning.binarise)
+    binarize = jax.jit(pruning.binarize)
     for d in (1, 3, 7, 10, 25):
         scores = np.arange(float(d * d)).reshape(d, d)
         for percent in range(0, 100, 3):
-            kept = binarise(scores, percent / 100, np.ones((d, d), bool))
+            kept = binarize(scores, percent / 100, np.ones((d, d), bool))
             assert int(np.sum(~np.asarray(kept))) == percent * d * d // 100
 
 

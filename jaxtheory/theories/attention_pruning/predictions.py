@@ -30,7 +30,7 @@ def coords(config: Config) -> dict[str, tuple[str, ...]]:
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
     """Return the metrics of the mask along training. The errors have shape (1,).
 
-    relative_error          ||f - f*|| / ||f*|| after binarising at pruning_ratio, on the
+    relative_error          ||f - f*|| / ||f*|| after binarizing at pruning_ratio, on the
                             calibration sequences
     relative_error_heldout  the same on the held-out sequences
     loss                    L_attn + lambda/2 ||M||^2

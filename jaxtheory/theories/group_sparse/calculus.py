@@ -50,7 +50,7 @@ def gradient(
 
 
 def layer_gradient(params: Params, batch: Batch, config: Config) -> Params:
-    """The blocks of dv and dW."""
+    """The blocks of dv and dW (top of this file)."""
     x = batch.x
     S = model.attend(params, x, config)
     a = model.token_values(params, x, config)
@@ -74,7 +74,7 @@ def layer_gradient(params: Params, batch: Batch, config: Config) -> Params:
 
 
 def slope(f: Float[Array, " n"], batch: Batch) -> Float[Array, " n"]:
-    """c over n: the derivative of the mean loss in each f."""
+    """c over n, the derivative of the mean loss in each f."""
     return -batch.weight * batch.y * jax.nn.sigmoid(-batch.y * f)
 
 
@@ -82,7 +82,7 @@ def slope(f: Float[Array, " n"], batch: Batch) -> Float[Array, " n"]:
 
 
 class Reduced(NamedTuple):
-    """The layer on the invariant set; at D = 2, `own` is -`pull`."""
+    """The layer on the invariant set, in six numbers. At D = 2, `own` is -`pull`."""
 
     c: Float[Array, ""]
     a: Float[Array, ""]
@@ -93,7 +93,7 @@ class Reduced(NamedTuple):
 
 
 def start() -> Reduced:
-    """v = 0, W = 0."""
+    """The zero start, v = 0 and W = 0."""
     return Reduced(*(jnp.zeros(()) for _ in Reduced._fields))
 
 
@@ -125,7 +125,7 @@ def positions(reduced: Reduced, config: Config) -> Float[Array, "D D"]:
 
 
 def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
-    """The layer with these six numbers: W22 = P A P^T / rho^2."""
+    """The layer that has these six numbers: W22 = P A P^T / rho^2."""
     d, D, v = config.group_dim, config.num_groups, problem.truth
     along = v[:, None] * v[None, :]
     P = model.encodings(config)
@@ -141,8 +141,8 @@ def embed(reduced: Reduced, problem: Problem, config: Config) -> Params:
 
 
 def project(params: Params, problem: Problem, config: Config) -> Reduced:
-    """The six numbers of the nearest invariant layer: averages over the symmetries, of A after its
-    columns are centered, as those of the form sum to 0. project(embed(reduced)) = reduced.
+    """The six numbers of the nearest invariant layer: averages over the symmetries, for A after its
+    columns are centered, since those of the form sum to 0. project(embed(reduced)) = reduced.
     """
     v, D = problem.truth, config.num_groups
     a = v @ params.W11 @ v
@@ -157,8 +157,8 @@ def project(params: Params, problem: Problem, config: Config) -> Reduced:
 
 
 def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -> Reduced:
-    """How fast the six numbers move per unit of -eta: the gradient averaged over the symmetries,
-    from D x D arrays per sample alone.
+    """The rate of change of the six numbers per unit of -eta: the gradient averaged over the
+    symmetries, from D x D arrays per sample alone.
 
     It is the full gradient on the sample completed by all symmetries, and the population's as n
     grows. A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.

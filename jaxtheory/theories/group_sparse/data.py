@@ -1,5 +1,5 @@
-"""The data: features in groups, labels by one direction in the relevant group, and the same for the
-downstream task, with a margin.
+"""Data of a run: features in groups, labels by one direction in the relevant group, and the same
+for the downstream task, with a margin.
 """
 
 import functools
@@ -18,8 +18,8 @@ TEST_SAMPLES = 1000
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """n training and 1000 test samples, m downstream and 1000 downstream test samples, and both
-    directions.
+    """Draw n training and 1000 test samples, m downstream and 1000 downstream test samples, and
+    both directions.
     """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     for_v, for_train, for_new, for_test = jax.random.split(key, 4)
@@ -34,13 +34,13 @@ def problem(key: Array, config: Config) -> Problem:
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
-    """The fixed training set: full-batch gradient descent."""
+    """Return the fixed training set, for full-batch gradient descent."""
     return problem.train
 
 
 def tasks(g: Float[Array, "2 d"], old: tuple, new: tuple, config: Config) -> Problem:
-    """Both tasks from directions g / |g|, and for each task the draws of its training and test
-    features.
+    """Both tasks from their directions g / |g| and, for each task, the draws of its training and
+    test features.
     """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     v = direction(g[0]), direction(g[1])
@@ -63,8 +63,8 @@ def direction(g: Float[Array, " d"]) -> Float[Array, " d"]:
 
 
 def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
-    """Draws as features of variance 1: standard normal ones themselves or their signs; uniform ones
-    on [0, 1) as sqrt 3 (2 z - 1).
+    """Features of variance 1 from draws: standard normal draws themselves or their signs, or
+    uniform draws on [0, 1) as sqrt 3 (2 z - 1).
     """
     if law == "gaussian":
         return z
@@ -72,8 +72,8 @@ def shaped(z: Float[Array, "*n"], law: str) -> Float[Array, "*n"]:
 
 
 def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
-    """Column j of the result holds the coordinates G_j of the feature vector, whose coordinate i
-    stands at (i mod d, i div d).
+    """Features in groups: column j of the result holds the coordinates G_j of the feature vector,
+    whose coordinate i is x[i mod d, i div d].
     """
     if config.partition == "contiguous":
         return x
@@ -85,7 +85,7 @@ def grouped(x: Float[Array, "d D n"], config: Config) -> Float[Array, "d D n"]:
 def labeled(
     x: Float[Array, "d D n"], count: Size | int, v: Float[Array, " d"], config: Config
 ) -> Batch:
-    """A batch with y = sign <v, x_{j*}>, +1 at 0."""
+    """A batch with the labels y = sign <v, x_{j*}>, where sign(0) = +1."""
     count = Size.wrap(count)
     u = along(v, jnp.take(x, jnp.asarray(config.relevant_group, jnp.int32) - 1, axis=1))
     y = draws.masked(jnp.where(u >= 0, 1, -1).astype(x.dtype), count)
@@ -93,7 +93,7 @@ def labeled(
 
 
 def along(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."]:
-    """<v, x>, added feature by feature, so that padding does not change the order."""
+    """The products <v, x>, added feature by feature, so that padding does not change the order."""
     return functools.reduce(jnp.add, [v[a] * x[a] for a in range(len(v))])
 
 

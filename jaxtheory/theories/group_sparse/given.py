@@ -1,4 +1,4 @@
-"""A researcher's own features and labels."""
+"""Problems from a researcher's own features and labels."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ def given(
     /,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Your own features X (n, d, D), a group a column, and labels y = +-1 (n,), as (problem, batch,
-    config); weights are 1/n.
+    """Return (problem, batch, config) for your own features X (n, d, D), with one group in each
+    column, and labels y = +-1 (n,). The weights are 1/n.
 
     truth (d,): v*, taken over its length. Set `jstar`. What is measured against the truth, on test
     samples or downstream is NaN without them; the downstream task is not given. Raises InputError

@@ -1,5 +1,5 @@
-"""The first step, and what follows once attention has selected the group: the loss at a given
-value, and how it falls.
+"""The first step, and the run after attention has selected the group: the loss at a given value,
+and its decay.
 
 With all attention on j* (S_{j* j} = 1), f = D c u_{j*} and L(c) = E log(1 + exp(-D c |u|)), u ~
 N(0, sigma_x^2). For large c only small
@@ -26,8 +26,8 @@ NODES = 48
 
 
 def first_step(problem: Problem, config: Config) -> Params:
-    """The population's gradient at 0: dv1 = -(1/2) sigma_x sqrt(2/pi) v*, all else 0. Uniform
-    attention: S 1_D = 1_D.
+    """The population's gradient at 0: dv1 = -(1/2) sigma_x sqrt(2/pi) v*, and 0 in all else.
+    Attention is uniform, so S 1_D = 1_D.
     """
     zero = jax.tree.map(jnp.zeros_like, calculus.embed(calculus.start(), problem, config))
     return zero._replace(v1=-0.5 * config.noise_scale * math.sqrt(2 / math.pi) * problem.truth)
@@ -35,7 +35,7 @@ def first_step(problem: Problem, config: Config) -> Params:
 
 def half_normal() -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of E g(|z|), z ~ N(0, 1), for g with kinks near 0: Gauss-Legendre on pieces
-    that halve towards 0.
+    whose length halves towards 0.
     """
     x, w = np.polynomial.legendre.leggauss(NODES)
     ends = np.concatenate([[0.0], 12.0 * 0.5 ** np.arange(10, -1, -1)])
@@ -45,16 +45,17 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
 
 
 def selected_loss(c: Float[Array, ""], config: Config) -> Float[Array, ""]:
-    """L(c) = E log(1 + exp(-D c |u|)): the loss at |v1| = c and full selection, the least of all
-    attention that does not read the features; one that picks large u_k u_{j*} gets below it.
+    """L(c) = E log(1 + exp(-D c |u|)), the loss at |v1| = c under full selection. It is the least
+    of all attention that does not read the features. Attention that picks large u_k u_{j*} gets
+    below it.
     """
     z, w = (jnp.asarray(part, float) for part in half_normal())
     return jnp.sum(w * jax.nn.softplus(-config.num_groups.real * c * config.noise_scale * z))
 
 
 def selected_run(config: Config, length: int) -> tuple[Float[Array, " t"], Float[Array, " t"]]:
-    """c_t and L(c_t), t = 0..length - 1, of c <- c - eta L'(c) from 0: descent with all attention
-    on j* from the start.
+    """The values c_t and L(c_t), t = 0..length - 1, of c <- c - eta L'(c) from 0, which is descent
+    with all attention on j* from the start.
     """
 
     def step(
@@ -68,8 +69,8 @@ def selected_run(config: Config, length: int) -> tuple[Float[Array, " t"], Float
 
 
 def growth(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
-    """c(t) = (3 eta RATE t / (D sigma_x))^(1/3), the solution of c' = eta RATE / (D
-    c^2 sigma_x).
+    """The growth law c(t) = (3 eta RATE t / (D sigma_x))^(1/3), which solves c' = eta RATE / (D c^2
+    sigma_x).
     """
     return (
         3 * config.learning_rate * RATE * t / (config.num_groups.real * config.noise_scale)
@@ -77,8 +78,8 @@ def growth(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
 
 
 def decay(t: Float[Array, "*t"], config: Config) -> Float[Array, "*t"]:
-    """L(t) = (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3) for t > 0. The source's T* = 1 / (D^3
-    epsilon^3) would be D^(-1) t^(-1/3).
+    """The decay law L(t) = (RATE / (D sigma_x))^(2/3) (3 eta t)^(-1/3) for t > 0. The source's T* =
+    1 / (D^3 epsilon^3) would be D^(-1) t^(-1/3).
     """
     return (RATE / (config.num_groups.real * config.noise_scale)) ** (2 / 3) * (
         3 * config.learning_rate * t

@@ -91,7 +91,7 @@ class Config(fields.Config):
 
 
 def _covers(partition: Any, d: int, D: int) -> bool:
-    """Whether a partition is D tuples of d coordinates that hold each of 0..dD-1 once."""
+    """True if a partition is D tuples of d coordinates that hold each of 0..dD-1 once."""
     groups = partition if isinstance(partition, tuple) else ()
     right = len(groups) == D and all(isinstance(g, tuple) and len(g) == d for g in groups)
     return right and sorted(i for g in groups for i in g) == list(range(d * D))
@@ -128,7 +128,9 @@ class Params(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """A layer in training on the downstream task: the same function of X, judged on that task."""
+    """A layer in training on the downstream task. It is the same function of X, judged on that
+    task.
+    """
 
     layer: Params
 
@@ -140,12 +142,12 @@ class Linear(NamedTuple):
 
 
 def fit(params: Params | Tuned | Linear, batch: Batch, config: Config) -> None:
-    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    """Raise InputError where the arrays do not fit each other or the config (see `core.shapes`)."""
     shapes.check_shapes(config, params=params, batch=batch)
 
 
 def relevant(config: Config) -> Float[Array, " D"]:
-    """The indicator of j*."""
+    """The indicator vector of j*."""
     return (
         positions.indices(config.num_groups.cap)
         == jnp.asarray(config.relevant_group, jnp.int32) - 1
@@ -153,15 +155,15 @@ def relevant(config: Config) -> Float[Array, " D"]:
 
 
 def encodings(config: Config) -> Float[Array, "D D"]:
-    """P_ij = sin(i j pi / (D + 1)), symmetric: P^T P = rho I with rho = (D + 1) / 2, for the true
-    D; zero beyond.
+    """The encodings P_ij = sin(i j pi / (D + 1)), a symmetric matrix with P^T P = rho I, rho = (D +
+    1) / 2, for the true D; zero beyond.
     """
     D = Size.wrap(config.num_groups)
     return positions.sines(D, D)
 
 
 def init(_key: Array, _problem: Problem, config: Config) -> Params:
-    """v = 0, W = 0."""
+    """The zero start, v = 0 and W = 0."""
     d, D = config.group_dim.cap, config.num_groups.cap
     return Params(*(jnp.zeros(shape) for shape in ((d,), (D,), (d, d), (d, D), (D, d), (D, D))))
 
@@ -169,16 +171,16 @@ def init(_key: Array, _problem: Problem, config: Config) -> Params:
 def positional(
     params: Params, config: Config
 ) -> tuple[Float[Array, " D"], Float[Array, "d D"], Float[Array, "D d"], Float[Array, "D D"]]:
-    """P^T v2, W12 P, P^T W21 and A = P^T W22 P: what of the layer does not depend on the sample,
-    and need not be multiplied per sample.
+    """P^T v2, W12 P, P^T W21 and A = P^T W22 P. They do not depend on the sample, so they need not
+    be multiplied per sample.
     """
     P = encodings(config)
     return P.T @ params.v2, params.W12 @ P, P.T @ params.W21, P.T @ params.W22 @ P
 
 
 def scores(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
-    """h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j: (2 D + d) d D
-    products a sample, not (d + 2 D)(d + D) D.
+    """The scores h_k^T W h_j = x_k^T (W11 x_j + W12 p_j) + p_k^T W21 x_j + p_k^T W22 p_j. This
+    takes (2 D + d) d D products a sample, not (d + 2 D)(d + D) D.
     """
     _, query, key, A = positional(params, config)
     Q = jnp.einsum("ab,bjn->ajn", params.W11, x) + query[:, :, None]
@@ -198,19 +200,21 @@ def select(z: Float[Array, "D D n"], config: Config) -> Float[Array, "D D n"]:
 
 
 def attend(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D D n"]:
-    """S: column j holds what query j gives to the D keys."""
+    """The attention S, whose column j holds the weights that query j gives to the D keys."""
     return select(scores(params, x, config), config)
 
 
 def token_values(params: Params, x: Float[Array, "d D n"], config: Config) -> Float[Array, "D n"]:
-    """a_k = v^T h_k."""
+    """The values a_k = v^T h_k."""
     return jnp.einsum("a,akn->kn", params.v1, x) + (encodings(config).T @ params.v2)[:, None]
 
 
 def output(
     params: Params | Tuned | Linear, x: Float[Array, "d D n"], config: Config
 ) -> Float[Array, " n"]:
-    """f = sum_jk a_k S_kj, or sum_ij beta_ij X_ij."""
+    """The output f = sum_jk a_k S_kj of the layer, or sum_ij beta_ij X_ij of the linear
+    predictor.
+    """
     if isinstance(params, Tuned):
         return output(params.layer, x, config)
     if isinstance(params, Linear):

@@ -1,4 +1,4 @@
-"""What is measured along training, and what the theory says about it."""
+"""Metrics along training, and the theory's curves and conditions."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,15 +10,15 @@ from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params,
 
 
 def accuracy(f: Float[Array, " n"], batch: Batch) -> Float[Array, ""]:
-    """The weight of the samples with y = sign f, sign(0) = +1."""
+    """The total weight of the samples with y = sign f, where sign(0) = +1."""
     return jnp.sum(jnp.where((f >= 0) == (batch.y > 0), batch.weight, 0))
 
 
 def selection(
     params: Params | Linear, x: Float[Array, "d D n"], config: Config
 ) -> Float[Array, "D n"]:
-    """S_{j* j} of every query and sample; NaN for padded queries. For a linear predictor the share
-    of |beta|^2 in group j*, 1/D at 0.
+    """S_{j* j} of every query and sample, NaN for padded queries. For a linear predictor it is the
+    share of |beta|^2 in group j*, and 1/D at 0.
     """
     D = config.num_groups
     if isinstance(params, Linear):
@@ -48,8 +48,8 @@ def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], 
 def task(
     params: Params | Tuned | Linear, problem: Problem, config: Config
 ) -> tuple[Batch, Batch, Float[Array, " d"]]:
-    """Training set, test set and direction of the task that parameters are for: v* of the
-    pre-trained layer, v~ of the others.
+    """Training set, test set and direction of the task that the parameters are for: v* for the
+    pre-trained layer, v~ for the others.
     """
     if isinstance(params, Params):
         return problem.train, problem.test, problem.truth
@@ -61,8 +61,8 @@ def task(
 
 
 def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -> dict:
-    """What training is judged by, on the task it is for: `gd` and `population` on the pre-training
-    task, the others downstream.
+    """Return the metrics on the task that the parameters are for: the pre-training task for `gd`
+    and `population`, the downstream task for the others.
 
     loss                      logistic loss on the training set
     test_loss                 logistic loss on 1000 test samples
@@ -113,7 +113,7 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
 def structure(
     params: Params, problem: Problem, config: Config
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-    """a, b and |W - W'|^2 / |W|^2, W' the nearest W of the population's form."""
+    """a, b and |W - W'|^2 / |W|^2, where W' is the nearest W of the population's form."""
     reduced = calculus.project(params, problem, config)
     near = calculus.embed(reduced, problem, config)
     blocks = [getattr(params, name) for name in ("W11", "W12", "W21", "W22")]
@@ -123,7 +123,7 @@ def structure(
 
 
 def predict(_problem: Problem, config: Config, steps: Int[Array | np.ndarray, " T"]) -> dict:
-    """The theory's curves for pre-training on the population, attention on j* alone.
+    """Return the theory's curves for pre-training on the population with attention on j* alone.
 
     loss, value_norm: rate       the power laws in t (NaN at t = 0), constants included
     loss, value_norm: selected   descent on L(c) from 0

@@ -31,7 +31,7 @@ Time = Int[Array, ""] | int
 def step(
     _key: Array, _t: Time, state: Params, batch: Batch, problem: Problem, config: Config
 ) -> Params:
-    """v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, together."""
+    """One step v <- v - eta dL/dv, W <- W - eta dL/dW on the training set, in both at once."""
     slope = calculus.layer_gradient(state, batch, config)
     return from_optax.descended(state, slope, config.learning_rate)
 
@@ -45,7 +45,7 @@ def tuned(state: Params, _problem: Problem, _config: Config) -> Tuned:
 
 
 def init_population(_key: Array, _problem: Problem, _config: Config) -> calculus.Reduced:
-    """All six numbers 0."""
+    """The zero start in six numbers."""
     return calculus.start()
 
 
@@ -66,7 +66,7 @@ def embedded(state: calculus.Reduced, problem: Problem, config: Config) -> Param
 
 
 def since(t: Time, config: Config) -> Int[Array, ""]:
-    """t - tau: the number of downstream samples seen."""
+    """The number t - tau of downstream samples seen."""
     return jnp.asarray(t, jnp.int32) - jnp.asarray(config.pretraining_steps, jnp.int32)
 
 
@@ -84,7 +84,8 @@ def next_sample(t: Time, problem: Problem, config: Config) -> Batch:
 def downstream_step(
     key: Array, t: Time, state: Params, _batch: tuple, problem: Problem, config: Config
 ) -> Params:
-    """t < tau: a step of pre-training. From tau on SGD at rate eta2 on one sample, v from 0.
+    """For t < tau a step of pre-training; from tau on, SGD at rate eta2 on one sample a step, where
+    v starts from 0.
 
     attention: frozen keeps W; trained moves it at the same rate; scratch does so from W = 0.
     Source: the talk's online SGD; its rate and the frozen W are ours.
@@ -106,14 +107,16 @@ def downstream_step(
 
 
 def init_logistic(_key: Array, _problem: Problem, config: Config) -> Linear:
-    """beta = 0."""
+    """The zero start, beta = 0."""
     return Linear(jnp.zeros((config.group_dim.cap, config.num_groups.cap)))
 
 
 def logistic_step(
     _key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config
 ) -> Linear:
-    """Logistic regression on vec(X) by the same SGD on the same samples; it waits until tau."""
+    """Logistic regression on vec(X) by the same SGD on the same samples. Nothing changes before
+    tau.
+    """
     slope = calculus.gradient(state, next_sample(t, problem, config), problem, config)
     new = from_optax.descended(state, slope, config.downstream_rate)
     return Linear(jnp.where(since(t, config) < 0, state.beta, new.beta))
@@ -122,8 +125,8 @@ def logistic_step(
 def fit_step(
     _key: Array, t: Time, state: Linear, _batch: tuple, problem: Problem, config: Config
 ) -> Linear:
-    """Logistic regression on vec(X) by gradient descent on all m downstream samples at once; it
-    waits until tau.
+    """Logistic regression on vec(X) by gradient descent on all m downstream samples at once.
+    Nothing changes before tau.
     """
     slope = calculus.gradient(
         state, data.moved(problem.downstream, problem, config), problem, config

@@ -1,5 +1,5 @@
-"""One-nearest-neighbor prediction in context: does softmax attention, trained from zero, select
-the nearest example?
+"""One-nearest-neighbor prediction in context: does softmax attention, trained from zero, select the
+nearest example?
 """
 
 from jaxtheory.core.theory import Theory

@@ -63,8 +63,8 @@ def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) 
 
 
 def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduced:
-    """The gradient in (xi1, xi2) for averaged labels, in one pass over the tokens: the largest
-    logit is that of the largest or of the smallest t, or the query's own.
+    """The gradient in (xi1, xi2) for averaged labels, in one pass over the tokens. The largest
+    logit belongs to the largest or the smallest t, or to the query.
 
     Source: derived.
     """
@@ -86,7 +86,7 @@ def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduce
 
 
 def reduce(params: Params, config: Config) -> Reduced:
-    """(tr W_11 / d, -W_33), the structured matrix closest to W."""
+    """The two parameters (tr W_11 / d, -W_33) of the structured matrix closest to W."""
     if isinstance(params, Reduced):
         return params
     d = params.W.shape[0] - 2
@@ -95,7 +95,7 @@ def reduce(params: Params, config: Config) -> Reduced:
 
 
 def lift(params: Reduced, config: Config) -> Full:
-    """W = diag(xi1 I_d, 0, -xi2): the same function of a prompt."""
+    """The matrix W = diag(xi1 I_d, 0, -xi2), which is the same function of a prompt."""
     inside = jnp.where(config.dimension.mask(), params.xi1, 0)
     return Full(
         jnp.diag(jnp.concatenate([inside, jnp.stack([jnp.zeros_like(params.xi2), -params.xi2])]))
@@ -103,8 +103,8 @@ def lift(params: Reduced, config: Config) -> Full:
 
 
 def rates(config: Config) -> Reduced:
-    """How fast xi1 and xi2 move when W moves at rate eta: eta / d and eta, as dL/dxi1 = tr dL/dW_11
-    while xi1 = tr W_11 / d.
+    """The rates at which xi1 and xi2 move when W moves at rate eta: eta / d and eta, since dL/dxi1
+    = tr dL/dW_11 while xi1 = tr W_11 / d.
 
     Source: derived; the source leaves the 1/d out.
     """
@@ -113,8 +113,8 @@ def rates(config: Config) -> Reduced:
 
 
 def off_structure(params: Params, config: Config) -> dict[str, Float[Array, ""]]:
-    """|W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11 / d and xi2 = -W_33; the largest entry off
-    the diagonal; max - min of diag W_11.
+    """Three distances from the two-parameter form: |W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11
+    / d and xi2 = -W_33, the largest entry off the diagonal, and max - min of diag W_11.
 
     0 for the two-parameter form.
     """

@@ -1,5 +1,5 @@
-"""Prompts: independent uniform points on the sphere and their labels, test sets under shift, and
-prompts as inner products alone.
+"""Data of a run: prompts of independent uniform points on the sphere with their labels, test sets
+under shift, and prompts as inner products alone.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """B training and M test prompts, and the test prompts at an example."""
+    """Draw B training and M test prompts, and the test prompts with the query at an example."""
     train, test = jax.random.split(key)
     shown = draw_prompts(test, config.num_test, config)
     return Problem(
@@ -26,13 +26,13 @@ def problem(key: Array, config: Config) -> Problem:
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
-    """The fixed training prompts: full-batch gradient descent."""
+    """Return the fixed training prompts, for full-batch gradient descent."""
     return problem.train
 
 
 def draw_prompts(key: Array, count: Size | int, config: Config, labeled: bool = True) -> Prompts:
-    """Prompts with examples and query independent and uniform on the sphere; labels independent,
-    +-1 for `rademacher`, else N(0, 1).
+    """Draw prompts with examples and query independent and uniform on the sphere. Labels are
+    independent, +-1 for `rademacher`, else N(0, 1).
 
     Point i = 0 is the query, a label comes before the d coordinates of its example.
     """
@@ -58,19 +58,19 @@ def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) 
 
 
 def closest(t: Float[Array, "B N"], config: Config) -> Int[Array, " B"]:
-    """i* = argmax_i t_i, the smallest index where there are several."""
+    """i* = argmax_i t_i, the smallest index where several t_i are largest."""
     return jnp.argmax(jnp.where(config.context.mask()[None, :], t, -jnp.inf), axis=1).astype(
         jnp.int32
     )
 
 
 def larger(n: Size | int) -> Size:
-    """n + 1."""
+    """The size n + 1."""
     return Size(n.cap + 1, None if n.value is None else n.value + 1)
 
 
 def at_example(prompts: Prompts) -> Prompts:
-    """The same examples with x_1 as query: by exchangeability as good as any."""
+    """The same examples with x_1 as the query. By exchangeability x_1 stands for any example."""
     t = (
         model.inner(prompts.x, prompts.x[:, :1])
         .at[:, 0]
@@ -83,7 +83,7 @@ def at_example(prompts: Prompts) -> Prompts:
 
 
 def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -> Prompts:
-    """Every x_j, j != i*, with |x_j - q|^2 <= delta replaced by -x_j. Source: appendix B, at second
+    """Replace every x_j, j != i*, with |x_j - q|^2 <= delta by -x_j. Source: appendix B, at second
     hand.
 
     With q = x_{i*} the others are then min(delta, 4 - delta) away or more: beyond delta = 2 a
@@ -96,8 +96,8 @@ def flipped(prompts: Prompts, delta: Float[Array, ""] | float, config: Config) -
 
 
 def relabeled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
-    """y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta: examples of another label are
-    delta farther than the nearest, or more.
+    """Set y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta. Examples of another label are
+    then delta farther than the nearest, or more.
 
     Source: the condition of the theorem on distribution shift; this way to meet it is ours.
     """
@@ -109,8 +109,8 @@ def relabeled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
 
 
 def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array, "B N"]:
-    """Independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2), from two uniforms: cos(2 pi U) sqrt(1
-    - V^(2 / (d-2))), d = 2: cos(2 pi U).
+    """Draw independent t with (t + 1)/2 ~ Beta((d-1)/2, (d-1)/2) from two uniforms, as cos(2 pi U)
+    sqrt(1 - V^(2 / (d-2))), or cos(2 pi U) for d = 2.
 
     Two coordinates of a point on the sphere have a uniform angle and a squared radius 1 - V^(2 /
     (d-2)). Source: Ulrich's method.
@@ -123,7 +123,7 @@ def inner_products(key: Array, count: Size | int, config: Config) -> Float[Array
 
 
 def fresh(key: Array, _problem: Problem, config: Config) -> Prompts:
-    """B new prompts as inner products; their labels are averaged."""
+    """Draw B new prompts as inner products. Their labels are averaged."""
     B = config.num_prompts
     t = inner_products(key, B, config)
     return Prompts(None, None, t, closest(t, config), None, Size.wrap(B).weights())

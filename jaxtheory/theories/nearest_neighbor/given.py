@@ -1,4 +1,4 @@
-"""A researcher's own prompts."""
+"""Problems from a researcher's own prompts."""
 
 from typing import Any
 
@@ -23,8 +23,9 @@ def given(
     /,
     **settings: Any,
 ) -> tuple[Problem, Prompts, Config]:
-    """Your own prompts as (problem, batch, config): examples x (B, N, d) and queries q (B, d) of
-    length 1, labels y (B, N), averaged where there are none; weights are 1/B.
+    """Return (problem, batch, config) for your own prompts: examples x (B, N, d) and queries q (B,
+    d) of length 1, and labels y (B, N), which are averaged where none are given. The weights are
+    1/B.
 
     What is measured on test prompts is NaN without such. Raises InputError for arrays that do not
     fit each other or the settings, and for points off the sphere.

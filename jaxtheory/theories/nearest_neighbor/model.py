@@ -84,8 +84,8 @@ class Prompts(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Training prompts; test prompts of the same law with drawn labels; and those examples with x_1
-    as query, before any shift.
+    """Training prompts, test prompts of the same law with drawn labels, and those test examples
+    with x_1 as the query, before any shift.
     """
 
     train: Prompts
@@ -94,14 +94,14 @@ class Problem(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """W = diag(xi1 I_d, 0, -xi2)."""
+    """The two parameters of W = diag(xi1 I_d, 0, -xi2)."""
 
     xi1: Float[Array, ""]
     xi2: Float[Array, ""]
 
 
 class Full(NamedTuple):
-    """W as the source writes it."""
+    """The whole matrix W, as the source writes it."""
 
     W: Float[Array, "d+2 d+2"]
 
@@ -110,33 +110,35 @@ Params = Reduced | Full
 
 
 def fit(params: Params, batch: Prompts, config: Config) -> None:
-    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    """Raise InputError where the arrays do not fit each other or the config (see `core.shapes`)."""
     shapes.check_shapes(config, params=params, batch=batch)
 
 
 def inner(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:
-    """<a, b> along the last axis."""
+    """The inner product <a, b> along the last axis."""
     return jnp.sum(a * b, axis=-1)
 
 
 def at_nearest(prompts: Prompts) -> Bool[Array, "N B"]:
-    """Whether i = i*."""
+    """True where i = i*."""
     return indices(prompts.t.shape[1])[:, None] == prompts.nearest[None, :]
 
 
 def picked(values: Float[Array, "N B"], prompts: Prompts) -> Float[Array, " B"]:
-    """The value at i*: with `values` the labels, exact one-nearest-neighbor prediction."""
+    """The value at i*. If `values` are the labels, it is the exact one-nearest-neighbor
+    prediction.
+    """
     return jnp.sum(jnp.where(at_nearest(prompts), values, 0), axis=0)
 
 
 def init(_key: Array, _problem: Problem, config: Config) -> Reduced:
-    """xi1 = xi0, xi2 = sigma."""
+    """The start xi1 = xi0, xi2 = sigma."""
     return Reduced(jnp.asarray(config.initial_alignment, float), jnp.asarray(config.mask, float))
 
 
 def logits(params: Params, prompts: Prompts) -> Float[Array, "tokens B"]:
-    """h_i^T W h_q for i = 1..N and the query. Labels that are averaged are left out: their row of W
-    stays 0.
+    """The logits h_i^T W h_q for i = 1..N and for the query. Labels that are averaged are left out,
+    since their row of W stays 0.
 
     xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
     """
@@ -152,14 +154,14 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "tokens B"]:
 
 
 def attend(params: Params, prompts: Prompts, config: Config) -> Float[Array, "tokens B"]:
-    """s = softmax of the logits, the query last."""
+    """The attention s = softmax of the logits, with the query last."""
     fit(params, prompts, config)
     real = jnp.append(config.context.mask(), True)
     return attention.softmax(logits(params, prompts), real[:, None], axis=0)
 
 
 def deviation(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array, " B"]:
-    """f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where
+    """The deviation f - y_{i*} = sum_i s_i (y_i - y_{i*}) - s_q y_{i*}, without cancellation where
     s* is near 1.
     """
     y = prompts.y.T
@@ -178,5 +180,5 @@ def squared_errors(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array
 
 
 def loss(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Float[Array, ""]:
-    """L = 1/2 mean over prompts of (f - y_{i*})^2; in [0, 1] where labels are averaged."""
+    """L = 1/2 mean over prompts of (f - y_{i*})^2, which is in [0, 1] where labels are averaged."""
     return jnp.sum(batch.weight * squared_errors(attend(params, batch, config), batch)) / 2

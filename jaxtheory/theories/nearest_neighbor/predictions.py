@@ -1,4 +1,4 @@
-"""What is measured along training, and what the theory says about it."""
+"""Metrics along training, and the theory's curves and conditions."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +12,7 @@ RATIO_CAP = 1e12
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """What training is judged by. Errors are of averaged labels where training averages them.
+    """Return the metrics. Errors are those of averaged labels where training averages them.
 
     loss                 1/2 mean (f - y_{i*})^2 on the training prompts
     test_loss            1/2 mean (f - y_{i*})^2 on the test prompts
@@ -67,7 +67,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
 
 
 def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array, ""]:
-    """The largest value / limit, at most 1e12; 0 where the value is 0."""
+    """The largest value / limit, at most 1e12, and 0 where the value is 0."""
     return jnp.max(
         jnp.where(
             values != 0,
@@ -80,7 +80,7 @@ def ratio(values: Float[Array, " B"], limits: Float[Array, " B"]) -> Float[Array
 def predict(
     _problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]
 ) -> dict[str, Float[Array, " t"]]:
-    """Curves at the given steps, for large t:
+    """Return the theory's curves at the given steps, for large t.
 
     xi1, loss, test_loss: law           t^(1/3) and t^(-1/3) with their constants
                                         (`population.power_laws`)
@@ -100,8 +100,8 @@ def predict(
 
 
 def assumptions(_problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """The theorem's conditions with constant 1 (the source's are lost) and their margins, negative
-    where they fail.
+    """Return the theorem's conditions with constant 1 (the source's constants are lost) and their
+    margins, negative where they fail.
     """
     d, N = (jnp.asarray(size.real, float) for size in (config.dimension, config.context))
     sigma, xi0 = jnp.asarray(config.mask, float), jnp.asarray(config.initial_alignment, float)

@@ -30,7 +30,7 @@ from jaxtheory.theories.nearest_neighbor.model import (
 
 
 def descended(params: Reduced, slope: Params, config: Config) -> Reduced:
-    """(xi1 - eta/d dL/dxi1, xi2 - eta dL/dxi2)."""
+    """One step: (xi1 - eta/d dL/dxi1, xi2 - eta dL/dxi2)."""
     return from_optax.descended(params, slope, calculus.rates(config))
 
 
@@ -54,7 +54,7 @@ def literal_step(
     problem: Problem,
     config: Config,
 ) -> Full:
-    """W - eta dL/dW."""
+    """One step W - eta dL/dW."""
     slope = calculus.gradient(state, batch, problem, config)
     return from_optax.descended(state, slope, config.learning_rate)
 
@@ -72,17 +72,19 @@ def population_step(
 
 
 def init_literal(key: Array, problem: Problem, config: Config) -> Full:
-    """W_0 = diag(xi0 I, 0, -sigma)."""
+    """The start W_0 = diag(xi0 I, 0, -sigma)."""
     return calculus.lift(model.init(key, problem, config), config)
 
 
 def natural(params: Params, batch: Prompts, problem: Problem, config: Config) -> Params:
-    """(dL/dxi1 / d, dL/dxi2), along which a step at rate eta is one of W; dL/dW of a full W."""
+    """The gradient (dL/dxi1 / d, dL/dxi2), along which a step at rate eta is a step of W, or dL/dW
+    of a full W.
+    """
     return rescaled(calculus.gradient(params, batch, problem, config), problem, config)
 
 
 def rescaled(slope: Params, _problem: Problem, config: Config) -> Params:
-    """xi1's entry over d; all of a full W."""
+    """Divide the entry of xi1 by d. The gradient of a full W stays."""
     if isinstance(slope, Reduced):
         return slope._replace(xi1=slope.xi1 / config.dimension.real)
     return slope

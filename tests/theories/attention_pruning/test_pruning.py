@@ -1,4 +1,4 @@
-"""Binarisation: exact counts, ties, the degenerate ends; and the errors that follow."""
+"""Binarization: exact counts, ties, the degenerate ends; and the errors that follow."""
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +30,7 @@ def test_ties_are_pruned_in_row_major_order(ratio):
     zero.
     """
     for scores in (jnp.ones((5, 4)), jnp.zeros((5, 4)).at[::2].set(-0.0)):
-        keep = np.asarray(pruning.binarise(scores, ratio, jnp.ones((5, 4), bool)))
+        keep = np.asarray(pruning.binarize(scores, ratio, jnp.ones((5, 4), bool)))
         zeros = round(ratio * 100) * 20 // 100
         assert (keep.ravel() == (np.arange(20) >= zeros)).all()
 
@@ -40,9 +40,9 @@ def test_padding_and_a_traced_ratio_do_not_change_what_is_kept():
     size = Size(9, 6)
     valid = size.mask()[:, None] & size.mask()[None, :]
     padded = jnp.pad(scores, (0, 3), constant_values=-100.0)
-    keep = jax.jit(lambda r: pruning.binarise(padded, r, valid))
+    keep = jax.jit(lambda r: pruning.binarize(padded, r, valid))
     for ratio in RATIOS:
-        plain = pruning.binarise(scores, ratio, jnp.ones((6, 6), bool))
+        plain = pruning.binarize(scores, ratio, jnp.ones((6, 6), bool))
         got = keep(ratio)
         assert (got[:6, :6] == plain).all() and not got[6:].any() and not got[:, 6:].any()
 
@@ -119,10 +119,10 @@ def test_the_smallest_by_bits_are_those_of_a_stable_sort(dtype):
 
 def test_groups_keep_their_largest():
     scores = np.random.default_rng(0).normal(size=(12, 5))
-    kept = np.asarray(pruning.binarise_groups(jnp.asarray(scores), 2, 4))
+    kept = np.asarray(pruning.binarize_groups(jnp.asarray(scores), 2, 4))
     for i in range(0, 12, 4):
         for j in range(5):
             want = np.argsort(scores[i : i + 4, j])[2:]
             assert sorted(want) == list(np.flatnonzero(kept[i : i + 4, j]))
-    tied = np.asarray(pruning.binarise_groups(jnp.zeros((4, 1)), 1, 4))
+    tied = np.asarray(pruning.binarize_groups(jnp.zeros((4, 1)), 1, 4))
     assert list(tied[:, 0]) == [False, False, False, True]

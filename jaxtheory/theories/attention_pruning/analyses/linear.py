@@ -32,14 +32,14 @@ class Rule(NamedTuple):
     def whole(self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
         """True for the weights that are kept; the matrix is one comparison group."""
         if self.pattern is None:
-            return pruning.binarise(scores, self.ratio, valid)
-        return pruning.binarise_groups(scores, *self.pattern) & valid
+            return pruning.binarize(scores, self.ratio, valid)
+        return pruning.binarize_groups(scores, *self.pattern) & valid
 
     def columns(self, scores: Float[Array, "m n"], valid: Bool[Array, "m n"]) -> Bool[Array, "m n"]:
         """True for the weights that are kept; each output is a comparison group."""
         if self.pattern is None:
-            return pruning.binarise_columns(scores, self.ratio, valid)
-        return pruning.binarise_groups(scores, *self.pattern) & valid
+            return pruning.binarize_columns(scores, self.ratio, valid)
+        return pruning.binarize_groups(scores, *self.pattern) & valid
 
 
 def magnitude(

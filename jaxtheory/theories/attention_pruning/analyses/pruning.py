@@ -70,25 +70,25 @@ def smallest(
     return below | (equal & (places <= place[None]) & (left > 0)[None])
 
 
-def binarise(
+def binarize(
     scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]
 ) -> Bool[Array, "m n"]:
     """True where an entry is kept: all valid entries but the floor(rho #valid) with the smallest
     scores. Source: end of section 4.
     """
     column = (scores.size, 1)
-    kept = binarise_columns(jnp.reshape(scores, column), ratio, jnp.reshape(valid, column))
+    kept = binarize_columns(jnp.reshape(scores, column), ratio, jnp.reshape(valid, column))
     return kept.reshape(scores.shape)
 
 
-def binarise_columns(
+def binarize_columns(
     scores: Float[ArrayLike, "m n"], ratio: Float[ArrayLike, ""], valid: Bool[ArrayLike, "m n"]
 ) -> Bool[Array, "m n"]:
-    """`binarise` within each column."""
+    """`binarize` within each column."""
     return jnp.asarray(valid) & ~smallest(scores, count(ratio, jnp.sum(valid, axis=0)), valid)
 
 
-def binarise_groups(scores: Float[ArrayLike, "m n"], keep: int, group: int) -> Bool[Array, "m n"]:
+def binarize_groups(scores: Float[ArrayLike, "m n"], keep: int, group: int) -> Bool[Array, "m n"]:
     """True for the `keep` largest scores of every `group` consecutive rows of a column; m must be a
     multiple of the group.
     """
@@ -104,7 +104,7 @@ def prune(
     """Zero the floor(rho d^2) weights with the smallest scores. rho = 0 returns the weights
     unchanged.
     """
-    return jnp.where(binarise(scores, config.pruning_ratio, model.entries(config)), weights, 0)
+    return jnp.where(binarize(scores, config.pruning_ratio, model.entries(config)), weights, 0)
 
 
 def pruned_weights(params: Params, problem: Problem, config: Config) -> Float[Array, "d d"]:

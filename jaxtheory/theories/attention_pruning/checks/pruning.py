@@ -25,11 +25,11 @@ def count_one_by_one(key: Array, config: Config) -> Compared:
 
 
 @material.where_rows
-def binarise_by_comparison(key: Array, config: Config) -> Compared:
+def binarize_by_comparison(key: Array, config: Config) -> Compared:
     """The binary mask by comparing all pairs of integer scores, which have many ties."""
     shape = (config.dimension.cap, config.dimension.cap)
     scores = jnp.round(2 * jax.random.normal(key, shape))
-    got = pruning.binarise(scores, config.pruning_ratio, model.entries(config))
+    got = pruning.binarize(scores, config.pruning_ratio, model.entries(config))
     return got.astype(float), literal.kept_by_comparison(scores.ravel(), config).reshape(shape)
 
 
@@ -66,10 +66,10 @@ CHECKS = (
         "count: floor(rho n), exact for rho = k/100", "end of section 4", "equal", count_one_by_one
     ),
     Check(
-        "binarise: all pairs compared, ties in index order",
+        "binarize: all pairs compared, ties in index order",
         "end of section 4",
         "equal",
-        binarise_by_comparison,
+        binarize_by_comparison,
     ),
     Check("doubled: softmax of twice the logits", "derived", "equal", doubled_logits),
     Check(

@@ -11,7 +11,7 @@ from jaxtheory.theories.group_sparse.model import Config, Linear
 
 
 def gradient_by_token(key: Array, config: Config) -> Compared:
-    """In v and W."""
+    """The gradient in v and W against autodiff of the token-by-token loss."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
@@ -21,7 +21,7 @@ def gradient_by_token(key: Array, config: Config) -> Compared:
 
 
 def gradient_linear(key: Array, config: Config) -> Compared:
-    """In beta."""
+    """The gradient in beta against autodiff of the logistic loss."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
@@ -31,8 +31,8 @@ def gradient_linear(key: Array, config: Config) -> Compared:
 
 
 def velocity_completed(key: Array, config: Config) -> Compared:
-    """Autodiff of the token-by-token loss on the completed sample, all blocks: v2, W12 and W21 do
-    not move. At D = 2 and D = 4.
+    """Autodiff of the token-by-token loss on the completed sample, in all blocks: v2, W12 and W21
+    do not move. Checked at D = 2 and D = 4.
     """
     if not material.whole(config) or config.num_groups.cap == 3:
         return None
@@ -44,7 +44,7 @@ def velocity_completed(key: Array, config: Config) -> Compared:
 
 
 def embed_entries(key: Array, config: Config) -> Compared:
-    """All blocks, each number's part of W written entry by entry."""
+    """All blocks of the embedded layer, with each number's part of W written entry by entry."""
     if not material.whole(config):
         return None
     problem, reduced = material.setting(key, config)
@@ -55,7 +55,9 @@ def embed_entries(key: Array, config: Config) -> Compared:
 
 
 def project_nearest(key: Array, config: Config) -> Compared:
-    """Least squares, for a W of no form at all: the columns of A do not sum to 0."""
+    """The projection by least squares, for a W without the invariant form: the columns of A do not
+    sum to 0.
+    """
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)

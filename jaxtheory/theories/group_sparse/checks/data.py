@@ -14,8 +14,8 @@ KURTOSIS = {"gaussian": 3.0, "uniform": 9 / 5, "rademacher": 1.0}
 
 
 def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
-    """y = sign <xbar, beta*> with the support of beta* in G_{j*}, of length 1; and, with a
-    partition, the vectors of the problem without one.
+    """y = sign <xbar, beta*> with the support of beta* in G_{j*} and of length 1. With a partition,
+    the vectors are those of the problem without one.
     """
     if not material.whole(config):
         return None
@@ -45,8 +45,8 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
 
 
 def moments_of_features(key: Array, config: Config) -> Compared:
-    """Second moments sigma_x^2 and fourth ones 3, 9/5 or 1 times sigma_x^4, outside group
-    j*; labels are fair.
+    """Second moments sigma_x^2, and fourth moments 3, 9/5 or 1 times sigma_x^4, outside group j*.
+    Both labels are equally likely.
     """
     if not material.whole(config):
         return None
@@ -77,8 +77,8 @@ def moments_of_features(key: Array, config: Config) -> Compared:
 
 
 def moves_along(key: Array, config: Config) -> Compared:
-    """Labels and everything orthogonal to v~ in group j* stay; along it |u| becomes |u| + gamma, so
-    that y u >= gamma.
+    """Labels, and everything orthogonal to v~ in group j*, stay. Along v~, |u| becomes |u| + gamma,
+    so that y u >= gamma.
     """
     problem, _ = material.case(key, config)
     v, star, batch = problem.downstream_truth, model.relevant(config), problem.downstream

@@ -1,4 +1,4 @@
-"""Checks of the first step, and of what follows once attention has selected the group."""
+"""Checks of the first step, and of the run after attention has selected the group."""
 
 import jax
 import jax.numpy as jnp
@@ -22,14 +22,16 @@ def tanh_sinh(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def half_normal() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of E g(|z|), split at 0.1 and 1."""
+    """Nodes and weights of E g(|z|), with the integral split at 0.1 and 1."""
     parts = [tanh_sinh(*ends) for ends in ((0.0, 0.1), (0.1, 1.0), (1.0, 12.0))]
     x, w = (np.concatenate(side) for side in zip(*parts, strict=True))
     return x, w * np.exp(-(x**2) / 2) * np.sqrt(2 / np.pi)
 
 
 def nodes(problem: Problem, config: Config) -> Batch:
-    """|<v*, x_{j*}>| by quadrature, both signs of it and of all that is orthogonal to it."""
+    """Quadrature of |<v*, x_{j*}>|, with both of its signs and both signs of the part orthogonal to
+    v*.
+    """
     u, w = half_normal()
     star, v = model.relevant(config), problem.truth
     x = problem.train.x[:, :, 0]
@@ -45,7 +47,7 @@ def nodes(problem: Problem, config: Config) -> Batch:
 
 
 def first_step_quadrature(key: Array, config: Config) -> Compared:
-    """Autodiff of the token-by-token loss at 0 under quadrature; W does not move at all."""
+    """Autodiff of the token-by-token loss at 0 under quadrature. W does not move."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
@@ -55,7 +57,7 @@ def first_step_quadrature(key: Array, config: Config) -> Compared:
 
 
 def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
-    """Another quadrature; at c = 0 log 2."""
+    """The loss by another quadrature; at c = 0 it is log 2."""
     x, w = half_normal()
     c = jnp.asarray([0.0, 0.3, 2.0, 8.0])
     s = config.num_groups.real * config.noise_scale * c[:, None] * x[None, :]
@@ -65,7 +67,7 @@ def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
 
 
 def selected_loss_bound(_key: Array, config: Config) -> Compared:
-    """L(c) <= RATE / (D c sigma_x), and at large c within 1 % of it: the asymptotic law is an upper
+    """L(c) <= RATE / (D c sigma_x), and within 1 % of it at large c: the asymptotic law is an upper
     bound.
     """
     c = jnp.asarray([0.1, 1.0, 10.0, 100.0])
@@ -104,7 +106,7 @@ def selected_run_steps(_key: Array, config: Config) -> Compared:
 
 
 def growth_rate(_key: Array, config: Config) -> Compared:
-    """c' = eta RATE / (D c^2 sigma_x), with RATE as an integral."""
+    """The growth law solves c' = eta RATE / (D c^2 sigma_x), with RATE as an integral."""
     t = jnp.asarray([0.5, 10.0, 3000.0])
     s, w = (
         np.concatenate(side) for side in zip(tanh_sinh(0.0, 2.0), tanh_sinh(2.0, 60.0), strict=True)
@@ -118,7 +120,7 @@ def growth_rate(_key: Array, config: Config) -> Compared:
 
 
 def decay_follows(_key: Array, config: Config) -> Compared:
-    """L = RATE / (D c sigma_x) along the growth of c."""
+    """The decay law is L = RATE / (D c sigma_x) along the growth of c."""
     t = jnp.asarray([0.5, 10.0, 3000.0])
     return laws.decay(t, config), laws.RATE / (
         config.num_groups.real * config.noise_scale * laws.growth(t, config)

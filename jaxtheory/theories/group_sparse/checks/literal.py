@@ -13,7 +13,7 @@ from jaxtheory.theories.group_sparse.model import Batch, Config, Params, Problem
 
 
 def joined(params: Params) -> tuple[Float[Array, " h"], Float[Array, "h h"]]:
-    """v and W of the blocks, h = d + D."""
+    """v and W assembled from their blocks, with h = d + D rows."""
     W = jnp.block([[params.W11, params.W12], [params.W21, params.W22]])
     return jnp.concatenate([params.v1, params.v2]), W
 
@@ -25,14 +25,14 @@ def sines(D: int) -> np.ndarray:
 
 
 def tokens(x: Float[Array, "d D n"]) -> Float[Array, "n h D"]:
-    """H = [X; P] of every sample."""
+    """The tokens H = [X; P] of every sample."""
     X = jnp.transpose(x, (2, 0, 1))
     P = sines(x.shape[1])
     return jnp.concatenate([X, jnp.broadcast_to(P, (len(X), *P.shape))], axis=1)
 
 
 def attention(W: Float[Array, "h h"], H: Float[Array, "n h D"]) -> Float[Array, "n D D"]:
-    """softmax(H^T W h_j) as column j."""
+    """The attention, with softmax(H^T W h_j) as column j."""
     e = jnp.exp(jnp.swapaxes(H, 1, 2) @ (W @ H))
     return e / jnp.sum(e, axis=1, keepdims=True)
 
@@ -56,7 +56,7 @@ def linear_loss(beta: Array, batch: Batch) -> Array:
 
 
 def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m h h"]:
-    """What W is for each of a, b, A_{j* j*}, A_{j* l} and A_kk alone, entry by entry; at D = 2
+    """The matrix W for each of a, b, A_{j* j*}, A_{j* l} and A_kk alone, entry by entry; at D = 2
     without the last. star counts from 0.
     """
     d = len(v)
@@ -75,28 +75,28 @@ def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m
 
 
 def form_of(problem: Problem, config: Config) -> Array:
-    """What W is for each of the numbers of the form."""
+    """The matrix W for each of the numbers of the form."""
     star = jnp.asarray(config.relevant_group, int) - 1
     return form(problem.truth, star, config.num_groups.cap)
 
 
 def least_squares(W: Array, parts: Array) -> tuple[Array, Array]:
-    """The numbers of the nearest W of the form, and the share of |W|^2 outside it."""
+    """The numbers of the nearest W of the form, and the share of |W|^2 outside the form."""
     B, w = parts.reshape(len(parts), -1), jnp.ravel(W)
     numbers = linalg.inv(B @ B.T) @ (B @ w)
     return numbers, jnp.sum((w - numbers @ B) ** 2) / (w @ w)
 
 
 def basis(v: Float[Array, " d"]) -> Float[Array, "d d"]:
-    """An orthogonal symmetric matrix whose first column is v (up to rounding, not v = e_1)."""
+    """An orthogonal symmetric matrix whose first column is v, up to rounding. v must not be e_1."""
     w = v - jnp.eye(len(v))[0]
     return jnp.eye(len(v)) - 2 * w[:, None] * w[None, :] / (w @ w)
 
 
 def completed(batch: Batch, problem: Problem, config: Config) -> Batch:
     """The sample with its images under all signed permutations of an orthogonal basis of v*'s
-    complement, the reflection of v* and the
-    permutations of the other groups: as symmetric as the population in all that the gradient sees.
+    complement, the reflection of v* and the permutations of the other groups. In all that the
+    gradient depends on, it is as symmetric as the population.
     """
     d, D = config.group_dim.cap, config.num_groups.cap
     turns, signs = [], []

@@ -1,5 +1,5 @@
-"""What checks share: a problem and a layer from one draw, which compiles fast, and on which configs
-they speak.
+"""A problem and a layer from one draw, which compiles fast, and the choice of configs for each
+check.
 """
 
 import jax
@@ -19,7 +19,7 @@ TEST = 8
 
 
 def whole(config: Config) -> bool:
-    """Whether no size is padded."""
+    """True if no size is padded."""
     return all(
         getattr(config, n).value is None
         for n in ("group_dim", "num_groups", "num_samples", "downstream_samples")
@@ -28,7 +28,7 @@ def whole(config: Config) -> bool:
 
 def case(key: Array, config: Config) -> tuple[Problem, Params]:
     """A problem, and a layer that is neither flat nor saturated, from one draw, which compiles
-    fast. Zero on padding.
+    fast. Padded entries are zero.
     """
     d, D, n, m = config.group_dim, config.num_groups, config.num_samples, config.downstream_samples
     sets = [(d, D, n), (d, D, TEST), (d, D, m), (d, D, TEST)]
@@ -48,7 +48,7 @@ def case(key: Array, config: Config) -> tuple[Problem, Params]:
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, calculus.Reduced]:
-    """A problem and six numbers that the descent can reach: at D = 2, own = -pull."""
+    """A problem and six numbers that the descent can reach. At D = 2, own = -pull."""
     problem, params = case(key, config)
     reduced = calculus.Reduced(*(2 * jnp.concatenate([jnp.ravel(x) for x in params])[:6]))
     if config.num_groups.cap == 2:

@@ -10,7 +10,7 @@ from jaxtheory.theories.group_sparse.model import Config
 
 
 def sines_orthogonal(_key: Array, config: Config) -> Compared:
-    """P^T P = rho I, rho = (D + 1) / 2, on the true D; and P entry by entry."""
+    """P^T P = rho I with rho = (D + 1) / 2 on the true D, and P entry by entry."""
     P, D = model.encodings(config), config.num_groups
     square = (jnp.asarray(D.real, float) + 1) / 2 * jnp.diag(D.mask().astype(float))
     if not material.whole(config):

@@ -1,4 +1,4 @@
-"""Check of what is measured."""
+"""Check of a metric: the distance from the six-number form."""
 
 from jaxtyping import Array
 
@@ -9,7 +9,7 @@ from jaxtheory.theories.group_sparse.model import Config
 
 
 def structure_nearest(key: Array, config: Config) -> Compared:
-    """a, b and the residual of least squares."""
+    """a, b and the residual against least squares."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)

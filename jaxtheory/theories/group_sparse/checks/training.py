@@ -14,18 +14,18 @@ from jaxtheory.theories.group_sparse.model import Batch, Config, Linear, Params,
 
 
 def stepped(params: Any, loss: Any, rate: Any) -> Any:
-    """params - rate times autodiff's gradient."""
+    """The parameters minus rate times autodiff's gradient."""
     return jax.tree.map(lambda x, g: x - rate * g, params, jax.grad(loss)(params))
 
 
 def stacked(*trees: Any) -> Any:
-    """Arrays of equal trees along a new first axis."""
+    """Stack the arrays of trees of one structure along a new first axis."""
     return jax.tree.map(lambda *x: jnp.stack(x), *trees)
 
 
 def times(config: Config) -> tuple[Array, list[int]]:
-    """The last step of pre-training, the first two downstream and the one after all samples; and
-    the samples of the last three.
+    """The last step of pre-training, the first two steps downstream and the step after all samples,
+    with the samples of the last three.
     """
     m = config.downstream_samples.cap
     tau = jnp.asarray(config.pretraining_steps, jnp.int32)
@@ -33,14 +33,14 @@ def times(config: Config) -> tuple[Array, list[int]]:
 
 
 def singly(problem: Problem, chosen: list[int], config: Config) -> Batch:
-    """Downstream samples, each as a batch of one, along a first axis."""
+    """Downstream samples, each as a batch of one, along a new first axis."""
     x, y, _ = data.moved(problem.downstream, problem, config)
     x = jnp.moveaxis(x, 2, 0)[np.array(chosen), :, :, None]
     return Batch(x, y[np.array(chosen), None], jnp.ones((len(chosen), 1)))
 
 
 def step_descends(key: Array, config: Config) -> Compared:
-    """In v and W, at rate eta."""
+    """A step in v and W at rate eta against autodiff."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
@@ -49,7 +49,9 @@ def step_descends(key: Array, config: Config) -> Compared:
 
 
 def population_descends(key: Array, config: Config) -> Compared:
-    """Gradient descent on the completed sample, from a layer of the form. At D = 3."""
+    """A step of `population` is gradient descent on the completed sample, from a layer of the form.
+    Checked at D = 3.
+    """
     if not material.whole(config) or config.num_groups.cap != 3:
         return None
     problem, reduced = material.setting(key, config)
@@ -61,8 +63,8 @@ def population_descends(key: Array, config: Config) -> Compared:
 
 
 def downstream_steps(key: Array, config: Config) -> Compared:
-    """Before tau a step of pre-training; at tau the values from 0; then on; after m samples the
-    first again. For the three kinds of W.
+    """Before tau a step of pre-training, at tau v restarts from 0, and after m samples the first
+    sample comes again. Checked for the three kinds of W.
     """
     if not material.whole(config):
         return None
@@ -81,7 +83,7 @@ def downstream_steps(key: Array, config: Config) -> Compared:
 
 
 def logistic_steps(key: Array, config: Config) -> Compared:
-    """From tau on, on one sample after the other; nothing before."""
+    """From tau on, one sample after the other; before tau nothing changes."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)
@@ -94,7 +96,7 @@ def logistic_steps(key: Array, config: Config) -> Compared:
 
 
 def fit_steps(key: Array, config: Config) -> Compared:
-    """From tau on, on all downstream samples; nothing before."""
+    """From tau on, descent on all downstream samples; before tau nothing changes."""
     if not material.whole(config):
         return None
     problem, params = material.case(key, config)

@@ -11,7 +11,7 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Prompts, Reduced
 
 
 def bound_holds(key: Array, config: Config) -> Compared:
-    """On separated test prompts and on flipped ones, for large parameters."""
+    """The bound holds on separated test prompts and on flipped ones, for large parameters."""
     test, delta = material.drawn(key, config), config.separation
     flipped = data.flipped(data.at_example(test), delta, config)
     sets = ((data.relabeled(test, delta), delta), (flipped, bounds.flipped_separation(config)))
@@ -22,8 +22,8 @@ def bound_holds(key: Array, config: Config) -> Compared:
 
 
 def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array, Array]:
-    """A prompt whose other examples are 1 away with the opposite label, t* = best, and its
-    attention on the others and on the query by plain exponentials.
+    """A worst-case prompt, whose other examples are 1 away with the opposite label, t* = best, and
+    its attention on the others and on the query by plain exponentials.
     """
     other = config.context.mask() & (jnp.arange(config.context.cap) > 0)
     t = jnp.where(other, best - 0.5, best)[None]
@@ -36,8 +36,8 @@ def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array,
 
 
 def bound_attained(_key: Array, config: Config) -> Compared:
-    """In the limit by the worst prompts: error / bound, where the others' attention is the largest
-    error, and where the query's is.
+    """The ratio error / bound in the limit of the worst prompts, where the others' attention is the
+    largest error and where the query's is.
     """
     if not material.law_seen(config):
         return None
@@ -52,8 +52,8 @@ def bound_attained(_key: Array, config: Config) -> Compared:
 
 
 def shift_bound_holds(key: Array, config: Config) -> Compared:
-    """On flipped prompts, for large parameters; the error of averaged labels by attention itself.
-    Loose: the flipped prompts are no worst ones.
+    """The bound holds on flipped prompts, for large parameters, with the error of averaged labels
+    from the attention itself. It is loose, since the flipped prompts are not the worst ones.
     """
     flipped = data.flipped(data.at_example(material.drawn(key, config)), config.separation, config)
     params = Reduced(*(5 * xi for xi in material.setting(key, config)))
@@ -64,7 +64,9 @@ def shift_bound_holds(key: Array, config: Config) -> Compared:
 
 
 def shift_bound_attained(_key: Array, config: Config) -> Compared:
-    """In the limit by the worst prompts, in each term; and 2 where nothing is learned."""
+    """The bound is attained in the limit by the worst prompts, in each term, and is 2 where nothing
+    is learned.
+    """
     if not material.law_seen(config) or config.context.cap == 1:
         return None
     ratios = [bounds.shift_bound(Reduced(jnp.zeros(()), jnp.zeros(())), 1.0, config) / 2]

@@ -14,7 +14,9 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Full, Prompts, Red
 
 
 def gradient_dense(key: Array, config: Config) -> Compared:
-    """Of W, the row that meets labels included: it is 0 on average over symmetric labels."""
+    """The gradient of W against the dense form. The row that meets labels is included: it is 0 on
+    average over symmetric labels.
+    """
     if not literal.dense(config):
         return None
     prompts, params = material.prompts_of(key, config), material.full(key, config)
@@ -24,7 +26,7 @@ def gradient_dense(key: Array, config: Config) -> Compared:
 
 
 def gradient_autodiff(key: Array, config: Config) -> Compared:
-    """In (xi1, xi2); in W where the matrix form is not computed."""
+    """The gradient in (xi1, xi2) by autodiff, and in W where the matrix form is not computed."""
     prompts = material.prompts_of(key, config)
     params: list[model.Params] = [material.setting(key, config)]
     if not literal.dense(config):
@@ -34,7 +36,9 @@ def gradient_autodiff(key: Array, config: Config) -> Compared:
 
 
 def logit_gradient_printed(key: Array, config: Config) -> Compared:
-    """g_k = s_k (s_k - Q + s* - 1[k = i*]), g_q = s_q (s* - Q), summed to 0 over the prompt."""
+    """The printed form g_k = s_k (s_k - Q + s* - 1[k = i*]), g_q = s_q (s* - Q), which sums to 0
+    over the prompt.
+    """
     if config.labels != "averaged":
         return None
     prompts = material.prompts_of(key, config)
@@ -50,7 +54,7 @@ def logit_gradient_printed(key: Array, config: Config) -> Compared:
 
 
 def mask_grows(key: Array, config: Config) -> Compared:
-    """dL/dxi2 <= 0 for averaged labels."""
+    """The slope dL/dxi2 is at most 0 for averaged labels."""
     if config.labels != "averaged":
         return None
     return calculus.gradient(
@@ -59,7 +63,7 @@ def mask_grows(key: Array, config: Config) -> Compared:
 
 
 def reduce_is_closest(key: Array, config: Config) -> Compared:
-    """The distance from W is least: its gradient in (xi1, xi2) is 0 there; and reduce(lift(params))
+    """The distance from W is least, since its gradient in (xi1, xi2) is 0; and reduce(lift(params))
     = params.
     """
     W, params = material.full(key, config), material.setting(key, config)
@@ -72,7 +76,7 @@ def reduce_is_closest(key: Array, config: Config) -> Compared:
 
 
 def rates_of_descent(key: Array, config: Config) -> Compared:
-    """reduce of a step in W is a step in (xi1, xi2), on any prompts."""
+    """The reduction of a step in W is a step in (xi1, xi2), on any prompts."""
     prompts, params = material.prompts_of(key, config), material.setting(key, config)
     rates = calculus.rates(config)
     slope = calculus.gradient(params, prompts, material.UNREAD, config)
@@ -85,8 +89,8 @@ def rates_of_descent(key: Array, config: Config) -> Compared:
 
 
 def symmetrized(prompts: Prompts, config: Config) -> Prompts:
-    """Each prompt under the 2^d d! signed permutations of coordinates, of which only multiples of
-    the identity commute with all.
+    """Each prompt under the 2^d d! signed permutations of coordinates, with all of which only
+    multiples of the identity commute.
     """
     d = config.dimension.cap
     signs = itertools.product((-1.0, 1.0), repeat=d)
@@ -116,7 +120,9 @@ def symmetric_run(key: Array, config: Config) -> Compared:
 
 
 def off_structure_norm(key: Array, config: Config) -> Compared:
-    """Pythagoras: |W|^2 - d xi1^2 - xi2^2 is its square; the other two by all pairs of entries."""
+    """By Pythagoras, |W|^2 - d xi1^2 - xi2^2 is the square of the first distance. The other two
+    come from all pairs of entries.
+    """
     W, d = material.full(key, config).W, config.dimension.real
     xi1, xi2 = jnp.trace(W[:-2, :-2]) / d, -W[-1, -1]
     found = calculus.off_structure(Full(W), config)

@@ -17,8 +17,8 @@ MANY, MORE = 4000, 20000
 
 
 def prompts_valid(key: Array, config: Config) -> Compared:
-    """Unit vectors, their inner products, the nearest by distance; the query of the tests under
-    shift is its nearest example.
+    """Unit vectors, their inner products and the nearest example by distance. In the tests under
+    shift the query is its nearest example.
     """
     problem = data.problem(key, config)
     got, want = [], []
@@ -43,8 +43,9 @@ def prompts_valid(key: Array, config: Config) -> Compared:
 
 
 def prompts_moments(key: Array, config: Config) -> Compared:
-    """Of many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)); labels of mean
-    0 and variance 1. Without spread: t = <x, q>, weights, and squares of labels +-1.
+    """Moments over many examples: E x x^T = E q q^T = I/d, E t^2 = 1/d, E t^4 = 3/(d (d + 2)), and
+    labels of mean 0 and variance 1. Exact are t = <x, q>, the weights, and the squares of labels
+    +-1.
     """
     test = data.draw_prompts(key, Size(MANY), config)
     d, x, t, y = (
@@ -106,8 +107,8 @@ def relabeled_separates(key: Array, config: Config) -> Compared:
 
 
 def inner_products_law(key: Array, config: Config) -> Compared:
-    """Their distribution function at five points, from the incomplete beta function; neighbors are
-    independent.
+    """The distribution function of inner products at five points, from the incomplete beta
+    function. Neighbors are independent.
     """
     if not material.law_seen(config):
         return None
@@ -127,7 +128,7 @@ def inner_products_law(key: Array, config: Config) -> Compared:
 
 
 def fresh_sampled(key: Array, config: Config) -> Compared:
-    """Loss and gradient on Beta-distributed inner products; weights of sum 1."""
+    """Loss and gradient on Beta-distributed inner products, with weights of sum 1."""
     if not material.law_seen(config) or material.unpadded(config):
         return None
     many = config.replace(num_prompts=Size(MORE))

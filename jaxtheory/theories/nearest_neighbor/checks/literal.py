@@ -1,5 +1,5 @@
-"""The layer as the source writes it, labels enumerated; and the mean over prompts, example by
-example.
+"""The layer as the source writes it, with labels enumerated, and the mean over prompts, integrated
+example by example.
 """
 
 import itertools
@@ -21,14 +21,14 @@ NODES = 30
 
 
 def dense(config: Config) -> bool:
-    """Whether the source's own form is computed here."""
+    """True where the source's own form is computed."""
     return material.unpadded(config) and (
         config.labels != "averaged" or config.context.cap <= ENUMERABLE
     )
 
 
 def dense_loss(params: Full, x: Array, q: Array, y: Array) -> Float[Array, ""]:
-    """The loss of one prompt as the source writes it: H as a matrix, i* by distance."""
+    """The loss of one prompt as the source writes it, with H as a matrix and i* by distance."""
     H = jnp.concatenate(
         [
             jnp.concatenate([x.T, y[None, :], jnp.zeros((1, len(y)))]),
@@ -41,7 +41,7 @@ def dense_loss(params: Full, x: Array, q: Array, y: Array) -> Float[Array, ""]:
 
 
 def whole_loss(params: Full, prompts: Prompts, config: Config) -> Float[Array, ""]:
-    """Its mean over prompts and, where they are averaged, over all 2^N labels."""
+    """The mean of `dense_loss` over prompts and, where labels are averaged, over all 2^N labels."""
     if prompts.y is not None:
         return jnp.mean(
             jax.vmap(dense_loss, (None, 0, 0, 0))(params, prompts.x, prompts.q, prompts.y)
@@ -52,7 +52,7 @@ def whole_loss(params: Full, prompts: Prompts, config: Config) -> Float[Array, "
 
 
 def nested(config: Config) -> bool:
-    """Whether the population is integrated example by example here."""
+    """True where the population is integrated example by example."""
     return (
         material.law_seen(config)
         and config.context.value is None
@@ -84,7 +84,7 @@ def ordered(config: Config) -> Prompts:
 
 
 def beta(a: float | int) -> float:
-    """B(a, 1/2), the integral of sin^(2a-1) over [0, pi]."""
+    """The beta function B(a, 1/2), the integral of sin^(2a-1) over [0, pi]."""
     return math.exp(math.lgamma(a) + math.lgamma(0.5) - math.lgamma(a + 0.5))
 
 
@@ -95,7 +95,9 @@ def nested_slope(params: Reduced, config: Config) -> Reduced:
 
 
 def law(d: int, t: Any, numpy: Any = np) -> tuple[Any, Any]:
-    """f and F of one inner product, elementary for d = 2, 4 and odd d; t an array of `numpy`."""
+    """f and F of one inner product, elementary for d = 2, 4 and odd d, where t is an array of
+    `numpy`.
+    """
     if d == 2:
         return 1 / (np.pi * (1 - t**2) ** 0.5), 0.5 + numpy.arcsin(t) / np.pi
     if d == 4:
@@ -107,7 +109,7 @@ def law(d: int, t: Any, numpy: Any = np) -> tuple[Any, Any]:
 
 
 def gap(d: int, N: int) -> float:
-    """N (N-1) int f^2 F^(N-2) dt by quadrature in the angle."""
+    """The gap density N (N-1) int f^2 F^(N-2) dt by quadrature in the angle."""
     x, w = np.polynomial.legendre.leggauss(100)
     angle = np.pi * (1 + x) / 2
     f, F = law(d, np.cos(angle))

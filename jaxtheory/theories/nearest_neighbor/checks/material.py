@@ -1,5 +1,5 @@
-"""What checks share: prompts and parameters from one draw each, which compiles fast, and on which
-configs they speak.
+"""Prompts and parameters from one draw each, which compiles fast, and the choice of configs for
+each check.
 """
 
 import math
@@ -25,14 +25,16 @@ UNREAD = Problem._make([None] * 3)  # a problem that is not looked at
 
 
 def unpadded(config: Config) -> bool:
-    """Whether no size is padded."""
+    """True if no size is padded."""
     return all(
         getattr(config, name).value is None for name in ("dimension", "context", "num_prompts")
     )
 
 
 def law_seen(config: Config) -> bool:
-    """Whether the population, which does not see training labels, is checked here."""
+    """True for configs on which the population is checked, which does not depend on training
+    labels.
+    """
     return config.labels != "gaussian"
 
 
@@ -55,20 +57,20 @@ def drawn(key: Array, config: Config, count: Size | int | None = None) -> Prompt
 
 
 def prompts_of(key: Array, config: Config) -> Prompts:
-    """Training prompts."""
+    """The training prompts of a config."""
     prompts = drawn(key, config, config.num_prompts)
     return prompts._replace(y=None) if config.labels == "averaged" else prompts
 
 
 def setting(key: Array, config: Config) -> Reduced:
-    """Parameters away from special points."""
+    """Prompts, and parameters away from special points."""
     xi = jax.random.uniform(jax.random.fold_in(key, 7), (2,), minval=0.3, maxval=3.0)
     return Reduced(xi[0], xi[1])
 
 
 def full(key: Array, config: Config) -> Full:
-    """Any W, but for the rows that meet labels, which are 0 where labels are averaged; zero on
-    padded rows and columns.
+    """A random W. Rows that meet labels are 0 where labels are averaged, and padded rows and
+    columns are zero.
     """
     d = config.dimension
     inside = jnp.concatenate([d.mask(), jnp.ones(2, bool)])
@@ -80,7 +82,7 @@ def full(key: Array, config: Config) -> Full:
 
 
 def deviations(params: Params, prompts: Prompts, config: Config) -> Float[Array, " B"]:
-    """|f - y_{i*}| directly, 0 on padded rows."""
+    """|f - y_{i*}| by its definition, 0 on padded rows."""
     s = model.attend(params, prompts, config)
     y = prompts.y.T
     f = jnp.sum(s[:-1] * y, axis=0)
@@ -88,7 +90,7 @@ def deviations(params: Params, prompts: Prompts, config: Config) -> Float[Array,
 
 
 def against(key: Array, prompts: Prompts, config: Config) -> tuple[Array, Array, Array]:
-    """Loss and gradient on prompts without labels, and the population's."""
+    """Loss and gradient on prompts without labels against the population's."""
     params = setting(key, config)
     slope = population.gradient(params, config)
     s = model.attend(params, prompts, config)

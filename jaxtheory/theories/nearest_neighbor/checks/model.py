@@ -10,7 +10,7 @@ from jaxtheory.theories.nearest_neighbor.model import Config
 
 
 def loss_dense(key: Array, config: Config) -> Compared:
-    """W and (xi1, xi2) against the source's form, labels enumerated."""
+    """The loss at W and at (xi1, xi2) against the source's form, with labels enumerated."""
     if not literal.dense(config):
         return None
     prompts, structured = material.prompts_of(key, config), material.setting(key, config)
@@ -20,7 +20,7 @@ def loss_dense(key: Array, config: Config) -> Compared:
 
 
 def errors_without_cancellation(key: Array, config: Config) -> Compared:
-    """Q - 2 s* + 1 by its definition; with labels, (f - y_{i*})^2."""
+    """Q - 2 s* + 1 by its definition, and (f - y_{i*})^2 where there are labels."""
     test = material.drawn(key, config)
     s = model.attend(material.setting(key, config), test, config)
     plain = jnp.sum(s[:-1] ** 2, axis=0) - 2 * model.picked(s[:-1], test) + 1
@@ -34,7 +34,7 @@ def errors_without_cancellation(key: Array, config: Config) -> Compared:
 
 
 def logits_of_query(key: Array, config: Config) -> Compared:
-    """h_q^T W h_q = xi1 |q|^2 - xi2 = xi1 - xi2, from W."""
+    """The logit h_q^T W h_q = xi1 |q|^2 - xi2 = xi1 - xi2, from W."""
     params, prompts = material.setting(key, config), material.prompts_of(key, config)
     both = [model.logits(p, prompts)[-1] for p in (params, calculus.lift(params, config))]
     real = prompts.weight > 0

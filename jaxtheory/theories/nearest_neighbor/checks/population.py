@@ -1,4 +1,4 @@
-"""Checks of the population: nested quadrature, draws, closed forms of the gap, limits."""
+"""Checks of the population by nested quadrature, draws, closed forms of the gap, and limits."""
 
 import jax
 import jax.numpy as jnp
@@ -22,12 +22,12 @@ def case(d: Array, N: Array, eta: float = 1.0) -> Config:
 
 
 def once(config: Config) -> bool:
-    """Whether what does not depend on the example is checked here."""
+    """True for configs on which formulas are checked that do not depend on the example."""
     return literal.nested(config) and config.context.cap > 1
 
 
 def loss_nested(key: Array, config: Config) -> Compared:
-    """Also the weights, of sum 1."""
+    """The loss by nested quadrature, and the weights, which sum to 1."""
     if not literal.nested(config):
         return None
     params, prompts = material.setting(key, config), literal.ordered(config)
@@ -36,14 +36,14 @@ def loss_nested(key: Array, config: Config) -> Compared:
 
 
 def loss_sampled(key: Array, config: Config) -> Compared:
-    """Loss and gradient on examples on the sphere, of padded sizes."""
+    """Loss and gradient on examples drawn on the sphere, with padded sizes."""
     if not material.law_seen(config) or material.unpadded(config):
         return None
     return material.against(key, material.drawn(key, config, Size(MANY))._replace(y=None), config)
 
 
 def gradient_nested(key: Array, config: Config) -> Compared:
-    """Autodiff of the loss per prompt, integrated over every example."""
+    """Autodiff of the loss of each prompt, integrated over every example."""
     if not literal.nested(config):
         return None
     params = material.setting(key, config)
@@ -51,7 +51,7 @@ def gradient_nested(key: Array, config: Config) -> Compared:
 
 
 def flow_nested(key: Array, config: Config) -> Compared:
-    """(-1/d, -1) times the slope, integrated over every example."""
+    """The flow is (-1/d, -1) times the slope, integrated over every example."""
     if not once(config):
         return None
     params = material.setting(key, config)
@@ -95,7 +95,9 @@ def power_laws_flow(_key: Array, config: Config) -> Compared:
 
 
 def ties_decide(_key: Array, config: Config) -> Compared:
-    """xi1 L -> C p(0): extrapolated from xi1 = 10 and 20, without query attention, within 0.02."""
+    """The limit xi1 L -> C p(0), extrapolated from xi1 = 10 and 20 without query attention, to
+    within 0.02.
+    """
     if not once(config):
         return None
     d, N = jnp.asarray(((3, 2), *CASES)).T
@@ -110,7 +112,7 @@ def ties_decide(_key: Array, config: Config) -> Compared:
 
 
 def nearest_density_elementary(_key: Array, config: Config) -> Compared:
-    """N f F^(N-1) with elementary f and F."""
+    """The density N f F^(N-1) with elementary f and F."""
     if not once(config):
         return None
     t = np.linspace(-0.9, 0.95, 8)
@@ -124,8 +126,8 @@ def nearest_density_elementary(_key: Array, config: Config) -> Compared:
 
 
 def valley_balance(_key: Array, config: Config) -> Compared:
-    """t is that of (d + r^2) xi1^3, and h balances, with elementary f and F, where xi1 is about 10,
-    20 and 90.
+    """t is that of (d + r^2) xi1^3, and h balances, with elementary f and F, at xi1 of about 10, 20
+    and 90.
     """
     if not once(config):
         return None

@@ -10,7 +10,7 @@ from jaxtheory.theories.nearest_neighbor.model import Config, Reduced
 
 
 def step_descends(key: Array, config: Config) -> Compared:
-    """Both steps by autodiff of the loss: in W at rate eta; in (xi1, xi2) at eta/d and eta."""
+    """Both steps against autodiff of the loss: in W at rate eta; in (xi1, xi2) at eta/d and eta."""
     prompts, params = material.prompts_of(key, config), material.setting(key, config)
     slope = jax.grad(model.loss)(params, prompts, material.UNREAD, config)
     eta, d = config.learning_rate, config.dimension.real
@@ -19,7 +19,7 @@ def step_descends(key: Array, config: Config) -> Compared:
 
 
 def natural_descends(key: Array, config: Config) -> Compared:
-    """xi1 and xi2 of autodiff's gradient in W, taken as a matrix; the gradient in W itself."""
+    """xi1 and xi2 of autodiff's gradient in W, taken as a matrix; and the gradient in W itself."""
     prompts, params = material.prompts_of(key, config), material.setting(key, config)
     W = calculus.lift(params, config)
     of = lambda W: model.loss(W, prompts, material.UNREAD, config)
@@ -29,7 +29,7 @@ def natural_descends(key: Array, config: Config) -> Compared:
 
 
 def literal_step_descends(key: Array, config: Config) -> Compared:
-    """W - eta times autodiff's gradient, of the source's matrix form where it is computed."""
+    """W - eta times autodiff's gradient, with the source's matrix form where it is computed."""
     prompts, W = material.prompts_of(key, config), material.full(key, config)
     loss = lambda W: (
         literal.whole_loss(W, prompts, config)

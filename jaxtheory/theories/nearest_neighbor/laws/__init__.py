@@ -1,3 +1,1 @@
-"""What the theory says: the population's loss and how it falls, and bounds on the error under
-shift.
-"""
+"""Laws of the theory: the population's loss and its decay, and bounds on the error under shift."""

@@ -36,6 +36,8 @@ def shift_bound(
 
 
 def flipped_separation(config: Config) -> Float[Array, ""]:
-    """By how much `data.flipped` separates the others from q = x_{i*}: min(delta, 4 - delta)."""
+    """The separation min(delta, 4 - delta) of the others from q = x_{i*} that `data.flipped`
+    achieves.
+    """
     delta = jnp.asarray(config.separation, float)
     return jnp.minimum(delta, 4 - delta)

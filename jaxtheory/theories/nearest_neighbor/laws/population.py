@@ -1,5 +1,5 @@
-"""The population: the loss of infinitely many prompts, for any d and N, by a Laplace integral; and
-the tie that decides how it falls.
+"""The population: the loss of infinitely many prompts, for any d and N, by a Laplace integral, and
+the ties that decide how it decays.
 
 The loss sees a prompt through t_1..t_N alone, which are independent with (t + 1)/2 ~ Beta((d-1)/2,
 (d-1)/2). Write t = cos theta, of density sin^(d-2) theta, w = exp(xi1 (t - 1)), c = exp(-xi2), Z =
@@ -99,7 +99,7 @@ def loss(params: Reduced, config: Config) -> Float[Array, ""]:
 
 
 def gradient(params: Reduced, config: Config) -> Reduced:
-    """The derivative of the integral; the nodes are held."""
+    """The derivative of the integral, with the nodes held fixed."""
     return jax.grad(loss)(params, config)
 
 
@@ -132,8 +132,8 @@ def gap_density(config: Config) -> Float[Array, ""]:
 def power_laws(
     t: Int[Array, "*n"] | Float[Array, "*n"], config: Config
 ) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """xi1 = (xi0^3 + 3 C p(0) eta t / d)^(1/3) and L = C p(0) / xi1, C = log 2 - 1/2, once only
-    near ties of the two nearest count.
+    """xi1 = (xi0^3 + 3 C p(0) eta t / d)^(1/3) and L = C p(0) / xi1 with C = log 2 - 1/2, valid
+    once only near ties of the two nearest examples matter.
 
     A gap r between them leaves (1 + e^(xi1 r))^-2, whose mean is C p(0) / xi1; d xi1 / dt = (eta /
     d) C p(0) / xi1^2 then. NaN where p(0) is 0 or infinite, or xi1 = 0. Source: derived.
@@ -148,7 +148,7 @@ def power_laws(
 
 
 def log_nearest_density(t: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
-    """log h(t) with h = N f F^(N-1) the density of t* = max_i t_i, for -1 < t < 1.
+    """log h(t), where h = N f F^(N-1) is the density of t* = max_i t_i, for -1 < t < 1.
 
     f = (1 - t^2)^(a-1) / B(a, 1/2), F = I_((1+t)/2)(a, a), a = (d-1)/2. Source: derived.
     """
