@@ -220,7 +220,7 @@ class Prune:
         source, to, text = (disk.located(options.pop(name)) for name in ("folder", "to", "text"))
         options["pattern"] = folder.pattern(self.pattern)
         with steps_progress(f"prune {source}") as progress:
-            pruned = folder.prune(source, to, text, progress=progress, **options)
+            pruned = folder.prune_checkpoint(source, to, text, progress=progress, **options)
         report = pruned.report
         errors = ("attention_error", "attention_error_heldout", "regularization")
         table(

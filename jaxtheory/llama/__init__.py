@@ -1,4 +1,11 @@
-"""The pruning calculus of `attention_pruning` on Llama checkpoints: load, prune, evaluate, save."""
+"""The pruning calculus of `attention_pruning` on Llama checkpoints: load, prune, evaluate, save.
+
+Example:
+    >>> from jaxtheory import llama
+    >>> weights, config = llama.load("FOLDER")  # doctest: +SKIP
+    >>> pruned, report = llama.prune(weights, tokens, config, ratio=0.5)  # doctest: +SKIP
+    >>> llama.save("NEW", pruned, config, like="FOLDER")  # doctest: +SKIP
+"""
 
 from jaxtheory.llama.checkpoint import cached, load, save
 from jaxtheory.llama.config import Config

@@ -1,8 +1,8 @@
-"""Checkpoints in the folder format of Hugging Face: config.json, safetensors (one file, or several
-with an index), tokenizer.
+"""Checkpoints in the folder format of Hugging Face.
 
-Weights are read and written one array at a time, and stored as (outputs, inputs); in memory rows
-are inputs. A folder is written beside its place and moved there when it is whole.
+A folder has config.json, safetensors files (one, or several with an index) and a tokenizer. Weights
+are read and written one array at a time. They are stored as (outputs, inputs); in memory rows are
+inputs. A folder is written beside its place and moved there when it is complete.
 """
 
 import math
@@ -33,36 +33,38 @@ _BELONGS = re.compile(
     r"|(tokenizer|spiece|sentencepiece\.bpe)\.model(\.v\d+)?"
     r"|(LICEN[CS]E|NOTICE|USE_POLICY)(\.(txt|md))?"
 )
-"""Files of a checkpoint that a pruned one needs too: tokenizer, generation, conditions of use."""
+"""Files of a checkpoint that a pruned one needs too: tokenizer, generation settings, license."""
 _TEMPLATES = "additional_chat_templates"  # a folder of .jinja files
 
 
 def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]:
-    """Weights and config of the checkpoint in a folder, whose logits are those of transformers.
+    """Load the weights and the config of a checkpoint, with the same logits as in transformers.
 
-    Reads config.json and model.safetensors, or the files that model.safetensors.index.json names.
-    In the config, tie_word_embeddings is as the weights say: a head that is stored and differs
-    from the embedding is kept.
+    config.json and model.safetensors are read, or the files that model.safetensors.index.json
+    names. tie_word_embeddings of the config follows the weights: it is False if a head is stored
+    that differs from the embedding.
 
     Args:
         folder: The checkpoint.
-        dtype: "float32", "bfloat16", "float16", "float64", or None for the type that is stored.
+        dtype: "float32", "bfloat16", "float16", "float64", or None for the stored type.
 
     Returns:
-        The weights, and the config.
+        The weights and the config.
 
     Raises:
-        InputError: A file is missing or broken; a weight is missing, of another shape or of no
-            float type; the weights do not fit into memory; or the model is no Llama, or one with
-            parts that are not supported (docs/real-models.md). All before a weight is read.
+        InputError: A file is missing or broken; a weight is missing or has a wrong shape or a type
+            that is not a float; the weights do not fit into memory; or the model is not a Llama, or
+            one with parts that are not supported (docs/real-models.md). These errors come before
+            any weight is read.
 
     Example:
+        >>> from jaxtheory import llama
         >>> weights, config = llama.load("FOLDER")  # doctest: +SKIP
     """
     wanted = tuple(tensors.DTYPES.values())
     if dtype not in (None, *wanted):
         raise InputError(f"dtype = {dtype!r}: must be one of {', '.join(wanted)}")
-    stored, config = tensors.find(Path(folder), read_config(folder))
+    stored, config = tensors.find_weights(Path(folder), read_config(folder))
     name = tensors.names(config)
     _check_memory(stored, config, dtype)
 
@@ -75,7 +77,7 @@ def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]
 
 
 def read_config(folder: str | Path) -> Config:
-    """The config of the checkpoint in a folder, as its config.json says."""
+    """Read the config.json of a checkpoint."""
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder (a checkpoint is a folder with {_CONFIG})")
     path = Path(folder) / _CONFIG
@@ -83,8 +85,8 @@ def read_config(folder: str | Path) -> Config:
 
 
 def _check_memory(stored: dict[str, Stored], config: Config, dtype: str | None) -> None:
-    """Raise InputError where the weights would not fit into the memory of the machine."""
-    if jax.default_backend() != "cpu" or not (held := machine.memory()):
+    """Raise InputError if the weights would not fit into the memory of the machine."""
+    if jax.default_backend() != "cpu" or not (available := machine.memory()):
         return
 
     def size(name: str, weight: jax.ShapeDtypeStruct) -> int:
@@ -92,24 +94,46 @@ def _check_memory(stored: dict[str, Stored], config: Config, dtype: str | None) 
         return math.prod(weight.shape) * jax.dtypes.canonicalize_dtype(kept).itemsize
 
     total = sum(jax.tree.leaves(jax.tree.map(size, tensors.names(config), shapes(config))))
-    if total > held:
+    if total > available:
         raise InputError(
-            f"the weights take {total / 2**30:.1f} GiB, this machine has {held / 2**30:.1f} GiB; "
-            "load a smaller model, or on a machine with more memory"
+            f"the weights take {total / 2**30:.1f} GiB, this machine has "
+            f"{available / 2**30:.1f} GiB; load a smaller model or use a machine with more memory"
         )
 
 
 def save(
     folder: str | Path, weights: Weights, config: Config, like: str | Path | None = None
 ) -> None:
-    """Write a checkpoint that `load` and transformers read; like: a checkpoint whose tokenizer,
-    generation settings and conditions of use are copied. None of its weights are, in any format.
+    """Write a checkpoint that `load` and transformers can read.
 
-    The folder appears when it is whole: a process that is killed leaves nothing under its name.
-    Raises InputError if it exists and is not empty.
+    The folder appears when it is complete: a process that is killed leaves nothing under its name.
+
+    Args:
+        folder: The folder to write, which must not exist or be empty.
+        weights: The weights.
+        config: The config.
+        like: A checkpoint whose tokenizer, generation settings and license are copied. Its weights
+            are not copied.
+
+    Raises:
+        InputError: The folder exists and is not empty, or cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=4, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> config = llama.Config(**sizes, **heads)
+        >>> weights = llama.init(jax.random.key(0), config)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     llama.save(folder, weights, config)
+        ...     read, _ = llama.load(folder)
+        >>> bool((read.embedding == weights.embedding).all())
+        True
     """
     folder = Path(folder)
-    free(folder)
+    require_free(folder)
     from safetensors.numpy import save_file
 
     stored = {}
@@ -143,7 +167,7 @@ def save(
 
 
 def _belonging(folder: Path) -> Iterator[Path]:
-    """The files of a checkpoint beside its weights and its config, relative to it."""
+    """Yield the files of a checkpoint other than weights and config, relative to it."""
     for path in sorted(folder.iterdir()):
         if path.is_file() and _BELONGS.fullmatch(path.name):
             yield path.relative_to(folder)
@@ -155,8 +179,23 @@ def _belonging(folder: Path) -> Iterator[Path]:
 def cached(
     folder: str | Path, make: Callable[[], tuple[Weights, Config]]
 ) -> tuple[Weights, Config]:
-    """The checkpoint in a folder; where there is none, what make() gives, saved there. Of several
-    processes one makes it, and the others wait. Raises InputError as `save` and `load` do.
+    """Load the checkpoint in a folder, after making and saving it if the folder does not exist.
+
+    Of several processes one makes the checkpoint, and the others wait.
+
+    Args:
+        folder: The checkpoint.
+        make: A function that returns the weights and the config.
+
+    Returns:
+        The weights and the config.
+
+    Raises:
+        InputError: The folder cannot be written or read, as in `save` and `load`.
+
+    Example:
+        >>> from jaxtheory import llama
+        >>> weights, config = llama.cached("FOLDER", train_a_model)  # doctest: +SKIP
     """
     folder = Path(folder)
     if not folder.exists():
@@ -169,19 +208,19 @@ def cached(
         with locked(lock):
             if not folder.exists():
                 save(folder, *make())
-        lock.unlink(missing_ok=True)  # whoever waits for it finds the folder
+        lock.unlink(missing_ok=True)  # processes that wait for the lock find the folder
     return load(folder)
 
 
-def free(folder: Path) -> None:
-    """Raise InputError unless a checkpoint can be written there: a new or an empty folder."""
+def require_free(folder: Path) -> None:
+    """Raise InputError unless a folder is new or empty and can be written."""
     if folder.is_symlink() or folder.name in ("", ".."):
-        raise InputError(f"{folder}: is a link or has no name of its own; name a new folder")
+        raise InputError(f"{folder}: must be neither a link nor . or ..; choose a new folder")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"{folder}: exists and is not empty; name a new folder")
+            raise InputError(f"{folder}: exists and is not empty; choose a new folder")
         place = next(path for path in folder.absolute().parents if path.exists())
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: cannot be written ({place} is no folder you can write to)")
+        raise InputError(f"{folder}: cannot be written ({place} is not a writable folder)")

@@ -1,4 +1,4 @@
-"""The hyper-parameters of a Llama, read from and written to the config.json of a checkpoint."""
+"""Hyper-parameters of a Llama, as in the config.json of a checkpoint."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,),
     "compression_config": (None,),
     "per_layer_config": (None, {}),
-    # of relatives of the Llama, which change its logits
+    # entries of related models, which change the logits
     **dict.fromkeys(
         (
             "embedding_multiplier",
@@ -43,15 +43,38 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("use_qk_norm", "qk_norm", "qk_layernorm"), (None, False)),
     "no_rope_layers": (None, []),
 }
-"""Entries that decide the logits -> the values that are supported; the first one if missing."""
+"""Entries that affect the logits, with the supported values; the first one is the default."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Sizes of a Llama under the names of its config.json; hashable, so static under `jit`.
+    """Sizes of a Llama under the names of its config.json.
 
-    H = num_attention_heads query heads share G = num_key_value_heads key and value heads, H / G
-    each. source: the config.json that was read, whose other entries `save` writes back.
+    A config is hashable, so it can be a static argument of `jit`. H = num_attention_heads query
+    heads share G = num_key_value_heads key and value heads, H / G each.
+
+    Args:
+        vocab_size: The number of tokens of the vocabulary, V.
+        hidden_size: The width of the residual stream, d.
+        intermediate_size: The width of the MLP, m.
+        num_hidden_layers: The number of layers.
+        num_attention_heads: The number of query heads, H, a multiple of G.
+        num_key_value_heads: The number of key and value heads, G.
+        head_dim: The width of a head, e, an even number.
+        rms_norm_eps: The epsilon of RMSNorm, in [0, 1e30).
+        rope: The rotary position encoding.
+        tie_word_embeddings: True if the embedding is also the output head.
+        source: The config.json that was read, whose other entries `save` writes back.
+
+    Raises:
+        InputError: A value is out of range.
+
+    Example:
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=4, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> llama.Config(**sizes, **heads).rope.theta
+        10000.0
     """
 
     vocab_size: int
@@ -81,7 +104,7 @@ class Config:
             )
         if self.head_dim % 2:
             raise InputError(
-                f"head_dim = {self.head_dim}: must be even, rotary encodings turn pairs of entries"
+                f"head_dim = {self.head_dim}: must be even, as rotary encodings rotate pairs"
             )
         eps = self.rms_norm_eps
         if isinstance(eps, bool) or not isinstance(eps, int | float) or not 0 <= eps < 1e30:
@@ -91,26 +114,25 @@ class Config:
                 f"tie_word_embeddings = {reprlib.repr(self.tie_word_embeddings)}: must be true or "
                 "false"
             )
-        rope.check(self.rope)
+        rope.check_rope(self.rope)
 
 
 def parse(text: str, origin: str) -> Config:
-    """The Config that a config.json (of transformers 4.40 to 5) says; origin: the file, for
-    messages.
+    """Parse a config.json of transformers 4.40 to 5; origin: the file, for messages.
 
-    Raises InputError, with the entry and its value, for a model that is not a Llama, for entries
-    that are missing, of another type or out of range, and for each that would change the logits
-    in a way this package does not compute (biases, quantization, scalings, other activations).
+    InputError, with the entry and its value, is raised for a model that is not a Llama, for entries
+    that are missing, out of range or of a wrong type, and for entries that change the logits in a
+    way that is not supported (biases, quantization, scalings, other activations).
     """
     try:
-        return _config(files.entries(text, origin), text)
+        return _config(files.parse_object(text, origin), text)
     except InputError as error:
         raise InputError(str(error) if origin in str(error) else f"{origin}: {error}") from None
 
 
 def _config(entries: dict[str, Any], source: str) -> Config:
     if "model_type" not in entries:
-        raise InputError("has no model_type, so it may be no Llama; add it ('llama')")
+        raise InputError("has no model_type, so it may not be a Llama; add it ('llama')")
     for name, values in _SUPPORTED.items():
         value = entries.get(name, values[0])
         if value not in values:
@@ -135,14 +157,14 @@ def _config(entries: dict[str, Any], source: str) -> Config:
         num_key_value_heads=heads if groups is None else groups,
         head_dim=2 if width is None else width,
         rms_norm_eps=entries.get("rms_norm_eps", 1e-6),
-        rope=rope.read(entries),
+        rope=rope.parse_rope(entries),
         tie_word_embeddings=entries.get("tie_word_embeddings", False),
         source=source,
     )
     if width is None and hidden % heads:
         raise InputError(
-            f"hidden_size = {hidden} must be a multiple of num_attention_heads = {heads}, or "
-            "head_dim be given"
+            f"hidden_size = {hidden}: must be a multiple of num_attention_heads = {heads} unless "
+            "head_dim is set"
         )
     return dataclasses.replace(
         config,
@@ -152,8 +174,10 @@ def _config(entries: dict[str, Any], source: str) -> Config:
 
 
 def dump(config: Config, dtype: str) -> str:
-    """The config.json of a checkpoint: the entries that were read, or else what transformers
-    needs, with every entry in which the Config differs from them.
+    """Write the config.json of a checkpoint.
+
+    It has the entries that were read, or else those that transformers needs, updated where the
+    Config differs from them.
     """
     entries = json.loads(config.source)
     plain = [f.name for f in dataclasses.fields(config) if f.name not in ("rope", "source")]

@@ -1,4 +1,4 @@
-"""From a checkpoint folder and a text to a pruned checkpoint folder."""
+"""Pruning from a checkpoint folder and a text to a pruned checkpoint folder."""
 
 import shutil
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from jaxtheory.ops import draws
 
 
 class Pruned(NamedTuple):
-    """Report of `prune` with the perplexity on held-out windows before and after."""
+    """The report of `prune` with the perplexity on held-out windows before and after."""
 
     report: xr.Dataset
     before: float
     after: float
 
 
-def prune(
+def prune_checkpoint(
     source: str | Path,
     to: str | Path,
     corpus: str | Path,
@@ -32,29 +32,45 @@ def prune(
     progress: Callable[[str, int, int, float | None], Any] | None = None,
     **methods: Any,
 ) -> Pruned:
-    """Prune the checkpoint in `source` on windows of a text and write it to `to`, with the
-    tokenizer and whatever else transformers needs; methods: those of `jaxtheory.llama.prune`.
+    """Prune the checkpoint in `source` on windows of a text and write it to `to`.
 
-    samples windows of `window` tokens calibrate, `evaluate` windows of the last fifth of the text
-    measure perplexity and held-out error. Everything is checked before a weight is read. Layers
-    that are done are kept beside `to` until the end, so that the same call goes on where one was
-    stopped. Raises InputError.
+    The tokenizer and other files that transformers needs are copied. All arguments are checked
+    before a weight is read. Finished layers are kept beside `to` until the end, so that the same
+    call resumes an interrupted one.
+
+    Args:
+        source: The checkpoint to prune.
+        to: The folder of the pruned checkpoint, which must not exist or be empty.
+        corpus: A UTF-8 file or a folder of such files.
+        samples: The number of calibration windows.
+        window: The number of tokens per window.
+        evaluate: The largest number of windows, from the last fifth of the text, on which the
+            perplexity and the held-out error are measured.
+        key: The seed of the choice of calibration windows.
+        progress: Called after each layer with ("layer", done, of, seconds left).
+        **methods: The methods of `jaxtheory.llama.prune`.
+
+    Returns:
+        The report, and the perplexity before and after.
+
+    Raises:
+        InputError: An argument is out of range, or a file cannot be read or written.
     """
     source, to, key = Path(source), Path(to), draws.number("key", key)
-    checkpoint.free(to)
+    checkpoint.require_free(to)
     config = checkpoint.read_config(source)
-    tokens = text.encode(text.read(corpus), source)
+    tokens = text.encode(text.read_corpus(corpus), source)
     windows = text.windows(tokens, samples, window, evaluate, key)
     try:
         for part in windows:
-            model.checked(part, config)
+            model.check_tokens(part, config)
     except InputError as error:
         raise InputError(f"{source}: the tokenizer is not that of the model, {error}") from None
-    _, config = tensors.find(source, config)
-    pruning.planned(config, samples, **methods)
+    _, config = tensors.find_weights(source, config)
+    pruning.plan_pruning(config, samples, **methods)
     layers = to.with_name(f".{to.name}-layers")
     try:
-        layers.mkdir(parents=True, exist_ok=True)  # before the work: can there be written?
+        layers.mkdir(parents=True, exist_ok=True)  # fails here, before the work, if not writable
     except (OSError, ValueError) as error:
         raise InputError(f"{to}: cannot be written ({error})") from None
     weights, config = checkpoint.load(source)
@@ -76,7 +92,7 @@ def prune(
 
 
 def pattern(text: str | None) -> tuple[int, int] | None:
-    """N:M as two integers."""
+    """Parse N:M as two integers."""
     if text is None:
         return None
     keep, _, group = text.partition(":")

@@ -1,7 +1,7 @@
-"""Pruning one layer: W_Q and W_K for its attention, the matrices of its MLP, and W_V and W_O.
+"""Pruning of one layer: W_Q and W_K of its attention, the matrices of its MLP, W_V and W_O.
 
-Every matrix is pruned on what its layer reads behind the already pruned layers before it; the
-matrices of one layer all on what the unpruned layer makes of that.
+A layer is pruned on the output of the already pruned layers before it. All its matrices are pruned
+on the inputs that they have in the unpruned layer.
 """
 
 from collections.abc import Callable
@@ -32,17 +32,26 @@ MATRICES = {
     "up": "mlp",
     "down": "down",
 }
-"""Each matrix of a layer -> the field of Inputs that it reads."""
-_TEMPERATURES = 2.0 ** np.linspace(-1, 1, 33)  # factors tried on the logits of a head
+"""The field of Inputs that each matrix of a layer reads."""
+_TEMPERATURES = 2.0 ** np.linspace(-1, 1, 33)  # candidate factors on the logits of a head
 
 
 class Gradient(NamedTuple):
-    """How the gradient method prunes W_Q and W_K.
+    """Settings of the gradient method, which prunes W_Q and W_K.
 
-    regularizations: the values of lambda that are tried; lambda and stop are those of least
-    attention error on the last `selection` share of the sequences, which are then not fitted, or on
-    all (0). ranking: "mask" prunes the smallest M, "magnitude_mask" the smallest |M o W|. update:
-    SparseGPT's update of the weights that are kept. fit: how the masks are fitted.
+    Args:
+        regularizations: The candidate values of lambda. The chosen lambda and stop have the least
+            attention error on the selection sequences.
+        selection: The share of the sequences, the last ones, that are not fitted but used for this
+            choice, in [0, 1). 0 uses all sequences for both.
+        ranking: "mask" prunes the smallest M, "magnitude_mask" the smallest |M o W|.
+        update: True applies SparseGPT's update to the weights that are kept.
+        fit: Settings of the fit of the masks.
+
+    Example:
+        >>> from jaxtheory import llama
+        >>> llama.Gradient(regularizations=(2.4e-3,)).ranking
+        'mask'
     """
 
     regularizations: tuple[float, ...] = (1.2e-3, 2.4e-3, 4.8e-3, 9.6e-3)
@@ -52,10 +61,13 @@ class Gradient(NamedTuple):
     fit: Fit = Fit()
 
 
-class Plan(NamedTuple):
-    """What is done to every layer: methods for W_Q and W_K, for the MLP, for W_V and W_O; N:M
-    zeros (pattern) in place of a share; and whether each query head then gets the factor on its
-    logits that is best on the calibration sequences.
+class LayerPlan(NamedTuple):
+    """Methods that are applied to every layer.
+
+    attention, mlp, value_output: the methods for W_Q and W_K, the MLP, and W_V and W_O.
+    pattern: keep N of every M inputs, in place of a share of zeros.
+    temperature: scale the logits of each query head by the best factor on the calibration
+    sequences.
     """
 
     attention: str = "gradient"
@@ -66,13 +78,13 @@ class Plan(NamedTuple):
     gradient: Gradient = Gradient()
 
     def method(self, matrix: str) -> str:
-        """The method for a matrix of a layer."""
+        """Return the method for a matrix of a layer."""
         if matrix in ("query", "key"):
             return self.attention
         return self.value_output if matrix in ("value", "output") else self.mlp
 
     def moments(self, read: str) -> Callable[[Array], Array | None]:
-        """What methods ask of the inputs X in a field of Inputs: X^T X, its diagonal, or None."""
+        """Return the function of inputs X that the methods need: X^T X, its diagonal, or None."""
         methods = {self.method(matrix) for matrix in MATRICES if MATRICES[matrix] == read}
         if "sparsegpt" in methods or ("gradient" in methods and self.gradient.update):
             return lambda X: X.T @ X
@@ -80,26 +92,26 @@ class Plan(NamedTuple):
 
 
 class Ratios(NamedTuple):
-    """Share of zeros of the attention's matrices and of the MLP's."""
+    """Shares of zeros in the matrices of the attention and of the MLP."""
 
     attention: float | Float[Array, ""]
     mlp: float | Float[Array, ""]
 
-    def rule(self, matrix: str, plan: Plan) -> Rule:
-        """The rule for a matrix of a layer."""
+    def rule(self, matrix: str, plan: LayerPlan) -> Rule:
+        """Return the rule for a matrix of a layer."""
         mlp = matrix in ("gate", "up", "down")
         return Rule(self.mlp if mlp else self.attention, plan.pattern)
 
 
 class Choice(NamedTuple):
-    """What the gradient method took: lambda and the share of the steps."""
+    """The choice of the gradient method: lambda and the share of the steps."""
 
     regularization: Float[Array, ""]
     stop: Float[Array, ""]
 
 
-def _moments(layer: Layer, x: Float[Array, "S T d"], plan: Plan, config: Config) -> Inputs:
-    """Plan.moments of what the linear maps read, over all tokens, one sequence at a time."""
+def _moments(layer: Layer, x: Float[Array, "S T d"], plan: LayerPlan, config: Config) -> Inputs:
+    """Sum LayerPlan.moments of the inputs of the linear maps, one sequence at a time."""
 
     def of(one: Array) -> Inputs:
         read = model.through(layer, one, config)[1]
@@ -113,14 +125,14 @@ def _moments(layer: Layer, x: Float[Array, "S T d"], plan: Plan, config: Config)
 
 
 def _everywhere(weights: Float[Array, "m n"]) -> Bool[Array, "m n"]:
-    """All True."""
+    """Return a mask that is True everywhere."""
     return jnp.ones(weights.shape, bool)
 
 
 def _linear_map(
     method: str, weights: Float[Array, "m n"], gram: Any, rule: Rule
 ) -> Float[Array, "m n"]:
-    """One matrix pruned by a method that looks at no other; gram: its Plan.moments."""
+    """Prune a matrix by a method that uses no other matrix; gram: its LayerPlan.moments."""
     valid = _everywhere(weights)
     if method == "magnitude":
         return linear.magnitude(weights, rule, valid)
@@ -135,7 +147,7 @@ def _linear_map(
 def _attention_error(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, ""]:
-    """||f - f*||_F / ||f*||_F over all heads and sequences; target f*, x after RMSNorm."""
+    """Return ||f - f*||_F / ||f*||_F over heads and sequences; target: f*, x: after RMSNorm."""
     return pruning.relative_error(model.attention(layer.query, layer.key, x, config), target)
 
 
@@ -149,9 +161,9 @@ def _by_gradient(
     options: Gradient,
     config: Config,
 ) -> tuple[Layer, Choice]:
-    """W_Q and W_K pruned by fitted masks; gram: X^T X if options.update."""
+    """Prune W_Q and W_K by fitted masks; gram: X^T X if options.update."""
     fitted = round((1 - options.selection) * len(x))
-    seen = slice(fitted if options.selection else 0, None)
+    selection = slice(fitted if options.selection else 0, None)
 
     def prune(mask: Array, weights: Array) -> Array:
         scores = mask if options.ranking == "mask" else jnp.abs(mask * weights)
@@ -161,15 +173,15 @@ def _by_gradient(
         return linear.sparsegpt(weights, gram, rule, _everywhere(weights), kept)
 
     def try_one(regularization: Array) -> tuple[Masks, Array]:
-        found = masks.fit(
+        at_stops = masks.fit_masks(
             key, target[:fitted], layer, x[:fitted], regularization, rule, options.fit, config
         )
         pruned = jax.vmap(lambda M: Masks(prune(M.query, layer.query), prune(M.key, layer.key)))(
-            found
+            at_stops
         )
         errors = jax.lax.map(
             lambda W: _attention_error(
-                replace(layer, query=W.query, key=W.key), target[seen], x[seen], config
+                replace(layer, query=W.query, key=W.key), target[selection], x[selection], config
             ),
             pruned,
         )
@@ -179,17 +191,18 @@ def _by_gradient(
         )
 
     at_once = max(1, model.LOGITS_AT_ONCE // target.size)
-    tried = jnp.asarray(options.regularizations, x.dtype)
-    pruned, found = jax.lax.map(try_one, tried, batch_size=min(at_once, len(tried)))
-    best = jnp.argmin(jnp.where(jnp.isnan(found[:, 0]), jnp.inf, found[:, 0]))
-    stop = jnp.asarray(options.fit.stops, x.dtype)[found[best, 1].astype(int)]
-    return replace(layer, query=pruned.query[best], key=pruned.key[best]), Choice(tried[best], stop)
+    lambdas = jnp.asarray(options.regularizations, x.dtype)
+    pruned, scores = jax.lax.map(try_one, lambdas, batch_size=min(at_once, len(lambdas)))
+    best = jnp.argmin(jnp.where(jnp.isnan(scores[:, 0]), jnp.inf, scores[:, 0]))
+    stop = jnp.asarray(options.fit.stops, x.dtype)[scores[best, 1].astype(int)]
+    chosen = replace(layer, query=pruned.query[best], key=pruned.key[best])
+    return chosen, Choice(lambdas[best], stop)
 
 
 def _tempered(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Layer:
-    """W_Q of each head times the factor of TEMPERATURES whose attention has the least error."""
+    """Scale W_Q of each head by the factor of _TEMPERATURES with the least attention error."""
     z = model.scores(model.project(layer.query, layer.key, x, config), config)
 
     def error(alpha: Array) -> Array:
@@ -202,15 +215,15 @@ def _tempered(
 
 
 @partial(jax.jit, static_argnames=("plan", "config"))
-def prune(
+def prune_layer(
     key: Array,
     layer: Layer,
     stream: Float[Array, "S T d"],
     ratios: Ratios,
-    plan: Plan,
+    plan: LayerPlan,
     config: Config,
 ) -> tuple[Layer, Choice]:
-    """A layer pruned on the calibration stream before it; weights keep their type."""
+    """Prune a layer on the calibration stream before it; weights keep their dtype."""
     dense = model.wide(layer)
     gram = _moments(dense, stream, plan, config)
     x = model.rms_norm(stream, dense.input_norm, config)
@@ -241,17 +254,17 @@ def prune(
 
 
 @partial(jax.jit, static_argnames="config")
-def error(
+def attention_error(
     dense: Layer, pruned: Layer, stream: Float[Array, "S T d"], config: Config
 ) -> Float[Array, ""]:
-    """Relative error of the attention of a pruned layer on the stream before it."""
+    """Return the relative error of the attention of a pruned layer on the stream before it."""
     dense, pruned = model.wide(dense), model.wide(pruned)
     x = model.rms_norm(stream, dense.input_norm, config)
     return _attention_error(pruned, model.attention(dense.query, dense.key, x, config), x, config)
 
 
-def zeros_wanted(ratios: Ratios, plan: Plan, matrix: str, shape: tuple[int, int]) -> int:
-    """How many entries of a matrix must be zero, at least."""
+def zeros_wanted(ratios: Ratios, plan: LayerPlan, matrix: str, shape: tuple[int, int]) -> int:
+    """Return the least number of entries of a matrix that must be zero."""
     m, n = shape
     method, rule = plan.method(matrix), ratios.rule(matrix, plan)
     if method == "dense":

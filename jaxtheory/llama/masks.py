@@ -1,5 +1,6 @@
-"""Two masks on the query and key weights of a layer, fitted by gradient descent: equation (1) of
-the source with heads, shared keys and rotary encodings.
+"""Masks on the query and key weights of a layer, fitted by gradient descent.
+
+This is equation (1) of the source with heads, shared keys and rotary encodings.
 
     L(M_Q, M_K) = mean over sequences of sum_h (1/2) ||f_h - f*_h||_F^2
                   + (lambda / 2) (||M_Q||^2 + ||M_K||^2)
@@ -31,21 +32,21 @@ from jaxtheory.theories.attention_pruning.model import Config as Settings
 
 
 class Masks(NamedTuple):
-    """Real-valued masks on W_Q and W_K, 1 keeps an entry."""
+    """Real-valued masks on W_Q and W_K, where 1 keeps an entry."""
 
     query: Float[Array, "d H*e"]
     key: Float[Array, "d G*e"]
 
 
 def _ones(layer: Layer) -> Masks:
-    """M = 1, where training starts."""
+    """Return M = 1, the start of the fit."""
     return Masks(jnp.ones_like(layer.query), jnp.ones_like(layer.key))
 
 
 def _attention(
     masks: Masks, layer: Layer, x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, "S G r T T"]:
-    """f, the attention of the masked weights."""
+    """Return f, the attention of the masked weights."""
     return model.attention(masks.query * layer.query, masks.key * layer.key, x, config)
 
 
@@ -57,7 +58,7 @@ def _loss(
     regularization: Float[Array, ""] | float,
     config: Config,
 ) -> Float[Array, ""]:
-    """L(M_Q, M_K) of the head of this file; target: f*."""
+    """Return L(M_Q, M_K), as in the docstring of this module; target: f*."""
     residual = _attention(masks, layer, x, config) - target
     penalty = jnp.sum(masks.query**2) + jnp.sum(masks.key**2)
     return jnp.sum(residual**2) / (2 * len(x)) + regularization / 2 * penalty
@@ -71,7 +72,7 @@ def _gradient(
     regularization: Float[Array, ""] | float,
     config: Config,
 ) -> Masks:
-    """The gradient of `_loss` in the masks, in closed form."""
+    """Return the gradient of `_loss` in the masks, in closed form."""
     q, k = model.project(masks.query * layer.query, masks.key * layer.key, x, config)
     f = model.causal_softmax(model.scores(model.Queries(q, k), config))
     p = calculus.logit_gradient(f, f - target) / np.sqrt(config.head_dim).astype(f.dtype)
@@ -86,12 +87,22 @@ def _gradient(
 
 
 class Fit(NamedTuple):
-    """How the masks of a layer are fitted.
+    """Settings of the fit of a layer's masks, by algorithm 1 of the source from M = 1.
 
-    steps, step_scale c (the step is c / lambda), momentum, clip to [0, 1]: algorithm 1, from M = 1.
-    stops: shares of the steps after which the masks are looked at. ratio_aware: the attention is
-    that of the binarised masks, its gradient is applied to M (straight-through). batch: sequences
-    drawn afresh for each step, 0 takes all of them.
+    Args:
+        steps: The number of steps, at least 1.
+        step_scale: c of the step size c / lambda, positive.
+        momentum: The momentum, in [0, 1).
+        clip: True clips the masks to [0, 1] after each step.
+        stops: The shares of the steps, in (0, 1], after which masks are candidates for pruning.
+        ratio_aware: True uses the attention of the binarized masks, whose gradient is applied to M
+            (straight-through).
+        batch: The number of sequences that are drawn for each step; 0 uses all.
+
+    Example:
+        >>> from jaxtheory import llama
+        >>> llama.Gradient(fit=llama.Fit(steps=100)).fit.steps
+        100
     """
 
     steps: int = 300
@@ -103,7 +114,7 @@ class Fit(NamedTuple):
     batch: int = 0
 
 
-def fit(
+def fit_masks(
     key: Array,
     target: Float[Array, "S G r T T"],
     layer: Layer,
@@ -113,7 +124,7 @@ def fit(
     options: Fit,
     config: Config,
 ) -> Masks:
-    """The masks at each of options.stops (leading axis)."""
+    """Return the masks at each of options.stops, along a leading axis."""
     settings = Settings().replace(
         regularization=regularization, step_scale=options.step_scale, momentum=options.momentum
     )
@@ -123,26 +134,26 @@ def fit(
 
     def step(t: Array, state: tuple[Masks, optax.OptState]) -> tuple[Masks, optax.OptState]:
         masks, velocity = state
-        seen, f_star, inputs = masks, target, x
+        applied, f_star, inputs = masks, target, x
         if options.ratio_aware:
-            seen = jax.tree.map(lambda M, v: rule.whole(M, v).astype(M.dtype), masks, valid)
+            applied = jax.tree.map(lambda M, v: rule.whole(M, v).astype(M.dtype), masks, valid)
         if options.batch:
             drawn = jax.random.choice(
                 jax.random.fold_in(key, t), len(x), (options.batch,), replace=False
             )
             f_star, inputs = target[drawn], x[drawn]
-        found = _gradient(seen, f_star, layer, inputs, 0.0, config)
-        found = jax.tree.map(lambda g, M: g + regularization * M, found, masks)
-        update, velocity = optimizer.update(found, velocity)
+        gradient = _gradient(applied, f_star, layer, inputs, 0.0, config)
+        gradient = jax.tree.map(lambda g, M: g + regularization * M, gradient, masks)
+        update, velocity = optimizer.update(gradient, velocity)
         masks = optax.apply_updates(masks, update)
         if options.clip:
             masks = jax.tree.map(optax.projections.projection_hypercube, masks)
         return masks, velocity
 
-    state, seen, begun = (start, optimizer.init(start)), [], 0
+    state, at_stops, begun = (start, optimizer.init(start)), [], 0
     for share in options.stops:
         stop = round(share * options.steps)
         state = jax.lax.fori_loop(begun, stop, step, state)
-        seen.append(state[0])
+        at_stops.append(state[0])
         begun = stop
-    return jax.tree.map(lambda *at: jnp.stack(at), *seen)
+    return jax.tree.map(lambda *masks: jnp.stack(masks), *at_stops)

@@ -9,8 +9,8 @@ floor(h G / H):
     x <- x + (silu(x W_gate) o (x W_up)) W_down,     x read through RMSNorm
 
 Weights act on the right (y = x W: rows are inputs, columns outputs), the transpose of what a
-checkpoint stores. Numbers are float32 or wider, also where weights are stored in bfloat16. A layer
-is compiled once and used for all.
+checkpoint stores. Computations are in float32 or wider, even if weights are stored in bfloat16. One
+compiled layer serves for all layers.
 Source: Touvron et al. 2023; scaling of the rotary encodings: the Llama 3.1 release.
 """
 
@@ -29,11 +29,32 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.llama.config import Config
 from jaxtheory.ops.attention import softmax
 
-LOGITS_AT_ONCE = 2**25  # entries of attention matrices, or of logits, that are held at a time
+LOGITS_AT_ONCE = 2**25  # largest number of entries of attention matrices or logits in memory
 
 
 class Layer(Record):
-    """Weights of one layer; `matrices` are its linear maps."""
+    """Weights of one layer, where rows of matrices are inputs and columns are outputs.
+
+    Args:
+        input_norm: The scale of the RMSNorm before the attention, (d,).
+        query: W_Q, (d, H e).
+        key: W_K, (d, G e).
+        value: W_V, (d, G e).
+        output: W_O, (H e, d).
+        mlp_norm: The scale of the RMSNorm before the MLP, (d,).
+        gate: W_gate, (d, m).
+        up: W_up, (d, m).
+        down: W_down, (m, d).
+
+    Example:
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> weights = llama.init(jax.random.key(0), llama.Config(**sizes, **heads))
+        >>> weights.layers[0].gate.shape
+        (4, 6)
+    """
 
     input_norm: Float[Array, " d"]
     query: Float[Array, "d H*e"]
@@ -47,7 +68,22 @@ class Layer(Record):
 
 
 class Weights(Record):
-    """All weights; head is None where the embedding is used in its place (tied)."""
+    """All weights of a Llama.
+
+    Args:
+        embedding: The token embedding, (V, d).
+        layers: The layers in order.
+        norm: The scale of the last RMSNorm, (d,).
+        head: The output head, (d, V), or None if the embedding is also the head (tied).
+
+    Example:
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> llama.init(jax.random.key(0), llama.Config(**sizes, **heads)).head.shape
+        (4, 8)
+    """
 
     embedding: Float[Array, "V d"]
     layers: tuple[Layer, ...]
@@ -56,7 +92,7 @@ class Weights(Record):
 
 
 def shapes(config: Config, dtype: str = "float32") -> Weights:
-    """The shape of each weight."""
+    """Return the shape and dtype of each weight."""
 
     def matrix(*sizes: int) -> Any:
         return jax.ShapeDtypeStruct(sizes, dtype)
@@ -79,7 +115,24 @@ def shapes(config: Config, dtype: str = "float32") -> Weights:
 
 
 def init(key: Array, config: Config, deviation: float = 0.02) -> Weights:
-    """Random float32 weights: matrices N(0, deviation^2), norms 1."""
+    """Draw random float32 weights: matrices from N(0, deviation^2), and norms 1.
+
+    Args:
+        key: A PRNG key.
+        config: The sizes.
+        deviation: The standard deviation of the entries of matrices.
+
+    Returns:
+        The weights.
+
+    Example:
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> llama.init(jax.random.key(0), llama.Config(**sizes, **heads)).embedding.shape
+        (8, 4)
+    """
 
     def draw(key: Array, weight: jax.ShapeDtypeStruct) -> Array:
         if len(weight.shape) == 1:
@@ -94,20 +147,20 @@ def init(key: Array, config: Config, deviation: float = 0.02) -> Weights:
 
 
 def wide(tree: Any) -> Any:
-    """Arrays in float32, or wider where they are."""
+    """Cast arrays that are narrower than float32 to float32."""
     return jax.tree.map(lambda a: a.astype(jnp.float32) if a.dtype.itemsize < 4 else a, tree)
 
 
 def rms_norm(
     x: Float[Array, "*B d"], scale: Float[Array, " d"], config: Config
 ) -> Float[Array, "*B d"]:
-    """x / sqrt(mean(x^2) + eps) o scale."""
+    """Return x / sqrt(mean(x^2) + eps) o scale."""
     mean = jnp.mean(x**2, axis=-1, keepdims=True)
     return x * jax.lax.rsqrt(mean + config.rms_norm_eps) * jnp.broadcast_to(scale, x.shape)
 
 
 def _frequencies(config: Config) -> Float[np.ndarray, " half"]:
-    """theta^(-2i/e), i < e/2, stretched as config.rope says: radians per position."""
+    """Return theta^(-2i/e), i < e/2, in radians per position, scaled according to config.rope."""
     rope = config.rope
     base = rope.theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
     if rope.kind == "linear":
@@ -124,8 +177,9 @@ def _frequencies(config: Config) -> Float[np.ndarray, " half"]:
 def rotate(
     x: Float[Array, "*B T e"], config: Config, inverse: bool = False
 ) -> Float[Array, "*B T e"]:
-    """R: turn the pair (x_i, x_(i+e/2)) of position t by t times frequency i; R^T = R^-1 turns
-    back.
+    """Apply R, which rotates the pair (x_i, x_(i+e/2)) of position t by t times frequency i.
+
+    inverse: apply R^T = R^-1 in its place.
     """
     angles = np.arange(x.shape[-2])[:, None] * _frequencies(config)[None, :]
     angles = np.expand_dims(angles, tuple(range(x.ndim - 2)))
@@ -147,7 +201,7 @@ def joined(x: Float[Array, "*B heads T e"]) -> Float[Array, "*B T heads*e"]:
 
 
 class Queries(NamedTuple):
-    """Rotated queries, those of one group of heads together, and rotated keys."""
+    """Rotated queries, grouped by their key head, and rotated keys."""
 
     queries: Float[Array, "*B G r T e"]
     keys: Float[Array, "*B G T e"]
@@ -159,20 +213,20 @@ def project(
     x: Float[Array, "*B T d"],
     config: Config,
 ) -> Queries:
-    """q and k of inputs x."""
+    """Return q and k of inputs x."""
     q, k = (rotate(_heads(x @ w, config), config) for w in (query, key))
     G = config.num_key_value_heads
     return Queries(q.reshape(*q.shape[:-3], G, -1, *q.shape[-2:]), k)
 
 
 def scores(projected: Queries, config: Config) -> Float[Array, "*B G r T T"]:
-    """The logits q_h k_g^T / sqrt(e) of the attention."""
+    """Return the logits q_h k_g^T / sqrt(e) of the attention."""
     q, k = projected
     return jnp.einsum("...grte,...gse->...grts", q, k) / np.sqrt(config.head_dim).astype(q.dtype)
 
 
 def causal_softmax(z: Float[Array, "*B T T"]) -> Float[Array, "*B T T"]:
-    """Softmax over the positions s <= t that position t sees."""
+    """Return the softmax over the positions s <= t for each position t."""
     T = z.shape[-1]
     return softmax(z, jnp.broadcast_to(np.tril(np.ones((T, T), bool)), z.shape))
 
@@ -183,12 +237,12 @@ def attention(
     x: Float[Array, "*B T d"],
     config: Config,
 ) -> Float[Array, "*B G r T T"]:
-    """f, the attention of every head on inputs x (after RMSNorm)."""
+    """Return f, the attention of every head on inputs x (after RMSNorm)."""
     return causal_softmax(scores(project(query, key, x, config), config))
 
 
 def _context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[Array, "*B T H*e"]:
-    """concat_h(f_h (x W_V)_g(h)), what W_O reads; x after RMSNorm."""
+    """Return concat_h(f_h (x W_V)_g(h)), the input of W_O; x: after RMSNorm."""
     f = attention(layer.query, layer.key, x, config)
     v = _heads(x @ layer.value, config)
     mixed = jnp.einsum("...grts,...gse->...grte", f, v)
@@ -196,12 +250,12 @@ def _context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[A
 
 
 def _hidden(layer: Layer, x: Float[Array, "*B T d"]) -> Float[Array, "*B T m"]:
-    """silu(x W_gate) o (x W_up), what W_down reads; x after RMSNorm."""
+    """Return silu(x W_gate) o (x W_up), the input of W_down; x: after RMSNorm."""
     return jax.nn.silu(x @ layer.gate) * (x @ layer.up)
 
 
 class Inputs(NamedTuple):
-    """What the linear maps of a layer read: query, key, value; output; gate, up; down."""
+    """Inputs of the linear maps of a layer: query, key, value; output; gate, up; down."""
 
     attention: Any  # (.., T, d)
     output: Any  # (.., T, H e)
@@ -212,7 +266,7 @@ class Inputs(NamedTuple):
 def through(
     layer: Layer, x: Float[Array, "*B T d"], config: Config
 ) -> tuple[Float[Array, "*B T d"], Inputs]:
-    """The stream behind a layer, and what the layer's linear maps read."""
+    """Return the stream after a layer and the inputs of its linear maps."""
     layer = wide(layer)
     a = rms_norm(x, layer.input_norm, config)
     o = _context(layer, a, config)
@@ -224,7 +278,7 @@ def through(
 
 @partial(jax.jit, static_argnames="config")
 def block(layer: Layer, x: Float[Array, "B T d"], config: Config) -> Float[Array, "B T d"]:
-    """The stream behind a layer, as many sequences at a time as their attention fits."""
+    """Return the stream after a layer, for as many sequences at a time as LOGITS_AT_ONCE allows."""
     at_once = max(1, LOGITS_AT_ONCE // (config.num_attention_heads * x.shape[1] ** 2))
     if at_once >= len(x):
         return through(layer, x, config)[0]
@@ -232,13 +286,13 @@ def block(layer: Layer, x: Float[Array, "B T d"], config: Config) -> Float[Array
 
 
 def embed(weights: Weights, tokens: Int[ArrayLike, "B T"]) -> Float[Array, "B T d"]:
-    """The stream before the first layer."""
+    """Return the stream before the first layer."""
     return wide(jnp.take(weights.embedding, jnp.asarray(tokens), axis=0))
 
 
 @partial(jax.jit, static_argnames="config")
 def _read(weights: Weights, x: Float[Array, "*B d"], config: Config) -> Float[Array, "*B V"]:
-    """Logits of the stream behind the last layer; `weights` without layers."""
+    """Return the logits of the stream after the last layer; `weights` have no layers."""
     head = weights.embedding.T if weights.head is None else weights.head
     return rms_norm(x, wide(weights.norm), config) @ wide(head)
 
@@ -246,7 +300,7 @@ def _read(weights: Weights, x: Float[Array, "*B d"], config: Config) -> Float[Ar
 def stream(
     weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config
 ) -> Float[Array, "B T d"]:
-    """The stream behind the last layer."""
+    """Return the stream after the last layer."""
     x = embed(weights, tokens)
     for layer in weights.layers:
         x = block(layer, x, config)
@@ -256,13 +310,33 @@ def stream(
 def logits(
     weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config
 ) -> Float[Array, "B T V"]:
-    """Logits of the next token at every position: tokens (B, T) integers in [0, V) -> (B, T, V).
+    """Return the logits of the next token at every position.
 
-    Nothing is padded and every sequence starts at position 0. Raises InputError for tokens of
-    another shape, type or range.
+    Nothing is padded, and every sequence starts at position 0.
+
+    Args:
+        weights: The weights.
+        tokens: Integers in [0, V), (B, T).
+        config: The config.
+
+    Returns:
+        The logits, (B, T, V).
+
+    Raises:
+        InputError: The tokens have a wrong shape, type or range.
+
+    Example:
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> config = llama.Config(**sizes, **heads)
+        >>> weights = llama.init(jax.random.key(0), config)
+        >>> llama.logits(weights, [[1, 2, 3]], config).shape
+        (1, 3, 8)
     """
     return _read(
-        replace(weights, layers=()), stream(weights, checked(tokens, config), config), config
+        replace(weights, layers=()), stream(weights, check_tokens(tokens, config), config), config
     )
 
 
@@ -270,7 +344,7 @@ def logits(
 def _losses(
     weights: Weights, x: Float[Array, "B T d"], tokens: Int[Array, "B T"], config: Config
 ) -> Float[Array, ""]:
-    """The sum of -log p(next token) over the B (T - 1) predictions, a few positions at a time."""
+    """Return the sum of -log p(next token) over the B (T - 1) predictions, in batches."""
 
     def one(pair: tuple[Array, Array]) -> Array:
         z = _read(weights, pair[0], config)
@@ -282,18 +356,60 @@ def _losses(
 
 
 def loss(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> Float[Array, ""]:
-    """The mean of -log p(token_t | token_<t in its window) over the B (T - 1) predictions."""
+    """Return the mean of -log p(token_t | token_<t in its window) over B (T - 1) predictions.
+
+    Args:
+        weights: The weights.
+        tokens: Integers in [0, V), (B, T) with T >= 2. They are not checked, as this function is
+            meant for differentiation and `jit`.
+        config: The config.
+
+    Returns:
+        The mean, in nats.
+
+    Example:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> config = llama.Config(**sizes, **heads)
+        >>> weights = llama.init(jax.random.key(0), config, deviation=0.0)
+        >>> round(float(llama.loss(weights, jnp.array([[1, 2, 3]]), config)), 4)  # log 8
+        2.0794
+    """
     B, T = tokens.shape
     return _losses(weights, stream(weights, tokens, config), tokens, config) / (B * (T - 1))
 
 
 def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> float:
-    """exp of the mean of -log p(token_t | token_<t in its window), over all windows and
+    """Return the perplexity exp(`loss`) of windows of tokens.
+
+    perplexity = exp(mean of -log p(token_t | token_<t in its window)) over all windows and
     t = 1 .. T - 1.
 
-    tokens (B, T), T >= 2. Raises InputError as `logits`.
+    Args:
+        weights: The weights.
+        tokens: Integers in [0, V), (B, T) with T >= 2.
+        config: The config.
+
+    Returns:
+        The perplexity.
+
+    Raises:
+        InputError: The tokens have a wrong shape, type or range.
+
+    Example:
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> config = llama.Config(**sizes, **heads)
+        >>> weights = llama.init(jax.random.key(0), config, deviation=0.0)
+        >>> round(llama.perplexity(weights, [[1, 2, 3]], config), 3)
+        8.0
     """
-    tokens = checked(tokens, config)
+    tokens = check_tokens(tokens, config)
     B, T = tokens.shape
     if T < 2:
         raise InputError(f"tokens of shape {tokens.shape}: a window needs at least 2 tokens")
@@ -306,12 +422,15 @@ def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) 
     return float(np.exp(total / (B * (T - 1))))
 
 
-def checked(tokens: Any, config: Config) -> Int[Array, "B T"]:
-    """The tokens, if they are integers (B, T) in [0, V); traced values are not looked at."""
+def check_tokens(tokens: Any, config: Config) -> Int[Array, "B T"]:
+    """Return the tokens, or raise InputError unless they are integers (B, T) in [0, V).
+
+    The values of tracers are not checked.
+    """
     tokens = tokens if hasattr(tokens, "dtype") else np.asarray(tokens)
     shape, dtype = tokens.shape, tokens.dtype
     if len(shape) != 2 or 0 in shape:
-        raise InputError(f"tokens of shape {shape}: must be (sequences, tokens), none of them 0")
+        raise InputError(f"tokens of shape {shape}: must be (sequences, tokens), both positive")
     if not np.issubdtype(dtype, np.integer):
         raise InputError(f"tokens of type {dtype}: must be integers")
     if not isinstance(tokens, jax.core.Tracer):

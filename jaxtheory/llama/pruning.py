@@ -1,4 +1,4 @@
-"""Pruning a whole Llama, layer after layer, on calibration text; what was reached is a dataset."""
+"""Pruning of a whole Llama on calibration text, layer after layer, with a dataset as report."""
 
 import math
 import time
@@ -18,7 +18,7 @@ from jaxtyping import Int
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.llama import layers, model
 from jaxtheory.llama.config import Config
-from jaxtheory.llama.layers import ATTENTION, MATRICES, METHODS, Gradient, Plan, Ratios
+from jaxtheory.llama.layers import ATTENTION, MATRICES, METHODS, Gradient, LayerPlan, Ratios
 from jaxtheory.llama.model import Layer, Weights
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
@@ -26,7 +26,7 @@ from jaxtheory.system.backend import computes
 _GRADIENT = Gradient()
 
 
-def planned(
+def plan_pruning(
     config: Config,
     sequences: int,
     *,
@@ -38,17 +38,29 @@ def planned(
     pattern: tuple[int, int] | None = None,
     temperature: bool = False,
     gradient: Gradient = _GRADIENT,
-) -> tuple[Plan, Ratios]:
-    """The methods of `prune`, checked against the config and the number of sequences.
+) -> tuple[LayerPlan, Ratios]:
+    """Check the methods of `prune` against the config and the number of sequences.
 
-    attention: for W_Q and W_K, one of gradient, magnitude, wanda, sparsegpt, dense; mlp and
-    value_output: for the MLP and for W_V and W_O, one of the last four. ratio: share of zeros of
-    each matrix of the attention, in [0, 1); mlp_ratio: the same of the MLP (None: as ratio).
-    pattern (N, M): N of every M consecutive inputs of an output are kept instead. temperature: each
-    query head then gets the factor on its logits that is best on the calibration sequences.
-    gradient: settings of that method. Raises InputError.
+    Args:
+        config: The config of the model.
+        sequences: The number of calibration sequences.
+        attention: The method for W_Q and W_K: gradient, magnitude, wanda, sparsegpt or dense.
+        mlp: The method for the MLP: magnitude, wanda, sparsegpt or dense.
+        value_output: The method for W_V and W_O, as for mlp.
+        ratio: The share of zeros in each matrix of the attention, in [0, 1).
+        mlp_ratio: The share of zeros in each matrix of the MLP; None: as ratio.
+        pattern: (N, M) keeps N of every M consecutive inputs of an output, in place of a share.
+        temperature: True scales the logits of each query head by the best factor on the
+            calibration sequences, after pruning.
+        gradient: Settings of the gradient method.
+
+    Returns:
+        The plan and the shares.
+
+    Raises:
+        InputError: A method is unknown or a value is out of range.
     """
-    plan = Plan(attention, mlp, value_output, pattern, temperature, gradient)
+    plan = LayerPlan(attention, mlp, value_output, pattern, temperature, gradient)
     ratios = Ratios(ratio, ratio if mlp_ratio is None else mlp_ratio)
     _check_methods(plan, ratios)
     ratios = Ratios(*map(float, ratios))
@@ -70,42 +82,67 @@ def prune(
     progress: Callable[[str, int, int, float | None], Any] | None = None,
     **methods: Any,
 ) -> tuple[Weights, xr.Dataset]:
-    """Prune every layer on calibration sequences tokens (S, T); methods: the arguments of
-    `planned`, attention, mlp, value_output, ratio, mlp_ratio, pattern, temperature, gradient.
+    """Prune every layer of a Llama on calibration sequences.
 
-    heldout: sequences on which the error of the attention is measured too. key: root of the random
-    numbers (of the gradient method with batch). keep: a folder for finished layers, so that the
-    same call goes on where one was stopped. progress: called after each layer with ("layer", done,
-    of, seconds left).
+    Args:
+        weights: The weights.
+        tokens: Calibration sequences, integers (S, T).
+        config: The config.
+        heldout: Further sequences on which the error of the attention is measured.
+        key: The seed of the gradient method with `batch`.
+        keep: A folder for finished layers, with which the same call resumes an interrupted one.
+        progress: Called after each layer with ("layer", done, of, seconds left).
+        **methods: attention, the method for W_Q and W_K ("gradient" by default, "magnitude",
+            "wanda", "sparsegpt" or "dense"); mlp and value_output, the methods for the MLP and for
+            W_V and W_O ("dense" by default, or one of the others except "gradient"); ratio, the
+            share of zeros of each pruned matrix, 0.5 by default; mlp_ratio, that of the MLP;
+            pattern, (N, M) to keep N of every M consecutive inputs; temperature, True to rescale
+            the logits of each head; gradient, a `Gradient`.
 
-    Returns the weights, pruned entries exactly zero, and a dataset over `layer`: sparsity (layer,
-    matrix), attention_error and attention_error_heldout (||f - f*||_F / ||f*||_F on what reaches
-    the layer), regularization and stop that the gradient method took, seconds. Raises InputError
-    for arguments out of range and where fewer weights than asked for could be zeroed.
+    Returns:
+        The weights, with pruned entries exactly zero, and a dataset over "layer": sparsity (layer,
+        matrix); attention_error and attention_error_heldout, ||f - f*||_F / ||f*||_F on the inputs
+        of the layer; regularization and stop, the choice of the gradient method; and seconds.
+
+    Raises:
+        InputError: An argument is out of range, or a method zeroed fewer weights than requested.
+
+    Example:
+        >>> import jax
+        >>> from jaxtheory import llama
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=6, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> config = llama.Config(**sizes, **heads)
+        >>> weights = llama.init(jax.random.key(0), config)
+        >>> _, report = llama.prune(weights, [[1, 2, 3]], config, attention="magnitude")
+        >>> float(report.sparsity.sel(layer=0, matrix="query"))
+        0.5
     """
     key = draws.number("key", key)
-    tokens = model.checked(tokens, config)
-    heldout = None if heldout is None else model.checked(heldout, config)
-    plan, ratios = planned(config, len(tokens), **methods)
+    tokens = model.check_tokens(tokens, config)
+    heldout = None if heldout is None else model.check_tokens(heldout, config)
+    plan, ratios = plan_pruning(config, len(tokens), **methods)
     done = keep and Path(keep) / _digest(
         weights, tokens, heldout, key, ratios, plan, replace(config, source="{}")
     )
     streams = [model.embed(weights, t) for t in (tokens, heldout) if t is not None]
     begun, computed = time.perf_counter(), 0
-    found, rows = [], []
+    pruned_layers, rows = [], []
     for i, dense in enumerate(weights.layers):
         stored = done and _stored(done, i, dense)
         if stored:
             pruned, row = stored
         else:
             start = time.perf_counter()
-            pruned, choice = layers.prune(
+            pruned, choice = layers.prune_layer(
                 jax.random.fold_in(jax.random.key(key), i), dense, streams[0], ratios, plan, config
             )
             row = {
                 **_sparsity(i, pruned, ratios, plan),
-                "attention_error": float(layers.error(dense, pruned, streams[0], config)),
-                "attention_error_heldout": float(layers.error(dense, pruned, streams[-1], config))
+                "attention_error": float(layers.attention_error(dense, pruned, streams[0], config)),
+                "attention_error_heldout": float(
+                    layers.attention_error(dense, pruned, streams[-1], config)
+                )
                 if heldout is not None
                 else math.nan,
                 "regularization": float(choice.regularization),
@@ -116,26 +153,26 @@ def prune(
             if done:
                 _store(done, i, pruned, row)
         streams = [model.block(pruned, x, config) for x in streams]
-        found.append(pruned)
+        pruned_layers.append(pruned)
         rows.append(row)
         if progress is not None:
             spent = time.perf_counter() - begun
             left = spent / computed * (len(weights.layers) - i - 1) if computed else None
             progress("layer", i + 1, len(weights.layers), left)
-    return replace(weights, layers=tuple(found)), _report(rows, ratios, plan, config)
+    return replace(weights, layers=tuple(pruned_layers)), _report(rows, ratios, plan, config)
 
 
-def _check_methods(plan: Plan, ratios: Ratios) -> None:
-    for name, known in (("attention", ATTENTION), ("mlp", METHODS), ("value_output", METHODS)):
+def _check_methods(plan: LayerPlan, ratios: Ratios) -> None:
+    for name, methods in (("attention", ATTENTION), ("mlp", METHODS), ("value_output", METHODS)):
         value = getattr(plan, name)
-        if value not in known:
-            raise InputError(f"{name} = {value!r}: unknown; {suggest(str(value), known)}")
+        if value not in methods:
+            raise InputError(f"{name} = {value!r}: unknown; {suggest(str(value), methods)}")
     for name, ratio in (("ratio", ratios.attention), ("mlp_ratio", ratios.mlp)):
         if not (isinstance(ratio, float | int) and 0 <= ratio < 1):
             raise InputError(f"{name} = {ratio!r}: must be a number in [0, 1)")
 
 
-def _check_pattern(plan: Plan, config: Config) -> None:
+def _check_pattern(plan: LayerPlan, config: Config) -> None:
     if plan.pattern is None:
         return
     keep, of = plan.pattern
@@ -146,30 +183,33 @@ def _check_pattern(plan: Plan, config: Config) -> None:
         size = getattr(layer, matrix).shape[0]
         if plan.method(matrix) != "dense" and size % of:
             raise InputError(
-                f"pattern = {keep}:{of}: {matrix} has {size} inputs, no multiple of {of}"
+                f"pattern = {keep}:{of}: {matrix} has {size} inputs, not a multiple of {of}"
             )
 
 
 def _check_gradient(options: Gradient, sequences: int) -> None:
     fitted = sequences - round(options.selection * sequences)
-    given = {**options._asdict(), **options.fit._asdict()}
-    holds = {
+    settings = {**options._asdict(), **options.fit._asdict()}
+    conditions = {
         "regularizations": (min(options.regularizations, default=0) > 0, "positive numbers"),
         "selection": (0 <= options.selection < 1 and fitted > 0, "a share below 1"),
         "ranking": (options.ranking in ("mask", "magnitude_mask"), "mask or magnitude_mask"),
-        "steps": (given["steps"] >= 1, "at least 1"),
-        "step_scale": (given["step_scale"] > 0, "positive"),
-        "momentum": (0 <= given["momentum"] < 1, "in [0, 1)"),
-        "stops": (all(0 < stop <= 1 for stop in given["stops"]), "shares in (0, 1]"),
-        "batch": (0 <= given["batch"] <= fitted, f"at most the {fitted} sequences that are fitted"),
+        "steps": (settings["steps"] >= 1, "at least 1"),
+        "step_scale": (settings["step_scale"] > 0, "positive"),
+        "momentum": (0 <= settings["momentum"] < 1, "in [0, 1)"),
+        "stops": (all(0 < stop <= 1 for stop in settings["stops"]), "shares in (0, 1]"),
+        "batch": (
+            0 <= settings["batch"] <= fitted,
+            f"at most the {fitted} sequences that are fitted",
+        ),
     }
-    for name, (fine, wanted) in holds.items():
-        if not fine:
-            raise InputError(f"gradient: {name} = {given[name]!r}: must be {wanted}")
+    for name, (holds, wanted) in conditions.items():
+        if not holds:
+            raise InputError(f"gradient: {name} = {settings[name]!r}: must be {wanted}")
 
 
-def _sparsity(i: int, pruned: Layer, ratios: Ratios, plan: Plan) -> dict[str, float]:
-    """Share of zeros of each matrix; InputError where a pruned one has fewer than asked for."""
+def _sparsity(i: int, pruned: Layer, ratios: Ratios, plan: LayerPlan) -> dict[str, float]:
+    """Return the share of zeros of each matrix; raise InputError if there are too few."""
     shares = {}
     for matrix in MATRICES:
         weights = getattr(pruned, matrix)
@@ -178,13 +218,15 @@ def _sparsity(i: int, pruned: Layer, ratios: Ratios, plan: Plan) -> dict[str, fl
         if zeros < wanted or not bool(jnp.all(jnp.isfinite(weights))):
             raise InputError(
                 f"layer {i}, {matrix}: {plan.method(matrix)} gave {zeros} zeros of {wanted}, or "
-                "weights that are not finite; are weights and text those of one model?"
+                "weights that are not finite; do weights and text belong to the same model?"
             )
         shares[matrix] = zeros / weights.size
     return shares
 
 
-def _report(rows: list[dict[str, float]], ratios: Ratios, plan: Plan, config: Config) -> xr.Dataset:
+def _report(
+    rows: list[dict[str, float]], ratios: Ratios, plan: LayerPlan, config: Config
+) -> xr.Dataset:
     plain = [name for name in rows[0] if name not in MATRICES]
     data = xr.Dataset(
         {
@@ -211,10 +253,10 @@ def _report(rows: list[dict[str, float]], ratios: Ratios, plan: Plan, config: Co
 # ------------------------------------------------------------------------------- finished layers
 
 
-def _digest(weights: Weights, *given: Any) -> str:
-    """Eight digits of everything that determines the pruned weights."""
-    mark = zlib.crc32(repr(given[2:]).encode())
-    for leaf in jax.tree.leaves((weights, given[:2])):
+def _digest(weights: Weights, *arguments: Any) -> str:
+    """Return an eight-digit hash of everything that determines the pruned weights."""
+    mark = zlib.crc32(repr(arguments[2:]).encode())
+    for leaf in jax.tree.leaves((weights, arguments[:2])):
         mark = zlib.crc32(np.ascontiguousarray(leaf).reshape(-1).view(np.uint8).data, mark)
     return f"{mark:08x}"
 
@@ -248,5 +290,5 @@ def _stored(folder: Path, i: int, like: Layer) -> tuple[Layer, dict[str, float]]
             arrays = {name: jnp.asarray(file.get_tensor(name)) for name in names}
         order = [*MATRICES, *(name for name in row if name not in MATRICES)]
         return Layer(**arrays), {name: row[name] for name in order}
-    except (OSError, SafetensorError, ValueError, KeyError):  # damaged: it is computed anew
+    except (OSError, SafetensorError, ValueError, KeyError):  # damaged, so it is recomputed
         return None

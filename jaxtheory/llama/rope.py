@@ -1,4 +1,4 @@
-"""Rotary position encodings, as a config.json may write them and transformers 5 reads them."""
+"""Rotary position encodings and their entries in a config.json, by the rules of transformers 5."""
 
 import reprlib
 from collections.abc import Mapping
@@ -11,16 +11,27 @@ _REQUIRED = {
     "linear": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor"),
 }
-"""Each kind that is supported -> the entries it cannot do without."""
+"""The supported kinds with their required entries."""
 _LARGEST = 1e300
 
 
 class Rope(NamedTuple):
-    """Rotary position encoding: base theta of the wave lengths and how they are stretched.
+    """Rotary position encoding: the base of its wavelengths and their scaling.
 
-    kind "default": not at all; "linear": by `factor`; "llama3": wave lengths above
-    original_length / low_frequency by `factor`, those below original_length / high_frequency not,
-    those between by an interpolation.
+    Args:
+        theta: The base of the wavelengths.
+        kind: "default" does not scale; "linear" scales by `factor`; "llama3" scales wavelengths
+            above original_length / low_frequency by `factor`, leaves those below original_length /
+            high_frequency unchanged, and interpolates between the two.
+        factor: The factor of "linear" and "llama3".
+        low_frequency: See "llama3".
+        high_frequency: See "llama3".
+        original_length: The number of positions of the original training, for "llama3".
+
+    Example:
+        >>> from jaxtheory import llama
+        >>> llama.Rope(theta=500000.0, kind="llama3", factor=8.0).original_length
+        8192
     """
 
     theta: float = 10000.0
@@ -31,7 +42,7 @@ class Rope(NamedTuple):
     original_length: int = 8192
 
 
-def check(rope: Rope) -> None:
+def check_rope(rope: Rope) -> None:
     """Raise InputError for a kind that is not supported or a number out of range."""
     if not isinstance(rope.kind, str) or rope.kind not in _REQUIRED:
         raise InputError(
@@ -50,13 +61,13 @@ def check(rope: Rope) -> None:
             raise InputError(f"{name} = {reprlib.repr(value)}: must be a positive number")
 
 
-def read(entries: Mapping[str, Any]) -> Rope:
-    """The encoding that the entries of a config.json say, by the rules of transformers 5.
+def parse_rope(entries: Mapping[str, Any]) -> Rope:
+    """Parse the encoding from the entries of a config.json, by the rules of transformers 5.
 
-    `rope_scaling`, where it says anything, replaces `rope_parameters`; `rope_theta` inside either
-    goes before the one outside. For llama3 the original length outside goes before the one inside;
-    where there is none, `max_position_embeddings` is taken. Raises InputError for what is missing,
-    out of range or not supported.
+    A non-empty `rope_scaling` replaces `rope_parameters`. `rope_theta` inside either takes
+    precedence over the one outside. For llama3 the original length outside takes precedence over
+    the one inside; the default is `max_position_embeddings`. Entries that are missing, out of range
+    or not supported raise InputError.
     """
     place = "rope_scaling" if entries.get("rope_scaling") else "rope_parameters"
     given = entries.get(place) or {}
@@ -65,11 +76,11 @@ def read(entries: Mapping[str, Any]) -> Rope:
     for name, value in given.items():
         if isinstance(value, dict):
             raise InputError(
-                f"{place}: {reprlib.repr(name)} has entries of its own: rotary encodings that "
-                "differ from layer to layer are not supported"
+                f"{place}: {reprlib.repr(name)} is an object: rotary encodings that differ from "
+                "layer to layer are not supported"
             )
     partial = [given.get("partial_rotary_factor", 1.0)]
-    partial += [found for found in [entries.get("partial_rotary_factor")] if found is not None]
+    partial += [x for x in [entries.get("partial_rotary_factor")] if x is not None]
     for factor in partial:
         if factor != 1.0:
             raise InputError(
@@ -77,7 +88,7 @@ def read(entries: Mapping[str, Any]) -> Rope:
             )
     kind: Any = given.get("rope_type", given.get("type", "default"))
     theta: Any = given.get("rope_theta", entries.get("rope_theta", 10000.0))
-    check(Rope(kind=kind))
+    check_rope(Rope(kind=kind))
     for name in _REQUIRED[kind]:
         if name not in given:
             raise InputError(f"{place}: rope_type = {kind!r} needs {name}; add it")
@@ -92,7 +103,7 @@ def read(entries: Mapping[str, Any]) -> Rope:
             high_frequency=given["high_freq_factor"],
             original_length=entries.get(name, inside),
         )
-    check(rope)
+    check_rope(rope)
     if rope.original_length != int(rope.original_length):
         raise InputError(f"{name} = {rope.original_length!r}: must be an integer")
     return Rope(
@@ -106,7 +117,7 @@ def read(entries: Mapping[str, Any]) -> Rope:
 
 
 def written(rope: Rope) -> dict[str, Any]:
-    """The entries of a config.json that say a Rope, to transformers 4 and 5."""
+    """Return the entries of a config.json for an encoding, for transformers 4 and 5."""
     scaling: dict[str, Any] = {"rope_type": rope.kind, "factor": rope.factor}
     if rope.kind == "llama3":
         scaling |= {

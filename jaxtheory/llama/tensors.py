@@ -1,4 +1,4 @@
-"""The weights in the safetensors files of a checkpoint: which file holds each, under which name.
+"""Names and places of the weights in the safetensors files of a checkpoint.
 
 Files name weights as transformers does, "model.layers.0.mlp.up_proj.weight", or with another
 prefix before "layers": none (a bare LlamaModel), "module.model." (torch's parallel wrappers),
@@ -32,13 +32,13 @@ _LAYER = {
     "up": "mlp.up_proj",
     "down": "mlp.down_proj",
 }
-"""Field of a Layer, in order -> its name in a checkpoint."""
+"""The fields of a Layer, in order, with their names in a checkpoint."""
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
 _FIRST = "layers.0.input_layernorm.weight"
 _COMPUTED = re.compile(r"(.*\.)?rotary_emb\.(inv_freq|cos_cached|sin_cached)")
 """Arrays that old versions of transformers stored and new ones compute."""
 _OTHER = re.compile(r".*\.(bin|pth?|ckpt|gguf|ggml|msgpack|h5|onnx|npz|safetensors)")
-"""Weights that lie in a folder under other names or in other formats."""
+"""Files of weights with other names or in other formats."""
 _CONVERT = (
     "convert them, for example by transformers: "
     "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)"
@@ -46,46 +46,46 @@ _CONVERT = (
 
 
 class Stored(NamedTuple):
-    """An array of an open safetensors file, under the name it has there."""
+    """An array of an open safetensors file, with its name there."""
 
     file: Any
     name: str
 
     def shape(self) -> list[int]:
-        """Its shape, of the file's header; nothing else is read."""
+        """Return the shape, from the header of the file."""
         return list(self.file.get_slice(self.name).get_shape())
 
     def dtype(self) -> str:
-        """Its type as safetensors names it."""
+        """Return the type as safetensors names it, from the header of the file."""
         return str(self.file.get_slice(self.name).get_dtype())
 
     def read(self) -> np.ndarray:
-        """Its numbers."""
+        """Read the numbers."""
         array: np.ndarray = self.file.get_tensor(self.name)
         return array
 
 
 def names(config: Config) -> Any:
-    """The name of each weight in a checkpoint of transformers, as a Weights of strings."""
+    """Return the name of each weight in a checkpoint of transformers, as a Weights of strings."""
     count = range(config.num_hidden_layers)
     layers = [f"model.layers.{i}.{name}.weight" for i in count for name in _LAYER.values()]
     head = [] if config.tie_word_embeddings else [_HEAD]
-    found = [_EMBEDDING, *layers, "model.norm.weight", *head]
-    return jax.tree.unflatten(jax.tree.structure(shapes(config)), found)
+    all_names = [_EMBEDDING, *layers, "model.norm.weight", *head]
+    return jax.tree.unflatten(jax.tree.structure(shapes(config)), all_names)
 
 
 def transposed(name: str, array: Any) -> bool:
-    """Whether memory and file hold a weight transposed: linear maps, not the embedding."""
+    """True if a weight is transposed in the file, as linear maps are and the embedding is not."""
     return len(array.shape) == 2 and name != _EMBEDDING
 
 
-def find(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
-    """Each weight of a config, by its name in `names`, and the config with tie_word_embeddings as
-    the weights say: a head that is stored beside the embedding and differs from it is the head.
+def find_weights(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
+    """Find each weight of a config, by its name in `names`, and correct tie_word_embeddings.
 
-    All that can be seen in the headers of the files is compared with the config, and no weight is
-    read but those two. Raises InputError for a missing or broken file, a missing weight, one of
-    another shape or of no float type, and for arrays that the model would not use.
+    tie_word_embeddings becomes False if a head is stored that differs from the embedding. The
+    headers of the files are compared with the config, and no weight is read except these two.
+    InputError is raised for a missing or broken file, a missing weight, a wrong shape or type, and
+    arrays that the model would not use.
     """
     arrays = _arrays(folder)
     body = _prefix(arrays, folder)
@@ -106,7 +106,7 @@ def find(folder: Path, config: Config) -> tuple[dict[str, Stored], Config]:
 
 
 def _tied(stored: dict[str, Stored], config: Config) -> Config:
-    """The config and the embedding of a model that says its embedding is the head, too."""
+    """Correct the config and the embedding of a model with tied embeddings by its weights."""
     embedding, head = stored.get(_EMBEDDING), stored.get(_HEAD)
     if head is None:
         return config
@@ -123,82 +123,86 @@ def _tied(stored: dict[str, Stored], config: Config) -> Config:
 
 
 def _arrays(folder: Path) -> dict[str, Stored]:
-    """All arrays of the safetensors files of a folder, by name."""
+    """Return all arrays of the safetensors files of a folder, by name."""
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
         raise InputError(
             "checkpoints need the package safetensors: pip install 'jaxtheory[llama]'"
         ) from None
-    found: dict[str, Stored] = {}
+    arrays: dict[str, Stored] = {}
     for path in _paths(folder):
         files.regular(path)
         try:
             opened = safe_open(path, framework="numpy")
         except SafetensorError as error:
-            raise InputError(f"{path}: no safetensors file, or cut short ({error})") from None
+            raise InputError(f"{path}: not a safetensors file, or truncated ({error})") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-        for name in opened.keys():  # noqa: SIM118  (the file is no mapping)
-            if name in found:
-                raise InputError(f"{path}: {name} is in another file, too; keep one of the two")
-            found[name] = Stored(opened, name)
-    return found
+        for name in opened.keys():  # noqa: SIM118  (the file is not a mapping)
+            if name in arrays:
+                raise InputError(f"{path}: {name} is also in another file; keep one of the two")
+            arrays[name] = Stored(opened, name)
+    return arrays
 
 
 def _paths(folder: Path) -> Iterator[Path]:
-    """The safetensors files of a folder."""
+    """Yield the safetensors files of a folder."""
     index = folder / _INDEX
     if (folder / SINGLE).exists():
         yield folder / SINGLE
     elif index.exists():
         try:
-            stated = files.entries(files.text(index, files.LARGEST), str(index)).get("weight_map")
+            stated = files.parse_object(files.text(index, files.LARGEST), str(index)).get(
+                "weight_map"
+            )
         except InputError as error:
-            raise InputError(f"{error}; it is no index of safetensors files") from None
+            raise InputError(f"{error}; it is not an index of safetensors files") from None
         if not isinstance(stated, dict) or not all(isinstance(v, str) for v in stated.values()):
-            raise InputError(f"{index}: no index of safetensors files (weight_map names them)")
+            raise InputError(
+                f"{index}: not an index of safetensors files (weight_map must name them)"
+            )
         for name in sorted(set(stated.values())):
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise InputError(f"{index}: names {name!r}, must name files of this folder")
             yield folder / name
     else:
         others = sorted(path.name for path in folder.iterdir() if _OTHER.fullmatch(path.name))
-        there = f"; {', '.join(others[:3])} cannot be read: {_CONVERT}" if others else ""
-        raise InputError(f"{folder / SINGLE}: cannot be read (no such file, nor {_INDEX}){there}")
+        hint = f"; {', '.join(others[:3])} cannot be read: {_CONVERT}" if others else ""
+        raise InputError(f"{folder / SINGLE}: cannot be read (no such file, nor {_INDEX}){hint}")
 
 
 def _prefix(arrays: dict[str, Stored], folder: Path) -> str:
-    """What stands before "layers" in the names of a checkpoint."""
-    found = [name.removesuffix(_FIRST) for name in arrays if f".{name}".endswith(f".{_FIRST}")]
-    if len(found) > 1:
+    """Return the prefix before "layers" in the names of a checkpoint."""
+    prefixes = [name.removesuffix(_FIRST) for name in arrays if f".{name}".endswith(f".{_FIRST}")]
+    if len(prefixes) > 1:
         raise InputError(
-            f"{folder}: holds the layers of several models, {', '.join(map(repr, found[:3]))}; "
+            f"{folder}: holds the layers of several models, {', '.join(map(repr, prefixes[:3]))}; "
             "keep those of one"
         )
-    return found[0] if found else "model."
+    return prefixes[0] if prefixes else "model."
 
 
 def _check_layers(arrays: dict[str, Stored], body: str, config: Config) -> None:
-    """Raise InputError unless the files hold as many layers as the config says."""
+    """Raise InputError unless the files have as many layers as the config."""
     layer = re.compile(re.escape(body) + r"layers\.(\d{1,9})\.")
-    held = {int(match[1]) for match in map(layer.match, arrays) if match}
+    indices = {int(match[1]) for match in map(layer.match, arrays) if match}
     count = config.num_hidden_layers
-    missing = next((i for i in range(count) if i not in held), None)
+    missing = next((i for i in range(count) if i not in indices), None)
     if missing is not None:
         raise InputError(
             f"{body}layers.{missing}.{_LAYER['input_norm']}.weight: no file of the checkpoint has "
             f"this weight, and num_hidden_layers = {count}"
         )
-    if len(held) > count:
+    if len(indices) > count:
         raise InputError(
-            f"num_hidden_layers = {count}: the files hold {len(held)} layers; remove those that "
-            "are not to be used"
+            f"num_hidden_layers = {count}: the files hold {len(indices)} layers; remove those that "
+            "should not be used"
         )
 
 
 def _check_unused(arrays: dict[str, Stored], used: set[str], folder: Path) -> None:
-    """Raise InputError where a checkpoint holds arrays that the model would not use."""
+    """Raise InputError if a checkpoint has arrays that the model would not use."""
     unused = [name for name in arrays if name not in used and not _COMPUTED.fullmatch(name)]
     if unused:
         raise InputError(
@@ -215,12 +219,12 @@ def _fits(
         if name == _HEAD:
             reason = ", and tie_word_embeddings = False (set it to true if the embedding is it)"
         raise InputError(f"{name}: no file of the checkpoint has this weight{reason}")
-    found = stored[name]
+    array = stored[name]
     turn = not straight and transposed(name, weight)
     wanted = list(weight.shape[::-1] if turn else weight.shape)
-    if found.dtype() not in DTYPES:
+    if array.dtype() not in DTYPES:
         raise InputError(
-            f"{name}: has the type {found.dtype()}, must be one of {', '.join(DTYPES)}"
+            f"{name}: has the type {array.dtype()}, must be one of {', '.join(DTYPES)}"
         )
-    if found.shape() != wanted:
-        raise InputError(f"{name}: has the shape {found.shape()}, config.json says {wanted}")
+    if array.shape() != wanted:
+        raise InputError(f"{name}: has the shape {array.shape()}, config.json says {wanted}")

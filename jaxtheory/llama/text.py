@@ -1,4 +1,4 @@
-"""Text as windows of tokens of equal length: UTF-8 files and the tokenizer of a checkpoint."""
+"""Windows of tokens of equal length from UTF-8 files, by the tokenizer of a checkpoint."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,42 +9,42 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
 from jaxtheory.llama.tokenizer import encode
 
-__all__ = ["Windows", "encode", "read", "windows"]
+__all__ = ["Windows", "encode", "read_corpus", "windows"]
 
-_HELDOUT = 5  # one in so many tokens, the last ones, is kept for evaluation
+_HELDOUT = 5  # the last 1/_HELDOUT of the tokens is kept for evaluation
 
 
 class Windows(NamedTuple):
-    """Calibration windows (samples, length) and windows of other text (num, length), integers."""
+    """Calibration windows (samples, length) and held-out windows (count, length), integers."""
 
     calibration: np.ndarray
     heldout: np.ndarray
 
 
-def read(path: str | Path) -> str:
-    """The text of a file, or of all files of a folder and those below it, by name, joined by
-    newlines; each exactly as its bytes say, CRLF and a byte order mark included.
+def read_corpus(path: str | Path) -> str:
+    """Read a file, or all files in a folder and below it, sorted by name and joined by newlines.
 
-    Raises InputError for what is missing, empty, no regular file or no UTF-8.
+    Line ends and byte order marks are not changed. InputError is raised for a path that is missing,
+    an empty folder, and files that are not regular or not UTF-8.
     """
     path = Path(path)
     if path.is_dir():
-        found = sorted(f for f in path.rglob("*") if f.is_file())
-        if not found:
-            raise InputError(f"{path}: a folder without files; name one with text")
+        paths = sorted(f for f in path.rglob("*") if f.is_file())
+        if not paths:
+            raise InputError(f"{path}: is a folder without files; choose one with text")
     elif not path.exists():
-        raise InputError(f"{path}: no such file or folder; name a text")
+        raise InputError(f"{path}: no such file or folder; choose a text")
     else:
-        found = [path]
-    return "\n".join(map(files.text, found))
+        paths = [path]
+    return "\n".join(map(files.text, paths))
 
 
 def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: int) -> Windows:
-    """`samples` windows from anywhere in the first four fifths of the tokens, and at most
-    `evaluated` windows that lie side by side in the rest, at equal distances.
+    """Draw windows for calibration and choose windows for evaluation.
 
-    Raises InputError where a part is shorter than one window, or samples, length or evaluated are
-    too small.
+    `samples` windows start at random places in the first four fifths of the tokens. At most
+    `evaluated` windows, which do not overlap, are evenly spread over the rest. InputError is raised
+    if a part is shorter than one window, or an argument is too small.
     """
     for name, value, least in (
         ("samples", samples, 1),
@@ -58,11 +58,11 @@ def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: 
     if min(len(first), len(rest)) < length:
         raise InputError(
             f"the text has {len(tokens)} tokens: a window of {length} needs {_HELDOUT * length} "
-            f"(one in {_HELDOUT} is kept for evaluation); give more text or a shorter window"
+            f"(1/{_HELDOUT} is kept for evaluation); use more text or a shorter window"
         )
     if samples > len(first):
         raise InputError(
-            f"samples = {samples}: the text has {len(first)} tokens to calibrate on; give more "
+            f"samples = {samples}: the text has {len(first)} tokens for calibration; use more "
             "text or fewer windows"
         )
     starts = np.random.default_rng(key).integers(0, len(first) - length + 1, samples)

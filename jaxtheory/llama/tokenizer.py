@@ -1,8 +1,8 @@
-"""Tokens of a text by the tokenizer.json of a checkpoint, made in a process of its own.
+"""Tokenization by the tokenizer.json of a checkpoint, in a separate process.
 
-The package `tokenizers` is native code and the file may be anybody's: it can panic, ask for more
-memory than there is, or compute without end. In a process of its own, under limits, each of these
-is one line.
+The package `tokenizers` is native code and the file may come from anywhere: it can panic, request
+more memory than there is, or never end. In a separate process with limits, each of these becomes an
+error message.
 """
 
 import importlib.util
@@ -19,9 +19,9 @@ from jaxtheory.llama import files
 from jaxtheory.system import machine
 
 _NAME = "tokenizer.json"
-_MEMORY = (2**32, 2**10)  # bytes at most: so many, and so many per byte of text
-_SECONDS = (60, 60 / 2**20)  # likewise; tokenizers need about one second per MiB
-_REFUSED = 3  # the exit code that says: what was written is a reason, not tokens
+_MEMORY = (2**32, 2**10)  # limit in bytes: a constant, and an amount per byte of text
+_SECONDS = (60, 60 / 2**20)  # limit likewise; tokenizers need about one second per MiB
+_REFUSED = 3  # exit code if the output is an error message in place of tokens
 _PROGRAM = f"""
 import array, sys
 path, memory, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -52,17 +52,17 @@ sys.stdout.buffer.write(ids)
 
 
 def encode(text: str, folder: str | Path) -> np.ndarray:
-    """The tokens of a text by the tokenizer.json of a checkpoint.
+    """Tokenize a text by the tokenizer.json of a checkpoint.
 
-    They are those of transformers for one long text: no special tokens are added, and truncation,
-    padding and random merges (dropout) that were saved with the tokenizer are switched off.
+    The tokens are those of transformers for one long text: no special tokens are added, and
+    truncation, padding and random merges (dropout) that were saved with the tokenizer are off.
 
     Args:
-        text: The text, whose line ends are tokenized as they are.
+        text: The text, whose line ends are not converted.
         folder: A checkpoint with a tokenizer.json.
 
     Returns:
-        int32 tokens, of one dimension.
+        The tokens, int32, of one dimension.
 
     Raises:
         InputError: There is no tokenizer.json, it cannot be read, or it fails on the text.
@@ -76,29 +76,29 @@ def encode(text: str, folder: str | Path) -> np.ndarray:
     files.regular(path)
     if importlib.util.find_spec("tokenizers") is None:
         raise InputError("text needs the package tokenizers: pip install 'jaxtheory[llama]'")
-    given = text.encode("utf-8")
-    memory = _MEMORY[0] + _MEMORY[1] * len(given)
+    content = text.encode("utf-8")
+    memory = _MEMORY[0] + _MEMORY[1] * len(content)
     memory = min(memory, machine.memory() or memory)
-    seconds = int(_SECONDS[0] + _SECONDS[1] * len(given))
+    seconds = int(_SECONDS[0] + _SECONDS[1] * len(content))
     paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
         [sys.executable, "-P", "-c", _PROGRAM, str(path), str(memory), str(seconds)],
-        input=given,
+        input=content,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": paths, "TOKENIZERS_PARALLELISM": "false"},
         check=False,
     )
     if done.returncode == _REFUSED:
-        raise InputError(f"{path}: no tokenizer of this text ({done.stdout.decode()})")
+        raise InputError(f"{path}: cannot process this text ({done.stdout.decode()})")
     if done.returncode:
         code = done.returncode
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         raise InputError(
-            f"{path}: the tokenizer broke off ({name}); it needs more than {memory / 2**30:.1f} "
+            f"{path}: the tokenizer stopped ({name}); it needs more than {memory / 2**30:.1f} "
             f"GiB or {seconds} s, or is damaged"
         )
     tokens = np.frombuffer(done.stdout, np.uint32)
     if len(tokens) and tokens.max() > np.iinfo(np.int32).max:
-        raise InputError(f"{path}: gives the token {tokens.max()}, must be below 2^31")
+        raise InputError(f"{path}: returned the token {tokens.max()}, must be below 2^31")
     return tokens.astype(np.int32)

@@ -35,9 +35,9 @@ def experiment(
         length, ratio = cell["case"].split("/")
         texts = calibration(key, cell["seed"], length=int(length)), evaluation(32, int(length))
         streams = [model.stream(before, text, config) for text in texts]
-        plan, ratios = layers.Plan(cell["attention"]), layers.Ratios(float(ratio), 0.0)
-        found = layers.prune(jax.random.key(0), layer, streams[0], ratios, plan, config)[0]
-        errors = [float(layers.error(layer, found, x, config)) for x in streams]
+        plan, ratios = layers.LayerPlan(cell["attention"]), layers.Ratios(float(ratio), 0.0)
+        found = layers.prune_layer(jax.random.key(0), layer, streams[0], ratios, plan, config)[0]
+        errors = [float(layers.attention_error(layer, found, x, config)) for x in streams]
         return {"attention_error": errors[0], "attention_error_heldout": errors[1]}
 
     cases = [f"{length}/0.5" for length in lengths]

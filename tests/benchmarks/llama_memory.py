@@ -64,10 +64,10 @@ def main():
             flush=True,
         )
     settings = llama.Gradient((1e-3,), fit=llama.Fit(steps=20))
-    plan, stream = layers.Plan(gradient=settings), model.embed(weights, text)
+    plan, stream = layers.LayerPlan(gradient=settings), model.embed(weights, text)
     start = time.perf_counter()
     jax.block_until_ready(
-        layers.prune(
+        layers.prune_layer(
             jax.random.key(0), weights.layers[0], stream, layers.Ratios(0.5, 0.0), plan, config
         )
     )

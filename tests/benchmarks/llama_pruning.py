@@ -115,9 +115,9 @@ def gradient_method(d, steps=5):
     layer = llama.init(jax.random.key(0), config).layers[0]
     stream = jax.random.normal(jax.random.key(1), (8, 128, d))
     settings = llama.Gradient((1e-3,), fit=llama.Fit(steps=steps))
-    plan, ratios = layers.Plan(gradient=settings), layers.Ratios(RATIO, 0.0)
+    plan, ratios = layers.LayerPlan(gradient=settings), layers.Ratios(RATIO, 0.0)
     run = lambda plan: jax.block_until_ready(
-        layers.prune(jax.random.key(0), layer, stream, ratios, plan, config)
+        layers.prune_layer(jax.random.key(0), layer, stream, ratios, plan, config)
     )
     more = plan._replace(gradient=settings._replace(fit=llama.Fit(steps=3 * steps)))
     for each in (plan, more):

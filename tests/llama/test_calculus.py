@@ -100,7 +100,7 @@ def test_fitting_descends():
 
     config, layer, x, target, _ = setting(4, 2, 0.8)
     options = masks.Fit(steps=60, stops=(0.1, 0.5, 1.0), step_scale=0.0005)
-    found = masks.fit(jax.random.key(0), target, layer, x, 0.01, Rule(0.5), options, config)
+    found = masks.fit_masks(jax.random.key(0), target, layer, x, 0.01, Rule(0.5), options, config)
     losses = [
         float(masks._loss(jax.tree.map(lambda a, i=i: a[i], found), target, layer, x, 0.01, config))
         for i in range(3)

@@ -100,7 +100,7 @@ def integers(place):
     ("damage", "message"),
     [
         (lambda place: (place / "config.json").unlink(), "config.json: cannot be read"),
-        (lambda place: (place / "config.json").write_text("{"), "no JSON"),
+        (lambda place: (place / "config.json").write_text("{"), "is not JSON"),
         (lambda place: (place / "config.json").write_text("[]"), "must be a JSON object"),
         (lambda place: (place / "model.safetensors").unlink(), "model.safetensors: cannot be"),
         (truncated, "cut short"),

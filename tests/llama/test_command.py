@@ -53,7 +53,7 @@ def test_patterns_and_the_gradient_method(place):
         (("--ratio", "1"), "ratio = 1.0: must be a number in [0, 1)"),
         (("--attention", "wand"), "attention = 'wand': unknown"),
         (("--pattern", "2to4"), "pattern = '2to4': must be N:M"),
-        (("--pattern", "2:5"), "no multiple of 5"),
+        (("--pattern", "2:5"), "not a multiple of 5"),
         (("--text", "nothing.txt"), "nothing.txt: no such file"),
         (("--window", "100000"), "a window of 100000 needs 500000"),
         (("--window", "1"), "window = 1"),
@@ -75,10 +75,10 @@ def test_folders_and_texts_that_do_not_fit(place, capsys):
     assert "tokenizer.json: no such file" in capsys.readouterr().err
     (place / "dense" / "tokenizer.json").write_text("{}")
     assert run(place) == 2
-    assert "no tokenizer" in capsys.readouterr().err
+    assert "cannot process this text" in capsys.readouterr().err
     (place / "text.txt").write_bytes(b"\xff\xfe\x00")
     assert run(place) == 2
-    assert "no UTF-8" in capsys.readouterr().err
+    assert "is not UTF-8" in capsys.readouterr().err
     (place / "text.txt").write_text(TEXT)
     (place / "tokenizer.json").rename(place / "dense" / "tokenizer.json")
     path = place / "dense" / "config.json"
@@ -94,4 +94,4 @@ def test_a_folder_of_texts_is_read_by_name(place):
     (place / "texts").mkdir()
     (place / "texts" / "b.txt").write_text("second")
     (place / "texts" / "a.txt").write_text("first")
-    assert llama.text.read(place / "texts") == "first\nsecond"
+    assert llama.text.read_corpus(place / "texts") == "first\nsecond"

@@ -97,7 +97,7 @@ DAMAGES = {
     "ten million layers": (entries(num_hidden_layers=10**7), "num_hidden_layers = 10000000"),
     "more layers than integers": (entries(num_hidden_layers=10**30), "num_hidden_layers = 1000"),
     "a vocabulary of 10^9": (entries(vocab_size=10**9), "embed_tokens.weight: has the shape"),
-    "a size of 5000 digits": (one_entry("hidden_size", "9" * 5000), "config.json: no JSON"),
+    "a size of 5000 digits": (one_entry("hidden_size", "9" * 5000), "config.json: is not JSON"),
     "eps NaN": (one_entry("rms_norm_eps", "NaN"), "rms_norm_eps = nan"),
     "eps infinite": (one_entry("rms_norm_eps", "Infinity"), "rms_norm_eps = inf"),
     "eps negative": (entries(rms_norm_eps=-1e-5), "rms_norm_eps = -1e-05"),
@@ -113,9 +113,9 @@ DAMAGES = {
     "config.json deep": (written("config.json", b'{"a":' * DEEP), "nested too deeply"),
     "config.json in UTF-16": (
         lambda dense: (dense / "config.json").write_text("{}", encoding="utf-16"),
-        "config.json: is no UTF-8",
+        "config.json: is not UTF-8",
     ),
-    "config.json empty": (written("config.json", b""), "no JSON"),
+    "config.json empty": (written("config.json", b""), "is not JSON"),
     "config.json a pipe": (pipe("config.json"), "config.json: is not a regular file"),
     "config.json a folder": (
         lambda dense: ((dense / "config.json").unlink(), (dense / "config.json").mkdir()),
@@ -126,16 +126,19 @@ DAMAGES = {
         "config.json: has 1073741824 bytes",
     ),
     "weights a pipe": (pipe("model.safetensors"), "model.safetensors: is not a regular file"),
-    "weights empty": (written("model.safetensors", b""), "no safetensors file"),
-    "a header of 2^63": (written("model.safetensors", b"\xff" * 64), "no safetensors file"),
-    "40 GiB declared": (declared([10485760, 1024], False), "no safetensors file"),
+    "weights empty": (written("model.safetensors", b""), "not a safetensors file"),
+    "a header of 2^63": (written("model.safetensors", b"\xff" * 64), "not a safetensors file"),
+    "40 GiB declared": (declared([10485760, 1024], False), "not a safetensors file"),
     "index deep": (index('{"weight_map":' * DEEP), "nested too deeply"),
     "index leaves the folder": (index('{"weight_map": {"a": "../b.safetensors"}}'), "'../b.saf"),
-    "index names a number": (index('{"weight_map": {"a": 3}}'), "no index of safetensors files"),
+    "index names a number": (
+        index('{"weight_map": {"a": 3}}'),
+        "not an index of safetensors files",
+    ),
     "index names no file": (index('{"weight_map": {"a": "a\\u0000b"}}'), "cannot be read"),
     "tokenizer a pipe": (pipe("tokenizer.json"), "tokenizer.json: is not a regular file"),
-    "tokenizer deep": (written("tokenizer.json", b'{"a":' * DEEP), "no tokenizer"),
-    "tokenizer not UTF-8": (written("tokenizer.json", b"\xff\xfe"), "no tokenizer"),
+    "tokenizer deep": (written("tokenizer.json", b'{"a":' * DEEP), "cannot process this text"),
+    "tokenizer not UTF-8": (written("tokenizer.json", b"\xff\xfe"), "cannot process this text"),
 }
 
 
@@ -294,7 +297,7 @@ def test_an_empty_folder_here_is_refused_too(place, capfd, monkeypatch):
     (place / "empty").mkdir()
     monkeypatch.chdir(place / "empty")
     assert prune(place, "--to", ".") == 2
-    assert "name a new folder" in capfd.readouterr().err
+    assert "choose a new folder" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("words", [("--key", "-1"), ("--key", 2**32), ("--samples", 10**9)])

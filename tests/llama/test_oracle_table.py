@@ -190,7 +190,7 @@ REFUSED = {
     "scaling a text": ({"rope_scaling": "linear"}, "rope_scaling = 'linear'"),
     "by layer": (
         {"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0}}},
-        "'full_attention' has entries of its own",
+        "'full_attention' is an object",
     ),
     "no factor": ({**OLD, "rope_scaling": {"type": "linear"}}, "needs factor"),
     "factor null": ({**OLD, "rope_scaling": {"type": "linear", "factor": None}}, "factor = None"),

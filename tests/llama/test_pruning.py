@@ -83,12 +83,12 @@ def test_later_layers_see_what_earlier_ones_became():
     text = tokens(config)
     found, report = run(weights, text, config, attention="sparsegpt", mlp="wanda", ratio=0.5)
     stream = model.block(found.layers[0], model.embed(weights, text), config)
-    plan = layers.Plan("sparsegpt", "wanda")
-    second, _ = layers.prune(
+    plan = layers.LayerPlan("sparsegpt", "wanda")
+    second, _ = layers.prune_layer(
         jax.random.key(0), weights.layers[1], stream, layers.Ratios(0.5, 0.5), plan, config
     )
     chex.assert_trees_all_close(second, found.layers[1], rtol=1e-7, atol=1e-6)
-    error = layers.error(weights.layers[1], second, stream, config)
+    error = layers.attention_error(weights.layers[1], second, stream, config)
     assert float(error) == pytest.approx(float(report.attention_error[1]), rel=1e-4)
 
 
@@ -152,7 +152,7 @@ def test_finished_layers_are_kept(tmp_path, monkeypatch):
     weights, config = make()
     text = tokens(config)
     want, report = run(weights, text, config, ratio=0.5)
-    calls, prune = [], layers.prune
+    calls, prune = [], layers.prune_layer
 
     def stop(*args):
         calls.append(1)
@@ -160,7 +160,7 @@ def test_finished_layers_are_kept(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return prune(*args)
 
-    monkeypatch.setattr(layers, "prune", stop)
+    monkeypatch.setattr(layers, "prune_layer", stop)
     with pytest.raises(KeyboardInterrupt):
         run(weights, text, config, ratio=0.5, keep=tmp_path)
     seen = []
