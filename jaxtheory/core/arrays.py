@@ -1,4 +1,4 @@
-"""A researcher's own arrays: read with their sizes, so that a config follows from them."""
+"""A user's arrays, checked and measured, and the config that follows from their sizes."""
 
 import functools
 import inspect
@@ -18,27 +18,26 @@ FLOATS, INTEGERS, BOOLEANS = Float, Integer, Bool
 
 
 def with_settings(given: Callable) -> Callable:
-    """A `given` with positional-only arrays, some of which have the name of a config field: the
-    arrays may be passed by name too, and a text under such a name is the field.
+    """Let the positional-only arrays of a slot `given` be passed by name too.
 
-    Example:
-        `given(tokens, labels, output="per_token")` sets the field; `output=W_O` gives the matrix.
+    Some of them have the name of a config field. A string under such a name is the value of the
+    field: `given(tokens, labels, output="per_token")` sets the field, `output=W_O` is the matrix.
     """
     signature = inspect.signature(given)
     arrays = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY]
 
     @functools.wraps(given)
     def either(*values: Any, **named: Any) -> Any:
-        found = list(values)
+        positional = list(values)
         for parameter in arrays[len(values) :]:
             name = parameter.name
             if name in named and not isinstance(named[name], str):
-                found.append(named.pop(name))
+                positional.append(named.pop(name))
             elif parameter.default is parameter.empty:
-                raise InputError(f"{name}: an array is missing")
+                raise InputError(f"{name}: this array is missing")
             else:
-                found.append(parameter.default)
-        return given(*found, **named)
+                positional.append(parameter.default)
+        return given(*positional, **named)
 
     shown = [
         p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p in arrays else p
@@ -52,51 +51,67 @@ def with_settings(given: Callable) -> Callable:
 def read_arrays(
     table: Mapping[str, tuple[Any, Any, str]],
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """The arrays of {name: (value, kind of numbers, "n L d")}, in JAX's default types, and the
-    length of each symbol. None stays None.
+    """Check and convert a user's arrays, and read their lengths.
 
-    Raises InputError for values that are no numbers or not finite, for integers where floats are
-    expected and the other way round, and where two arrays do not agree in a length.
+    Args:
+        table: For each name a value, its kind of numbers (FLOATS, INTEGERS or BOOLEANS), and the
+            symbols of its axes, such as "n L d".
+
+    Returns:
+        The arrays by name in JAX's default types, None unchanged, and the length of each symbol.
+
+    Raises:
+        InputError: Values are not numbers, are not finite or are of another kind, or two arrays
+            disagree in a length.
     """
     lengths: dict[str, SymbolLength] = {}
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for name, (value, kind, dims) in table.items():
         if value is None:
-            found[name] = None
+            arrays[name] = None
             continue
         array = value if isinstance(value, jax.Array) else np.asarray(value)
         if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and kind is INTEGERS):
-            raise InputError(f"{name} holds {array.dtype}, expected {_words(kind)}")
+            raise InputError(f"{name} holds {array.dtype}, expected {_kind_name(kind)}")
         match(name, array, kind[jax.Array, dims], lengths)
         if array.size == 0:
-            raise InputError(f"{name} has shape {array.shape}: there must be at least one entry")
+            raise InputError(f"{name} has shape {array.shape}: it must have at least one entry")
         if kind is FLOATS and not np.all(np.isfinite(array)):
             at = np.argwhere(~np.isfinite(array))[0].tolist()
             raise InputError(f"{name} is {array[tuple(at)]} at {at}: all entries must be finite")
-        found[name] = jnp.asarray(array, {FLOATS: float, INTEGERS: np.int32, BOOLEANS: bool}[kind])
-    return found, {symbol: length.n for symbol, length in lengths.items()}
+        arrays[name] = jnp.asarray(array, {FLOATS: float, INTEGERS: np.int32, BOOLEANS: bool}[kind])
+    return arrays, {symbol: length.n for symbol, length in lengths.items()}
 
 
-def _words(kind: Any) -> str:
+def _kind_name(kind: Any) -> str:
     return {FLOATS: "floats", INTEGERS: "integers", BOOLEANS: "booleans"}[kind]
 
 
 def settle(
     config_type: Any, settings: Mapping[str, Any], read: Mapping[str, int], **least: Any
 ) -> Any:
-    """The config of given arrays: sizes as they were read, the other fields from `settings` (words
-    or symbols), where these say nothing from `least`, else their defaults.
+    """Return the config that fits a user's arrays.
 
-    Raises InputError where a setting contradicts an array, and for what `validate` finds.
+    Args:
+        config_type: The class of the config.
+        settings: Values of fields, by name or paper symbol.
+        read: Sizes that were read from the arrays, by field name.
+        **least: Values of fields that `settings` does not contain, instead of the defaults.
+
+    Returns:
+        The config, validated.
+
+    Raises:
+        InputError: A setting contradicts an array, or a value is not valid.
     """
     chosen = by_field_name(config_type, settings)
-    for word, n in read.items():
-        asked = chosen.setdefault(word, n)
-        if getattr(asked, "n", asked) != n:
-            symbol = fields(config_type)[word].symbol
+    for name, n in read.items():
+        size = chosen.setdefault(name, n)
+        if getattr(size, "n", size) != n:
+            symbol = fields(config_type)[name].symbol
             raise InputError(
-                f"{word} ({symbol}) = {asked}: the arrays have {n}; leave {word} out, or change "
-                "the arrays"
+                f"{name} ({symbol}) = {size}: the arrays have {n}; leave {name} out, or change the "
+                "arrays"
             )
     config = config_type(**{**least, **chosen})
     validate(config)
@@ -104,7 +119,5 @@ def settle(
 
 
 def unknown(record: Any) -> Any:
-    """Weighted samples with weights NaN, whose means are NaN: in place of a set that is not
-    given.
-    """
+    """Return weighted samples with weights NaN, whose means are NaN, for a set that is missing."""
     return record._replace(weight=jnp.full_like(record.weight, jnp.nan))

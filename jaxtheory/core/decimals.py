@@ -1,24 +1,26 @@
-"""Numbers of low precision as people write them."""
+"""Numbers of low precision as the decimals that people write."""
 
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-_DIGITS = 17  # that tell any two float64 apart
+_DIGITS = 17  # enough to distinguish any two float64 numbers
 
 
 def shortest(array: np.ndarray) -> np.ndarray:
-    """Per entry the shortest decimal that rounds to it in the array's precision, as float64:
-    float32(0.1) is 0.1, and not 0.10000000149. Arrays of other kinds are returned as they are.
+    """Return for each entry the shortest decimal that rounds to it, as float64.
+
+    float32(0.1) becomes 0.1, not 0.10000000149. Arrays that have no floats are returned unchanged,
+    signed integers as int.
     """
     if not jnp.issubdtype(array.dtype, np.floating):
         return array.astype(int) if jnp.issubdtype(array.dtype, np.signedinteger) else array
     if array.dtype.itemsize >= 8:
         return array.astype(float)
-    if array.dtype in (np.float32, np.float16):  # NumPy writes these so
+    if array.dtype in (np.float32, np.float16):  # NumPy prints these as the shortest decimal
         return array.astype(str).astype(float)
-    kind = array.dtype.type  # bfloat16, or a float of 8 bits
+    kind = array.dtype.type  # bfloat16, or an 8-bit float
     return np.array([_least(kind, float(x)) for x in array.ravel()]).reshape(array.shape)
 
 
@@ -28,8 +30,9 @@ def _least(kind: Any, value: float) -> float:
 
 
 def python_value(value: Any) -> Any:
-    """A NumPy scalar, or an array without axes, as the Python value that people write for it;
-    anything else as it is.
+    """Return a NumPy scalar or zero-dimensional array as a Python value, shortest for floats.
+
+    Anything else is returned unchanged.
     """
     if isinstance(value, np.generic) or (hasattr(value, "__array__") and np.ndim(value) == 0):
         return shortest(np.asarray(value)).item()

@@ -1,5 +1,6 @@
-"""An algorithm from a theory's gradient and an optax optimizer, and the four that every room
-lists.
+"""Training algorithms from a theory's gradient and an optax optimizer.
+
+`standard` makes the four that every theory of this package has.
 """
 
 import traceback
@@ -17,23 +18,24 @@ from jaxtheory.core.replaced import Origin, same
 from jaxtheory.core.theory import Algorithm, Theory, shown
 
 _EXPECTED = (
-    "expected a function of the config that gives an optax.GradientTransformation, such as lambda "
-    "config: optax.adam(config.learning_rate)"
+    "expected a function of the config that returns an optax.GradientTransformation, such as "
+    "lambda config: optax.adam(config.learning_rate)"
 )
 
 
 _OPTAX = Path(optax.__file__).parent
 _SCALED = (
-    "optax tests a number of the config here, which a sweep traces; make the schedule of plain "
-    "numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, lambda "
+    "optax tests a number here that comes from the config and is traced; make the schedule of "
+    "plain numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, lambda "
     "config: optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
     "config.decay_steps)"
 )
 
 
 class InitAndGradient(NamedTuple):
-    """What `from_optax` reads of a theory: init(key, problem, config) and gradient(params, batch,
-    problem, config).
+    """The slots of a theory that `from_optax` uses.
+
+    They are init(key, problem, config) and gradient(params, batch, problem, config).
     """
 
     init: Callable
@@ -41,15 +43,29 @@ class InitAndGradient(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """Parameters, and what the optimizer remembers."""
+    """State of an algorithm made by `from_optax`.
+
+    Args:
+        params: The parameters, of the structure that the theory's init returns.
+        memory: The state of the optax optimizer, such as its moments and its step count.
+
+    Example:
+        >>> import jaxtheory
+        >>> theory = jaxtheory.theories.get("low_rank")
+        >>> key = jaxtheory.run_key(0, 0)
+        >>> run = jaxtheory.simulate(theory, theory.Config(), key, steps=2, algorithm="adam")
+        >>> isinstance(run.state, jaxtheory.OptimizerState), int(run.state.memory[0].count)
+        (True, 2)
+    """
 
     params: Any
     memory: Any
 
 
 def _asked(what: str, function: Callable, *args: Any) -> Any:
-    """function(*args), which calls optax; where that tests a traced number, the InputError says how
-    to write it instead.
+    """Call a function that calls optax.
+
+    If optax tests a traced number, the InputError says how to write the schedule instead.
     """
     try:
         return tried(what, function, *args)
@@ -64,12 +80,10 @@ def _asked(what: str, function: Callable, *args: Any) -> Any:
 
 
 def _require_like(what: str, new: Any, old: Any) -> None:
-    """Raise InputError where a tree has another structure, other shapes or another kind of numbers
-    than before.
-    """
-    found, want = jax.tree.structure(new), jax.tree.structure(old)
-    if str(found) != str(want):
-        raise InputError(f"the optimizer's {what}: structure {found}, expected {want}")
+    """Raise InputError if a tree changes its structure, its shapes or its kind of numbers."""
+    got, want = jax.tree.structure(new), jax.tree.structure(old)
+    if str(got) != str(want):
+        raise InputError(f"the optimizer's {what}: structure {got}, expected {want}")
     for (path, x), y in zip(jax.tree.leaves_with_path(new), jax.tree.leaves(old), strict=True):
         name = jax.tree_util.keystr(path, simple=True, separator=".") or "the array"
         if jnp.shape(x) != jnp.shape(y):
@@ -84,13 +98,13 @@ def _require_like(what: str, new: Any, old: Any) -> None:
 
 
 def descended(params: Any, slope: Any, rate: Any) -> Any:
-    """params - rate slope, leaf by leaf; rate a number, or a tree of them along params."""
+    """Return params - rate * slope; rate is a number, or a tree of numbers that prefixes params."""
     rates = jax.tree.broadcast(rate, slope)
     return optax.apply_updates(params, jax.tree.map(lambda g, eta: -eta * g, slope, rates))
 
 
 def _along(gradient: Callable, rescaled: Callable) -> Callable:
-    """rescaled(gradient(params, batch, problem, config), problem, config) as a gradient."""
+    """Return the gradient rescaled(gradient(params, batch, problem, config), problem, config)."""
 
     def slope(params: Any, batch: Any, problem: Any, config: Any) -> Any:
         return rescaled(gradient(params, batch, problem, config), problem, config)
@@ -101,22 +115,43 @@ def _along(gradient: Callable, rescaled: Callable) -> Callable:
 def from_optax(
     theory: Any, optimizer: Any, project: Callable = shown, rescaled: Callable | None = None
 ) -> Algorithm:
-    """The algorithm params <- project(params + update, problem, config), update of
-    optimizer(config) for the theory's gradient, from the theory's init.
+    """Make a training algorithm from a theory's gradient and an optax optimizer.
 
-    optimizer: a function of the config that gives an optax.GradientTransformation, so that learning
-    rate, momentum, decay and schedule are fields that a sweep varies: `lambda config:
-    optax.adam(config.learning_rate)`. A schedule is a function of the count of steps, and may read
-    the config too. Where optax tests a number when a schedule is made (the peak of
-    `warmup_cosine_decay_schedule`, `decay_steps`), make it of plain numbers and scale or stretch
-    it: `lambda config: optax.adam(lambda t: config.learning_rate * unit(t))`. A run can start from
-    given parameters; the optimizer then begins at rest. Raises InputError where optimizer is no
-    function, fails or gives something else, and where its updates or its state change structure or
-    shapes, or become integers.
+    A step is params <- project(params + update, problem, config), where the update is that of
+    optimizer(config) for the theory's gradient; the first parameters are those of the theory's
+    init. A run can start from given parameters, with the optimizer in its initial state.
+    `Theory.replace` rebuilds the algorithm for another gradient.
 
-    The algorithm is of this theory's gradient, and `Theory.replace` rebuilds it for another one.
-    rescaled(slope, problem, config) is for a gradient that is a theory's, rescaled: another
-    gradient is then rescaled in the same way.
+    A schedule is a function of the step count and may read the config. optax tests some numbers
+    when it makes a schedule, such as the peak of `warmup_cosine_decay_schedule` and `decay_steps`.
+    Use plain numbers for these and scale or stretch the schedule: `lambda config:
+    optax.adam(lambda t: config.learning_rate * unit(t))`.
+
+    Args:
+        theory: The theory whose gradient and init are used.
+        optimizer: A function of the config that returns an optax.GradientTransformation, so that
+            its learning rate, momentum, decay and schedule are config fields that a sweep varies.
+        project: project(params, problem, config) returns the parameters after an update, by default
+            unchanged.
+        rescaled: rescaled(slope, problem, config), if the gradient is that of a theory, rescaled in
+            this way. `Theory.replace` then rescales another gradient in the same way.
+
+    Returns:
+        An Algorithm whose state is an OptimizerState.
+
+    Raises:
+        InputError: `theory` is not a theory or `optimizer` is not a function. When the algorithm
+            runs: `optimizer` fails or returns something else, or its updates or its state change
+            their structure or shapes, or become integers.
+
+    Example:
+        >>> import optax, jaxtheory
+        >>> theory = jaxtheory.theories.get("low_rank")
+        >>> lion = jaxtheory.from_optax(theory, lambda config: optax.lion(config.learning_rate))
+        >>> mine = theory.replace(algorithms={"lion": lion})
+        >>> run = jaxtheory.simulate(mine, mine.Config(), jaxtheory.run_key(0, 0), steps=2)
+        >>> run.metrics["loss"].shape
+        (3,)
     """
     if not isinstance(theory, Theory | InitAndGradient):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
@@ -144,8 +179,8 @@ def from_optax(
     ) -> OptimizerState:
         slope = made_of.gradient(state.params, batch, problem, config)
         with jax.numpy_dtype_promotion("standard"):
-            given = slope, state.memory, state.params
-            new = _asked("the optimizer's update", made(config).update, *given)
+            arguments = slope, state.memory, state.params
+            new = _asked("the optimizer's update", made(config).update, *arguments)
         if not isinstance(new, tuple) or len(new) != 2:
             raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
         update, memory = new
@@ -155,7 +190,7 @@ def from_optax(
         return OptimizerState(project(moved, problem, config), memory)
 
     def again(old: Origin, new: Origin) -> Algorithm | None:
-        """None where it trains another form of the parameters, or along another direction."""
+        """Return None for other parameters, or if the algorithm follows another direction."""
         if not same(made_of.init, old.init):
             return None
         gradient = made_of.gradient
@@ -174,7 +209,7 @@ def from_optax(
 
 
 def _learning_rate(_t: Any, config: Any) -> Any:
-    """eta at every step."""
+    """Return the learning rate eta, the same at every step."""
     return config.learning_rate
 
 
@@ -185,8 +220,10 @@ def standard(
     project: Callable = shown,
     rescaled: Callable | None = None,
 ) -> dict[str, Algorithm]:
-    """The algorithms that every room lists, made by `from_optax`. With rate(t, config) = eta,
-    config fields momentum = beta and decay_steps = tau, b2 = .999 and eps = 1e-8:
+    """Return the algorithms that every theory of this package has, made by `from_optax`.
+
+    With rate(t, config) = eta, config fields momentum = beta and decay_steps = tau, b2 = 0.999 and
+    eps = 1e-8:
 
         sgd         params - eta g
         momentum    params - eta m,  m <- beta m + g
@@ -194,11 +231,10 @@ def standard(
                     v <- b2 v + (1 - b2) g^2,  m^ = m / (1 - beta^t),  v^ = v / (1 - b2^t)
         sgd_cosine  params - eta (1 + cos(pi min(t / tau, 1))) / 2 g
 
-    Where init and gradient are of a reduced form, a gradient rescaled to the rates at which the
-    literal parameters carry it makes sgd, momentum and sgd_cosine the literal runs. Adam does not
+    If init and gradient belong to a reduced form, sgd, momentum and sgd_cosine equal the runs of
+    the literal parameters once the gradient is rescaled to the rates of these. Adam does not
     commute with a change of parameters: its run is that of the form which init and gradient have.
-    rescaled(slope, problem, config) says how, for a gradient that `Theory.replace` puts in its
-    place.
+    rescaled(slope, problem, config) rescales a gradient that `Theory.replace` puts in its place.
     """
 
     def decayed(t: Any, config: Any) -> Any:

@@ -1,9 +1,8 @@
-"""Arrays that fit a config and each other: the shape annotations of records, held against what is
-there.
+"""Shape checks of records: arrays must fit their annotations, the config and each other.
 
-A record is a NamedTuple whose fields are annotated, such as `inputs: Float[Array, "S L d"]`. In an
-annotation the symbol of a size field stands for its capacity; any other name for one length
-throughout the record. Shapes are static, so that this costs nothing in compiled programs.
+A record is a NamedTuple with annotated fields, such as `inputs: Float[Array, "S L d"]`. In an
+annotation, the symbol of a size field means its capacity. Any other name means one length
+throughout the record. Shapes are static, so the checks cost nothing in compiled programs.
 """
 
 import functools
@@ -20,18 +19,18 @@ _KINDS = {"float32": "floats", "int32": "integers", "bool": "booleans"}
 
 
 class SymbolLength(NamedTuple):
-    """A length, and where it comes from: the word of a config's field, or in words."""
+    """Length of a symbol, with the config field it comes from or a phrase about its origin."""
 
     n: int
-    word: str = ""
+    field: str = ""
     origin: str = "by the config"
 
 
 def _lengths_of(config: Config) -> dict[str, SymbolLength]:
-    """The capacities of a config's sizes by symbol."""
+    """Return the capacities of a config's sizes by symbol."""
     return {
-        field.symbol: SymbolLength(getattr(config, word).cap, word)
-        for word, field in fields(type(config)).items()
+        field.symbol: SymbolLength(getattr(config, name).cap, name)
+        for name, field in fields(type(config)).items()
         if field.kind == "size"
     }
 
@@ -39,14 +38,21 @@ def _lengths_of(config: Config) -> dict[str, SymbolLength]:
 def check_shapes(
     config: Config, sizes: Mapping[str, Size | int] | None = None, **records: Any
 ) -> None:
-    """Raise InputError where an array of a record has a shape or a kind of numbers that its
-    annotation, the config or the other arrays of the record do not allow. `sizes`: further lengths
-    by name. Fields that are None, and records without annotations, pass.
+    """Check the shapes and number types of the arrays of records.
+
+    Args:
+        config: The config, whose sizes are known lengths.
+        sizes: Further lengths by symbol.
+        **records: Records by the name that messages use. Fields that are None, and records without
+            annotations, pass.
+
+    Raises:
+        InputError: An array does not fit its annotation, the config or another array of its record.
     """
-    known = _lengths_of(config)
-    known |= {name: SymbolLength(Size.wrap(n).cap) for name, n in (sizes or {}).items()}
+    lengths = _lengths_of(config)
+    lengths |= {name: SymbolLength(Size.wrap(n).cap) for name, n in (sizes or {}).items()}
     for name, record in records.items():
-        _check_record(name, record, known)
+        _check_record(name, record, lengths)
 
 
 def _check_record(name: str, record: Any, known: Mapping[str, SymbolLength]) -> None:
@@ -62,7 +68,7 @@ def _check_record(name: str, record: Any, known: Mapping[str, SymbolLength]) -> 
 
 @functools.cache
 def _annotations(record: Any) -> dict[str, Any]:
-    """The array type of each field of a record; None for fields of other types."""
+    """Return the array type of each field of a record, None for other types."""
     hints = typing.get_type_hints(record, include_extras=True) if hasattr(record, "_fields") else {}
     return {
         name: next((h for h in (hint, *typing.get_args(hint)) if hasattr(h, "dim_str")), None)
@@ -71,13 +77,14 @@ def _annotations(record: Any) -> dict[str, Any]:
 
 
 def match(name: str, array: Any, kind: Any, lengths: dict[str, SymbolLength]) -> None:
-    """Raise InputError where an array is not of a jaxtyping kind, given lengths by symbol; symbols
-    that are new are noted.
+    """Raise InputError if an array does not fit a jaxtyping annotation.
+
+    `lengths` has the known length of each symbol; new symbols are added to it.
     """
     if not hasattr(array, "dtype"):
         raise InputError(f"{name} is a {type(array).__name__}, expected an array ({kind.dim_str})")
     if str(array.dtype) not in kind.dtypes:
-        expected = next(word for dtype, word in _KINDS.items() if dtype in kind.dtypes)
+        expected = next(plural for dtype, plural in _KINDS.items() if dtype in kind.dtypes)
         raise InputError(f"{name} holds {array.dtype}, expected {expected}")
     symbols, shape = kind.dim_str.split(), np.shape(array)
     want = [_value(symbol, lengths) for symbol in symbols]
@@ -91,7 +98,7 @@ def match(name: str, array: Any, kind: Any, lengths: dict[str, SymbolLength]) ->
     )
     known = [lengths.get(symbols[i], SymbolLength(0)) for i in wrong]
     ways = [
-        f"set {size.word}={shape[i]}" for i, size in zip(wrong, known, strict=True) if size.word
+        f"set {size.field}={shape[i]}" for i, size in zip(wrong, known, strict=True) if size.field
     ]
     hints = dict.fromkeys(
         ways or [f"{symbols[i]} = {want[i]} {s.origin}" for i, s in zip(wrong, known, strict=True)]
@@ -104,7 +111,7 @@ def match(name: str, array: Any, kind: Any, lengths: dict[str, SymbolLength]) ->
 
 
 def _value(symbol: str, lengths: Mapping[str, SymbolLength]) -> int | None:
-    """The length of a symbol, a number or a sum of these; None where it is not known."""
+    """Return the length of a symbol, a number or a sum of these; None if it is not known."""
     parts = symbol.split("+")
     if not all(part.isdigit() or part in lengths for part in parts):
         return None

@@ -134,5 +134,5 @@ def test_a_field_with_the_name_of_an_array_can_be_set():
     features = np.random.default_rng(1).normal(size=(4, 3, 2))
     config = get("group_sparse").given(features, [1, -1, 1, -1], features="uniform")[2]
     assert config.features == "uniform"
-    with pytest.raises(InputError, match="labels: an array is missing"):
+    with pytest.raises(InputError, match="labels: this array is missing"):
         given(TOKENS, output="per_token")
