@@ -1,5 +1,5 @@
-"""Closed gradients of the mini-batch loss, and the maps that training applies to A: prox,
-threshold, projection, rounding.
+"""Closed gradients of the mini-batch loss, and the maps that training applies to A: proximal map,
+threshold, projection and rounding.
 
 With p = X a^(k), r = V p - e_y and averages over the batch:
 
@@ -27,7 +27,9 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
 
 
 def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> Float[Array, "T N"]:
-    """sum_i u_i[x_it] e_{k_i}^T: what each sample pulls at its tokens, added up per last token."""
+    """sum_i u_i[x_it] e_{k_i}^T: the gradient of each sample at its tokens, added up per last
+    token.
+    """
     N, x = config.num_states.cap, batch.tokens
     if N > model.SELECTED:
         pull = jnp.take_along_axis(u, x.astype(jnp.int32), axis=1)
@@ -43,18 +45,18 @@ def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> 
 
 
 def centered(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:
-    """(I - 1 1^T / n) g: the mean of each column's valid entries taken off."""
+    """(I - 1 1^T / n) g: each column minus the mean of its valid entries."""
     return jnp.where(n.mask()[:, None], g - jnp.sum(g, axis=0, keepdims=True) / n.real, 0)
 
 
 def inverse(mu: Float[Array, " N"]) -> Float[Array, " N"]:
-    """1 / mu, zero for padded tokens."""
+    """The inverse 1 / mu, zero for padded tokens."""
     return linalg.quotient(jnp.ones_like(mu), mu)
 
 
 def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params:
-    """(I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu): steps along them keep
-    1^T A and 1^T V.
+    """The gradients (I - 1 1^T / T) g_{a^(k)} / mu_k and (I - 1 1^T / N) g_V diag(1 / mu). Steps
+    along them keep 1^T A and 1^T V.
 
     Source: equation (4).
     """
@@ -66,7 +68,7 @@ def preconditioned(gradient: Params, problem: Problem, config: Config) -> Params
 
 
 def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Array, "T N"]:
-    """(diag a - a a^T) g per column: the gradient in logits w, a = softmax(w), of a loss with
+    """(diag a - a a^T) g per column: the gradient in logits w, where a = softmax(w), of a loss with
     gradient g in a. Source: section 5.2.
     """
     return softmax_vjp(a, g, axis=0)
@@ -75,7 +77,8 @@ def softmax_gradient(a: Float[Array, "T N"], g: Float[Array, "T N"]) -> Float[Ar
 def soft_threshold(
     a: Float[Array, "*n"], lam: Float[ArrayLike, ""], config: Config
 ) -> Float[Array, "*n"]:
-    """The prox of the second stage, entry by entry; lambda itself, not eta lambda, is taken off.
+    """The proximal map of the second stage, entry by entry. It subtracts lambda itself, not eta
+    lambda.
 
     two_case   a - lambda where a >= lambda, else 0: negative entries vanish too, which is most of
                the denoising
@@ -91,7 +94,7 @@ def soft_threshold(
 
 
 def projected(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
-    """a + (1 - 1^T a) / T per column: the projection onto the affine space 1^T a = 1, not onto the
+    """a + (1 - 1^T a) / T per column, the projection onto the affine space 1^T a = 1, not onto the
     simplex. Source: equation (6).
     """
     short = (1 - jnp.sum(A, axis=0, keepdims=True)) / config.length.real
@@ -105,7 +108,7 @@ def largest(A: Float[Array, "T N"], config: Config) -> Float[Array, "1 N"]:
 
 def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     """The projection of each column onto the probability simplex, where the l1 norm is constant: an
-    ablation of the prox.
+    ablation of the proximal map.
 
     max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for
     which a_(n) > nu.
@@ -123,7 +126,7 @@ def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
 def proximal(
     A: Float[Array, "T N"], lam: Float[ArrayLike, ""], config: Config
 ) -> Float[Array, "T N"]:
-    """The prox and the projection of one step of the second stage."""
+    """The proximal map and the projection of one step of the second stage."""
     return (
         on_simplex(A, config)
         if config.prox == "simplex"
@@ -132,8 +135,8 @@ def proximal(
 
 
 def kept(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) -> Bool[Array, "T N"]:
-    """Entries of at least `share` times the largest of their column; none where the largest is not
-    positive.
+    """True for entries of at least `share` times the largest of their column, and nowhere where the
+    largest is not positive.
 
     Source: section E.1 and appendix F, with a fixed threshold; ours is relative, since the entries'
     scale alpha_A is not known.
@@ -145,15 +148,17 @@ def kept(A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config) ->
 def thresholded(
     A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
 ) -> Float[Array, "T N"]:
-    """Small entries set to zero, then the affine projection. Source: section E.1."""
+    """A with small entries set to zero, then projected onto columns of sum 1. Source: section
+    E.1.
+    """
     return projected(jnp.where(kept(A, share, config), A, 0), config)
 
 
 def rounded(
     A: Float[Array, "T N"], share: Float[ArrayLike, ""], config: Config
 ) -> Float[Array, "T N"]:
-    """Small entries set to zero and the others divided by their sum. Idempotent; a column without a
-    positive entry becomes uniform.
+    """A with small entries set to zero and the others divided by their sum. The map is idempotent.
+    A column without a positive entry becomes uniform.
 
     Source: appendix F.
     """
@@ -165,5 +170,5 @@ def rounded(
 
 
 def empty_columns(A: Float[Array, "T N"], config: Config) -> Bool[Array, " N"]:
-    """Columns without a positive entry, which rounding cannot use."""
+    """True for columns without a positive entry, which rounding cannot use."""
     return config.num_states.mask() & ~(largest(A, config)[0] > 0)

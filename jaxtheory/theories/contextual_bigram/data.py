@@ -1,5 +1,5 @@
-"""What a run is given: a transition with its stationary law, a sparse context, a correlated
-pre-trained transition; and fresh samples.
+"""Data of a run: a transition with its stationary law, a sparse context, a correlated pre-trained
+transition, and fresh samples.
 """
 
 import math
@@ -24,7 +24,7 @@ RESOLUTION = 2**16  # values of half a word
 
 
 def problem(key: Array, config: Config) -> Problem:
-    """Draw a task, or take the given P. All four arrays are normalized, so padding may change their
+    """Draw a task, or use the given P. All four arrays are normalized, so padding may change their
     last bits.
     """
     for_P, for_Q, for_pretrained = jax.random.split(key, 3)
@@ -38,7 +38,7 @@ def problem(key: Array, config: Config) -> Problem:
 
 
 def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], Float[Array, " N"]]:
-    """P with columns Dirichlet(alpha0, .., alpha0) and its stationary mu.
+    """Draw P with columns Dirichlet(alpha0, .., alpha0), together with its stationary mu.
 
     Of 16 candidates the first with min mu >= mu0 and K_P >= |mu|^2 / 100, or where none has both,
     the one with the largest min mu among
@@ -64,7 +64,8 @@ def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], F
 
 
 def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
-    """Laws on N tokens, a row each, from Dirichlet(alpha0, .., alpha0); zero beyond the sizes.
+    """Draw laws on N tokens from Dirichlet(alpha0, .., alpha0), one in each row; zero beyond the
+    sizes.
 
     Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalized; Gamma(alpha + 1) is d v with d = alpha
     + 2/3, v = (1 + x / sqrt(9 d))^3 and x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1
@@ -88,8 +89,8 @@ def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
 
 
 def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
-    """mu with P mu = mu and sum 1, for irreducible P with columns that sum to 1; zero for states
-    without transitions (padding).
+    """The law mu with P mu = mu and sum 1, for irreducible P whose columns sum to 1. It is zero for
+    states without transitions (padding).
 
     Grassmann-Taksar-Heyman elimination: states leave from the last on, what flows through them is
     passed on to the earlier ones. Nothing is subtracted, so every entry has a small relative error.
@@ -112,8 +113,8 @@ def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
 
 
 def context(key: Array, config: Config) -> Float[Array, "T N"]:
-    """Q: each column a law on Q random positions, with weights 1/Q, or proportional to 1 + U(0, 1)
-    where weights are unequal.
+    """Draw Q: each column is a law on Q random positions, with weights 1/Q, or proportional to 1 +
+    U(0, 1) where weights are unequal.
     """
     N, T, Q = config.num_states, config.length, config.sparsity
     for_places, for_weights = jax.random.split(key)
@@ -135,8 +136,8 @@ def context(key: Array, config: Config) -> Float[Array, "T N"]:
 def pretrained(
     key: Array, P: Float[Array, "N N"], mu: Float[Array, " N"], config: Config
 ) -> Float[Array, "N N"]:
-    """P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho: <P~ - mu 1^T, P - mu 1^T>_mu =
-    rho |P~ - mu 1^T| |P - mu 1^T|.
+    """Draw P~ with P~ mu = mu, 1^T P~ = 1^T, P~ >= 0 and correlation rho: <P~ - mu 1^T, P - mu
+    1^T>_mu = rho |P~ - mu 1^T| |P - mu 1^T|.
 
     P~ = mu 1^T + c (rho u + sqrt(1 - rho^2) w), with u the direction of P - mu 1^T, w a random one
     orthogonal to it that keeps mu, and c = |P - mu 1^T|, or less where an entry would be negative.
@@ -160,8 +161,8 @@ def pretrained(
 
 
 def sample(key: Array, problem: Problem, config: Config) -> Batch:
-    """B fresh samples: x_1..x_T and k from mu, s from q^(k), y from P[:, x_s]. Source: equation
-    (1).
+    """Draw B fresh samples: x_1..x_T and k from mu, s from q^(k), y from P[:, x_s]. Source:
+    equation (1).
 
     Two tokens share one uint32 word: a token is the number of thresholds c_n 2^16 that its half
     reaches, c the cumulative mu. Rounding the thresholds would bias the law by 2^-16, so each
@@ -235,8 +236,8 @@ def thresholds(
 def count_reached(
     halves: UInt[Array, "B T"], limits: Int[Array, "B n"], config: Config
 ) -> Integer[Array, "B T"]:
-    """#{n : half >= limit_n}, the token; by comparing with each limit where they are few, by
-    bisection where many.
+    """The token #{n : half >= limit_n}, by comparison with each limit where they are few, by
+    bisection where they are many.
     """
     dtype = jnp.uint8 if config.num_states.cap <= 256 else jnp.int32
     if config.num_states.cap > model.SELECTED:
@@ -267,8 +268,8 @@ def support(problem: Problem, config: Config) -> tuple[Int[Array, "N Q"], Float[
 def generate(
     key: Array, problem: Problem, tokens: Int[Array, " n"], count: int, config: Config
 ) -> Int[Array, " count"]:
-    """Go on from x_1..x_{T+1}: draw the next token, drop the first one, append it, `count` times.
-    Sizes unpadded.
+    """Continue x_1..x_{T+1}: draw the next token, drop the first one, append it, `count` times.
+    Sizes are unpadded.
 
     Beyond the first token the contexts are no longer independent draws from mu. Source: section
     2.1, remark on sequences.

@@ -1,4 +1,4 @@
-"""A researcher's own task and samples."""
+"""Problems from a researcher's own task and samples."""
 
 from typing import Any
 
@@ -25,8 +25,9 @@ def given(
     seed: int = 0,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Your own task, or samples, or both, as (problem, batch, config): P (N, N) and Q (T, N), whose
-    columns are laws; contexts (B, T), last tokens k (B,) and labels y (B,), integers in [0, N).
+    """Return (problem, batch, config) for your own task, or samples, or both: P (N, N) and Q (T,
+    N), whose columns are laws; contexts (B, T), last tokens k (B,) and labels y (B,), integers in
+    [0, N).
 
     Without samples the batch is drawn from the task by `seed`; training always draws. Without a
     task, P, Q and what is measured against them are NaN; loss and gradient need the samples alone.
@@ -76,7 +77,7 @@ def given(
 
 
 def own_task(arrays: dict[str, Any], config: Config) -> Problem:
-    """A given P with its stationary law, a given Q, and P~. Raises InputError where columns are no
+    """A given P with its stationary law, a given Q, and P~. Raise InputError where columns are not
     laws, or P fails the conditions on a given P.
     """
     for name in ("transition", "context", "pretrained"):
@@ -99,6 +100,6 @@ def own_task(arrays: dict[str, Any], config: Config) -> Problem:
 
 
 def unknown_task(config: Config) -> Problem:
-    """NaN in place of a task that is not given."""
+    """A task of NaN, for samples without a given task."""
     N, T = config.num_states.cap, config.length.cap
     return Problem(*(jnp.full(shape, jnp.nan) for shape in ((N, N), (N,), (T, N), (N, N))))

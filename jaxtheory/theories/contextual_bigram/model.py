@@ -43,7 +43,7 @@ LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are d
 
 
 class Config(fields.Config):
-    """Hyper-parameters; the defaults recover P and Q within 1000 steps from most tasks.
+    """Hyper-parameters. The defaults recover P and Q within 1000 steps from most tasks.
 
     The rates are the normalized ones: A moves by eta / K_P and V by eta / K_Q
     (`population.signals`), so that eta counts time for both.
@@ -132,7 +132,7 @@ class Config(fields.Config):
 
 
 def given_violations(given: Any, N: Any) -> list[str]:
-    """What is wrong with a given P: one line, or none."""
+    """The conditions that a given P violates: one line, or none."""
     label = "given (P)"
     try:
         P = np.asarray(given, float)
@@ -188,44 +188,46 @@ class Batch(NamedTuple):
 
 
 class Params(NamedTuple):
-    """A (T, N) and V (N, N)."""
+    """The parameters A (T, N) and V (N, N)."""
 
     attention: Float[Array, "T N"]
     value: Float[Array, "N N"]
 
 
 def fit(params: Params, batch: Any, problem: Any, config: Config) -> None:
-    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    """Raise InputError where the arrays do not fit each other or the config (see `core.shapes`)."""
     shapes.check_shapes(config, params=params, batch=batch, problem=problem)
 
 
 def valid(config: Config) -> Bool[Array, "T N"]:
-    """The entries of A within the sizes."""
+    """True for the entries of A within the sizes."""
     return config.length.mask()[:, None] & config.num_states.mask()[None, :]
 
 
 def uniform_attention(config: Config) -> Float[Array, "T N"]:
-    """U = 1 1^T / T, zero beyond the sizes."""
+    """Uniform attention U = 1 1^T / T, zero beyond the sizes."""
     return jnp.where(valid(config), 1 / jnp.asarray(config.length.real, float), 0)
 
 
 def repeated(x: Float[Array, " N"], config: Config) -> Float[Array, "N N"]:
-    """x 1^T, zero beyond N."""
+    """The matrix x 1^T, zero beyond N."""
     return jnp.where(config.num_states.mask()[None, :], x[:, None], 0)
 
 
 def trivial_value(problem: Problem, config: Config) -> Float[Array, "N N"]:
-    """mu 1^T, zero beyond N."""
+    """The trivial value matrix mu 1^T, zero beyond N."""
     return repeated(problem.stationary, config)
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:
-    """A = 1 1^T / T and V = mu 1^T: attends everywhere, predicts mu. Source: section 2.3."""
+    """The start A = 1 1^T / T and V = mu 1^T, which attends everywhere and predicts mu. Source:
+    section 2.3.
+    """
     return Params(uniform_attention(config), trivial_value(problem, config))
 
 
 def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Array, "B N"]:
-    """p = X a^(k) per sample: the attention that each token receives. Its sum is that of the
+    """p = X a^(k) per sample, the attention that each token receives. Its sum is that of the
     column, 1^T a^(k).
 
     Few tokens: a masked sum per value but the last, which has what is left of the column's sum.
@@ -258,8 +260,8 @@ def residuals(
 
 
 def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Float[Array, ""]:
-    """Mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term, which
-    the prox applies.
+    """The mean over the batch of 1/2 |e_y - V p|^2. Source: equation (3), without the l1 term,
+    which the proximal map applies.
     """
     _, r = residuals(params, batch, config)
     return jnp.sum(config.batch_size.weights() * jnp.sum(r**2, axis=1)) / 2

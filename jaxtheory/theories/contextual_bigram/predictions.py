@@ -1,5 +1,5 @@
-"""What is measured along training, what rounding makes of the result, and what the theory says: all
-of the population, without draws.
+"""Metrics along training, the effect of rounding the result, and the theory's curves: all for the
+population, without draws.
 """
 
 import jax.numpy as jnp
@@ -21,18 +21,18 @@ def cosine(
 
 
 def share(columns: Bool[Array, " N"], config: Config) -> Float[Array, ""]:
-    """The share of the N columns for which something holds."""
+    """The share of the N columns for which a condition holds."""
     return jnp.sum(columns & config.num_states.mask()).astype(float) / config.num_states.real
 
 
 def same_support(entries: Bool[Array, "T N"], problem: Problem) -> Bool[Array, " N"]:
-    """Columns where `entries` are exactly the positions that Q attends to."""
+    """True for columns where `entries` are exactly the positions that Q attends to."""
     return jnp.all(entries == (problem.context > 0), axis=0)
 
 
 def raised(A: Float[Array, "T N"], config: Config) -> Bool[Array, "T N"]:
-    """Entries above the smallest of their column: those that a threshold or a prox kept, since the
-    projection lifts the others equally.
+    """True for entries above the smallest of their column. These are the ones that a threshold or a
+    proximal map kept, since the projection lifts the others equally.
     """
     least = jnp.min(jnp.where(model.valid(config), A, jnp.inf), axis=0, keepdims=True)
     return model.valid(config) & (least < A)
@@ -41,8 +41,8 @@ def raised(A: Float[Array, "T N"], config: Config) -> Bool[Array, "T N"]:
 def off_support_spread(
     A: Float[Array, "T N"], problem: Problem, config: Config
 ) -> Float[Array, ""]:
-    """Standard deviation of the entries that Q does not attend to, about their mean in each column;
-    root mean square over columns.
+    """The standard deviation of the entries that Q does not attend to, about their mean in each
+    column, as the root mean square over columns.
     """
     off = model.valid(config) & (problem.context == 0)
     count = jnp.maximum(jnp.sum(off, axis=0).astype(float), 1)
@@ -52,7 +52,8 @@ def off_support_spread(
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """Norms and cosines are mu-norms; losses are of the population, in closed form.
+    """Return the metrics. Norms and cosines are mu-norms, and losses are those of the population in
+    closed form.
 
     loss                    population mean of |e_y - V p|^2 / 2
     excess_loss             the loss minus the Bayes loss
@@ -102,8 +103,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Float
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Float[Array, ""]]:
-    """Stage three on the population: A rounded at theta, then the best V for it. Norms are
-    mu-norms.
+    """Return the analyses of stage three on the population: A rounded at theta, then the best V for
+    it. Norms are mu-norms.
 
     support_recovery            share of columns whose rounded support is that of Q
     rounded_attention_distance  |A^ - Q|
@@ -126,7 +127,7 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Floa
 def predict(
     problem: Problem, config: Config, steps: Int[np.ndarray, " t"]
 ) -> dict[str, Float[Array, " t"]]:
-    """Curves at the given steps.
+    """Return the theory's curves at the given steps.
 
     attention_alignment, value_alignment: population   equation (8), exact for `population` and
                                                        `dynamics`, sgd with large batches
@@ -169,8 +170,8 @@ def predict(
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Assumption 2.1 with constant C = 4 where the source has some constant, each with its margin,
-    negative where it fails.
+    """Return assumption 2.1, with C = 4 where the source has some constant. Each condition has its
+    margin, negative where it fails.
 
     Its formulas are lost; (b), (c) and (d) are reconstructed from the remarks.
     """

@@ -1,5 +1,5 @@
-"""The algorithms. Time runs in two stages, t < tau with rate eta1 and t >= tau with eta2; A moves
-by eta / K_P, V by eta / K_Q.
+"""Training algorithms in two stages: t < tau with rate eta1 and t >= tau with rate eta2. A moves by
+eta / K_P, V by eta / K_Q.
 
     proximal    stage one: preconditioned steps; at tau, small entries of A are cut; stage two:
                 steps with a prox on A (algorithm 1)
@@ -41,7 +41,7 @@ Slope = Callable[[Params], Params]
 
 
 def rates(t: Int[Array, ""] | int, problem: Problem, config: Config) -> Params:
-    """eta_A = eta / K_P and eta_V = eta / K_Q at step t."""
+    """The rates eta_A = eta / K_P and eta_V = eta / K_Q at step t."""
     eta, (K_P, K_Q) = dynamics.rate(t, config), population.signals(problem, config)
     return Params(eta / K_P, eta / K_Q)
 
@@ -49,15 +49,15 @@ def rates(t: Int[Array, ""] | int, problem: Problem, config: Config) -> Params:
 def descended(
     t: Int[Array, ""] | int, params: Params, slope: Params, problem: Problem, config: Config
 ) -> Params:
-    """A - eta_A g_A and V - eta_V g_V."""
+    """One step: A - eta_A g_A and V - eta_V g_V."""
     return from_optax.descended(params, slope, rates(t, problem, config))
 
 
 def entering(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
-    """A' and V after a step along `slope`, a preconditioned gradient; where lambda > 0, at tau from
-    the thresholded A. A' enters the prox.
+    """A' and V after a step along `slope`, a preconditioned gradient, from the thresholded A at tau
+    where lambda > 0. A' is the input of the proximal map.
     """
     cut = (dynamics.since_switch(t, config) == 0) & (jnp.asarray(config.l1) > 0)
     small = calculus.thresholded(params.attention, config.stage_threshold, config)
@@ -66,7 +66,9 @@ def entering(
 
 
 def left(t: Int[Array, ""] | int, new: Params, config: Config) -> Params:
-    """Where lambda > 0, from tau on after the prox; A projected."""
+    """The parameters after the proximal map, which applies from tau on where lambda > 0. A is
+    projected in any case.
+    """
     second = (dynamics.since_switch(t, config) >= 0) & (jnp.asarray(config.l1) > 0)
     A = jnp.where(
         second,
@@ -79,8 +81,8 @@ def left(t: Int[Array, ""] | int, new: Params, config: Config) -> Params:
 def proximal_step(
     t: Int[Array, ""] | int, params: Params, slope: Slope, problem: Problem, config: Config
 ) -> Params:
-    """One step along `slope`; where lambda > 0, from tau on with the prox, and at tau after the
-    threshold. Source: equations (5) and (6), section E.1.
+    """One step along `slope`. Where lambda > 0, the proximal map applies from tau on, and the
+    threshold before it at tau. Source: equations (5) and (6), section E.1.
     """
     return left(t, entering(t, params, slope, problem, config), config)
 
@@ -93,17 +95,17 @@ def plain_step(
 
 
 def kept(params: Params, _problem: Problem, config: Config) -> Params:
-    """A projected."""
+    """The parameters with A projected."""
     return params._replace(attention=calculus.projected(params.attention, config))
 
 
 def natural(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
-    """The preconditioned gradient of a batch over (K_P, K_Q): steps along it have rate eta."""
+    """The preconditioned gradient of a batch over (K_P, K_Q). Steps along it have rate eta."""
     return rescaled(calculus.gradient(params, batch, problem, config), problem, config)
 
 
 def rescaled(raw: Params, problem: Problem, config: Config) -> Params:
-    """A gradient preconditioned, over (K_P, K_Q)."""
+    """Precondition a gradient and divide it by (K_P, K_Q)."""
     slope = calculus.preconditioned(raw, problem, config)
     K_P, K_Q = population.signals(problem, config)
     return Params(slope.attention / K_P, slope.value / K_Q)
@@ -117,12 +119,12 @@ def batch_slope(_key: Array, batch: Batch, problem: Problem, config: Config) -> 
 
 
 def mean_slope(_key: Array, _batch: tuple, problem: Problem, config: Config) -> Slope:
-    """Its expectation."""
+    """The expectation of the preconditioned gradient."""
     return lambda params: population.expected_preconditioned(params, problem, config)
 
 
 def noisy_slope(key: Array, _batch: tuple, problem: Problem, config: Config) -> Slope:
-    """Its expectation plus Gaussian noise."""
+    """The expectation of the preconditioned gradient plus Gaussian noise."""
 
     def slope(params: Params) -> Params:
         mean = population.expected_preconditioned(params, problem, config)
@@ -156,14 +158,14 @@ noise_sgd_step = stepping(plain_step, noisy_slope)
 
 
 class Entry(NamedTuple):
-    """A and V, and what entered the prox of the last step."""
+    """A and V, and the input of the proximal map in the last step."""
 
     params: Params
     entered: Params
 
 
 def init_entry(key: Array, problem: Problem, config: Config) -> Entry:
-    """The start, twice."""
+    """The start, with A also as the last input of the proximal map."""
     start = model.init(key, problem, config)
     return Entry(start, start)
 
@@ -176,7 +178,7 @@ def noise_entry_step(
     problem: Problem,
     config: Config,
 ) -> Entry:
-    """The step of `noise`, which keeps A' before its prox."""
+    """The step of `noise`, which keeps A' from before its proximal map."""
     slope = noisy_slope(key, batch, problem, config)
     entered = entering(t, state.params, slope, problem, config)
     return Entry(left(t, entered, config), entered)
@@ -205,7 +207,7 @@ def dynamics_step(
     problem: Problem,
     config: Config,
 ) -> population.Alignment:
-    """Equation (8)."""
+    """One step of equation (8)."""
     return dynamics.boosted(state, dynamics.rate(t, config), problem, config)
 
 
@@ -213,14 +215,14 @@ def dynamics_step(
 
 
 class Softmax(NamedTuple):
-    """Logits W (T, N) of A = softmax(W), and V."""
+    """The logits W (T, N) of A = softmax(W), and V."""
 
     logits: Float[Array, "T N"]
     value: Float[Array, "N N"]
 
 
 def init_softmax(key: Array, problem: Problem, config: Config) -> Softmax:
-    """W = 0, which is uniform attention, and V = mu 1^T."""
+    """The start W = 0, which is uniform attention, and V = mu 1^T."""
     start = model.init(key, problem, config)
     return Softmax(jnp.zeros_like(start.attention), start.value)
 
@@ -239,7 +241,8 @@ def softmax_step(
     problem: Problem,
     config: Config,
 ) -> Softmax:
-    """W - eta_W (diag a - a a^T) g_a / mu_k per column with eta_W = kappa eta T / K_P; V as in sgd.
+    """One step W - eta_W (diag a - a a^T) g_a / mu_k per column with eta_W = kappa eta T / K_P. V
+    moves as in sgd.
 
     Near uniform attention this moves A as the linear model does at eta kappa / T. Source: section
     5.2; the rate and the division by mu_k are ours.
@@ -310,7 +313,7 @@ def transfer_step(
 
 
 def refit_params(state: Params, _problem: Problem, config: Config) -> Params:
-    """A rounded at theta0, and V."""
+    """The parameters A rounded at theta0, and V."""
     return Params(calculus.rounded(state.attention, config.stage_threshold, config), state.value)
 
 
@@ -322,8 +325,8 @@ def refit_step(
     problem: Problem,
     config: Config,
 ) -> Params:
-    """V <- V - (eta2 / K_Q) g_V with A rounded and frozen: Delta_V contracts by 1 - (eta2 / K_Q)
-    |A|_mu^2 a step. Source: appendix F.
+    """One step V <- V - (eta2 / K_Q) g_V with A rounded and frozen. Delta_V contracts by 1 - (eta2
+    / K_Q) |A|_mu^2 a step. Source: appendix F.
     """
     params = refit_params(state, problem, config)
     slope = batch_slope(key, batch, problem, config)(params)

@@ -1,5 +1,5 @@
-"""A second route to every closed form, in a file for each file that they guard; and the small
-configs that all checks run on.
+"""Independent derivations of every closed form, one file for each file that they check, and the
+small configs on which all checks run.
 """
 
 from collections.abc import Callable
@@ -21,17 +21,17 @@ from jaxtheory.theories.contextual_bigram.model import SELECTED, Config
 
 
 def _few(config: Config) -> bool:
-    """Few tokens, whose sums run through their values; and any weights and prox."""
+    """True for few tokens, whose sums run over their values, with any weights and proximal map."""
     return config.num_states.cap <= SELECTED
 
 
 def _even(config: Config) -> bool:
-    """Uniform weights."""
+    """True for uniform weights."""
     return config.weights == "uniform"
 
 
 def _plain(config: Config) -> bool:
-    """The source's prox and a drawn P."""
+    """True for the source's proximal map and a drawn P."""
     return config.prox == "two_case"
 
 

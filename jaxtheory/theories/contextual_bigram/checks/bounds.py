@@ -1,4 +1,4 @@
-"""Checks of what threshold and rounding cost."""
+"""Checks of the bounds on the cost of threshold and rounding."""
 
 import jax
 import jax.numpy as jnp
@@ -20,8 +20,9 @@ def lengthened(problem: Problem, config: Config) -> tuple[Problem, Config]:
 
 
 def near_line(key: Array, problem: Problem) -> Array:
-    """A three times near its line, attended entries well above the others: at any alpha with noise
-    everywhere; at alpha = 1 with noise of column sums 0 on the support alone; on the line.
+    """Three matrices A near the line, with attended entries well above the others: at any alpha
+    with noise everywhere; at alpha = 1 with noise of column sums 0 on the support alone; and on the
+    line.
     """
     Q = problem.context
     alpha = jnp.stack([0.6 + 0.8 * jax.random.uniform(key), jnp.ones(()), jnp.asarray(0.7)])
@@ -37,7 +38,7 @@ def near_line(key: Array, problem: Problem) -> Array:
 
 
 def thresholding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
-    """|Delta_A| and the change of alpha_A where A is cut below its least attended entry; and their
+    """|Delta_A| and the change of alpha_A where A is cut below its least attended entry, with their
     bounds.
     """
     least = jnp.min(jnp.where(problem.context > 0, A / jnp.max(A, axis=0)[None, :], 1))
@@ -50,21 +51,21 @@ def thresholding(A: Array, problem: Problem, config: Config) -> tuple[Array, Arr
 
 
 def rounding(A: Array, problem: Problem, config: Config) -> tuple[Array, Array]:
-    """|A^ - Q| where the support is kept, over its sum; and its bound."""
+    """|A^ - Q| where the support is kept, divided by its sum, with its bound."""
     kept = jnp.where(problem.context > 0, A, 0)
     error = kept / jnp.sum(kept, axis=0, keepdims=True) - problem.context
     return population.norm(error, problem.stationary), bounds.rounding_bound(A, problem, config)
 
 
 def threshold_bound(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """At any alpha, with noise."""
+    """The threshold bounds at any alpha, with noise."""
     problem, config = lengthened(problem, config)
     return thresholding(near_line(key, problem)[0], problem, config)
 
 
 def threshold_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Uniform weights: |Delta_A| is its bound at alpha = 1, and the change of alpha_A is its own
-    times sqrt(1 - Q/T) on the line.
+    """For uniform weights, |Delta_A| equals its bound at alpha = 1, and the change of alpha_A
+    equals its own times sqrt(1 - Q/T) on the line.
     """
     if config.weights != "uniform":
         return None
@@ -77,13 +78,13 @@ def threshold_attained(key: Array, problem: Problem, params: Params, config: Con
 
 
 def rounding_bounded(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """At any alpha, with noise."""
+    """The rounding bound at any alpha, with noise."""
     problem, config = lengthened(problem, config)
     return rounding(near_line(key, problem)[0], problem, config)
 
 
 def rounding_attained(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """By uniform weights at alpha = 1, by others on the line."""
+    """The rounding bound is attained by uniform weights at alpha = 1, by others on the line."""
     place = 1 if config.weights == "uniform" else 2
     return rounding(near_line(key, problem)[place], problem, config)
 

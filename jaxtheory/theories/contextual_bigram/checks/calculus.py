@@ -12,7 +12,7 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
 def gradient_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Columns of A with any sum."""
+    """The gradient by autodiff, at columns of A with any sum."""
     params, batch = material.loose(params), material.random_batch(key, config)
     want = jax.grad(literal.loss)(params, batch, config)
     return calculus.gradient(params, batch, problem, config), want
@@ -21,13 +21,13 @@ def gradient_autodiff(key: Array, problem: Problem, params: Params, config: Conf
 def preconditioned_matrices(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """(I - 1 1^T / n) g diag(1 / mu)."""
+    """The preconditioned gradient as the product (I - 1 1^T / n) g diag(1 / mu)."""
     g = material.loose(params)
     return calculus.preconditioned(g, problem, config), literal.preconditioned(g, problem)
 
 
 def softmax_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Of the loss in the logits."""
+    """The gradient in the logits by autodiff of the loss."""
     batch = material.random_batch(key, config)
     of = lambda W: params._replace(attention=jax.nn.softmax(W, axis=0))
     want = jax.grad(lambda W: literal.loss(of(W), batch, config))(params.attention)
@@ -37,7 +37,7 @@ def softmax_autodiff(key: Array, problem: Problem, params: Params, config: Confi
 
 
 def soft_threshold_cases(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Case by case, on a grid that hits the corners."""
+    """The proximal map case by case, on a grid that contains the corners."""
     grid = [i / 16 for i in range(-8, 9)]
     lam = 0.25
     cases = [
@@ -48,7 +48,7 @@ def soft_threshold_cases(key: Array, problem: Problem, params: Params, config: C
 
 
 def simplex_bisected(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """max(a - nu, 0) with the nu that makes it sum to 1, by bisection."""
+    """The projection max(a - nu, 0) with the nu that makes it sum to 1, by bisection."""
     A = 3 * params.attention
 
     def closer(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -63,15 +63,15 @@ def simplex_bisected(key: Array, problem: Problem, params: Params, config: Confi
 
 
 def affine_projection(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Least change with column sums 1: a + 1 (1^T 1)^-1 (1 - 1^T a)."""
+    """The least change with column sums 1: a + 1 (1^T 1)^-1 (1 - 1^T a)."""
     A = material.loose(params).attention
     one = jnp.ones((len(A), 1))
     return calculus.projected(A, config), A + one @ linalg.inv(one.T @ one) @ (1 - one.T @ A)
 
 
 def rounding_by_entries(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Rounded and thresholded entry by entry, twice rounded is once, and a column without a
-    positive entry is uniform and flagged.
+    """Rounding and thresholding entry by entry. Rounding twice is rounding once, and a column
+    without a positive entry is uniform and flagged.
     """
     A, theta = params.attention, config.stage_threshold
     A = A.at[:, 0].set(-jnp.abs(A[:, 0]))

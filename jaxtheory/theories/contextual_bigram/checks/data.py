@@ -14,8 +14,8 @@ GENERATED = 4000  # batches of generated contexts, whose tokens depend on each o
 
 
 def stationary_fixed(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """P mu = mu, 1^T mu = 1, for a random P and one of rare tokens; by columns of the drawn or
-    given P.
+    """P mu = mu and 1^T mu = 1, for a random P, for one of rare tokens, and by columns of the drawn
+    or given P.
     """
     N = config.num_states.cap
     X = jax.random.uniform(key, (2, N, N)) + 0.01
@@ -26,8 +26,8 @@ def stationary_fixed(key: Array, problem: Problem, params: Params, config: Confi
 
 
 def problem_is_a_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Columns sum to 1, mu is stationary for P and P~, Q has Q entries a column, P~ has correlation
-    rho with P, or is P.
+    """Columns sum to 1, mu is stationary for P and P~, Q has Q entries in each column, and P~ has
+    correlation rho with P or is P.
     """
     problem = data.problem(key, config)
     P, mu, Q, near = problem
@@ -64,16 +64,16 @@ def dirichlet_moments(key: Array, problem: Problem, params: Params, config: Conf
 
 
 def given_is_taken(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """By rows, as it was given."""
+    """A given P is used row by row as it was given."""
     if config.given is None:
         return None
     return data.problem(key, config).transition, jnp.asarray(config.given)
 
 
 def samples_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Many batches: the joint law of query, token at the first attended position and label, which
-    is mu_k times lemma B.1; the law of each token; and that of neighboring pairs, which share a
-    word or not.
+    """Laws over many batches: the joint law of query, token at the first attended position and
+    label, which is mu_k times lemma B.1; the law of each token; and that of neighboring pairs,
+    which may or may not share a random word.
     """
     batches = jax.vmap(lambda k: data.sample(k, problem, config))(jax.random.split(key, BATCHES))
     x, query, label = (jnp.concatenate(leaf).astype(jnp.int32) for leaf in batches)
@@ -110,7 +110,7 @@ def thresholds_dither(key: Array, problem: Problem, params: Params, config: Conf
 
 
 def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Tokens by comparing with every threshold."""
+    """Tokens by comparison with every threshold."""
     halves = jax.random.bits(key, (5, 64), jnp.uint16)
     limits = data.thresholds(problem.stationary, jnp.linspace(0.0, 0.9, 5), config)
     want = jnp.sum(halves.astype(jnp.int32)[:, :, None] >= limits[:, None, :], axis=2)
@@ -118,7 +118,7 @@ def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -
 
 
 def generated_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Two further tokens from a fixed start: the joint law by two steps of P X q^(k)."""
+    """Two further tokens from a fixed start, whose joint law is that of two steps of P X q^(k)."""
     N, T = config.num_states.cap, config.length.cap
     start = jnp.arange(T + 1, dtype=jnp.int32) % N
     outputs = jax.vmap(lambda k: data.generate(k, problem, start, 2, config))(
@@ -135,8 +135,8 @@ def generated_law(key: Array, problem: Problem, params: Params, config: Config) 
 
 
 def sequences_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Many batches: the law of first token, query and label, by T + 1 steps of the law of all
-    windows, N^(T+1) numbers.
+    """The law of first token, query and label over many batches, by T + 1 steps of the law of all
+    windows, which has N^(T+1) numbers.
     """
     N, T = config.num_states.cap, config.length.cap
     batches = jax.vmap(lambda k: data.sequences(k, problem, config))(

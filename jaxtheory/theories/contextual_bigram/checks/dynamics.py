@@ -1,4 +1,6 @@
-"""Checks of the run in two numbers: the run of the matrices, and the closed forms of its stages."""
+"""Checks of the run in two numbers against the run of the matrices, and of the closed forms of its
+stages.
+"""
 
 from collections.abc import Callable
 
@@ -34,7 +36,9 @@ def path_of_matrices(key: Array, problem: Problem, params: Params, config: Confi
 
 
 def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The algorithm's steps along the expected gradient, where threshold and prox bite."""
+    """The algorithm's steps along the expected gradient, where threshold and proximal map are
+    active.
+    """
     if config.weights != "uniform":
         return None
     config = config.replace(
@@ -51,8 +55,8 @@ def prox_path_of_matrices(key: Array, problem: Problem, params: Params, config: 
 
 
 def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """lambda between the entries off and on the support, below both, and a share of the smaller
-    where it does nothing.
+    """The proximal map with lambda between the entries off and on the support, with lambda below
+    both, and with a share of the smaller where it has no effect.
     """
     Q, K_Q = problem.context, literal.constants(problem)[1]
     least = jnp.min(jnp.where(Q > 0, Q, 1))
@@ -71,7 +75,7 @@ def sparsified_matrix(key: Array, problem: Problem, params: Params, config: Conf
 
 
 def early_solves(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """d alpha_V / ds = alpha_A + d and d alpha_A / ds = alpha_V, from 0."""
+    """The early form solves d alpha_V / ds = alpha_A + d and d alpha_A / ds = alpha_V, from 0."""
     s = jnp.concatenate([jnp.zeros(1), jax.random.uniform(key, (8,), maxval=5.0)])
     alpha, slope = jax.jvp(lambda s: dynamics.early(s, problem, config), (s,), (jnp.ones_like(s),))
     d = 1 / (config.length.cap * literal.constants(problem)[1])
@@ -80,14 +84,14 @@ def early_solves(key: Array, problem: Problem, params: Params, config: Config) -
 
 
 def elapsed_sum(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Of the steps before each, over the switch."""
+    """Elapsed time as the sum of the rates of all steps before, over the switch."""
     t = jnp.arange(9, dtype=jnp.int32)
     rates = dynamics.rate(t, config)
     return dynamics.elapsed(t, config), jnp.cumsum(rates) - rates
 
 
 def boosting_steps_reach(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """alpha_V of the early form after that many steps."""
+    """alpha_V of the early form reaches the level after that many steps."""
     level = jnp.asarray([0.01, 0.1, 1.0])
     steps = dynamics.boosting_steps(level, problem, config)
     return dynamics.early(config.learning_rate * steps, problem, config).value, level
@@ -96,8 +100,8 @@ def boosting_steps_reach(key: Array, problem: Problem, params: Params, config: C
 def boosting_steps_population(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """Within 10 % of the steps of equation (8) until alpha_V = 0.1, at T K_Q = 500 and
-    eta = 0.02.
+    """The number of steps is within 10 % of that of equation (8) until alpha_V = 0.1, at T K_Q =
+    500 and eta = 0.02.
     """
     flat = config.replace(length=Size(1000), learning_rate=0.02, switch_step=10_000)
     problem = problem._replace(
@@ -114,7 +118,9 @@ def boosting_steps_population(
 def eigenvalues_of_jacobian(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """Sum and product are trace and determinant; the leading orders are -2 and -d/2 within d."""
+    """Sum and product of the eigenvalues are trace and determinant, and the leading orders are -2
+    and -d/2 within d.
+    """
     one = population.Alignment(jnp.ones(()), jnp.ones(()))
     move = lambda a, v: (
         jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config))

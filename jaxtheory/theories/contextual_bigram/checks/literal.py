@@ -1,5 +1,5 @@
 """The population as a sum over all N^T contexts, and the loss, the noise and algorithm 1 as the
-source writes them. Sizes unpadded.
+source writes them. Sizes are unpadded.
 """
 
 import itertools
@@ -19,7 +19,7 @@ ENUMERABLE = 4096  # contexts
 
 
 def dot(mu: Float[Array, " N"], A: Float[Array, "n N"], B: Float[Array, "n N"]) -> Float[Array, ""]:
-    """<A, B>_mu."""
+    """The inner product <A, B>_mu."""
     return jnp.sum(mu[None, :] * A * B)
 
 
@@ -58,12 +58,14 @@ def errors(params: Params, everything: Population) -> Float[Array, "M N N N"]:
 
 
 def enumerated_loss(params: Params, everything: Population) -> Float[Array, ""]:
-    """E 1/2 |r|^2."""
+    """The loss E 1/2 |r|^2 over all contexts."""
     return jnp.sum(everything.law * jnp.sum(errors(params, everything) ** 2, axis=-1)) / 2
 
 
 def enumerated(check: Callable) -> Callable:
-    """A check that sees all contexts in place of the key; None where they are too many to list."""
+    """Turn a check that takes all contexts into one that takes a key. It gives None where the
+    contexts are too many to list.
+    """
 
     def fn(_key: Array, problem: Problem, params: Params, config: Config) -> Compared:
         if config.num_states.cap**config.length.cap > ENUMERABLE:
@@ -74,7 +76,7 @@ def enumerated(check: Callable) -> Callable:
 
 
 def loss(params: Params, batch: Batch, config: Config) -> Array:
-    """Mean over samples of 1/2 |e_y - V X a|^2 with one-hot matrices."""
+    """The mean over samples of 1/2 |e_y - V X a|^2 with one-hot matrices."""
     N = config.num_states.cap
 
     def one(x: Array, k: Array, y: Array) -> Array:
@@ -99,18 +101,18 @@ def slope(params: Params, batch: Batch, problem: Problem, config: Config) -> Par
 
 
 def descended(params: Params, slope: Params, eta: Any, problem: Problem) -> Params:
-    """A - eta / K_P g_A and V - eta / K_Q g_V."""
+    """One step: A - eta / K_P g_A and V - eta / K_Q g_V."""
     rates = Params(*(eta / K for K in constants(problem)))
     return jax.tree.map(lambda x, g, eta: x - eta * g, params, slope, rates)
 
 
 def projected(A: Float[Array, "T N"]) -> Float[Array, "T N"]:
-    """Onto columns of sum 1."""
+    """The projection onto columns of sum 1."""
     return A + (1 - jnp.sum(A, axis=0, keepdims=True)) / len(A)
 
 
 def thresholded(A: Float[Array, "T N"], share: Any) -> Float[Array, "T N"]:
-    """Without the entries below a share of their column's largest, projected."""
+    """A without the entries below a share of their column's largest, projected."""
     return projected(jnp.where(share * jnp.max(A, axis=0)[None, :] <= A, A, 0))
 
 
@@ -128,7 +130,7 @@ def proximal(t: Array, params: Params, batch: Batch, problem: Problem, config: C
 
 
 def transferred(problem: Problem, config: Config) -> tuple[Params, Array]:
-    """Where transfer starts, and theta <P~ - mu 1^T, P - mu 1^T>_mu."""
+    """The start of transfer, and theta <P~ - mu 1^T, P - mu 1^T>_mu."""
     P, mu, Q, near = problem
     theta, mean = config.pretrained_weight, mu[:, None]
     start = Params(jnp.full_like(Q, 1 / len(Q)), theta * near + (1 - theta) * mean)
@@ -136,7 +138,7 @@ def transferred(problem: Problem, config: Config) -> tuple[Params, Array]:
 
 
 def traces(params: Params, problem: Problem) -> Float[Array, " N"]:
-    """tr(V C V^T R_k) with every matrix written out; columns of A sum to 1."""
+    """tr(V C V^T R_k) with every matrix written out. Columns of A sum to 1."""
     (A, V), (P, mu, Q, _) = params, problem
     D, mean = jnp.diag(mu), jnp.outer(mu, mu)
 

@@ -1,4 +1,4 @@
-"""What the checks share: random tasks, parameters and batches that compile fast. Sizes unpadded."""
+"""Random tasks, parameters and batches that compile fast. Sizes are unpadded."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ DRAWS = 4000  # where a law is held against frequencies
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Params]:
-    """A random task and parameters with 1^T A = 1^T, 1^T V = 1^T, all from one draw. Sizes
+    """A random task, and parameters with 1^T A = 1^T and 1^T V = 1^T, all from one draw. Sizes are
     unpadded.
 
     P comes from a joint law with equal margins: a symmetric matrix plus a cycle, so that the chain
@@ -37,14 +37,14 @@ def setting(key: Array, config: Config) -> tuple[Problem, Params]:
 
 
 def on_a_task(check: Callable, speaks: Callable[[Config], bool]) -> Callable:
-    """check(key, problem, params, config) on the `setting` of its key and config; None where the
-    config adds nothing that the check sees.
+    """Make a check of check(key, problem, params, config), which runs on the `setting` of its key
+    and config. It gives None where the config adds nothing to the check.
     """
     return lambda key, config: check(key, *setting(key, config), config) if speaks(config) else None
 
 
 def summing_to_one(x: Float[Array, "n m"]) -> Float[Array, "n m"]:
-    """Entries spread by about 1 around 1/n, columns summing to 1."""
+    """Random entries spread by about 1 around 1/n, with columns that sum to 1."""
     return x - jnp.mean(x, axis=0, keepdims=True) + 1 / len(x)
 
 

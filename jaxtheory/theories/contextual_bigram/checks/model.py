@@ -1,4 +1,4 @@
-"""The loss against its one-hot form."""
+"""Check of the loss against its one-hot form."""
 
 from jaxtyping import Array
 
@@ -9,7 +9,7 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
 def loss_one_hot(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Columns of A with any sum."""
+    """The loss with one-hot matrices, at columns of A with any sum."""
     params, batch = material.loose(params), material.random_batch(key, config)
     return model.loss(params, batch, problem, config), literal.loss(params, batch, config)
 

@@ -16,7 +16,7 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 def occupancy_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """E p p^T."""
+    """The moment E p p^T by enumeration."""
     params = material.loose(params)
     p = literal.occupancies(params.attention, everything)
     return noise.occupancy_moment(params, problem, config), jnp.einsum(
@@ -28,7 +28,7 @@ def occupancy_enumerated(
 def residual_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """E r r^T."""
+    """The moment E r r^T by enumeration."""
     params = material.loose(params)
     r = literal.errors(params, everything)
     return noise.residual_moment(params, problem, config), jnp.einsum(
@@ -41,7 +41,7 @@ def variance_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
     """Half the mean square difference of g at two positions that neither A nor Q attends to, per
-    query: once over mu_k for its chance.
+    query, divided by mu_k once for its probability.
     """
     N, T, Q = config.num_states.cap, config.length.cap, config.sparsity.cap
     if T < Q + 2:
@@ -66,7 +66,7 @@ def variance_by_trace(key: Array, problem: Problem, params: Params, config: Conf
 
 
 def factor_squares(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Of R, which is singular along 1, and of S; nothing negative on the diagonals."""
+    """The factors of R, which is singular along 1, and of S, with nonnegative diagonals."""
     R = noise.residual_moment(params, problem, config)
     S = noise.occupancy_moment(params, problem, config)
     L = jnp.stack([noise.factor(R), noise.factor(S)])
@@ -76,7 +76,7 @@ def factor_squares(key: Array, problem: Problem, params: Params, config: Config)
 
 
 def draw_covariance(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Second moments of all entries of h_A, and of those of h_V against the Kronecker form."""
+    """Second moments of all entries of h_A, and those of h_V against the Kronecker form."""
     mu, B, n = problem.stationary, config.batch_size.cap, 30_000
     h = jax.vmap(lambda k: noise.draw(k, params, problem, config))(jax.random.split(key, n))
     center = lambda size: jnp.eye(size.cap) - 1 / size.cap

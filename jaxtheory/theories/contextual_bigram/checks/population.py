@@ -1,5 +1,5 @@
-"""Checks of the population's closed forms: enumeration of all contexts, autodiff, and steps of the
-matrices.
+"""Checks of the population's closed forms by enumeration of all contexts, autodiff, and steps of
+the matrices.
 """
 
 import jax
@@ -20,7 +20,7 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 def population_loss_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """At any A and V."""
+    """The population loss by enumeration, at any A and V."""
     params = material.loose(params)
     return population.population_loss(params, problem, config), literal.enumerated_loss(
         params, everything
@@ -31,7 +31,7 @@ def population_loss_enumerated(
 def expected_gradient_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """At any A and V."""
+    """The expected gradient by enumeration, at any A and V."""
     params = material.loose(params)
     return population.expected_gradient(params, problem, config), jax.grad(literal.enumerated_loss)(
         params, everything
@@ -42,7 +42,9 @@ def expected_gradient_enumerated(
 def expected_preconditioned_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """With the projections written out as matrices."""
+    """The expected preconditioned gradient by enumeration, with the projections written out as
+    matrices.
+    """
     want = literal.preconditioned(jax.grad(literal.enumerated_loss)(params, everything), problem)
     return population.expected_preconditioned(params, problem, config), want
 
@@ -61,7 +63,7 @@ def bayes_enumerated(
 def excess_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """1/2 E |F - E[e_y | X, k]|^2."""
+    """The excess loss 1/2 E |F - E[e_y | X, k]|^2 by enumeration."""
     params, law = material.loose(params), everything.law
     F = literal.occupancies(params.attention, everything) @ params.value.T
     weight = jnp.sum(law, axis=2, keepdims=True)
@@ -71,7 +73,9 @@ def excess_enumerated(
 
 
 def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A = Q and V = P have none, and V / c makes up for c A; a 1 sets the scale."""
+    """The excess loss is zero at A = Q and V = P, and where V / c makes up for c A. A 1 beside them
+    sets the scale.
+    """
     half = Params(2 * problem.context - model.uniform_attention(config), problem.transition)
     exact = Params(problem.context, problem.transition)
     a2 = population.inner(half.attention, half.attention, problem.stationary)
@@ -85,7 +89,7 @@ def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Con
 
 
 def tokens(*counts: int) -> list[Array]:
-    """All combinations of numbers below the counts, an array for each."""
+    """All combinations of numbers below the counts, as one array for each count."""
     return [jnp.asarray(index) for index in np.indices(counts).reshape(len(counts), -1)]
 
 
@@ -93,7 +97,7 @@ def tokens(*counts: int) -> list[Array]:
 def laws_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """At all tokens, for two positions of which Q attends to the first, per query."""
+    """The pair law at all tokens, for two positions of which Q attends to the first, per query."""
     (X, law), N, T = everything, config.num_states.cap, config.length.cap
     pair = lambda i, j, l, k: population.pair_law(i, j, l, 2 * k % T, (2 * k + 1) % T, k, problem)
     first, second = (X[:, (2 * np.arange(N) + i) % T] for i in range(2))
@@ -106,7 +110,7 @@ def laws_enumerated(
 def attended_enumerated(
     everything: Population, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """At every position, token and label, per query."""
+    """The attended law at every position, token and label, per query."""
     N, T = config.num_states.cap, config.length.cap
     attended = lambda i, l, s, k: population.attended_law(i, l, s, k, problem)
     want = jnp.einsum("mti,mkl->iltk", *everything) / problem.stationary[None, None, None, :]
@@ -114,8 +118,8 @@ def attended_enumerated(
 
 
 def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The minimum of |A - A~|^2 in alpha, a parabola through three points. Columns with any sum;
-    with sum 1, the printed forms too.
+    """The minimum of |A - A~|^2 in alpha, which is a parabola through three points. Columns have
+    any sum; with sum 1 the printed forms are checked too.
     """
     mu, U = problem.stationary, 1 / config.length.cap
 
@@ -142,8 +146,8 @@ def alignment_by_parabola(key: Array, problem: Problem, params: Params, config: 
 
 
 def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """What is missing from the lines, orthogonal to them; K_V = alpha_V^2 K_P + |Delta_V|^2 -
-    |Delta_V mu|^2, |A|^2 = alpha_A^2 K_Q + 1/T + |Delta_A|^2.
+    """The residuals complete the points on the lines and are orthogonal to the lines; K_V =
+    alpha_V^2 K_P + |Delta_V|^2 - |Delta_V mu|^2, |A|^2 = alpha_A^2 K_Q + 1/T + |Delta_A|^2.
     """
     mu = problem.stationary
     off = population.residual(params, problem, config)
@@ -165,7 +169,7 @@ def residual_pythagoras(key: Array, problem: Problem, params: Params, config: Co
 
 def stepped(key: Array, problem: Problem, params: Params, config: Config) -> tuple:
     """Centered noise, rates, and one step of the matrices along the closed gradients plus the
-    noise; that the gradients are right is checked by enumeration.
+    noise. The gradients themselves are checked by enumeration.
     """
     noise = jax.tree.map(
         lambda x: x - 1 / len(x), material.setting(jax.random.fold_in(key, 1), config)[1]
@@ -189,7 +193,7 @@ def projected_step_matrices(
 def residual_step_matrices(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """What is left of them."""
+    """The residuals of the matrices after the step."""
     noise, rates, new = stepped(key, problem, params, config)
     return population.residual_step(params, noise, rates, problem, config), population.residual(
         new, problem, config
@@ -199,7 +203,7 @@ def residual_step_matrices(
 def residual_step_contracts(
     key: Array, problem: Problem, params: Params, config: Config
 ) -> Compared:
-    """Lemma F.2: V mu = mu, no noise: Delta_V shrinks by 1 - eta_V |A|^2."""
+    """Lemma F.2: if V mu = mu and there is no noise, Delta_V shrinks by 1 - eta_V |A|^2."""
     V = params.value - ((params.value @ problem.stationary) - problem.stationary)[:, None]
     params = params._replace(value=V)
     zero = jax.tree.map(jnp.zeros_like, params)
@@ -232,7 +236,7 @@ def aligned_alphas(key: Array, problem: Problem, params: Params, config: Config)
 
 
 def line_loss(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Less the Bayes loss, at random alphas."""
+    """The population loss minus the Bayes loss, at random alphas."""
     alpha = population.Alignment(*jax.random.normal(key, (2,)))
     params = population.aligned(alpha, problem, config)
     want = population.population_loss(params, problem, config) - population.bayes_loss(

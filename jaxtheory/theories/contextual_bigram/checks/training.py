@@ -1,4 +1,4 @@
-"""Steps of every algorithm against autodiff and algorithm 1 as written."""
+"""Checks of the steps of every algorithm against autodiff and algorithm 1 as written."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,8 +34,8 @@ def proximal_as_written(key: Array, problem: Problem, params: Params, config: Co
 
 
 def sgd_without_l1(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """What it descends along by autodiff; its steps on both sides of the switch, against algorithm
-    1 written out at lambda = 0.
+    """The direction of descent by autodiff, and the steps on both sides of the switch against
+    algorithm 1 written out at lambda = 0.
     """
     batch, off = material.random_batch(key, config), config.replace(switch_step=1, l1=0.0)
     slope = literal.slope(params, batch, problem, config)
@@ -55,7 +55,7 @@ def sgd_without_l1(key: Array, problem: Problem, params: Params, config: Config)
 
 
 def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Before the switch."""
+    """The plain gradient step by autodiff, before the switch."""
     batch = material.random_batch(key, config)
     g = jax.grad(literal.loss)(params, batch, config)
     want = literal.descended(params, g, config.learning_rate, problem)
@@ -64,7 +64,7 @@ def plain_autodiff(key: Array, problem: Problem, params: Params, config: Config)
 
 
 def softmax_first_step(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """From uniform attention and where eta_W = eta_A T^2, A starts along the linear model's step:
+    """From uniform attention and with eta_W = eta_A T^2, A starts along the linear model's step:
     the derivative in the rate at 0.
     """
     batch, T = material.random_batch(key, config), float(config.length.cap)
@@ -82,7 +82,7 @@ def softmax_first_step(key: Array, problem: Problem, params: Params, config: Con
 
 
 def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Against descent on the logits by autodiff; V as in sgd."""
+    """The step against descent on the logits by autodiff. V moves as in sgd."""
     batch, early = material.random_batch(key, config), config.replace(switch_step=9)
     W, mu = params.attention, problem.stationary
     of = lambda W: Params(jax.nn.softmax(W, axis=0), params.value)
@@ -98,7 +98,7 @@ def softmax_step_autodiff(key: Array, problem: Problem, params: Params, config: 
 
 
 def refit_as_written(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """A rounded, which a second rounding leaves alone, and V by autodiff."""
+    """A is rounded, which a second rounding does not change, and V moves by autodiff."""
     batch = material.random_batch(key, config)
     A = calculus.rounded(params.attention, config.stage_threshold, config)
     want = params._replace(attention=A)
@@ -109,7 +109,9 @@ def refit_as_written(key: Array, problem: Problem, params: Params, config: Confi
 
 
 def transfer_gathers(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Two batches, one step of A on both by autodiff, with and without the threshold; V waits."""
+    """Two batches and one step of A on both by autodiff, with and without the threshold. V
+    waits.
+    """
     parts = [material.random_batch(k, config) for k in jax.random.split(key)]
     both = jax.tree.map(lambda *x: jnp.stack(x), *parts)
     joined = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), both)
@@ -141,7 +143,7 @@ def later_steps_are_proximal(
 
 
 def noise_without_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Where lambda = 0: the population's step less eta times the draw."""
+    """At lambda = 0 a step is the population's step minus eta times the draw."""
     off, t = config.replace(l1=0.0), jnp.asarray(9)
     h = noise.draw(key, params, problem, off)
     mean = training.population_step(key, t, params, (), problem, off)
@@ -150,7 +152,9 @@ def noise_without_prox(key: Array, problem: Problem, params: Params, config: Con
 
 
 def entry_before_prox(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """In stage two: the population's step less eta times the draw, then the prox as written."""
+    """In stage two a step is the population's step minus eta times the draw, then the proximal map
+    as written.
+    """
     t, l1 = jnp.asarray(9), jnp.asarray(config.l1)
     h = noise.draw(key, params, problem, config)
     mean = literal.preconditioned(population.expected_gradient(params, problem, config), problem)

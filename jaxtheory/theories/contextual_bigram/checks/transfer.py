@@ -1,4 +1,4 @@
-"""Checks of what a pre-trained transition gives."""
+"""Checks of the laws of training from a pre-trained transition."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
 def transfer_start(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Against the projections of the starting matrices."""
+    """The initial alignment against the projections of the starting matrices."""
     start = transfer.init(key, problem, config)
     alpha, square = transfer.initial_alignment(problem, config)
     found = population.alignment(start, problem, config)
@@ -25,14 +25,14 @@ def transfer_start(key: Array, problem: Problem, params: Params, config: Config)
 
 
 def first_rate_reaches(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """The mean of the one step is Q."""
+    """The mean of A after the one step is Q."""
     start = transfer.init(key, problem, config)
     slope = population.expected_preconditioned(start, problem, config).attention
     return start.attention - transfer.first_rate(problem, config) * slope, problem.context
 
 
 def step_spread_by_trace(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Every matrix written out."""
+    """The spread with every matrix written out."""
     config = config.replace(switch_step=3)
     start, reach = literal.transferred(problem, config)
     variance = literal.traces(start, problem) / (3 * config.batch_size.cap * problem.stationary)

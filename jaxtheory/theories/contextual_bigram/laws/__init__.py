@@ -1,3 +1,3 @@
-"""What the theory says: the population, its run in two numbers, mini-batch noise, transfer, and
-what thresholds cost.
+"""Laws of the theory: the population, its run in two numbers, mini-batch noise, transfer, and the
+cost of thresholds.
 """

@@ -1,4 +1,6 @@
-"""What threshold and rounding cost, for A whose kept entries are exactly the support."""
+"""Bounds on the cost of threshold and rounding, for A whose kept entries are exactly the
+support.
+"""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float

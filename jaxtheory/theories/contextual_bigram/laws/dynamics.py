@@ -22,12 +22,12 @@ from jaxtheory.theories.contextual_bigram.model import Config, Problem
 
 
 def since_switch(t: Int[ArrayLike, "*n"], config: Config) -> Int[Array, "*n"]:
-    """t - tau: negative in the first stage."""
+    """The time t - tau since the switch, negative in the first stage."""
     return jnp.asarray(t, jnp.int32) - jnp.asarray(config.switch_step, jnp.int32)
 
 
 def rate(t: Int[ArrayLike, "*n"], config: Config) -> Float[Array, "*n"]:
-    """eta1 for t < tau, eta2 from tau on."""
+    """The learning rate: eta1 for t < tau, eta2 from tau on."""
     early, late = (
         jnp.asarray(eta, float) for eta in (config.learning_rate, config.late_learning_rate)
     )
@@ -86,8 +86,8 @@ def cut(alpha: Float[Array, ""], problem: Problem, config: Config) -> Float[Arra
 
 
 def per_entry(problem: Problem, config: Config) -> Float[Array, ""]:
-    """(1 - Q/T) / K_Q: what alpha_A gains where every attended entry gains 1 and A is projected; Q
-    for uniform weights.
+    """(1 - Q/T) / K_Q, the gain of alpha_A where every attended entry gains 1 and A is projected.
+    It is Q for uniform weights.
     """
     return (1 - config.sparsity.real / config.length.real) / population.signals(
         problem, config
@@ -101,8 +101,8 @@ def start(problem: Problem) -> population.Alignment:
 
 
 def path(length: int, problem: Problem, config: Config, prox: bool = False) -> population.Alignment:
-    """The alphas at steps 0..length-1 from the start; with `prox` the second stage is thresholded
-    and sparsified, where lambda > 0.
+    """The alphas at steps 0..length-1 from the start. With `prox`, the second stage is thresholded
+    and sparsified where lambda > 0.
 
     With prox it is exact for uniform weights as long as attended entries exceed lambda.
     """
@@ -124,8 +124,8 @@ def path(length: int, problem: Problem, config: Config, prox: bool = False) -> p
 
 
 def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> population.Alignment:
-    """alpha_A = d (cosh s - 1), alpha_V = d sinh s: equation (8) as long as both are small, s the
-    time. Source: derived from (9).
+    """alpha_A = d (cosh s - 1), alpha_V = d sinh s, where s is the time: equation (8) as long as
+    both are small. Source: derived from (9).
     """
     d = drift(problem, config)
     return population.Alignment(d * (jnp.cosh(s) - 1), d * jnp.sinh(s))
@@ -134,15 +134,15 @@ def early(s: Float[Array, "*n"], problem: Problem, config: Config) -> population
 def boosting_steps(
     level: Float[ArrayLike, "*n"], problem: Problem, config: Config
 ) -> Float[Array, "*n"]:
-    """asinh(c / d) / eta1, the steps until alpha_V reaches a small level c. Source: derived; lemma
-    D.1 bounds it.
+    """asinh(c / d) / eta1, the number of steps until alpha_V reaches a small level c. Source:
+    derived; lemma D.1 bounds it.
     """
     return jnp.arcsinh(level / drift(problem, config)) / config.learning_rate
 
 
 def eigenvalues(problem: Problem, config: Config) -> Float[Array, "2"]:
-    """Of equation (8) at (1, 1), over eta, ascending: -1 - d/2 -+ sqrt(1 + d^2/4), to leading order
-    -2 and -d/2 = -1 / (2 T K_Q).
+    """The eigenvalues of equation (8) at (1, 1), over eta, ascending: -1 - d/2 -+ sqrt(1 + d^2/4),
+    to leading order -2 and -d/2 = -1 / (2 T K_Q).
 
     The second is why alpha_A alpha_V ~ 1 comes fast and (1, 1) hardly at all, and why A is rounded
     at the end. Source: section 3.4.

@@ -29,7 +29,7 @@ from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 def columns(
     A: Float[Array, "T N"], problem: Problem
 ) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, " N"]]:
-    """|a^(k)|^2, <a^(k), q^(k)> and s_k: the numbers through which each column of A enters."""
+    """|a^(k)|^2, <a^(k), q^(k)> and s_k, the numbers through which each column of A enters."""
     return jnp.sum(A**2, axis=0), jnp.sum(A * problem.context, axis=0), jnp.sum(A, axis=0)
 
 
@@ -58,7 +58,7 @@ def residual_moment(params: Params, problem: Problem, config: Config) -> Float[A
 
 
 def attention_variance(params: Params, problem: Problem, config: Config) -> Float[Array, " N"]:
-    """tr(V C V^T R_k) / (B mu_k) per column: the variance of an entry of h_A before it is centered;
+    """tr(V C V^T R_k) / (B mu_k) per column, the variance of an entry of h_A before it is centered;
     zero for padded tokens.
 
     R_k is affine in (a2, aq, s, s^2), so the trace is too.
@@ -85,8 +85,8 @@ def attention_variance(params: Params, problem: Problem, config: Config) -> Floa
 
 
 def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Lower triangular L with L L^T = R for positive semi-definite R: Cholesky, a column of zeros
-    where the pivot is zero to rounding.
+    """The lower triangular L with L L^T = R for positive semi-definite R, by Cholesky with a column
+    of zeros where the pivot is zero to rounding.
 
     R is always singular here: r and centered noise have no part along 1. What is left of its last
     pivot is a few eps of its largest one.
@@ -128,7 +128,7 @@ def draw(key: Array, params: Params, problem: Problem, config: Config) -> Params
 
 def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:
     """z = K_P sqrt(2 B / (eta1 T)) / sqrt(tr(C P C P^T)): at small alphas the growing mode alpha_A
-    + alpha_V is driven by the drift d and by noise, and ends positive with probability Phi(z), once
+    + alpha_V is driven by the drift d and by noise, and ends positive with probability Phi(z) once
     the first stage is long. So the source's poly(T) samples are ~ B / eta ~ T.
 
     Source: derived, from equation (9) and the noise at the start, where V C V^T = 0 and h_V alone

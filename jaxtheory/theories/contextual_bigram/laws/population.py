@@ -1,5 +1,5 @@
-"""The population: expected loss and gradients in closed form, and the two numbers in which the
-population moves.
+"""The population: expected loss and gradients in closed form, and the two numbers that describe its
+motion.
 
 With m = V mu, s_k = 1^T a^(k), inner products <A, B>_mu = sum_k mu_k <A_k, B_k>, and
 
@@ -26,14 +26,16 @@ Index = Int[ArrayLike, ""]  # of a token, a label or a position
 
 
 class Signals(NamedTuple):
-    """K_P and K_Q: how far P and Q are from the trivial transition and from uniform attention."""
+    """K_P and K_Q, the distances of P and Q from the trivial transition and from uniform
+    attention.
+    """
 
     value: Float[Array, ""]
     attention: Float[Array, ""]
 
 
 class Moments(NamedTuple):
-    """m (N,), K_V, K_VP, |A|^2, <A, Q>, mu.s and mu.(s^2)."""
+    """The moments m (N,), K_V, K_VP, |A|^2, <A, Q>, mu.s and mu.(s^2)."""
 
     mean: Float[Array, " N"]
     value_square: Float[Array, ""]
@@ -54,17 +56,17 @@ class Alignment(NamedTuple):
 def inner(
     A: Float[Array, "n N"], B: Float[Array, "n N"], mu: Float[Array, " N"]
 ) -> Float[Array, ""]:
-    """<A, B>_mu."""
+    """The inner product <A, B>_mu."""
     return jnp.sum(mu * jnp.sum(A * B, axis=0))
 
 
 def norm(A: Float[Array, "n N"], mu: Float[Array, " N"]) -> Float[Array, ""]:
-    """|A|_mu."""
+    """The norm |A|_mu."""
     return jnp.sqrt(inner(A, A, mu))
 
 
 def directions(problem: Problem, config: Config) -> Params:
-    """Q - U and P - mu 1^T: from the start to the task."""
+    """The directions Q - U and P - mu 1^T from the start to the task."""
     return Params(
         problem.context - model.uniform_attention(config),
         problem.transition - model.trivial_value(problem, config),
@@ -95,8 +97,8 @@ def moments(params: Params, problem: Problem, config: Config) -> Moments:
 
 
 def bayes_loss(problem: Problem, config: Config) -> Float[Array, ""]:
-    """1/2 (1 - K_P |Q|^2 - |mu|^2): the loss at A = Q, V = P, the least of all predictors. Source:
-    derived.
+    """1/2 (1 - K_P |Q|^2 - |mu|^2), the loss at A = Q, V = P, which is the least of all predictors.
+    Source: derived.
     """
     K_P, _ = signals(problem, config)
     mu, Q = problem.stationary, problem.context
@@ -273,8 +275,8 @@ def residual_step(
 
 
 def optimal_value(A: Float[Array, "T N"], problem: Problem, config: Config) -> Float[Array, "N N"]:
-    """V* = mu 1^T + (<A, Q> / |A|^2) (P - mu 1^T), the least population loss for given A with 1^T A
-    = 1^T. It uses P and Q: an oracle.
+    """V* = mu 1^T + (<A, Q> / |A|^2) (P - mu 1^T), which has the least population loss for given A
+    with 1^T A = 1^T. It uses P and Q, so it is an oracle.
 
     Source: derived (appendix I fits V by regression on the population).
     """

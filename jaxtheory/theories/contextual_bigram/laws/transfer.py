@@ -1,5 +1,5 @@
-"""Starting from a pre-trained transition: what its correlation with P gives, and what one step of A
-then recovers.
+"""Training from a pre-trained transition: the effect of its correlation with P, and the recovery of
+the support by one step of A.
 
 With V_0 = theta P~ + (1 - theta) mu 1^T and A = U, one step of A with rate 1 / (theta <P~ - mu 1^T,
 P - mu 1^T>_mu) has mean Q. Its noise is the same whatever theta, and the same at every position, so
@@ -24,14 +24,14 @@ REACH, NODES = (
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:
-    """A = U and V_0 = theta P~ + (1 - theta) mu 1^T."""
+    """The start A = U and V_0 = theta P~ + (1 - theta) mu 1^T."""
     theta = config.pretrained_weight
     V = theta * problem.pretrained + (1 - theta) * model.trivial_value(problem, config)
     return Params(model.uniform_attention(config), V)
 
 
 def gap(problem: Problem, config: Config) -> Float[Array, "N N"]:
-    """P~ - mu 1^T."""
+    """The difference P~ - mu 1^T."""
     return problem.pretrained - model.trivial_value(problem, config)
 
 
@@ -43,8 +43,8 @@ def overlap(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def first_rate(problem: Problem, config: Config) -> Float[Array, ""]:
-    """eta_A of the one step, 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu): takes the mean of A from U
-    to Q.
+    """The rate eta_A of the one step, 1 / (theta <P~ - mu 1^T, P - mu 1^T>_mu), which takes the
+    mean of A from U to Q.
     """
     return 1 / (config.pretrained_weight * overlap(problem, config))
 
@@ -79,8 +79,8 @@ def step_spread(problem: Problem, config: Config) -> Float[Array, " N"]:
 
 
 def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
-    """Probability, per column, that thresholding at theta0 max A keeps the support exactly, entries
-    independent N(q_t, sd^2):
+    """The probability, per column, that thresholding at theta0 max A keeps exactly the support, for
+    independent entries N(q_t, sd^2):
 
     sum_j E_{m ~ N(q_j, sd^2)} 1[m > 0] Phi(theta0 m / sd)^(T - Q) prod_{i != j} [Phi((m - q_i) /
     sd) - Phi((theta0 m - q_i) / sd)]
