@@ -83,8 +83,8 @@ THEORY = Theory(
 
 
 def text_theory(source: Any = None) -> Theory:
-    """The same layer on bytes: a pair of folders, a label<TAB>text file, or two packages of the
-    Python library (`data.read_text`).
+    """Return the theory of the same layer on bytes of text. `source` is a pair of folders, a
+    label<TAB>text file, or None for two packages of the Python library (`data.read_text`).
     """
     return THEORY._replace(
         name="low_rank_text",

@@ -23,8 +23,8 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 
 def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, "n K"]:
-    """dL/dF: -y weight where margin < 1; for several classes -weight at y and +weight at the rival.
-    NaN where F is: divergence shows.
+    """dL/dF: -y weight where margin < 1; with several classes -weight at y and +weight at the
+    rival. It is NaN where F is, so that divergence shows.
     """
     margin = model.margin(F, batch.label, config)
     active = jnp.where(jnp.isnan(margin), jnp.nan, jnp.where(margin < 1, batch.weight, 0))
@@ -37,7 +37,7 @@ def slope(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, 
 def neuron_gradient(
     g: Float[Array, "n K"], hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n L m"]:
-    """G: the gradient in h, zero where h <= 0; h may be NaN."""
+    """G, the gradient in h, which is zero where h <= 0. h may be NaN."""
     A, weight = model.output_weights(problem, config), model.query_weights(config)
     if config.output == "shared":
         each = (g @ A[:, :, 0])[:, None, :] * weight[None, :, None]
@@ -80,8 +80,8 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
 
 
 def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Array, " law"]:
-    """|change of a difference of Gram matrices| over the sum of both |changes|: zero under gradient
-    flow, O(eta) otherwise; 0 at the start.
+    """|change of a difference of Gram matrices| over the sum of both |changes|, which is zero under
+    gradient flow, O(eta) otherwise, and 0 at the start.
 
     QK: W_Q W_Q^T - W_K W_K^T of every head; VO: sum_h W_V W_V^T of the last layer - W_O^T W_O.
     """

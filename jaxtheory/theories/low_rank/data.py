@@ -1,4 +1,4 @@
-"""What a run is given: patterns, samples whose label is the majority of two kinds of tokens, output
+"""Data of a run: patterns, samples whose label is the majority of two kinds of tokens, output
 signs, and the start.
 
     exact counts    nrel tokens of a pattern of class y, nconf of another class, per of each
@@ -51,7 +51,9 @@ def problem(key: Array, config: Config) -> Problem:
 def start(
     key: Array, config: Config
 ) -> tuple[Float[Array, "K m T"], Float[Array, "m ma"], Float[Array, "d d"], Float[Array, " m"]]:
-    """Signs of A, W_O(0) / xi, basis of W_Q(0) and W_K(0), order of the neurons."""
+    """Draw the signs of A, W_O(0) / xi, the basis of W_Q(0) and W_K(0), and the order of the
+    neurons.
+    """
     m, d = config.num_neurons, config.dimension
     outputs = config.num_classes if config.task == "multiclass" else Size(1)
     positions = model.length(config) if config.output == "per_token" else Size(1)
@@ -71,7 +73,9 @@ def start(
 
 
 def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
-    """A random rotation, rows orthonormal: Gram-Schmidt, twice, on Gaussian rows; zero beyond d."""
+    """A random rotation with orthonormal rows, by Gram-Schmidt, applied twice, on Gaussian rows;
+    zero beyond d.
+    """
     d = config.dimension
 
     def row(i: Array, Q: Float[Array, "d d"]) -> Float[Array, "d d"]:
@@ -85,8 +89,8 @@ def rotation(key: Array, config: Config) -> Float[Array, "d d"]:
 
 
 def patterns(config: Config) -> Float[Array, "M d"]:
-    """U: e_1..e_M or the given ones, with mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2, and then each
-    irrelevant mu_j <- ov mu_(j mod R) + sqrt(1 - ov^2) mu_j.
+    """U: e_1..e_M or the given patterns, with mu_2 <- cos mu_1 + sqrt(1 - cos^2) mu_2, and then
+    each irrelevant mu_j <- ov mu_(j mod R) + sqrt(1 - ov^2) mu_j.
     """
     M, d = config.num_patterns, config.dimension
     if config.given is None:
@@ -103,7 +107,9 @@ def patterns(config: Config) -> Float[Array, "M d"]:
 
 
 def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch, Batch]:
-    """Training and test set; one draw, a key per sample. Labels are flipped in training only."""
+    """Draw training and test set with one draw and a key for each sample. Labels are flipped in
+    training only.
+    """
     sizes = (config.num_samples, config.num_test)
     keys = jnp.concatenate(
         [jax.random.split(k, n.cap) for k, n in zip(jax.random.split(key), sizes, strict=True)]
@@ -124,8 +130,8 @@ def datasets(key: Array, U: Float[Array, "M d"], config: Config) -> tuple[Batch,
 def one_sample(
     key: Array, index: Int[Array, ""], U: Float[Array, "M d"], config: Config
 ) -> tuple[Float[Array, "L d"], Int[Array, ""], Int[Array, " L"]]:
-    """Tokens (L, d), class and patterns (L,) of one sample; `index` sets the class where labels are
-    balanced.
+    """Draw tokens (L, d), class and patterns (L,) of one sample. `index` sets the class where
+    labels are balanced.
     """
     L, C, R = model.length(config), config.num_classes, config.num_relevant_patterns
     relevant, both = config.num_relevant.n, config.num_relevant.n + config.num_confusion.n
@@ -168,7 +174,7 @@ def one_sample(
 def tokens_of(
     pattern: Int[Array, " L"], z: Float[Array, "L d"], U: Float[Array, "M d"], config: Config
 ) -> Float[Array, "L d"]:
-    """mu + sigma z; or the same over its norm; or mu + sigma z / |z|."""
+    """Tokens mu + sigma z, the same over its norm, or mu + sigma z / |z|."""
     sigma = jnp.asarray(config.noise, z.dtype)
     x = U[pattern] + model.rounded(
         sigma * (_unit(z) if config.noise_law == "bounded" else model.rounded(z))
@@ -177,13 +183,13 @@ def tokens_of(
 
 
 def _unit(x: Float[Array, "L d"]) -> Float[Array, "L d"]:
-    """Rows over their norms, zero for zero."""
+    """Rows divided by their norms, zero for zero."""
     norm = jnp.sqrt(jnp.sum(x**2, axis=1, keepdims=True))
     return x / jnp.where(norm > 0, norm, 1)
 
 
 def sample(key: Array, problem: Problem, config: Config) -> Batch:
-    """B distinct training samples, drawn afresh in every step."""
+    """Draw B distinct training samples, anew in every step."""
     B, train = config.batch_size, problem.train
     chosen = draws.distinct(key, config.num_samples, B.cap)
     tokens, label, pattern = (
@@ -193,7 +199,7 @@ def sample(key: Array, problem: Problem, config: Config) -> Batch:
 
 
 def relevant(batch: Batch, config: Config) -> Bool[Array, "n L"]:
-    """Tokens of a pattern of the label's class."""
+    """True for tokens of a pattern of the label's class."""
     R, C = config.num_relevant_patterns.n, config.num_classes.n
     shown = model.length(config).mask()[None, :] & (batch.weight > 0)[:, None]
     return shown & (batch.pattern < R) & (batch.pattern % C == batch.label[:, None])
@@ -226,8 +232,8 @@ TRAIN = 0.8
 
 
 def read_text(source: Any = None) -> Corpus:
-    """The bytes of both classes: a pair of folders (class 0, class 1), one label<TAB>text file
-    (labels sorted), or None.
+    """Return the bytes of both classes from a pair of folders (class 0, class 1), one
+    label<TAB>text file (labels sorted), or, for None, two packages of the running Python.
 
     Raises InputError where nothing can be read.
     """
@@ -296,8 +302,8 @@ def _labeled(file: Path) -> Corpus:
 
 
 def text_problem(corpus: Corpus | None = None) -> Callable[[Array, Config], Problem]:
-    """The function `problem` of a corpus (None: the default one, read at the first use). No token
-    is relevant; L is as configured.
+    """Return the function `problem` of a corpus. For None it is the default corpus, read at the
+    first use. No token is relevant, and L is as configured.
     """
 
     def problem(key: Array, config: Config) -> Problem:

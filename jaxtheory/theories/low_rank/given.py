@@ -1,4 +1,4 @@
-"""A researcher's own samples and start matrices."""
+"""Problems from a researcher's own samples and start matrices."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ def given(
     /,
     **more: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Your own tokens (n, L, d), labels (n,), integers from 0 (binary: 0 for y = +1, 1 for y = -1),
-    and start matrices W_Q, W_K (m_b, d), W_V (m_a, d), W_O (m, m_a), all four or none, as (problem,
-    batch, config); weights are 1/n.
+    """Return (problem, batch, config) for your own tokens (n, L, d), labels (n,), integers from 0
+    (binary: 0 for y = +1, 1 for y = -1), and start matrices W_Q, W_K (m_b, d), W_V (m_a, d), W_O
+    (m, m_a), all four or none. The weights are 1/n.
 
     With several layers and heads W_Q, W_K, W_V have the leading axes (n_l, H). Among `more`:
 
@@ -81,7 +81,7 @@ def given(
 
 
 def samples(arrays: dict[str, Any], kind: str, config: Config) -> Batch:
-    """Given samples with weights 1/n; tokens of unknown pattern are of none."""
+    """Given samples with weights 1/n. Tokens of unknown pattern have none."""
     tokens, labels, pattern = (arrays[kind + name] for name in ("tokens", "labels", "pattern"))
     if pattern is None:
         pattern = jnp.full(tokens.shape[:2], config.num_patterns.cap, jnp.int32)
@@ -89,8 +89,8 @@ def samples(arrays: dict[str, Any], kind: str, config: Config) -> Batch:
 
 
 def own_config(arrays: dict[str, Any], n: dict[str, int], settings: dict[str, Any]) -> Config:
-    """The config of given samples: all L tokens count as `num_relevant` where the settings name no
-    counts, and the other sizes that nothing says are as small as may be.
+    """The config of given samples. All L tokens count as `num_relevant` where the settings name no
+    counts, and the other sizes that nothing determines are as small as possible.
     """
     labels = [arrays[name] for name in ("labels", "test_labels") if arrays[name] is not None]
     low, top = (int(f(jnp.stack([f(y) for y in labels]))) for f in (jnp.min, jnp.max))

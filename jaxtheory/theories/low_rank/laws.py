@@ -1,5 +1,5 @@
-"""What the theory says before training: the attention that the data offers, neurons that stay
-small, ranks, the first step.
+"""Laws before training: the attention that the data offer, neurons that stay small, ranks, and the
+first step.
 """
 
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ KAPPA = 1.05  # of the law of the small set, fitted on one setting
 
 
 def relevant_share(config: Config) -> Float[Array, ""]:
-    """alpha*: the mean share of relevant tokens, nrel / L.
+    """alpha*, the mean share of relevant tokens, nrel / L.
 
     Random counts: E max(b, n - b) / L with b ~ Bin(n, nrel / n), n = nrel + nconf. Source: section
     III-B; random counts are derived.
@@ -43,8 +43,8 @@ def carried_means(problem: Problem, config: Config) -> Float[Array, "C ma"]:
 
 
 def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
-    """1/2 - theta / 2 pi: neurons inactive on both class means at the start, theta the angle of the
-    means. Two classes.
+    """1/2 - theta / 2 pi, the share of neurons that are inactive on both class means at the start,
+    where theta is the angle of the means. There are two classes.
 
     W_V(0) is a multiple of the identity and o_i(0) is isotropic. With exact counts and orthonormal
     patterns cos theta = (2 nrel nconf + (M - 2) per^2) / (nrel^2 + nconf^2 + (M - 2) per^2).
@@ -56,8 +56,8 @@ def dead_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
-    """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)): neurons that stay small, those inactive on their
-    own class mean m, or nearly so.
+    """Phi(-kappa sigma sqrt(d) / (sqrt(L) |m|)), the share of neurons that stay small because they
+    are inactive, or nearly so, on their own class mean m.
 
     The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
     the size of its noise. kappa = 1.05 is fitted. Gaussian noise, mean |m| over the classes; for
@@ -74,8 +74,8 @@ def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def ranks(config: Config) -> Float[Array, " matrix"]:
-    """Ranks of the trained changes: relevant patterns that occur independently for W_Q and W_K,
-    classes for W_V and W_O.
+    """The ranks of the trained changes: the number of relevant patterns that occur independently
+    for W_Q and W_K, the number of classes for W_V and W_O.
 
     Source: derived, measured; the paper has the number of label-relevant patterns for all four,
     which agrees for R = C = 2.

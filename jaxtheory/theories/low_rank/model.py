@@ -40,7 +40,7 @@ from jaxtheory.ops.positions import indices
 
 
 class Config(fields.Config):
-    """Hyper-parameters; the defaults are setting S1, where one vector a serves all positions."""
+    """Hyper-parameters. The defaults are setting S1, where one vector a serves all positions."""
 
     num_patterns: Size | int = size(20, "M", "patterns", "[3, inf)")
     num_relevant_patterns: Size | int = size(2, "R", "label-relevant patterns", "[2, inf)")
@@ -203,7 +203,7 @@ class Config(fields.Config):
 
 
 def _given_violations(given: Any, M: Any, d: Any) -> list[str]:
-    """What is wrong with given patterns: one line, or none."""
+    """The conditions that given patterns violate: one line, or none."""
     try:
         rows = np.asarray(given, float)
     except (TypeError, ValueError):
@@ -236,7 +236,7 @@ class Batch(NamedTuple):
 
 
 class Params(NamedTuple):
-    """W_Q, W_K, W_V and W_O; a gradient or a difference has the same form."""
+    """The matrices W_Q, W_K, W_V and W_O. A gradient or a difference has the same form."""
 
     query: Float[Array, "nl H q d"]
     key: Float[Array, "nl H q d"]
@@ -246,7 +246,7 @@ class Params(NamedTuple):
 
 class Problem(NamedTuple):
     """Training and test set, patterns U, signs of A, standard normal W_O(0) / xi, directions of
-    W_Q(0) and W_K(0), a random order.
+    W_Q(0) and W_K(0), and a random order.
 
     `initial` makes W(0) of it, or takes a given `start`. basis is the identity for one head, so
     that W_Q(0) = W_K(0) = delta I, else a random rotation.
@@ -263,8 +263,8 @@ class Problem(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """One pass: the input of each layer, its queries, keys and attention, v = sum_h W_V^h X p, h =
-    W_O v of the last, and F.
+    """One forward pass: the input of each layer, its queries, keys and attention, v = sum_h W_V^h X
+    p, h = W_O v of the last layer, and F.
     """
 
     inputs: tuple[Float[Array, "n L d"], ...]
@@ -280,8 +280,8 @@ class Forward(NamedTuple):
 
 
 def rounded(x: Array) -> Array:
-    """The number as it is, behind a clip: a compiler neither reorders products nor fuses a product
-    into a sum across it.
+    """The number itself, behind a clip, so that a compiler neither reorders products nor fuses a
+    product into a sum across it.
 
     Otherwise a product is rounded in one program and not in another, and W - W(0) is not zero at
     the start.
@@ -291,7 +291,7 @@ def rounded(x: Array) -> Array:
 
 
 def length(config: Config) -> Size:
-    """L = nrel + nconf + per (M - R), with a capacity that holds for every value."""
+    """The length L = nrel + nconf + per (M - R), with a capacity that holds for every value."""
     a, b, per, M, R = (
         getattr(config, name)
         for name in (
@@ -311,21 +311,21 @@ def length(config: Config) -> Size:
 
 
 def head_dim(config: Config) -> Size:
-    """m_b / H, rows of W_Q^h."""
+    """The number m_b / H of rows of W_Q^h."""
     m_b, H = config.query_dim, config.num_heads
     return Size(-(-m_b.cap // H), None if m_b.value is None else m_b.n // H)
 
 
 def query_weights(config: Config) -> Float[Array, " L"]:
-    """1[l in S] / |S| with S the first `num_queries` positions, all for 0."""
+    """1[l in S] / |S|, where S holds the first `num_queries` positions, or all of them for 0."""
     L = length(config)
     S = jnp.where(jnp.asarray(config.num_queries) == 0, L.n, config.num_queries)
     return jnp.where(indices(L.cap) < S, 1 / S.astype(float), 0)
 
 
 def matrix_names(config: Config) -> list[str]:
-    """WQ, WK, WV, WO, with .l and .h from 1 where there are several layers and heads; the order of
-    `analyses.ranks.matrices`.
+    """WQ, WK, WV, WO, with .l and .h counted from 1 where there are several layers and heads, in
+    the order of `analyses.ranks.matrices`.
     """
     layer = lambda i: f".l{i + 1}" if config.num_layers > 1 else ""
     head = lambda j: f".h{j + 1}" if config.num_heads > 1 else ""
@@ -334,7 +334,7 @@ def matrix_names(config: Config) -> list[str]:
 
 
 def fit(params: Params, batch: Batch, problem: Problem, config: Config) -> None:
-    """Raise InputError where arrays do not fit each other or the config, see `core.shapes`."""
+    """Raise InputError where the arrays do not fit each other or the config (see `core.shapes`)."""
     sizes: dict[str, Size | int] = {
         "L": length(config),
         "q": head_dim(config),
@@ -378,25 +378,27 @@ def initial(problem: Problem, config: Config) -> Params:
 
 
 def embed(U: Float[Array, "M d"], n: int) -> Float[Array, "M n"]:
-    """Patterns as rows of n coordinates, the way diag(delta) carries them to queries and values:
-    cut off or filled with zeros.
+    """Patterns as rows of n coordinates, as diag(delta) carries them to queries and values: cut off
+    or filled with zeros.
     """
     M, d = U.shape
     return jnp.zeros((M, n), U.dtype).at[:, : min(n, d)].set(U[:, : min(n, d)])
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:
-    """W(0) of the problem."""
+    """The start W(0) of the problem."""
     return initial(problem, config)
 
 
 def change(params: Params, problem: Problem, config: Config) -> Params:
-    """Delta W = W - W(0), exactly zero at the start."""
+    """The change Delta W = W - W(0), exactly zero at the start."""
     return jax.tree.map(jnp.subtract, params, initial(problem, config))
 
 
 def output_weights(problem: Problem, config: Config) -> Float[Array, "K m T"]:
-    """A: signs / sqrt(m). Raises InputError where per-token weights are tied to another length."""
+    """The output weights A = signs / sqrt(m). Raise InputError where per-token weights are tied to
+    another length.
+    """
     if config.output == "per_token" and problem.signs.shape[2] != length(config).cap:
         raise InputError(
             f"A has {problem.signs.shape[2]} positions and X has {length(config).cap}: per_token "
@@ -411,7 +413,9 @@ def output_weights(problem: Problem, config: Config) -> Float[Array, "K m T"]:
 def forward(
     params: Params, tokens: Float[Array, "n L d"], problem: Problem, config: Config
 ) -> Forward:
-    """Equation (1). Keys beyond L get no attention; positions outside S have no weight in F."""
+    """The forward pass of equation (1). Keys beyond L get no attention, and positions outside S
+    have no weight in F.
+    """
     L = length(config)
     mask = None if L.value is None else L.mask()[None, None, None, :]
     X, seen = tokens, []
@@ -431,7 +435,7 @@ def forward(
 def read_out(
     hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n K"]:
-    """F_k = (1/|S|) sum_{l in S} a_(l),k^T relu(h_l)."""
+    """The outputs F_k = (1/|S|) sum_{l in S} a_(l),k^T relu(h_l)."""
     A = output_weights(problem, config)
     if config.output == "shared":
         return mean_active(hidden, config) @ A[:, :, 0].T
@@ -440,8 +444,8 @@ def read_out(
 
 
 def mean_active(hidden: Float[Array, "n L m"], config: Config) -> Float[Array, "n m"]:
-    """(1/|S|) sum_{l in S} relu(h_l): a product for each sample; summed over l in one, h would be
-    laid out anew.
+    """(1/|S|) sum_{l in S} relu(h_l), as a product for each sample. A single sum over l would lay h
+    out anew in memory.
     """
     each = jnp.broadcast_to(query_weights(config)[None, :], hidden.shape[:2])
     return jnp.einsum("bl,blm->bm", each, jax.nn.relu(hidden))
@@ -451,12 +455,12 @@ def mean_active(hidden: Float[Array, "n L m"], config: Config) -> Float[Array, "
 
 
 def sign_of(label: Int[Array, " n"], dtype: Any) -> Float[Array, " n"]:
-    """y = +1 for class 0, -1 for class 1."""
+    """The sign y = +1 for class 0, -1 for class 1."""
     return 1 - 2 * label.astype(dtype)
 
 
 def rival(F: Float[Array, "n C"], label: Int[Array, " n"], config: Config) -> Int[Array, " n"]:
-    """argmax_{k != y} F_k, the first of equal ones."""
+    """argmax_{k != y} F_k, the first index among equal outputs."""
     k = indices(F.shape[1])[None, :]
     return jnp.argmax(
         jnp.where((k == label[:, None]) | (k >= config.num_classes.n), -jnp.inf, F), axis=1
@@ -464,7 +468,9 @@ def rival(F: Float[Array, "n C"], label: Int[Array, " n"], config: Config) -> In
 
 
 def margin(F: Float[Array, "n K"], label: Int[Array, " n"], config: Config) -> Float[Array, " n"]:
-    """y F, or F_y - max_{k != y} F_k: positive where the prediction is right."""
+    """The margin y F, or F_y - max_{k != y} F_k, which is positive where the prediction is
+    right.
+    """
     if config.task == "binary":
         return sign_of(label, F.dtype) * F[:, 0]
     pick = lambda k: jnp.take_along_axis(F, k[:, None], axis=1)[:, 0]
@@ -472,13 +478,13 @@ def margin(F: Float[Array, "n K"], label: Int[Array, " n"], config: Config) -> F
 
 
 def hinge(F: Float[Array, "n K"], batch: Batch, config: Config) -> Float[Array, ""]:
-    """Mean of max(0, 1 - margin)."""
+    """The mean of max(0, 1 - margin)."""
     return jnp.sum(batch.weight * jax.nn.relu(1 - margin(F, batch.label, config)))
 
 
 def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, ""]:
-    """Mean hinge loss of the batch; derivatives at the kinks h = 0 and margin = 1 are zero. Source:
-    equations (2), (3).
+    """The mean hinge loss of the batch. Derivatives at the kinks h = 0 and margin = 1 are zero.
+    Source: equations (2), (3).
     """
     fit(params, batch, problem, config)
     return hinge(forward(params, batch.tokens, problem, config).F, batch, config)

@@ -1,4 +1,4 @@
-"""What is measured along training and at its end, and what the theory says about it."""
+"""Metrics along training, analyses at its end, and the theory's curves and conditions."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -33,7 +33,7 @@ DIMS = {
 
 
 def coords(config: Config) -> dict:
-    """Labels of the dimensions; indices of neurons and patterns count from 0."""
+    """Return the labels of the dimensions. Indices of neurons and patterns count from 0."""
     return {
         "matrix": tuple(model.matrix_names(config)),
         "index": tuple(range(1, ranks.full_rank(config) + 1)),
@@ -49,7 +49,7 @@ def coords(config: Config) -> dict:
 
 
 def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """On the test set:
+    """Return the metrics. On the test set:
 
     loss, error                 mean hinge loss; share of samples with margin <= 0
     relevant_attention          attention on tokens of the label's patterns, mean over all queries
@@ -84,7 +84,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
 
 
 def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
-    """Of the trained parameters; losses are of the test set.
+    """Return the analyses of the trained parameters. Losses are those of the test set.
 
     neuron_norms, neuron_changes   |o_i|; |o_i - o_i(0)|
     neuron_class, neuron_start     the class a neuron speaks for; o_i(0)^T W_V(0) m_c on each class
@@ -121,7 +121,7 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
 def predict(
     problem: Problem, config: Config, steps: Int[Array | np.ndarray, " t"]
 ) -> dict[str, Array]:
-    """Curves at the given steps.
+    """Return the theory's curves at the given steps.
 
     relevant_attention: uniform     alpha*, the attention of the start and of a run whose attention
                                     does not learn
@@ -148,8 +148,8 @@ def predict(
 
 
 def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Array]]:
-    """Conditions of the source, each with its margin (negative where it fails); 1 for constants
-    that it leaves open.
+    """Return the conditions of the source, each with its margin, negative where it fails. Constants
+    that the source leaves open are 1.
 
     The paper's own experiments violate the first two (|x| = 1.09 and |noise| = 0.45 against 1/M =
     0.05 at sigma = 0.1, d = M = 20).

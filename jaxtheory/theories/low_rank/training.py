@@ -22,7 +22,7 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 
 class Factors(NamedTuple):
-    """B (.., rows, r) and A (.., r, columns) of each matrix, in two Params."""
+    """The factors B (.., rows, r) and A (.., r, columns) of each matrix, in two Params."""
 
     up: Params
     down: Params
@@ -32,7 +32,7 @@ class Factors(NamedTuple):
 
 
 def init_lora(key: Array, problem: Problem, config: Config) -> Factors:
-    """A ~ N(0, 1 / columns), B = 0. The scale alpha / r of B A is 1."""
+    """The start A ~ N(0, 1 / columns), B = 0. The scale alpha / r of B A is 1."""
     r, d, m_a = config.lora_rank, config.dimension, config.value_dim
     start, columns = model.initial(problem, config), (d, d, d, m_a)
 
@@ -44,12 +44,12 @@ def init_lora(key: Array, problem: Problem, config: Config) -> Factors:
 
 
 def merged(state: Factors, problem: Problem, config: Config) -> Params:
-    """W(0) + B A."""
+    """The weights W(0) + B A."""
     return jax.tree.map(lambda W, B, A: W + B @ A, model.initial(problem, config), *state)
 
 
 def factor_gradient(state: Factors, batch: Batch, problem: Problem, config: Config) -> Factors:
-    """dL/dB = dL/dW A^T and dL/dA = B^T dL/dW."""
+    """The gradients dL/dB = dL/dW A^T and dL/dA = B^T dL/dW."""
     slope = calculus.gradient(merged(state, problem, config), batch, problem, config)
     return Factors(
         jax.tree.map(lambda g, A: g @ A.mT, slope, state.down),
@@ -60,7 +60,7 @@ def factor_gradient(state: Factors, batch: Batch, problem: Problem, config: Conf
 def lora_step(
     _key: Array, _t: Array, state: Factors, batch: Batch, problem: Problem, config: Config
 ) -> Factors:
-    """B <- B - eta dL/dB, A <- A - eta dL/dA."""
+    """One step B <- B - eta dL/dB, A <- A - eta dL/dA."""
     slope = factor_gradient(state, batch, problem, config)
     return from_optax.descended(state, slope, config.learning_rate)
 

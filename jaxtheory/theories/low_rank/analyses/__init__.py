@@ -1,5 +1,5 @@
-"""What is looked at in trained parameters: attention and its heads, neurons removed, ranks and
-truncation, what neurons speak for.
+"""Analyses of trained parameters: attention and its heads, removed neurons, ranks and truncation,
+and the classes that neurons belong to.
 """
 
 from jaxtheory.theories.low_rank.analyses import attention as attention

@@ -15,8 +15,8 @@ VALUE_RATES = tuple(j / 10 for j in range(11))
 def attention_mass(
     attention: Float[Array, "n H L L"], batch: Batch, config: Config
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Attention on relevant tokens: mean over heads, samples and all queries, and over the relevant
-    queries; zero without such.
+    """Attention on relevant tokens: the mean over heads, samples and all queries, and over the
+    relevant queries; zero where there are none.
     """
     is_relevant = data.relevant(batch, config)
     per_query = jnp.mean(
@@ -30,8 +30,8 @@ def attention_mass(
 
 
 def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, Array, Array, Array]:
-    """On the test set: loss, error (share of margins <= 0), attention on relevant tokens of all and
-    of the relevant queries.
+    """Loss, error (share of margins <= 0), and attention on relevant tokens of all queries and of
+    the relevant ones, on the test set.
     """
     model.fit(params, problem.test, problem, config)
     seen = model.forward(params, problem.test.tokens, problem, config)
@@ -45,12 +45,14 @@ def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, A
 
 
 def ranking(size: Float[Array, " n"], shown: Bool[Array, " n"]) -> Int[Array, " n"]:
-    """The place of each entry from the smallest on, ties in order, those not shown last."""
+    """The rank of each entry from the smallest on, ties in order. Entries that are not shown come
+    last.
+    """
     return jnp.argsort(pruning.order(size, shown)).astype(jnp.int32)
 
 
 def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " heads"]:
-    """Test loss without the 0, 1, .., H heads of smallest |W_V^h|, removed in all layers."""
+    """The test loss without the 0, 1, .., H heads of smallest |W_V^h|, removed in all layers."""
     rank = ranking(jnp.sum(params.value**2, axis=(0, 2, 3)), jnp.ones(config.num_heads, bool))
 
     def without(n: Array) -> Array:
@@ -61,8 +63,8 @@ def head_loss(params: Params, problem: Problem, config: Config) -> Float[Array, 
 
 
 def value_loss(params: Params, problem: Problem, config: Config) -> Float[Array, " rate"]:
-    """Test loss without a share of the value dimensions, columns of W_O, smallest |column| times
-    |row of W_V| first; rates 0, 0.1, .., 1.
+    """The test loss without a share of the value dimensions (columns of W_O), at rates 0, 0.1, ..,
+    1. Those of smallest |column| times |row of W_V| go first.
     """
     m_a = config.value_dim
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))

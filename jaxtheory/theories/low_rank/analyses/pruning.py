@@ -1,4 +1,5 @@
-"""Neurons of W_O, ranked and removed: all rates from one forward pass, a sort and a cumulative sum.
+"""Neurons of W_O ranked and removed, with all rates from one forward pass, a sort and a cumulative
+sum.
 
     F_k = sum_i f_ik,   f_ik = (1/|S|) sum_{l in S} a_(l),ik relu(h_il),   so F without the first q
                         neurons of an order is a tail sum
@@ -24,7 +25,7 @@ ORDERS = ("small", "large", "random", "change", "saliency")
 def contributions(
     hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n m K"]:
-    """f_ik of each sample."""
+    """The contributions f_ik of each sample."""
     A = model.output_weights(problem, config)
     if config.output == "shared":
         return model.mean_active(hidden, config)[:, :, None] * A[:, :, 0].T[None]
@@ -33,29 +34,30 @@ def contributions(
 
 
 def norms(W: Float[Array, "m ma"]) -> Float[Array, " m"]:
-    """|o_i| of each neuron."""
+    """The norm |o_i| of each neuron."""
     return jnp.sqrt(jnp.sum(W**2, axis=1))
 
 
 def scores(
     params: Params, problem: Problem, config: Config, saliency: Float[Array, " m"]
 ) -> Float[Array, "order m"]:
-    """What each order sorts by, from the first neuron removed: |o_i|, -|o_i|, a drawn number, |o_i
-    - o_i(0)|, mean |f_i|.
+    """The sort key of each order, by which the smallest is removed first: |o_i|, -|o_i|, a drawn
+    number, |o_i - o_i(0)|, mean |f_i|.
     """
     size, moved = norms(params.output), norms(model.change(params, problem, config).output)
     return jnp.stack([size, -size, problem.shuffle, moved, saliency])
 
 
 def saliency(params: Params, problem: Problem, config: Config) -> Float[Array, " m"]:
-    """Mean over the training set of sum_k |f_ik|."""
+    """The mean over the training set of sum_k |f_ik|."""
     train = problem.train
     f = contributions(model.forward(params, train.tokens, problem, config).hidden, problem, config)
     return jnp.einsum("n,nmk->m", train.weight, jnp.abs(f))
 
 
 def order(score: Float[Array, "*orders m"], shown: Bool[Array, " m"]) -> Int[Array, "*orders m"]:
-    """Places by score, ties in their own order, those not shown last.
+    """The places of neurons by score, ties in their own order. Neurons that are not shown come
+    last.
 
     Neurons active on the same tokens move by one vector, so that their |o_i - o_i(0)| differ in the
     last bits only, which depend on how sums are padded: of the sorted scores each that is within
@@ -70,22 +72,24 @@ def order(score: Float[Array, "*orders m"], shown: Bool[Array, " m"]) -> Int[Arr
 
 
 def removed(config: Config) -> Int[Array, " rate"]:
-    """round(rho m) for each rate, halves up, in integers."""
+    """round(rho m) for each rate, with halves rounded up, in integers."""
     return (2 * indices(STEPS + 1) * config.num_neurons.n + STEPS) // (2 * STEPS)
 
 
 def losses_of(
     f: Float[Array, "n m K"], chosen: Int[Array, " m"], batch: Batch, config: Config
 ) -> Float[Array, " rate"]:
-    """The loss at each rate where neurons go in the chosen order, given their contributions."""
+    """The loss at each rate, where neurons are removed in the chosen order, given their
+    contributions.
+    """
     tails = jnp.cumsum(f[:, chosen[::-1]], axis=1)[:, ::-1]  # tails[:, q]: without the first q
     F = jnp.concatenate([tails, jnp.zeros_like(tails[:, :1])], axis=1)[:, removed(config)]
     return jax.vmap(lambda one: model.hinge(one, batch, config), in_axes=1)(F)
 
 
 def curves(params: Params, problem: Problem, config: Config) -> Float[Array, "rate order"]:
-    """Test loss at every rate and for every order: one pass over the test set, one over the
-    training set (saliency).
+    """The test loss at every rate and for every order, from one pass over the test set and one over
+    the training set (saliency).
     """
     f = contributions(
         model.forward(params, problem.test.tokens, problem, config).hidden, problem, config

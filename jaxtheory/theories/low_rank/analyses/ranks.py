@@ -24,20 +24,22 @@ def matrices(params: Params) -> list[Float[Array, "rows columns"]]:
 
 
 def full_rank(config: Config) -> int:
-    """The largest rank of a change, capacities counted."""
+    """The largest possible rank of a change, from the capacities of the sizes."""
     d, m_a, m = config.dimension.cap, config.value_dim.cap, config.num_neurons.cap
     return max(min(model.head_dim(config).cap, d), min(m_a, d), min(m, m_a))
 
 
 def safe(function: Callable[[Array], Value], W: Float[Array, "*heads rows columns"]) -> Value:
-    """function(W), NaN where W is not finite: a factorization never sees such a matrix."""
+    """function(W), or NaN where W is not finite, since a factorization must not get such a
+    matrix.
+    """
     good = jnp.all(jnp.isfinite(W))
     return jax.tree.map(lambda x: jnp.where(good, x, jnp.nan), function(jnp.where(good, W, 0)))
 
 
 def singular_values(delta: Params, config: Config) -> Float[Array, "matrix index"]:
-    """Singular values of each matrix, the largest first, zero beyond its own number; NaN where a
-    matrix is not finite.
+    """The singular values of each matrix, the largest first, zero beyond its own number; NaN where
+    a matrix is not finite.
     """
     rows = [safe(linalg.singular_values, W) for W in matrices(delta)]
     return jnp.stack([jnp.zeros(full_rank(config), s.dtype).at[: len(s)].set(s) for s in rows])
@@ -70,13 +72,13 @@ def gap_rank(
 
 
 def factorized(delta: Params) -> tuple[Params, Params, Params]:
-    """U, s, V^T of every matrix: one decomposition each."""
+    """U, s and V^T of every matrix, from one decomposition each."""
     u, s, vt = zip(*(safe(linalg.svd, W) for W in delta), strict=True)
     return Params(*u), Params(*s), Params(*vt)
 
 
 def truncated(start: Params, factors: tuple[Params, Params, Params], rank: Params) -> Params:
-    """W(0) + sum_{j <= rank} s_j u_j v_j^T, a rank for each of the four (traced)."""
+    """W(0) + sum_{j <= rank} s_j u_j v_j^T, with a (traced) rank for each of the four matrices."""
 
     def one(W: Array, u: Array, s: Array, vt: Array, r: Array) -> Array:
         kept = jnp.where(indices(s.shape[-1]) < r, s, 0)
@@ -87,7 +89,7 @@ def truncated(start: Params, factors: tuple[Params, Params, Params], rank: Param
 
 def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Array]:
     """Test loss and attention with all changes cut to rank 1, 2, ..; with one of them cut to rank
-    1; rank r and the small neurons removed.
+    1; and the losses at rank r with the small neurons removed.
 
     Not unique where s_r = s_(r+1).
     """

@@ -1,5 +1,5 @@
-"""A second route to every closed form, in a file for each file that they guard; and the small
-configs that all checks run on.
+"""Independent derivations of every closed form, one file for each file that they check, and the
+small configs on which all checks run.
 """
 
 from jaxtheory.theories.low_rank.checks import (

@@ -1,4 +1,4 @@
-"""Checks of the attention and of heads and value dimensions removed."""
+"""Checks of the attention, and of the losses without heads and value dimensions."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def mass_literal(key: Array, config: Config) -> Compared:
-    """Over all queries and over the relevant ones, on the examples with several heads."""
+    """Attention over all queries and over the relevant ones, on the examples with several heads."""
     if config.num_heads == 1:
         return None
     params, _, made = material.setting(key, config)
@@ -24,7 +24,9 @@ def mass_literal(key: Array, config: Config) -> Compared:
 
 
 def heads_and_values_removed(key: Array, config: Config) -> Compared:
-    """The loss token by token without them, on the examples with several heads."""
+    """The loss token by token without some heads and value dimensions, on the examples with several
+    heads.
+    """
     if config.num_heads == 1:
         return None
     params, _, made = material.setting(key, config)

@@ -11,8 +11,8 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def gradient_literal(key: Array, config: Config) -> Compared:
-    """In all four matrices; with it W_O^T g_O = sum_h g_V W_V^T of the last layer and W_K g_K^T =
-    g_Q W_Q^T of each head.
+    """The gradient in all four matrices, together with W_O^T g_O = sum_h g_V W_V^T of the last
+    layer and W_K g_K^T = g_Q W_Q^T of each head.
     """
     params, batch, made = material.setting(key, config)
     g = calculus.gradient(params, batch, made, config)
@@ -25,8 +25,8 @@ def gradient_literal(key: Array, config: Config) -> Compared:
 
 
 def drift_second_order(key: Array, config: Config) -> Compared:
-    """After one step from a balanced start the laws of gradient flow fail by eta^2 (g g^T - g'
-    g'^T) exactly. On the second and fourth example.
+    """After one step from a balanced start the laws of gradient flow fail by exactly eta^2 (g g^T -
+    g' g'^T). Checked on the second and fourth example.
     """
     if (material.plain(config) and config.num_layers == 1) or config.task == "multiclass":
         return None

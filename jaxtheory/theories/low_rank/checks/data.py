@@ -1,4 +1,4 @@
-"""Checks of the samples, and of what is drawn beside them."""
+"""Checks of the samples and of the other draws of a problem."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from jaxtheory.theories.low_rank.model import Config
 
 def samples_as_counted(key: Array, config: Config) -> Compared:
     """Exact counts: nrel tokens of the label's class, nconf of one other, per of each irrelevant
-    pattern; random: the label's are most.
+    pattern. Random counts: the label's tokens are the most frequent.
 
     One pattern of the label's class is shown, or all of them. Without noise tokens are patterns.
     """
@@ -48,8 +48,8 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
 
 
 def labels_in_turn(key: Array, config: Config) -> Compared:
-    """Of n samples class c has those with index c, c + C, ..; each weighs 1/n, and tokens are their
-    patterns without noise; on the last example.
+    """Of n samples class c has those with index c, c + C, .., each of weight 1/n, whose tokens
+    without noise are their patterns. Checked on the last example.
     """
     if config.task == "binary" or config.counts == "random":
         return None
@@ -67,7 +67,7 @@ def labels_in_turn(key: Array, config: Config) -> Compared:
 
 
 def noise_has_its_law(key: Array, config: Config) -> Compared:
-    """Norms: 1, or that of the noise; Gaussian noise: mean 0, second moments sigma^2 1."""
+    """Norms are 1 or that of the noise. Gaussian noise has mean 0 and second moments sigma^2 1."""
     if config.task == "multiclass":
         return None
     U = data.patterns(config)
@@ -87,8 +87,9 @@ def noise_has_its_law(key: Array, config: Config) -> Compared:
 
 
 def patterns_gram(_key: Array, config: Config) -> Compared:
-    """1 on the diagonal, cos between the first two; products of the patterns that irrelevant ones
-    lean to, times ov for each irrelevant one. The first is e_1.
+    """The Gram matrix of the patterns: 1 on the diagonal, cos between the first two, and for each
+    irrelevant pattern the products of the pattern that it leans to, times ov. The first pattern is
+    e_1.
     """
     U, R = data.patterns(config), config.num_relevant_patterns.cap
     own = jnp.eye(R).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
@@ -99,7 +100,9 @@ def patterns_gram(_key: Array, config: Config) -> Compared:
 
 
 def labels_flipped(key: Array, config: Config) -> Compared:
-    """Of many training labels, which are in turn but for the flipped ones; on the first example."""
+    """The share of flipped labels among many training labels, which are in turn except for those.
+    Checked on the first example.
+    """
     if not material.plain(config) or config.num_layers > 1:
         return None
     N = material.MANY
@@ -112,8 +115,8 @@ def labels_flipped(key: Array, config: Config) -> Compared:
 
 
 def rotation_orthonormal(key: Array, config: Config) -> Compared:
-    """Q Q^T = 1; the first row is the direction of the first Gaussian row's (a unit vector),
-    entries of mean square 1/d.
+    """Q Q^T = 1. The first row has the direction of the first Gaussian row, and entries have mean
+    square 1/d.
     """
     if config.num_heads == 1:
         return None
@@ -151,9 +154,10 @@ def batches_distinct(key: Array, config: Config) -> Compared:
 
 
 def signs_fair(key: Array, config: Config) -> Compared:
-    """Signs have square 1 and mean 0 over many draws, those of two neurons, positions or outputs
-    product 0; normals have their moments, the order that of uniform numbers; rows of the basis are
-    orthonormal, for one head it is 1. With one a per position.
+    """Signs have square 1 and mean 0 over many draws, and those of two neurons, positions or
+    outputs have product 0. Normals have their moments, and the order those of uniform numbers. Rows
+    of the basis are orthonormal, and for one head it is the identity. Checked with one a per
+    position.
     """
     if config.output == "shared":
         return None
@@ -191,7 +195,7 @@ def signs_fair(key: Array, config: Config) -> Compared:
 
 
 def means_of_classes(key: Array, config: Config) -> Compared:
-    """m_c against the mean token of many samples without noise; the first example adds nothing."""
+    """m_c against the mean token of many samples without noise. The first example adds nothing."""
     if config.counts != "exact" or (material.plain(config) and config.num_layers == 1):
         return None
     many = config.replace(num_samples=Size(600), noise=0.0 * config.noise, labels="balanced")

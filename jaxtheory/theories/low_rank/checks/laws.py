@@ -1,4 +1,4 @@
-"""Checks of what the theory says before training."""
+"""Checks of the theory's statements before training."""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ def share_in_samples(key: Array, config: Config) -> Compared:
 
 
 def dead_gaussian(key: Array, config: Config) -> Compared:
-    """Gaussian neurons that are inactive on both class means."""
+    """The share of Gaussian neurons that are inactive on both class means."""
     if config.task != "binary":
         return None
     made = material.shown(config)
@@ -97,13 +97,15 @@ def ranks_of_counts(key: Array, config: Config) -> Compared:
 
 
 def first_step_exact(key: Array, config: Config) -> Compared:
-    """Exact in W_Q, W_V, W_O at W_Q = 0, and in W_K at W_K = 0, where attention is uniform."""
+    """The first step is exact in W_Q, W_V, W_O at W_Q = 0, and in W_K at W_K = 0, where attention
+    is uniform.
+    """
     if config.num_layers > 1:
         return None
     params, batch, made = material.setting(key, config)
 
     def without(keep: Array) -> tuple[Params, Params]:
-        """W_Q = 0 where it is not kept, else W_K = 0."""
+        """The parameters with W_Q = 0 where it is not kept, else with W_K = 0."""
         cut = params._replace(query=keep * params.query, key=(1 - keep) * params.key)
         return laws.first_step(cut, batch, made, config), calculus.gradient(
             cut, batch, made, config

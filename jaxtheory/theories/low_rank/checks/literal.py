@@ -1,5 +1,5 @@
-"""The layer as the source writes it, token by token and neuron by neuron: slow second routes for
-the checks.
+"""The layer as the source writes it, token by token and neuron by neuron: slow independent
+derivations for the checks.
 """
 
 import jax
@@ -10,7 +10,7 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 
 def queries(config: Config, L: int) -> Float[Array, " L"]:
-    """1 on the positions that are read out."""
+    """1 on the positions that are read out, 0 elsewhere."""
     S = jnp.asarray(config.num_queries, jnp.int32)
     return ((jnp.arange(L, dtype=jnp.int32) < S) | (S == 0)).astype(float)
 
@@ -18,8 +18,8 @@ def queries(config: Config, L: int) -> Float[Array, " L"]:
 def attention(
     params: Params, X: Float[Array, "L d"], config: Config
 ) -> tuple[Float[Array, "ma L"], Float[Array, "H L L"]]:
-    """W_V X softmax(..) of the last layer for one sample, columns v_l, and its attention, [head,
-    query, key].
+    """W_V X softmax(..) of the last layer for one sample, with columns v_l, and its attention,
+    [head, query, key].
     """
     Z = X.T
     for layer in range(config.num_layers):
@@ -48,7 +48,7 @@ def neurons(
 
 
 def outputs(params: Params, batch: Batch, problem: Problem, config: Config) -> Float[Array, "n K"]:
-    """F of each sample."""
+    """The outputs F of each sample."""
     return jax.vmap(lambda X: jnp.sum(neurons(params, X, problem, config), axis=1))(batch.tokens)
 
 
@@ -70,12 +70,14 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
 
 
 def without(params: Params, kept: Array) -> Params:
-    """The neurons that are kept, the others zero."""
+    """W_O with the neurons that are kept, the others set to zero."""
     return params._replace(output=jnp.where(kept[:, None], params.output, 0))
 
 
 def places(keys: Array) -> Array:
-    """How many go before each neuron: those of smaller key, or of equal key and earlier."""
+    """The number of neurons that go before each one: those of smaller key, or of equal key and
+    earlier.
+    """
     i = jnp.arange(keys.shape[-1])
     earlier = (i[None, :] < i[:, None]).reshape((1,) * (keys.ndim - 1) + (i.size, i.size))
     before = (keys[..., None, :] < keys[..., :, None]) | (
@@ -85,7 +87,7 @@ def places(keys: Array) -> Array:
 
 
 def error(params: Params, made: Problem, config: Config) -> Array:
-    """The share of test samples whose class has not the largest output alone."""
+    """The share of test samples for which another class has an output at least as large."""
     F, label = outputs(params, made.test, made, config), made.test.label
     if config.task == "binary":
         return jnp.mean((F[:, 0] * jnp.where(label == 0, 1, -1).astype(float) <= 0).astype(float))
@@ -94,13 +96,13 @@ def error(params: Params, made: Problem, config: Config) -> Array:
 
 
 def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array, Array]:
-    """Sums query by query: mean over all queries, over relevant queries."""
+    """Sums of attention query by query, as the mean over all queries and over relevant queries."""
     own = (batch.pattern < config.num_relevant_patterns.cap) & (
         batch.pattern % config.num_classes.cap == batch.label[:, None]
     )
 
     def one(weights: Array, own: Array) -> tuple[Array, Array]:
-        """Of a sample: over all queries, over the relevant ones."""
+        """The sums of one sample: over all queries, over the relevant ones."""
         share = own.astype(float)
         per_query = jnp.mean(weights @ share, axis=0)
         return jnp.mean(per_query), per_query @ share / jnp.maximum(jnp.sum(share), 1)

@@ -1,4 +1,4 @@
-"""What checks share: parameters, a batch and a problem, from one draw each."""
+"""Parameters, a batch and a problem that checks share, from one draw each."""
 
 import jax
 import jax.numpy as jnp
@@ -14,19 +14,21 @@ BATCHES = 300
 
 
 def plain(config: Config) -> bool:
-    """The first example, for checks to which heads, classes and readings of A add nothing."""
+    """True for the first example, for checks to which heads, classes and other forms of A add
+    nothing.
+    """
     return config.num_heads == 1 and config.output == "shared" and config.task == "binary"
 
 
 def shown(config: Config) -> Problem:
-    """A problem of which laws see the patterns alone."""
+    """A problem for laws that depend on the patterns alone."""
     nothing = Batch(*(jnp.zeros(()),) * 4)
     return Problem(nothing, nothing, data.patterns(config), *(jnp.zeros(()),) * 4)
 
 
 def setting(key: Array, config: Config) -> tuple[Params, Batch, Problem]:
-    """Parameters away from their start, a batch and a problem, made up from one uniform draw, which
-    compiles fast. Sizes unpadded.
+    """Parameters away from their start, a batch and a problem, from one uniform draw, which
+    compiles fast. Sizes are unpadded.
     """
     M, C, d, m, m_a, N, T, B = (
         getattr(config, name).cap

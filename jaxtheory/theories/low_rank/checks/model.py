@@ -11,8 +11,8 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def start_diagonal(key: Array, config: Config) -> Compared:
-    """One head: delta I. Several: W_Q^h rows delta times orthonormal ones, sum_h W_V^h = rv delta
-    I. W_O = xi times the normals.
+    """One head: delta I. Several heads: the rows of W_Q^h are delta times orthonormal ones, and
+    sum_h W_V^h = rv delta I. W_O = xi times the normals.
     """
     _, _, made = material.setting(key, config)
     W, delta = model.initial(made, config), config.init_diagonal
@@ -42,8 +42,8 @@ def start_diagonal(key: Array, config: Config) -> Compared:
 
 
 def forward_literal(key: Array, config: Config) -> Compared:
-    """F, the values, the attention and the neurons of the last layer; the input, the queries and
-    the keys of the first.
+    """F, the values, the attention and the neurons of the last layer; and the input, the queries
+    and the keys of the first.
     """
     params, batch, made = material.setting(key, config)
     seen = model.forward(params, batch.tokens, made, config)

@@ -1,4 +1,4 @@
-"""Checks of what neurons speak for."""
+"""Checks of the projections and classes of neurons."""
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,8 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def projections_literal(key: Array, config: Config) -> Compared:
-    """mu_i^T Delta W mu_j entry by entry; for heads the left mu_i passes their rows of
-    the basis.
+    """mu_i^T Delta W mu_j entry by entry. For heads the left mu_i passes their rows of the
+    basis.
     """
     if (material.plain(config) and config.num_layers == 1) or config.value_dim.cap == 2:
         return None
@@ -52,8 +52,8 @@ def neurons_described(key: Array, config: Config) -> Compared:
 
 
 def small_sets(key: Array, config: Config) -> Compared:
-    """Made-up norms: m rows, those below a gap are found; and the share below 0.33 of the 95 %
-    quantile.
+    """Artificial norms of m rows, among which those below a gap are found; and the share below 0.33
+    of the 95 % quantile.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None

@@ -1,4 +1,4 @@
-"""Checks of the neurons removed."""
+"""Checks of the losses with neurons removed."""
 
 import math
 from fractions import Fraction
@@ -16,7 +16,9 @@ from jaxtheory.theories.low_rank.model import Config
 
 
 def contributions_literal(key: Array, config: Config) -> Compared:
-    """On a batch, and mean |f_i| on the training set; the last two examples add nothing."""
+    """The contributions on a batch, and mean |f_i| on the training set. The last two examples add
+    nothing.
+    """
     if config.num_layers > 1 or config.value_dim.cap == 2:
         return None
     params, batch, made = material.setting(key, config)
@@ -31,8 +33,8 @@ def contributions_literal(key: Array, config: Config) -> Compared:
 
 
 def curves_literal(key: Array, config: Config) -> Compared:
-    """Every rate and order against the loss token by token with that many rows of W_O
-    set to zero; the last two examples add nothing.
+    """Every rate and order against the loss token by token with that many rows of W_O set to zero.
+    The last two examples add nothing.
     """
     if config.num_layers > 1 or config.value_dim.cap == 2:
         return None
@@ -52,7 +54,7 @@ def curves_literal(key: Array, config: Config) -> Compared:
 
 
 def removed_rounds(_key: Array, config: Config) -> Compared:
-    """In rational numbers."""
+    """The numbers of removed neurons in rational arithmetic."""
     if not material.plain(config) or config.num_layers > 1:
         return None
     counts = _counts(config.num_neurons.cap)
@@ -60,12 +62,14 @@ def removed_rounds(_key: Array, config: Config) -> Compared:
 
 
 def _counts(m: int) -> np.ndarray:
-    """round(j m / 200), halves up."""
+    """round(j m / 200), with halves rounded up."""
     return np.array([math.floor(Fraction(j * m, 200) + Fraction(1, 2)) for j in range(201)])
 
 
 def ties_by_index(key: Array, config: Config) -> Compared:
-    """Three levels, equal up to rounding, and the other way round; the last two not shown."""
+    """Three levels of scores, equal up to rounding, and the same in reverse. The last two neurons
+    are not shown.
+    """
     if not material.plain(config) or config.num_layers > 1:
         return None
     level = jax.random.randint(key, (40,), 0, 3).astype(float)

@@ -13,8 +13,8 @@ from jaxtheory.theories.low_rank.model import Config, Params
 
 
 def singular_gram(key: Array, config: Config) -> Compared:
-    """Squares against the eigenvalues of the Gram matrix of each head, and no sign; with one a per
-    position.
+    """Squares of singular values against the eigenvalues of the Gram matrix of each head, with no
+    negative value. Checked with one a per position.
     """
     if config.output == "shared":
         return None
@@ -29,8 +29,8 @@ def singular_gram(key: Array, config: Config) -> Compared:
 
 
 def gap_found(key: Array, config: Config) -> Compared:
-    """Made-up spectra with one large drop after the r-th value, r = 1..4; a zero matrix has rank 0;
-    with 3 rows s_3 is the last; beyond 0.03 s_1 drops do not count.
+    """Artificial spectra with one large drop after the r-th value, r = 1..4. A zero matrix has rank
+    0, with 3 rows s_3 is the last, and drops below 0.03 s_1 do not count.
     """
     if not material.plain(config) or config.num_layers > 1:
         return None
@@ -44,8 +44,8 @@ def gap_found(key: Array, config: Config) -> Compared:
 
 
 def truncation_literal(key: Array, config: Config) -> Compared:
-    """One decomposition per rank and matrix, losses token by token, on the examples with several
-    heads.
+    """One decomposition for each rank and matrix, and losses token by token, on the examples with
+    several heads.
     """
     if config.num_heads == 1:
         return None
@@ -84,7 +84,7 @@ def truncation_literal(key: Array, config: Config) -> Compared:
 
 
 def _truncated(delta: Array, rank: Array) -> Array:
-    """Each of several matrices cut to a rank."""
+    """Several matrices, each cut to a rank."""
     if delta.ndim == 2:
         return linalg.truncate(delta, rank)
     return jax.vmap(lambda D: _truncated(D, rank))(delta)

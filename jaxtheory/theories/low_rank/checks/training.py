@@ -11,7 +11,7 @@ from jaxtheory.theories.low_rank.model import Config, Params
 
 
 def sgd_descends(key: Array, config: Config) -> Compared:
-    """In all four matrices, at rate eta, on the first two examples."""
+    """A step in all four matrices at rate eta, on the first two examples."""
     if config.num_layers > 1 or config.task == "multiclass":
         return None
     params, batch, made = material.setting(key, config)
@@ -23,8 +23,8 @@ def sgd_descends(key: Array, config: Config) -> Compared:
 
 
 def lora_start(key: Array, config: Config) -> Compared:
-    """LoRA begins at W(0); its A has columns of mean square r / columns. Second and fourth
-    example.
+    """LoRA begins at W(0), and its A has columns of mean square r / columns. Checked on the second
+    and fourth example.
     """
     if (material.plain(config) and config.num_layers == 1) or config.task == "multiclass":
         return None
@@ -44,8 +44,8 @@ def lora_start(key: Array, config: Config) -> Compared:
 
 
 def lora_descends(key: Array, config: Config) -> Compared:
-    """One step of LoRA, from factors away from zero: the gradient in W(0) + B A pulled back to the
-    factors by autodiff. First and fourth example.
+    """One step of LoRA from factors away from zero: the gradient in W(0) + B A, pulled back to the
+    factors by autodiff. Checked on the first and fourth example.
     """
     if config.task == "multiclass" or config.output == "per_token":
         return None
