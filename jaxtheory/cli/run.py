@@ -40,7 +40,7 @@ class Run:
     """Resume sweeps that began under other versions of JAX or its like; datasets record it."""
 
     def __call__(self) -> int:
-        from jaxtheory.reports.page import behind, number, report
+        from jaxtheory.reports.page import format_measured, format_seeds, report
 
         self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
@@ -50,7 +50,10 @@ class Run:
             of_claims = [claim["outcome"] for _, claim in judged]
             counts = (of_claims.count(outcome) for outcome in _OUTCOMES)
             outcomes.append((record["figure"], *counts, image))
-            lines = [_line(name, claim, number(claim), behind(claim)) for name, claim in judged]
+            lines = [
+                _line(name, claim, format_measured(claim), format_seeds(claim))
+                for name, claim in judged
+            ]
             rows += [(record["theory"], *line) for line in lines]
             if self.name != "headlines":
                 table(f"{record['figure']}: {record['question']}", _COLUMNS, lines)

@@ -227,7 +227,7 @@ def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Row
     from jaxtheory.reports import wording
 
     head = [
-        f"{figure.name}: {wording.asked(figure)}",
+        f"{figure.name}: {wording.question_of(figure)}",
         f"source: {figure.source}",
         f"sweep: {wording.sweep_in_words(figure, False)}",
     ]

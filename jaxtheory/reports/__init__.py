@@ -1,1 +1,1 @@
-"""What does a run leave behind? Drawings, records and the page made of them."""
+"""What does a run leave behind? Drawings, records and a page that shows them."""

@@ -1,5 +1,6 @@
-"""One page of all that `run` has kept in a folder: claims first, then the figures; a single HTML
-file that needs no network.
+"""The page of all results of `run` in a folder, with the claims first and then the figures.
+
+It is a single HTML file that needs no network.
 """
 
 import base64
@@ -23,15 +24,16 @@ _ORIGINS = {
 }
 
 
-def report(folder: Path, tell: Callable[[str], None] = lambda said: None) -> Path:
-    """Write FOLDER/report.html from the records in the folder, and return its path. tell takes a
-    sentence for each JSON file that is not a record, and for each record whose files are not as it
-    names them. Raises InputError where there is no record.
+def report(folder: Path, tell: Callable[[str], None] = lambda sentence: None) -> Path:
+    """Write FOLDER/report.html from the records in the folder, and return its path.
+
+    `tell` is called with a sentence for each JSON file that is not a record, and for each record
+    whose files are missing or changed. InputError is raised if there is no record.
     """
     entries = [_entry(file, record, tell) for file, record in records(folder, tell)]
     if not entries:
         raise InputError(
-            f"{folder}: holds no results of jaxtheory run; run a figure with --store {folder} first"
+            f"{folder}: has no results of jaxtheory run; run a figure with --store {folder} first"
         )
     tidy(folder)
     file = folder / _PAGE
@@ -40,49 +42,51 @@ def report(folder: Path, tell: Callable[[str], None] = lambda said: None) -> Pat
 
 
 def records(
-    folder: Path, tell: Callable[[str], None] = lambda said: None
+    folder: Path, tell: Callable[[str], None] = lambda sentence: None
 ) -> list[tuple[Path, dict[str, Any]]]:
-    """(file, record) of every figure that has been run into a folder, by theory and name; tell
-    takes a sentence for each JSON file that is not a record.
+    """List (file, record) of every figure in a folder, sorted by theory and name.
+
+    `tell` is called with a sentence for each JSON file that is not a record.
     """
-    found = []
+    pairs = []
     for file in sorted(folder.glob("*.json")):
         try:
-            found.append((file, read_record(file)))
+            pairs.append((file, read_record(file)))
         except NotARecordError as error:
             tell(f"skipped {file}: {error}")
-    return sorted(found, key=lambda pair: (pair[1]["theory"], pair[1]["figure"], pair[1]["key"]))
+    return sorted(pairs, key=lambda pair: (pair[1]["theory"], pair[1]["figure"], pair[1]["key"]))
 
 
 def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
-    """A record with its files as data, and what the page says of it."""
+    """Return a record with its files as data and the texts of the page."""
     suffix = f" (key {record['key']})" if record["key"] else ""
     claims = [
-        claim | {"id": name, "number": number(claim), "behind": behind(claim)}
+        claim | {"id": name, "number": format_measured(claim), "behind": format_seeds(claim)}
         for name, claim in record["claims"].items()
     ]
     findings = "; ".join(f"{c['id']} {c['finding']}" for c in claims) or "no claims"
     amiss = disagreeing(file.parent, record)
-    said = f"missing or changed since it was drawn: {', '.join(amiss)}" if amiss else ""
-    if said:
-        tell(f"{file}: {said}; {record['command'] or 'run the figure again'} writes them again")
+    warning = f"missing or changed since it was drawn: {', '.join(amiss)}" if amiss else ""
+    if warning:
+        repeat = record["command"] or "run the figure again"
+        tell(f"{file}: {warning}; to write them again: {repeat}")
     shown = lambda suffix, kind: (
         "" if file.with_suffix(suffix).name in amiss else _data(file.with_suffix(suffix), kind)
     )
     return record | {
         "anchor": file.stem,
         "title": record["figure"] + suffix + " (quick)" * record["quick"],
-        "room": record["theory"] or record["figure"].partition("_")[0],
+        "group": record["theory"] or record["figure"].partition("_")[0],
         "claims": claims,
         "picture": shown(".png", "image/png"),
         "table": shown(".csv", "text/csv"),
-        "amiss": said,
+        "amiss": warning,
         "alt": f"{record['question']} {findings}.",
     }
 
 
 def _data(file: Path, kind: str) -> str:
-    """A file as a data address; "" where there is none."""
+    """Return a file as a data URL, or "" if it does not exist."""
     try:
         content = file.read_bytes() if file.is_file() else b""
     except OSError:
@@ -90,10 +94,8 @@ def _data(file: Path, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
 
-def behind(claim: dict[str, Any]) -> str:
-    """How many seeds are behind a verdict; where runs have no value, the least number of a
-    condition too.
-    """
+def format_seeds(claim: dict[str, Any]) -> str:
+    """Format the number of seeds behind a verdict, as a range if some runs have no value."""
     if claim["n"] is None:
         return ""
     if claim["least"] is None or claim["least"] == claim["n"] == claim["seeds"]:
@@ -101,10 +103,8 @@ def behind(claim: dict[str, Any]) -> str:
     return f"{claim['least']} to {claim['n']} of {claim['seeds']}"
 
 
-def number(claim: dict[str, Any]) -> str:
-    """The number that was measured, ± its standard error over seeds where it has one, and the
-    condition whose number it is.
-    """
+def format_measured(claim: dict[str, Any]) -> str:
+    """Format the measured number with its standard error over seeds and its condition."""
     if claim["measured"] is None:
         return "" if claim["n"] is None else "no number"
     error = "" if claim["error"] is None else f" ± {_rounded(claim['error'], 2)}"
@@ -117,10 +117,10 @@ def _rounded(value: float, digits: int) -> str:
 
 
 def _page(entries: list[dict[str, Any]]) -> str:
-    """The template, filled."""
+    """Render the template."""
     from jinja2 import Environment, FileSystemLoader
 
-    rooms = list(dict.fromkeys(entry["room"] for entry in entries))
+    groups = list(dict.fromkeys(entry["group"] for entry in entries))
     claims = [claim for entry in entries for claim in entry["claims"]]
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -130,10 +130,12 @@ def _page(entries: list[dict[str, Any]]) -> str:
     )
     return environment.get_template("report.html.jinja").render(
         entries=entries,
-        rooms={room: next(e for e in entries if e["room"] == room) for room in rooms},
+        groups={group: next(e for e in entries if e["group"] == group) for group in groups},
         counts={
-            room: Counter(c["finding"] for e in entries if e["room"] == room for c in e["claims"])
-            for room in rooms
+            group: Counter(
+                c["finding"] for e in entries if e["group"] == group for c in e["claims"]
+            )
+            for group in groups
         },
         findings=sorted({claim["finding"] for claim in claims}),
         origins=_ORIGINS,

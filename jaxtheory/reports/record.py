@@ -1,13 +1,11 @@
-"""The record that a run of a figure leaves as JSON: which entries it has, and reading it from a
-folder that others write into too.
-"""
+"""The entries of the JSON record of a figure, and reading it from a folder with other files."""
 
 import json
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-_BYTES = 16 << 20  # a record is some 20 KB; a larger file is somebody else's
+_BYTES = 16 << 20  # a record has about 20 KB, so a larger file is not a record
 _Kinds = dict[str, tuple[type, ...]]
 _ENTRIES: _Kinds = {
     **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
@@ -36,18 +34,18 @@ _LATER_OF_CLAIM = {"least": None, "seeds": None, "at": ""}
 
 
 class NotARecordError(ValueError):
-    """Why a file is not the record of a figure."""
+    """A file is not the record of a figure; the message is the reason."""
 
 
 def read_record(file: Path) -> dict[str, Any]:
-    """The record in a file. Raises NotARecordError for any other file."""
+    """Read the record in a file, or raise NotARecordError."""
     try:
         if not file.is_file():
             raise NotARecordError("not a regular file")
         if file.stat().st_size > _BYTES:
             raise NotARecordError("too large for a record")
-        found = json.loads(file.read_bytes())
-        json.dumps(found, ensure_ascii=False).encode()  # no half of a character
+        parsed = json.loads(file.read_bytes())
+        json.dumps(parsed, ensure_ascii=False).encode()  # fails for unpaired surrogates
     except OSError as error:
         raise NotARecordError(f"it cannot be read ({error.strerror or error})") from None
     except RecursionError:
@@ -56,9 +54,9 @@ def read_record(file: Path) -> dict[str, Any]:
         raise
     except ValueError:
         raise NotARecordError("it is not valid JSON") from None
-    if not isinstance(found, dict) or not {"figure", "claims"} <= {*found}:
+    if not isinstance(parsed, dict) or not {"figure", "claims"} <= {*parsed}:
         raise NotARecordError("it is not a record of jaxtheory run")
-    record = _LATER | found
+    record = _LATER | parsed
     _require(record, _ENTRIES, "")
     for name, claim in record["claims"].items():
         if not isinstance(claim, dict):
@@ -70,10 +68,10 @@ def read_record(file: Path) -> dict[str, Any]:
     return record
 
 
-def _require(found: dict[str, Any], kinds: _Kinds, where: str) -> None:
+def _require(entries: dict[str, Any], kinds: _Kinds, where: str) -> None:
     for name, kind in kinds.items():
-        if name not in found:
+        if name not in entries:
             raise NotARecordError(f"it has no {where}{name}")
-        value = found[name]
+        value = entries[name]
         if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kind):
             raise NotARecordError(f"its {where}{name} is a {type(value).__name__}")

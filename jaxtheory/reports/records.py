@@ -1,5 +1,7 @@
-"""What a run of a figure leaves in a folder: the drawing as PNG, PDF and SVG, the plotted numbers
-as CSV, and a record as JSON that `report` makes a page of.
+"""Files that a run of a figure leaves in a folder.
+
+These are the drawing as PNG, PDF and SVG, the plotted numbers as CSV, and a record as JSON, from
+which `report` makes a page.
 """
 
 import json
@@ -32,19 +34,20 @@ _VERSIONS = ("jaxtheory", "jax", "jaxlib", "numpy", "xarray")
 
 
 def stem(folder: Path, name: str, key: int = 0, quick: bool = False) -> Path:
-    """Where the files of a figure lie, but for their suffix: FOLDER/<name>[-quick][-key<key>]."""
+    """Return the path of a figure's files without suffix: FOLDER/<name>[-quick][-key<key>]."""
     return folder / f"{name}{'-quick' * quick}{f'-key{key}' if key else ''}"
 
 
 def keep_drawing(
-    image: Path, result: FigureResult, tell: Callable[[str], None] = lambda said: None
+    image: Path, result: FigureResult, tell: Callable[[str], None] = lambda sentence: None
 ) -> dict[str, Any]:
-    """Draw a figure into a PNG, a PDF and a SVG and its numbers into a CSV, and return what the
-    record says of them: `files`, the SHA-256 of each by name, and `drawn`, what they were drawn
-    from. Files that lie there as the record names them, drawn by this code from these numbers,
-    stay. tell: takes a sentence on settings of matplotlib that were left aside.
+    """Draw a figure as PNG, PDF and SVG, write its numbers as CSV, and return their entries.
+
+    The entries of the record are `files`, the SHA-256 of each file by name, and `drawn`, a hash of
+    the code and the numbers that they were drawn from. Files that agree with the existing record
+    and this hash are kept. `tell` is called with a sentence on ignored settings of matplotlib.
     """
-    import_matplotlib(tell)  # first: the digest of code sees whether it is there
+    import_matplotlib(tell)  # first, as the hash of the code depends on it
     before = _before(image.with_suffix(".json"))
     sums = None if result.store is None else result.store / "data.sum"  # experiments have none
     mark = ""
@@ -58,9 +61,9 @@ def keep_drawing(
     same = mark and before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
         return {"files": before["files"], "drawn": mark}
-    made = drawing(lambda: _drawn(result), ("pdf", "svg", "png"), tell)
-    contents: dict[str, bytes | str] = {f".{name}": data for name, data in made.files.items()}
-    contents[".csv"] = as_csv(COLUMNS, made.numbers)
+    drawn = drawing(lambda: _drawn(result), ("pdf", "svg", "png"), tell)
+    contents: dict[str, bytes | str] = {f".{name}": data for name, data in drawn.files.items()}
+    contents[".csv"] = as_csv(COLUMNS, drawn.numbers)
     files = {}
     for suffix in _DRAWN:
         file = image.with_suffix(suffix)
@@ -69,7 +72,7 @@ def keep_drawing(
 
 
 def _drawn(result: FigureResult) -> Any:
-    """The figure; its caption says how many runs diverged, whatever it shows of them."""
+    """Draw the figure, with the number of diverged runs in its caption."""
     figure, lost = result.figure.draw(result.dataset), plot.diverged(result.dataset)
     if lost and hasattr(figure, "savefig"):
         plot.remark(figure, lost)
@@ -77,17 +80,17 @@ def _drawn(result: FigureResult) -> Any:
 
 
 def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:
-    """The files that a record speaks of and that are not as it names them: missing, cut or changed
-    since.
-    """
+    """List the files of a record that are missing or changed."""
     return [name for name, digest in record["files"].items() if file_hash(folder / name) != digest]
 
 
 def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any]:
-    """Write what is known of a run of a figure as JSON, and return it: facts (how it was asked for,
-    seconds), its set-up, versions, the gradient of its theory beside autodiff, and of each claim
-    its text and verdict (None for NaN). The seconds of the first run that led to the same numbers
-    stay, and the comparison of the same gradient.
+    """Write the JSON record of a run of a figure and return it.
+
+    The record has the facts (command, key, seconds), the set-up, the versions, the comparison of
+    the theory's gradient with autodiff, and the text and verdict of each claim, with None for NaN.
+    If an earlier record has the same numbers, its seconds are kept, and likewise the comparison of
+    the same gradient.
     """
     figure, before = result.figure, _before(file)
     same = result.store is not None and before.get("store") == str(result.store)
@@ -96,7 +99,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
     record = {
         "figure": figure.name,
         "theory": figure.theory.name if figure.theory else "",
-        "question": wording.asked(figure),
+        "question": wording.question_of(figure),
         "source": figure.source,
         "store": str(result.store or ""),
         **facts,
@@ -113,7 +116,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
 
 
 def _before(file: Path) -> dict[str, Any]:
-    """The record that is there; empty for none, or for a file that is not one."""
+    """Return the existing record, or {} if there is none."""
     try:
         return read_record(file)
     except NotARecordError:
@@ -121,7 +124,7 @@ def _before(file: Path) -> dict[str, Any]:
 
 
 def _runs(dataset: Any) -> dict[str, int]:
-    """How many runs there were, and how many of them diverged."""
+    """Return the numbers of seeds, of runs and of diverged runs."""
     if "diverged_at" not in dataset:
         return {"seeds": dataset.sizes["seed"]}
     at = dataset["diverged_at"]
@@ -133,15 +136,16 @@ def _runs(dataset: Any) -> dict[str, int]:
 
 
 def _model(figure: Any) -> str:
-    """The formulas of a theory: what the module of its Config says first, or an experiment's."""
+    """Return the formulas of a theory or an experiment, from the docstring of its module."""
     place = figure.theory.Config if figure.theory else figure.draw
     home = sys.modules.get(place.__module__)
     return docstrings.doc(home)
 
 
 def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The closed gradient of the theory beside autodiff, at its default config, in float64; what
-    was found before, where that was of this code.
+    """Compare the closed gradient of the theory with autodiff, at its default config, in float64.
+
+    An earlier comparison by the same code is reused.
     """
     theory = figure.theory
     if theory is None:
@@ -151,14 +155,14 @@ def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | No
     if before and before.get("code") == code:
         return before
     varied = vary_config(theory, theory.Config(), 0, 3, np.dtype("float64"))
-    found = theory_gradient.compare_slot(theory, varied)
-    error = found.error if math.isfinite(found.error) else None
-    outcome = {"error": error, "tolerance": theory_gradient.TOLERANCE, "agrees": found.agrees}
+    slot = theory_gradient.compare_slot(theory, varied)
+    error = slot.error if math.isfinite(slot.error) else None
+    outcome = {"error": error, "tolerance": theory_gradient.TOLERANCE, "agrees": slot.agrees}
     return outcome | {"code": code}
 
 
 def bound(options: dict[str, Any]) -> str:
-    """A claim's bound as it is read: ≥ 1, ≤ 1 or 1 to 2."""
+    """Format the bound of a claim, such as ≥ 1, ≤ 1 or 1 to 2."""
     if "between" in options:
         low, high = options["between"]
         return f"{low:.4g} to {high:.4g}"
@@ -168,7 +172,7 @@ def bound(options: dict[str, Any]) -> str:
 
 
 def _judged(judged: Judged) -> dict[str, Any]:
-    """A claim and its verdict."""
+    """Return the record of a claim and its verdict."""
     claim, found, _ = judged
     number = None if found is None or math.isnan(found.measured) else found.measured
     return {

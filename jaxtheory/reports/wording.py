@@ -1,4 +1,4 @@
-"""A figure in words: what it asks, and what it runs."""
+"""Descriptions of figures: their question and their sweep."""
 
 import sys
 from collections.abc import Mapping
@@ -11,44 +11,44 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values
 
 
-def asked(figure: Figure) -> str:
-    """What a figure asks: the first sentence of its file."""
+def question_of(figure: Figure) -> str:
+    """Return the question of a figure, which is the first sentence of its file."""
     module = sys.modules.get(figure.draw.__module__)
     file = getattr(module, "__file__", None)
     return question_of_file(Path(file)) if file else ""
 
 
 def sweep_in_words(figure: Figure, quick: bool) -> str:
-    """What a figure runs: theory and base values, axes, seeds, steps, records, other options."""
+    """Describe the sweep of a figure: theory, axes, seeds, steps, records and other options."""
     config, options = arguments(figure, quick)
     options = dict(options)
-    said = [_base(figure.theory, config)] if figure.theory else ["an experiment"]
+    parts = [_base(figure.theory, config)] if figure.theory else ["an experiment"]
     zipped = options.pop("zip", None) or []
     groups = [zipped] if isinstance(zipped, Mapping) else zipped
     for axes in groups:
-        said.append("together " + " with ".join(_axis(*item) for item in axes.items()))
-    said += ["every " + _axis(*item) for item in (options.pop("vary", None) or {}).items()]
+        parts.append("together " + " with ".join(_axis(*item) for item in axes.items()))
+    parts += ["every " + _axis(*item) for item in (options.pop("vary", None) or {}).items()]
     seeds = options.pop("seeds", 1)
     count = seeds if isinstance(seeds, int) else len(seeds)
-    said.append("1 seed" if count == 1 else f"{count} seeds")
+    parts.append("1 seed" if count == 1 else f"{count} seeds")
     if "steps" in options:
-        said.append(f"{options.pop('steps')} steps")
+        parts.append(f"{options.pop('steps')} steps")
     if (record := options.pop("record", None)) is not None:
-        said.append(f"recorded {_records(record)}")
+        parts.append(f"recorded {_records(record)}")
     options.pop("buckets", None)
-    said += [f"{name} {_value(options[name])}" for name in options]
-    return "; ".join(said)
+    parts += [f"{name} {_value(options[name])}" for name in options]
+    return "; ".join(parts)
 
 
 def _base(theory: Theory, config: Any) -> str:
-    """The theory with what differs from its defaults."""
-    mine, default = values(config), values(theory.Config())
-    other = [f"{name} = {_value(mine[name])}" for name in mine if mine[name] != default[name]]
+    """Describe a theory with the values that differ from its defaults."""
+    current, default = values(config), values(theory.Config())
+    other = [f"{name} = {_value(x)}" for name, x in current.items() if x != default[name]]
     return f"{theory.name} with {', '.join(other)}" if other else f"{theory.name} at its defaults"
 
 
 def _axis(name: str, values: Any) -> str:
-    """An axis with its values; of many the first and the last."""
+    """Describe an axis with its values, or with the first and the last of many."""
     listed = [_value(one) for one in values]
     if len(listed) > 8:
         listed = [*listed[:3], "..", f"{listed[-1]} ({len(listed)} values)"]
@@ -56,7 +56,7 @@ def _axis(name: str, values: Any) -> str:
 
 
 def _records(record: Any) -> str:
-    """When metrics are looked at."""
+    """Describe the steps at which metrics are evaluated."""
     if isinstance(record, Mapping):
         return ", ".join(f"{name} {_records(steps)}" for name, steps in record.items())
     if isinstance(record, int):
@@ -66,7 +66,7 @@ def _records(record: Any) -> str:
 
 
 def _value(one: Any) -> str:
-    """A value of an option; functions by their name."""
+    """Format a value of an option; a function by its name."""
     if callable(one):
         return getattr(one, "__name__", type(one).__name__)
     if isinstance(one, float):

@@ -88,5 +88,5 @@ def test_a_verdict_says_at_which_values_it_was_decided(options, at):
     )
     assert jaxtheory.verdict(values, **options).at == at
     assert jaxtheory.verdict(values.isel(p=0, K=0), at_least=1.0).at == ""
-    number = page.number({"measured": 1.5, "error": None, "n": 2, "at": at})
+    number = page.format_measured({"measured": 1.5, "error": None, "n": 2, "at": at})
     assert number == ("1.5 at " + at if at else "1.5")

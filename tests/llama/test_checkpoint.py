@@ -69,7 +69,7 @@ def test_shards_with_an_index(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         llama.load(tmp_path / "a")
     place.write_text("[]")
-    with pytest.raises(InputError, match="no index"):
+    with pytest.raises(InputError, match="not an index"):
         llama.load(tmp_path / "a")
 
 

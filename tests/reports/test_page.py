@@ -92,7 +92,7 @@ def test_an_edited_gradient_is_compared_anew(tmp_path):
 def test_an_empty_folder_is_refused(tmp_path, capsys):
     (tmp_path / "other.json").write_text("[1]")
     assert main(["report", str(tmp_path)]) == 2
-    assert "holds no results" in capsys.readouterr().err
+    assert "has no results" in capsys.readouterr().err
 
 
 def test_the_page_stands_alone(folder):
