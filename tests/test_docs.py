@@ -66,7 +66,7 @@ def test_names_of_modules_are_found():
     assert {"run_figure", "Judged"} <= set(public.names("jaxtheory.claims"))
     assert "Claim" not in public.names("jaxtheory.claims")  # stands at the top already
     assert "Axes" not in public.names("jaxtheory.plot")
-    assert {"local", "slurm", "errand"} <= set(public.names("jaxtheory.cluster"))
+    assert {"local", "slurm", "script"} <= set(public.names("jaxtheory.cluster"))
     assert set(public.names("jaxtheory.llama")) == set(jaxtheory.llama.__all__)
 
 

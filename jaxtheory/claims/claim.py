@@ -17,7 +17,7 @@ from jaxtheory.claims.verdict import Verdict, require_bound, verdict
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.results.identity import fingerprint, plain
+from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.engine.sweep import sweep
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
@@ -215,7 +215,7 @@ def run_figure(
         key = draws.number("key", key)
         asked = {"code": code_hash(figure.experiment), "key": key, **options}
         with tempfile.TemporaryDirectory() as nowhere:
-            folder = located(store or nowhere) / f"{figure.name}-{fingerprint(plain(asked))}"
+            folder = located(store or nowhere) / f"{figure.name}-{fingerprint(as_json(asked))}"
             dataset = figure.experiment(folder, key, progress, **options)
         store = None if store is None else folder
     return FigureResult(

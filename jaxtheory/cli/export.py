@@ -98,12 +98,12 @@ class Export:
     def __call__(self) -> int:
         from jaxtheory.engine.results import export
 
-        export.require(self.to)
+        export.require_package(self.to)
         store = disk.located(self.store)
-        data = export.read(store)
+        data = export.read_store(store)
         folder = store.parent if store.name == "data.zarr" else store
         file = disk.located(self.out or folder / f"data.{export.SUFFIXES[self.to]}")
-        export.write(data, self.to, file)
+        export.write_file(data, self.to, file)
         if self.to != "netcdf" and (missing := export.left_out(data)):
             print(f"left out  {', '.join(missing)}: further dimensions (--to netcdf keeps them)")
         print(f"file      {file}")

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 def _print_remark(theory: "Theory", config: "Config", arguments: dict[str, Any]) -> None:
     """Print why different sizes do not share programs although they could."""
-    from jaxtheory.engine.planning.layout import remark
+    from jaxtheory.engine.planning.layout import padding_note
     from jaxtheory.engine.request.request import read
 
-    if text := remark(read(theory, config, **arguments)):
+    if text := padding_note(read(theory, config, **arguments)):
         print(f"sizes     {text}")
 
 

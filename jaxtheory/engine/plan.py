@@ -12,7 +12,7 @@ import numpy as np
 from jaxtheory.core.config import Config
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import train_chunk
-from jaxtheory.engine.planning.lay_out import Plan, make, priced
+from jaxtheory.engine.planning.lay_out import Plan, plan_request, priced
 from jaxtheory.engine.planning.layout import Bucket, Chunk, lanes
 from jaxtheory.engine.planning.memory import refuse_results, resident
 from jaxtheory.engine.request.request import Request, read, read_schedule
@@ -96,7 +96,7 @@ def plan(
         dtype=dtype,
         buckets=buckets,
     )
-    made = make(request)
+    made = plan_request(request)
     found = priced(request, made.buckets)
     if store is None:
         refuse_results(request.runs, sum(b.kept for b in found))

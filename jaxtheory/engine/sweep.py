@@ -14,14 +14,14 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.execution.local import Execute, here
 from jaxtheory.engine.execution.progress import Meter, Progress
-from jaxtheory.engine.execution.task import Work
-from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.execution.task import Task
+from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
-from jaxtheory.engine.results import versions
 from jaxtheory.engine.results.dataset import Described, assemble, describe
 from jaxtheory.engine.results.identity import identity
 from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.versions import require_versions
 from jaxtheory.system.backend import computes
 
 
@@ -132,13 +132,13 @@ def sweep(
     if (finished := kept.dataset()) is not None:
         kept.tidy()
         return finished
-    todo = lay_out.make(request)
+    todo = plan_request(request)
     todo = todo.following(kept.begin(todo.layouts))
-    said.attributes.update(versions.require(kept, accept_versions))
+    said.attributes.update(require_versions(kept, accept_versions))
     missing = kept.missing(todo.chunks)
     meter = Meter(progress, request.points.total, todo.chunks, missing)
-    work = Work(request, kept, flag("jax_debug_nans"))
-    for chunk, _ in execute(work, missing, meter.tell):
+    task = Task(request, kept, flag("jax_debug_nans"))
+    for chunk, _ in execute(task, missing, meter.tell):
         if not kept.has(chunk):
             raise InputError(
                 f"store {kept.path}: {chunk.name}.part was written elsewhere; choose a directory "
@@ -156,12 +156,12 @@ def _in_memory(
     progress: Callable[[Progress], None] | None,
 ) -> xr.Dataset:
     """The dataset of a request, without a store; each part is laid into it as it comes."""
-    todo = lay_out.make(request)
+    todo = plan_request(request)
     meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
-    work = Work(request, None, flag("jax_debug_nans"))
+    task = Task(request, None, flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
-        for chunk, part in execute(work, todo.chunks, meter.tell):
+        for chunk, part in execute(task, todo.chunks, meter.tell):
             assert part is not None
             yield part
             meter.finished(chunk)

@@ -19,7 +19,7 @@ from jaxtheory.claims.claim import FigureResult, Judged
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.results.cells import as_csv
-from jaxtheory.engine.results.identity import fingerprint, plain
+from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import COLUMNS
 from jaxtheory.plotting.drawing import drawing, import_matplotlib
@@ -56,7 +56,7 @@ def keep_drawing(
             (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, as_csv)
         )
         origin = code, version("matplotlib"), sums.read_text(encoding="utf-8")
-        mark = fingerprint(plain({"made": origin}))
+        mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = mark and before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):

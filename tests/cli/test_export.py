@@ -86,7 +86,9 @@ def test_netcdf_holds_all_of_it(store: Path, capsys: pytest.CaptureFixture) -> N
     assert main(["export", str(store / "data.zarr"), "--to", "netcdf"]) == 0
     assert capsys.readouterr().out == f"file      {store / 'data.nc'}\n"
     found = xr.open_dataset(store / "data.nc", engine="h5netcdf").load()
-    assert found.identical(export.read(store)) and found.attrs["theory"] == "linear_regression"
+    assert (
+        found.identical(export.read_store(store)) and found.attrs["theory"] == "linear_regression"
+    )
 
 
 @pytest.mark.parametrize(

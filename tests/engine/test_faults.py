@@ -423,12 +423,12 @@ def test_two_machines_of_one_name(forked, whole, outcome):
     store = forked.folder / "hosts"
     wait = """
     from jaxtheory.engine.results import archive
-    write = archive.write
+    write = archive.write_zarr
     def waits(dataset, target):
         write(dataset, target)
         print("written", flush=True)
         time.sleep(600)
-    archive.write = waits
+    archive.write_zarr = waits
     """
     first = forked.start(command(store, HOSTS + textwrap.dedent(wait)))
     until(first, "written")

@@ -30,11 +30,11 @@ from jaxtheory.core.code_hash import code_hash, functions
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.execution.task import Work
+from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.planning import lay_out, padding
 from jaxtheory.engine.planning.layout import Bucket, Chunk, group
 from jaxtheory.engine.request.settings import numerics, settings
-from jaxtheory.engine.results.identity import THEORY_SLOTS, identity, plain
+from jaxtheory.engine.results.identity import THEORY_SLOTS, as_json, identity
 from jaxtheory.engine.results.store import Store
 
 _PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
@@ -45,18 +45,18 @@ _standing: dict[str, str] = {}  # the text of each module that a parcel brought
 class Opened(NamedTuple):
     """What a worker keeps of a parcel."""
 
-    work: Work
+    work: Task
     buckets: tuple[Bucket, ...]
     settings: dict[str, Any]
 
 
-def versions() -> dict[str, str]:
+def required_versions() -> dict[str, str]:
     """What has to be equal for equal numbers, and for code that travels."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, **{name: metadata.version(name) for name in _PACKAGES}}
 
 
-def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
+def pack(work: Task, chunks: Iterable[Chunk]) -> bytes:
     """The work of a sweep as bytes; without a store its buckets are those of all its chunks. Raises
     InputError where something in it cannot travel.
     """
@@ -74,10 +74,10 @@ def pack(work: Work, chunks: Iterable[Chunk]) -> bytes:
     whole = [buckets[number] for number in sorted(buckets)]
     return pickle.dumps(
         {
-            "versions": versions(),
+            "versions": required_versions(),
             "sources": sources((request.theory._replace(checks=()), request.stop)),
             "request": buffer.getvalue(),
-            "identity": plain(identity(request)),
+            "identity": as_json(identity(request)),
             "by value": _by_value(request.theory),
             "code": code(request.theory, request.stop),
             "layouts": lay_out.layouts(whole) if work.store is None else work.store.plan,
@@ -94,14 +94,14 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
     InputError where this process is not fit for it.
     """
     packed = pickle.loads(parcel)
-    wanted, found = packed["versions"], versions()
+    wanted, found = packed["versions"], required_versions()
     if other := [name for name in wanted if wanted[name] != found[name]]:
         said = ", ".join(f"{name} {found[name]}, the sweep {wanted[name]}" for name in other)
         raise InputError(f"has {said}; install the sweep's versions there")
     _import_sources(packed["sources"], folder)
     with jax.enable_x64(True):  # an array keeps its dtype
         request = pickle.loads(packed["request"])
-    changed = _differing(packed, plain(identity(request)))
+    changed = _differing(packed, as_json(identity(request)))
     if not changed and code(request.theory, request.stop) != packed["code"]:
         changed = [f"code of {request.theory.name}"]
     if changed:
@@ -121,7 +121,7 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
                 f"does not see the store {packed['store']}; choose a directory that all workers "
                 "share"
             )
-    return Opened(Work(request, store, packed["finite"]), buckets, packed["settings"])
+    return Opened(Task(request, store, packed["finite"]), buckets, packed["settings"])
 
 
 def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:

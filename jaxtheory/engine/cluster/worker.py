@@ -22,7 +22,7 @@ _opened: dict[str, pickling.Opened] = {}  # the last used last
 _lock = threading.Lock()
 
 
-def errand(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Computed]:
+def compute_chunk(packed: bytes, bucket: int, first: int, last: int) -> tuple[float, Computed]:
     """The seconds that a chunk of a parcel took, and its part where there is no store."""
     worker = distributed.get_worker()
     opened = _kept(packed, Path(worker.local_directory))

@@ -117,6 +117,6 @@ def _own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[i
     return own
 
 
-def diverged(part: Part) -> np.ndarray:
+def diverged_entries(part: Part) -> np.ndarray:
     """The entries whose run was not finite at some step."""
     return np.flatnonzero(part.values["diverged_at"] != NEVER)

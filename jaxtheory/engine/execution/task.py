@@ -3,7 +3,7 @@
 import dataclasses
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.part import diverged
+from jaxtheory.engine.compute.part import diverged_entries
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
@@ -11,7 +11,7 @@ from jaxtheory.engine.results.store import Store
 
 
 @dataclasses.dataclass(frozen=True)
-class Work:
+class Task:
     """Computes a chunk. With a store the part is written by whoever computed it, and None returned:
     no array has to travel. `finite`: a run that is not finite is an error, as jax_debug_nans asks;
     otherwise it is flagged in the dataset.
@@ -23,7 +23,7 @@ class Work:
 
     def __call__(self, chunk: Chunk, tell: Tell = silent) -> Computed:
         part = run_chunk(self.request, chunk, tell)
-        lost = diverged(part)
+        lost = diverged_entries(part)
         if self.finite and len(lost):
             at = int(part.values["diverged_at"][lost[0]])
             raise InputError(

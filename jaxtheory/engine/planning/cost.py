@@ -113,7 +113,7 @@ def _of_equation(eqn: Any) -> Work:
     return one
 
 
-def size(tree: Any) -> int:
+def nbytes(tree: Any) -> int:
     """Bytes of the arrays of a pytree."""
     leaves = jax.tree.leaves(tree)
     return sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in leaves)
@@ -167,7 +167,7 @@ def _step_work(
         batch = sample(key, problem, config)
         return step(key, jnp.int32(0), state, batch, problem, config)
 
-    return _counted(one, key, state, problem, config), size(problem), size(state)
+    return _counted(one, key, state, problem, config), nbytes(problem), nbytes(state)
 
 
 class Costs(NamedTuple):
@@ -200,10 +200,10 @@ def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -
         _counted(analyses, state, problem, config),
         _counted(theory.baselines, problem, config),
         _counted(predict, problem, config),
-        size(problem),
-        size(jax.eval_shape(metrics, state, problem, config)),
-        size(jax.eval_shape(analyses, state, problem, config)),
-        size(jax.eval_shape(predict, problem, config)),
+        nbytes(problem),
+        nbytes(jax.eval_shape(metrics, state, problem, config)),
+        nbytes(jax.eval_shape(analyses, state, problem, config)),
+        nbytes(jax.eval_shape(predict, problem, config)),
     )
 
 

@@ -218,7 +218,7 @@ def _price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
     )
 
 
-def make(request: Request) -> Plan:
+def plan_request(request: Request) -> Plan:
     """The plan of a request."""
     with numerics(request.dtype, request.partitionable):
         buckets = tuple(_lay_out(request, bucket) for bucket in group(request))

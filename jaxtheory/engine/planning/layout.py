@@ -209,7 +209,7 @@ def _worth_padding(request: Request, name: str, several: Sequence[int]) -> bool:
     return padded <= _SLOWER * (programs * COMPILE_SECONDS + runs * exact)
 
 
-def remark(request: Request) -> str:
+def padding_note(request: Request) -> str:
     """Why sizes that vary do not share programs, where that could be otherwise."""
     table = fields(request.theory.Config)
     sizes = {n for axis in request.axes for n in axis.values if n in table}

@@ -7,7 +7,7 @@ import jax
 
 from jaxtheory.core.config import Size, fields
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.planning.cost import given, size
+from jaxtheory.engine.planning.cost import given, nbytes
 from jaxtheory.engine.planning.layout import Bucket
 from jaxtheory.engine.request.request import Request
 from jaxtheory.system import machine
@@ -43,8 +43,8 @@ def _held(request: Request, bucket: Bucket) -> int:
     key, problem, state = given(theory, bucket.algorithm, bucket.template)
     sample = theory.algorithms[bucket.algorithm].sample or theory.sample
     batch = jax.eval_shape(sample, key, problem, bucket.template)
-    row = size(problem) + layout.runs * size(state)
-    return workers() * layout.rows * (layout.slots * row + size(batch))
+    row = nbytes(problem) + layout.runs * nbytes(state)
+    return workers() * layout.rows * (layout.slots * row + nbytes(batch))
 
 
 def refuse(request: Request, bucket: Bucket) -> None:

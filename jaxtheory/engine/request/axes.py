@@ -30,7 +30,7 @@ class Axis(NamedTuple):
     values: dict[str, Values]
 
 
-class Point(NamedTuple):
+class PointValues(NamedTuple):
     """One combination of axis values."""
 
     config: Config
@@ -88,11 +88,11 @@ class Points(NamedTuple):
             values = np.array([v.n if isinstance(v, Size) else v for v in values])
         return values[self.codes(word, at)]
 
-    def point(self, i: int) -> Point:
+    def point(self, i: int) -> PointValues:
         """Point i."""
         at = self.taken(i)
         name, length = at.pop("algorithm", self.algorithm), at.pop("steps", self.steps)
-        return Point(self.config.replace(**at), name, length)
+        return PointValues(self.config.replace(**at), name, length)
 
     def taken(self, i: int) -> dict[str, Any]:
         """The values of point i along the axes."""

@@ -22,10 +22,10 @@ from jaxtheory.system import disk
 _CHUNK_BYTES = 16 << 20  # of one chunk of an array
 _IN_MEMORY = 1 << 30  # bytes up to which a dataset is read into memory
 _OF = "# of "  # how data.sum names the store's mark: a comment to `sha256sum --check`
-_quiet = threading.Lock()
+_filters = threading.Lock()
 
 
-def write(dataset: xr.Dataset, target: Path) -> None:
+def write_zarr(dataset: xr.Dataset, target: Path) -> None:
     """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written,
     also one that is all NaN.
     """
@@ -36,7 +36,7 @@ def write(dataset: xr.Dataset, target: Path) -> None:
         encoding[str(name)] = {"compressors": (ZstdCodec(level=1), Crc32cCodec())}
         if variable.ndim:
             encoding[str(name)]["chunks"] = _chunk_shape(variable.shape, variable.dtype.itemsize)
-    with quiet():
+    with _without_warnings():
         dataset.to_zarr(
             _files(target, read_only=False),
             mode="w",
@@ -58,7 +58,7 @@ def lacking(dataset: xr.Dataset, target: Path) -> list[str]:
     """The names that stand otherwise on disk than in a dataset: missing or of another shape, type
     or dimensions, or with a chunk that is missing.
     """
-    with quiet():
+    with _without_warnings():
         found = _lazily(target).variables
         whole = _complete(target)
     wanted = dataset.variables
@@ -98,7 +98,7 @@ def _has_all_chunks(folder: Path, array: Any) -> bool:
     }
 
 
-def finished(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
+def read_whole(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
     """The dataset of a store with this mark, or None where it is missing, damaged, or another
     store's. No clock is asked: parts of one manifest that are computed again are the same.
     """
@@ -106,10 +106,10 @@ def finished(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
         text = disk.read_bytes(sums).decode(errors="replace")
         if not text.startswith(f"{_OF}{mark}\n") or text != summed(target, mark):
             return None
-        with quiet():
+        with _without_warnings():
             names = {str(name) for name in _lazily(target).variables}
             whole = names == _complete(target)
-        return opened(target) if names and whole else None
+        return open_dataset(target) if names and whole else None
     except Exception:  # whatever Zarr raises of files that it did not write
         return None
 
@@ -130,9 +130,9 @@ def _checksums(folder: Path) -> dict[str, str]:
     return found
 
 
-def opened(target: Path) -> xr.Dataset:
+def open_dataset(target: Path) -> xr.Dataset:
     """A dataset from disk, in memory where it is small."""
-    with quiet():
+    with _without_warnings():
         dataset = _lazily(target)
     return dataset.load() if dataset.nbytes <= _IN_MEMORY else dataset
 
@@ -151,11 +151,11 @@ def _lazily(target: Path) -> xr.Dataset:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """Without warnings: zarr says that string types and consolidation are not final; tests read
     both back. One thread at a time: the filters are the process's, and each restores what it found.
     """
-    with _quiet, warnings.catch_warnings():
+    with _filters, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

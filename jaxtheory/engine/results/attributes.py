@@ -12,7 +12,7 @@ import xarray as xr
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.engine.request.request import Request
-from jaxtheory.engine.results.identity import fingerprint, plain
+from jaxtheory.engine.results.identity import as_json, fingerprint
 
 _OWN = {
     "seed": ("seed of the run", "1", "s"),
@@ -46,7 +46,7 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
 def values(config: Config) -> dict[str, Any]:
     """The fields of a config as JSON writes them; of sizes how many entries are valid."""
     each = {name: getattr(config, name) for name in fields(type(config))}
-    return {n: int(v.n) if isinstance(v, Size) else plain(v) for n, v in each.items()}
+    return {n: int(v.n) if isinstance(v, Size) else as_json(v) for n, v in each.items()}
 
 
 def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:

@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.engine.results import netcdf
 from jaxtheory.engine.results.cells import cell
-from jaxtheory.engine.results.store import finished, mark_of, parsed
+from jaxtheory.engine.results.store import finished_dataset, mark_of, parsed
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.temporary import beside, tidy
 
@@ -19,7 +19,7 @@ _NEEDS = {"csv": None, "netcdf": "h5netcdf", "parquet": "pyarrow"}  # the packag
 SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}
 
 
-def read(store: Path) -> xr.Dataset:
+def read_store(store: Path) -> xr.Dataset:
     """The dataset of a store. Raises InputError where there is none, or none that is whole."""
     path = store.parent if store.name == "data.zarr" else store
     if not path.is_dir():
@@ -30,7 +30,7 @@ def read(store: Path) -> xr.Dataset:
         more = f" and {len(inside) - 5} more" if len(inside) > 5 else ""
         raise InputError(f"{store}: no store of a sweep, it has no manifest.json{held}{more}")
     try:
-        data = finished(path, mark_of(parsed(path / "manifest.json")))
+        data = finished_dataset(path, mark_of(parsed(path / "manifest.json")))
     except InputError:  # nobody knows any more what it is of
         data = None
     if data is None:
@@ -41,7 +41,7 @@ def read(store: Path) -> xr.Dataset:
     return data
 
 
-def require(to: str) -> None:
+def require_package(to: str) -> None:
     """Raise InputError where the package that writes a format is missing."""
     package = _NEEDS[to]
     if package is not None and importlib.util.find_spec(package) is None:
@@ -61,17 +61,17 @@ def _table(data: xr.Dataset) -> xr.Dataset:
     return kept.drop_vars([n for n, c in kept.coords.items() if set(c.dims) - own])
 
 
-def write(data: xr.Dataset, to: str, file: Path) -> None:
+def write_file(data: xr.Dataset, to: str, file: Path) -> None:
     """Write csv, netcdf or parquet beside the file, and rename it when it is whole.
 
     A table has a row per point, seed and step, the axes first; what has no step stands in each of
     its rows. Raises InputError where the file cannot be written.
     """
-    require(to)
+    require_package(to)
     if not file.parent.is_dir():
         raise InputError(f"{file}: there is no directory {file.parent}; choose another --out")
     writers: dict[str, Callable[[Path], object]] = {
-        "netcdf": lambda target: netcdf.write(data, target),
+        "netcdf": lambda target: netcdf.write_netcdf(data, target),
         "csv": lambda target: _unformulated(_frame(data)).to_csv(target, index=False),
         "parquet": lambda target: _frame(data).to_parquet(target, index=False),
     }

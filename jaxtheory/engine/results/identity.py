@@ -38,11 +38,11 @@ def identity(request: Request) -> dict[str, Any]:
     return {
         "theory": request.theory.name,
         "config": {
-            n: {"n": int(v.n), "capacity": v.cap} if isinstance(v, Size) else plain(v)
+            n: {"n": int(v.n), "capacity": v.cap} if isinstance(v, Size) else as_json(v)
             for n, v in config.items()
         },
         "axes": [
-            {"name": a.name, "labels": plain(a.labels), "values": plain(a.values)}
+            {"name": a.name, "labels": as_json(a.labels), "values": as_json(a.values)}
             for a in request.axes
         ],
         "seeds": request.seeds.tolist(),
@@ -50,8 +50,8 @@ def identity(request: Request) -> dict[str, Any]:
         "algorithm": request.algorithm,
         "key": request.key
         if isinstance(request.key, int)
-        else plain(jax.random.key_data(request.key)),
-        "record": plain(request.schedule.records),
+        else as_json(jax.random.key_data(request.key)),
+        "record": as_json(request.schedule.records),
         "metrics": None
         if request.schedule.which is None
         else {n: sorted(steps) for n, steps in request.schedule.which.items()},
@@ -81,7 +81,7 @@ def _theory_code(request: Request) -> dict[str, str]:
 
 def fingerprint(described: Mapping[str, Any]) -> str:
     """Eight hexadecimal digits that name a request."""
-    return hashlib.sha256(json.dumps(plain(described), sort_keys=True).encode()).hexdigest()[:8]
+    return hashlib.sha256(json.dumps(as_json(described), sort_keys=True).encode()).hexdigest()[:8]
 
 
 def store_of(
@@ -91,16 +91,16 @@ def store_of(
     return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """A value as JSON writes it; arrays become lists, functions their name with a hash of their
     code, other objects their text without the address that `repr` may add.
     """
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): as_json(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
         return np.asarray(value).tolist()
     if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
+        return [as_json(v) for v in value]
     if isinstance(value, str | int | float | bool | None):
         return value
     if callable(value):

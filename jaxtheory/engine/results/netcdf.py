@@ -68,7 +68,7 @@ class Unfailing(io.RawIOBase):
             return self.file.tell() if size is None else size
 
 
-def write(dataset: xr.Dataset, target: Path) -> None:
+def write_netcdf(dataset: xr.Dataset, target: Path) -> None:
     """Write all of a dataset. Raises OSError where the disk does not take it."""
     with target.open("w+b", buffering=0) as file:
         unfailing = Unfailing(file)

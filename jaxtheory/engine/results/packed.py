@@ -14,7 +14,7 @@ from jaxtheory.system.npz import arrays_of
 _LENGTH = hashlib.sha256().digest_size
 
 
-def pack(part: Part, mark: str, name: str) -> bytes:
+def encode_part(part: Part, mark: str, name: str) -> bytes:
     """The bytes of a part for its place in a store."""
     buffer = io.BytesIO()
     np.savez(
@@ -25,12 +25,12 @@ def pack(part: Part, mark: str, name: str) -> bytes:
 
 
 def whole(packed: bytes, mark: str, name: str) -> bool:
-    """True for bytes that `pack` made for this place in this store."""
+    """True for bytes that `encode_part` made for this place in this store."""
     return _checksum(packed[_LENGTH:], mark, name) == packed[:_LENGTH]
 
 
-def unpack(packed: bytes, mark: str, name: str) -> Part | None:
-    """The part, or None for other bytes than those that `pack` made for this place."""
+def decode_part(packed: bytes, mark: str, name: str) -> Part | None:
+    """The part, or None for other bytes than those that `encode_part` made for this place."""
     if not whole(packed, mark, name):
         return None
     try:

@@ -34,7 +34,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.results import archive, packed
-from jaxtheory.engine.results.identity import plain
+from jaxtheory.engine.results.identity import as_json
 from jaxtheory.system import disk
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
@@ -56,7 +56,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike, identity: Mapping[str, Any]):
         self.path = disk.located(path)
-        self.identity = plain(identity)
+        self.identity = as_json(identity)
         self.manifest: dict[str, Any] | None = None
         file = self.path / "manifest.json"
         try:
@@ -133,11 +133,11 @@ class Store:
         whole = {
             "format": _FORMAT,
             "request": self.identity,
-            "plan": plain(plan),
+            "plan": as_json(plan),
             "keys": _KEYS,
-            "versions": versions(),
+            "versions": installed_versions(),
         }
-        whole["digest"] = digest_of(whole)
+        whole["digest"] = manifest_checksum(whole)
         file = self.path / "manifest.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -212,7 +212,7 @@ class Store:
         target = self.file(chunk)
         try:
             with beside(target) as temporary:
-                synced(temporary, packed.pack(part, self.mark, target.stem))
+                synced(temporary, packed.encode_part(part, self.mark, target.stem))
                 os.replace(temporary, target)
         except OSError as error:
             raise self._refusal(error) from None
@@ -221,7 +221,7 @@ class Store:
         """Every part, one after the other."""
         for file in self._files():
             try:
-                part = packed.unpack(disk.read_bytes(file), self.mark, file.stem)
+                part = packed.decode_part(disk.read_bytes(file), self.mark, file.stem)
             except OSError:
                 part = None
             if part is None:
@@ -231,7 +231,7 @@ class Store:
 
     def dataset(self) -> xr.Dataset | None:
         """The finished dataset, or None where it is missing, damaged, or another store's."""
-        return None if self.manifest is None else finished(self.path, self.mark)
+        return None if self.manifest is None else finished_dataset(self.path, self.mark)
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
         """Write data.zarr beside the target, rename it, and open it. Of several processes the first
@@ -240,7 +240,7 @@ class Store:
         target = self.path / "data.zarr"
         try:
             with beside(target) as temporary:
-                archive.write(dataset, temporary)
+                archive.write_zarr(dataset, temporary)
                 sums = archive.summed(temporary, self.mark)
                 self._compare(dataset, temporary)
                 with locked(self.path / ".lock"):
@@ -254,7 +254,7 @@ class Store:
                     with beside(self.path / "data.sum") as text:
                         text.write_text(sums, encoding="utf-8")
                         os.replace(text, self.path / "data.sum")
-                    return archive.opened(target)
+                    return archive.open_dataset(target)
         except OSError as error:
             done = self.dataset()  # of another process, that was faster
             if done is not None:
@@ -297,11 +297,11 @@ class Store:
             yield allocate
 
 
-def finished(path: Path, mark: str) -> xr.Dataset | None:
+def finished_dataset(path: Path, mark: str) -> xr.Dataset | None:
     """The dataset of a result directory with this mark, or None where it is missing, damaged, or
     another one's.
     """
-    return archive.finished(path / "data.zarr", path / "data.sum", mark)
+    return archive.read_whole(path / "data.zarr", path / "data.sum", mark)
 
 
 def parsed(file: Path) -> dict[str, Any]:
@@ -313,7 +313,7 @@ def parsed(file: Path) -> dict[str, Any]:
                 f"{file.parent} was written by another version of jaxtheory; choose another store "
                 "directory"
             )
-        if manifest.pop("digest") != digest_of(manifest):
+        if manifest.pop("digest") != manifest_checksum(manifest):
             raise ValueError("its checksum is another")
     except InputError:
         raise
@@ -327,12 +327,12 @@ def mark_of(manifest: Mapping[str, Any]) -> str:
     """A digest of all that a manifest said from the beginning; what a later sweep notes in it is
     left out.
     """
-    return digest_of({name: manifest.get(name) for name in _MARKED})
+    return manifest_checksum({name: manifest.get(name) for name in _MARKED})
 
 
-def digest_of(manifest: Mapping[str, Any]) -> str:
+def manifest_checksum(manifest: Mapping[str, Any]) -> str:
     """A checksum of a manifest."""
-    return hashlib.sha256(json.dumps(plain(manifest), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(as_json(manifest), sort_keys=True).encode()).hexdigest()
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[str]:
@@ -358,7 +358,7 @@ def _without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
     return [*left, chunk._replace(first=at)] if at < chunk.last else left
 
 
-def versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
     """What computed the numbers."""
     names = ("jaxtheory", "jax", "jaxlib", "numpy", "optax", "xarray", "zarr")
     found = {

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.results.store import Store, digest_of
+from jaxtheory.engine.results.store import Store, manifest_checksum
 from jaxtheory.system.disk import synced
 from jaxtheory.system.locks import locked
 from jaxtheory.system.temporary import beside
@@ -49,7 +49,7 @@ def _accepted(manifest: Mapping[str, Any]) -> list[_Versions]:
     return list(manifest.get(_ACCEPTED, ()))
 
 
-def require(store: Store, accept: bool) -> dict[str, str]:
+def require_versions(store: Store, accept: bool) -> dict[str, str]:
     """Compare the present versions with those that a store was begun under. Where they differ, keep
     the present ones in the manifest if they are accepted.
 
@@ -81,7 +81,7 @@ def require(store: Store, accept: bool) -> dict[str, str]:
             whole = json.loads(file.read_text(encoding="utf-8"))
             kept = _accepted(whole)
             whole[_ACCEPTED] = kept if here in kept else [*kept, here]
-            whole["digest"] = digest_of({k: v for k, v in whole.items() if k != "digest"})
+            whole["digest"] = manifest_checksum({k: v for k, v in whole.items() if k != "digest"})
             synced(temporary, json.dumps(whole, indent=1).encode())
             os.replace(temporary, file)
     except OSError as error:

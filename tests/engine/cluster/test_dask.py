@@ -195,7 +195,7 @@ WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never
 
 def test_a_scheduler_that_is_not_there(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cluster, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(cluster, "_ANSWER_SECONDS", 0.5)
     said = refusal(capsys, *WORDS, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1")
     assert said.startswith("no scheduler at tcp://127.0.0.1:1 (")
     said = refusal(capsys, *WORDS, "--executor", "dask", "--scheduler", "a:b:c")
@@ -255,7 +255,7 @@ def test_a_sweep_by_tls(secure, tmp_path):
 def test_who_has_no_certificate_of_the_cluster_is_refused(secure, capsys, monkeypatch, tmp_path):
     from distributed import Security
 
-    monkeypatch.setattr(cluster, "ANSWER_SECONDS", 3)
+    monkeypatch.setattr(cluster, "_ANSWER_SECONDS", 3)
     monkeypatch.chdir(tmp_path)
     address, folder = secure
     other = Security.temporary()
@@ -302,7 +302,7 @@ def lonely(tmp_path):
 
 def commanded(address, store, seconds):
     """The command line in a process, with another time in which a cluster has to answer."""
-    code = f"from jaxtheory import cli, cluster; cluster.ANSWER_SECONDS = {seconds}; cli.entry()"
+    code = f"from jaxtheory import cli, cluster; cluster._ANSWER_SECONDS = {seconds}; cli.entry()"
     words = (*WORDS[:-1], store, "--executor", "dask", "--scheduler", address)
     return started("-c", code, *words)
 

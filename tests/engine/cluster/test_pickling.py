@@ -14,7 +14,7 @@ import pytest
 import jaxtheory
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.execution.task import Work
+from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
 
@@ -29,8 +29,8 @@ def example():
 
 def packed(theory, config=None, **asked):
     request = read(theory, config or theory.Config(), **{**ASKED, **asked})
-    chunks = lay_out.make(request).chunks
-    return pickling.pack(Work(request), chunks), request, chunks
+    chunks = lay_out.plan_request(request).chunks
+    return pickling.pack(Task(request), chunks), request, chunks
 
 
 HOME: list[Path] = []  # the folder of the worker that a test plays
@@ -157,7 +157,7 @@ def test_changed_slots_problems_starts_keys_and_rules_travel(example):
     ("change", "said"),
     [
         (
-            {"versions": {**pickling.versions(), "jax": "0.1"}},
+            {"versions": {**pickling.required_versions(), "jax": "0.1"}},
             "has jax [0-9.]+, the sweep 0.1; inst",
         ),
         ({"code": "0"}, "has another code of linear_regression; install"),

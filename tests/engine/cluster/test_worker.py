@@ -19,6 +19,6 @@ except ModuleNotFoundError as error:
 def test_a_worker_without_jaxtheory_says_so():
     from distributed.protocol import pickle
 
-    task = pickle.dumps(cluster.errand)
+    task = pickle.dumps(cluster._run_on_worker)
     done = subprocess.run([sys.executable, "-c", BARE], input=task, capture_output=True, check=True)
     assert done.stdout.decode().startswith("jaxtheory")

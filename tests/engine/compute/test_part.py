@@ -4,9 +4,9 @@ import numpy as np
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import run_key, simulate
-from jaxtheory.engine.compute.part import Part, diverged
+from jaxtheory.engine.compute.part import Part, diverged_entries
 from jaxtheory.engine.execution.local import run_chunk
-from jaxtheory.engine.planning.lay_out import make
+from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.request.request import read
 
 OPTIONS = {"steps": 0, "dtype": "float64"}
@@ -15,7 +15,7 @@ OPTIONS = {"steps": 0, "dtype": "float64"}
 def test_entries_are_those_of_single_runs_and_nan_beyond_their_sizes_and_steps():
     vary = {"d": [2, 4], "steps": [3, 5]}
     request = read(THEORY, Config(batch_size=5), vary=vary, buckets="pad", **OPTIONS)
-    parts = [run_chunk(request, chunk) for chunk in make(request).chunks]
+    parts = [run_chunk(request, chunk) for chunk in plan_request(request).chunks]
     assert sorted(np.concatenate([part.point for part in parts])) == [0, 1, 2, 3]
     for part, entry in [(each, n) for each in parts for n in range(len(each.point))]:
         point = part.point[entry]
@@ -34,4 +34,4 @@ def test_entries_are_those_of_single_runs_and_nan_beyond_their_sizes_and_steps()
 
 def test_diverged_entries_are_those_with_a_step():
     part = Part(np.arange(3), np.zeros(3, int), {"diverged_at": np.array([-1, 0, 7])})
-    assert diverged(part).tolist() == [1, 2]
+    assert diverged_entries(part).tolist() == [1, 2]

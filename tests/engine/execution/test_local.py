@@ -12,7 +12,7 @@ from helpers.worked_example import THEORY, Config
 
 from jaxtheory import plan, sweep
 from jaxtheory.engine.execution import local
-from jaxtheory.engine.planning.lay_out import make
+from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import read
 
@@ -131,7 +131,7 @@ def test_a_row_of_many_runs_is_cut_and_every_cut_gives_the_same_bits(monkeypatch
 
 def test_a_chunk_is_a_pure_function_of_the_request():
     request = read(THEORY, Config(), vary={"eta": [0.1, 0.2]}, seeds=3, steps=4, dtype="float64")
-    chunk = make(request).chunks[0]
+    chunk = plan_request(request).chunks[0]
     one, two = local.run_chunk(request, chunk), local.run_chunk(request, Chunk(*chunk))
     assert (
         all(np.array_equal(one.values[n], two.values[n], equal_nan=True) for n in one.values)

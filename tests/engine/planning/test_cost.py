@@ -14,7 +14,7 @@ def test_lanes_side_by_side_share_the_equations_and_each_has_its_arrays():
     one = cost.Work(equations=8.0, bytes=3.0, flops=5.0, largest=7)
     assert one.beside(4) == one._replace(equations=2.0)
     request = read(THEORY, Config(), vary={"eta": [0.1, 0.2, 0.3]}, seeds=4, steps=5)
-    bucket = lay_out.make(request).buckets[0]
+    bucket = lay_out.plan_request(request).buckets[0]
     found = cost.costs(THEORY, bucket.algorithm, bucket.template, request.schedule.records)
     least = lay_out._price(request, bucket, found).memory
     for slot in ("look", "analyses", "predict"):

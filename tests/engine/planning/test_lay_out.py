@@ -44,7 +44,7 @@ def calls(function):
 @pytest.mark.parametrize("name", SHAPES)
 def test_planning_calls_no_function_per_value(name):
     asked = {"steps": 3, **SHAPES[name]}
-    made, count = calls(lambda: lay_out.make(read(THEORY, Config(), **asked)))
+    made, count = calls(lambda: lay_out.plan_request(read(THEORY, Config(), **asked)))
     assert made.points * len(made.seeds) >= 20_000
     assert count < 20 * len(made.chunks) + 150_000
 

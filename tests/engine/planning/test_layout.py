@@ -7,7 +7,7 @@ from helpers.worked_example import THEORY, Config
 from jaxtheory import plan, sweep
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.planning import lay_out, layout
-from jaxtheory.engine.planning.lay_out import make
+from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request.request import read
 from jaxtheory.theories import get
@@ -30,7 +30,7 @@ SHAPES = {
 def test_a_chunk_reads_its_own_values_only(name, monkeypatch):
     """However many there are: no array of all values is made for a chunk."""
     request = read(THEORY, Config(), steps=3, **SHAPES[name])
-    bucket = lay_out.make(request).buckets[0]
+    bucket = lay_out.plan_request(request).buckets[0]
     made = []
     for function in ("diff", "cumsum", "unique", "arange", "array", "append", "repeat"):
         ours = getattr(np, function)
@@ -89,7 +89,7 @@ def test_every_run_stands_in_one_lane():
         steps=0,
     )
     seen = []
-    for chunk in make(request).chunks:
+    for chunk in plan_request(request).chunks:
         inputs = lanes(request, chunk)
         where, points, places = inputs.out
         for slot, row, run, value, i, place in zip(*where, points, places, strict=True):

@@ -35,17 +35,17 @@ def test_what_is_written_otherwise_is_not_published(made: dict, tmp_path: Path) 
             data.assign(more=data.loss),
         )
     ):
-        archive.write(other, tmp_path / str(n))
+        archive.write_zarr(other, tmp_path / str(n))
         assert archive.lacking(data, tmp_path / str(n))
-    archive.write(data, tmp_path / "same")
+    archive.write_zarr(data, tmp_path / "same")
     assert archive.lacking(data, tmp_path / "same") == []
 
 
 def test_names_are_read_in_order(made: dict, tmp_path: Path) -> None:
     """Whatever the order in which the file system lists them."""
     data = made[0][1]
-    archive.write(data[sorted(data.data_vars, reverse=True)], tmp_path / "data.zarr")
-    found = archive.opened(tmp_path / "data.zarr")
+    archive.write_zarr(data[sorted(data.data_vars, reverse=True)], tmp_path / "data.zarr")
+    found = archive.open_dataset(tmp_path / "data.zarr")
     assert found.identical(data)
     assert list(found.data_vars) == sorted(data.data_vars)
     assert list(found.coords) == sorted(data.coords)

@@ -168,12 +168,12 @@ import jaxtheory
 from jaxtheory.engine.cluster import pickling
 from jaxtheory.engine.planning import lay_out
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.execution.task import Work
+from jaxtheory.engine.execution.task import Task
 theory = jaxtheory.theories.get("random_walk")
 asked = dict(steps=2, vary={"p": [0.3, 0.7]})
 request = read(theory, theory.Config(num_states=4, length=9), **asked)
 if sys.argv[1] == "pack":
-    packed = pickling.pack(Work(request), lay_out.make(request).chunks)
+    packed = pickling.pack(Task(request), lay_out.plan_request(request).chunks)
     sys.stdout.buffer.write(packed.hex().encode())
 elif sys.argv[1] == "unpack":
     try:

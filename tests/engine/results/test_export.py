@@ -53,7 +53,7 @@ raise SystemExit(main(["export", sys.argv[2], "--to", sys.argv[3]]))
 @pytest.mark.parametrize("to", ["netcdf", "csv", "parquet"])
 def test_a_disk_that_is_full(to: str, run: Path) -> None:
     """Without an open file of its own the process would end in a segmentation fault."""
-    export.write(export.read(run), to, run.parent / "whole")
+    export.write_file(export.read_store(run), to, run.parent / "whole")
     size = (run.parent / "whole").stat().st_size
     for room in (size // 3, size - 1) if to == "netcdf" else (size // 3,):
         ended = subprocess.run(
@@ -81,7 +81,7 @@ def test_export_neutralises_labels_and_names(tmp_path):
         {"=loss": (dims, [[-0.5], [0.25]]), "diverged_at": (dims, np.full((2, 1), -1))},
         {"rule": ["=1+1", "-0.5"], "seed": [0]},
     )
-    export.write(data, "csv", tmp_path / "data.csv")
+    export.write_file(data, "csv", tmp_path / "data.csv")
     found = pd.read_csv(tmp_path / "data.csv", dtype=str)
     assert list(found.columns) == ["rule", "seed", "'=loss", "diverged_at"]
     assert list(found["rule"]) == ["'=1+1", "-0.5"] and list(found["'=loss"]) == ["-0.5", "0.25"]

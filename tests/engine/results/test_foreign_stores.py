@@ -102,16 +102,16 @@ def test_a_dataset_of_another_store_is_not_taken(made: dict, run: Path, trained:
     shutil.copytree(made[1][0] / "data.zarr", run / "data.zarr")
     shutil.copy(made[1][0] / "data.sum", run / "data.sum")
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read(run)
+        export.read_store(run)
     assert swept(run).identical(made[0][1]) and not trained
-    assert export.read(run).identical(made[0][1])
+    assert export.read_store(run).identical(made[0][1])
 
 
 def test_an_older_format_is_refused_in_one_line(run: Path) -> None:
     file = run / "manifest.json"
     manifest = json.loads(file.read_text()) | {"format": store._FORMAT - 1}
     del manifest["digest"]
-    file.write_text(json.dumps(manifest | {"digest": store.digest_of(manifest)}))
+    file.write_text(json.dumps(manifest | {"digest": store.manifest_checksum(manifest)}))
     with pytest.raises(InputError, match=r"^.*written by another version of jaxtheory[^\n]*$"):
         swept(run)
 
@@ -154,14 +154,14 @@ def test_what_vanishes_while_it_is_written_is_not_published(
     what: str, made: dict, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unfinished(run)
-    written = archive.write
+    written = archive.write_zarr
 
     def robbed(dataset: xr.Dataset, target: Path) -> None:
         written(dataset, target)
         remove(target / what)
 
     with monkeypatch.context() as patched:
-        patched.setattr(archive, "write", robbed)
+        patched.setattr(archive, "write_zarr", robbed)
         with pytest.raises(InputError, match=r"^store [^\n]*$"):
             swept(run)
     assert not (run / "data.zarr").exists() and not list(run.glob(".tmp-*"))
@@ -227,7 +227,7 @@ def test_no_pickle_is_run(
     assert mark.exists()  # so that the store is one that runs it
     mark.unlink()
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read(run)
+        export.read_store(run)
     assert swept(run).identical(made[0][1]) and not mark.exists()
 
 
@@ -239,7 +239,7 @@ def test_an_array_that_declares_more_than_is_there_is_not_read(made: dict, run: 
     of = store.mark_of(store.parsed(run / "manifest.json"))
     (run / "data.sum").write_text(archive.summed(run / "data.zarr", of))
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read(run)
+        export.read_store(run)
     assert swept(run).identical(made[0][1])
 
 
@@ -249,7 +249,7 @@ def test_a_deep_manifest_is_one_line(text: str, run: Path) -> None:
     with pytest.raises(InputError, match=r"^[^\n]*manifest.json cannot be read [^\n]*$"):
         swept(run)
     with pytest.raises(InputError, match="incomplete or damaged"):
-        export.read(run)
+        export.read_store(run)
 
 
 PLACES = ["data.sum", "data.zarr", "data.zarr/zarr.json", "parts/PART", ".lock"]

@@ -11,7 +11,7 @@ from helpers.worked_example import EXAMPLE, THEORY, Config
 import jaxtheory
 from jaxtheory import InputError, sweep
 from jaxtheory.engine.request.request import read
-from jaxtheory.engine.results.identity import fingerprint, identity, plain
+from jaxtheory.engine.results.identity import as_json, fingerprint, identity
 from jaxtheory.theories import names
 
 OPTIONS = {"steps": 4, "dtype": "float64"}
@@ -179,6 +179,6 @@ def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatc
 
 
 def test_functions_as_values_count_by_their_code():
-    assert "0x" not in plain(scaled)
-    assert plain(scaled(1.0)) == plain(scaled(1.0)) != plain(scaled(2.0))
-    assert plain(object()) == "<object object>"
+    assert "0x" not in as_json(scaled)
+    assert as_json(scaled(1.0)) == as_json(scaled(1.0)) != as_json(scaled(2.0))
+    assert as_json(object()) == "<object object>"

@@ -27,14 +27,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, xr.D
 def test_netcdf_notes_the_first_failure(made: dict, tmp_path: Path) -> None:
     """At whatever byte the disk is full, the failure is that of the disk."""
     data = made[0][1]
-    netcdf.write(data, tmp_path / "whole.nc")
+    netcdf.write_netcdf(data, tmp_path / "whole.nc")
     whole = (tmp_path / "whole.nc").stat().st_size
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         for room in range(0, whole, whole // 40):
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
             with pytest.raises(OSError, match="File too large"):
-                netcdf.write(data, tmp_path / "cut.nc")
+                netcdf.write_netcdf(data, tmp_path / "cut.nc")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert xr.open_dataset(tmp_path / "whole.nc", engine="h5netcdf").load().identical(data)

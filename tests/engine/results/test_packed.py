@@ -11,11 +11,11 @@ PART = Part(
     np.array([1, 0]),
     {"diverged_at": np.array([-1, 3], np.int32), "metric/loss": np.array([[0.5], [np.nan]])},
 )
-BYTES = packed.pack(PART, "mark", "0-0-1.part")
+BYTES = packed.encode_part(PART, "mark", "0-0-1.part")
 
 
 def test_a_part_reads_back_as_it_was():
-    found = packed.unpack(BYTES, "mark", "0-0-1.part")
+    found = packed.decode_part(BYTES, "mark", "0-0-1.part")
     np.testing.assert_array_equal(found.point, PART.point)
     np.testing.assert_array_equal(found.place, PART.place)
     assert found.values.keys() == PART.values.keys()
@@ -27,7 +27,7 @@ def test_a_part_reads_back_as_it_was():
 @pytest.mark.parametrize("place", [("other", "0-0-1.part"), ("mark", "0-1-2.part")])
 def test_another_store_or_name_does_not_read_it(place):
     assert packed.whole(BYTES, "mark", "0-0-1.part") and not packed.whole(BYTES, *place)
-    assert packed.unpack(BYTES, *place) is None
+    assert packed.decode_part(BYTES, *place) is None
 
 
 @pytest.mark.parametrize("at", [0, 31, 32, 200, -1])
@@ -35,4 +35,4 @@ def test_a_flipped_bit_and_a_cut_are_seen(at):
     damaged = bytearray(BYTES)
     damaged[at] ^= 1
     for data in (bytes(damaged), BYTES[:at], b""):
-        assert packed.unpack(data, "mark", "0-0-1.part") is None
+        assert packed.decode_part(data, "mark", "0-0-1.part") is None

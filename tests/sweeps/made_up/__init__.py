@@ -50,7 +50,7 @@ def plan(name: str, quick: bool = False) -> Any:
     """The plan of a figure's sweep."""
     figure = get(name)
     config, options = jaxtheory.claims.arguments(figure, quick)
-    return planning.make(read(figure.theory, config, **options))
+    return planning.plan_request(read(figure.theory, config, **options))
 
 
 def table(name: str, quick: bool = False) -> xr.Dataset:
