@@ -1,5 +1,7 @@
-"""What the slots of a theory from outside must give: structure, shapes, names. Read from shapes
-alone, before anything is compiled; the rooms are held to it by their tests.
+"""The contract of a theory: what its slots must return, and the checks of a user's theory.
+
+Structure, shapes and names are checked with abstract values, before anything is compiled. The
+theories of this package are checked by their tests instead.
 """
 
 import inspect
@@ -15,9 +17,9 @@ from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, suggest, tried
 from jaxtheory.core.theory import Algorithm, Check, Theory
 
-_RECORDS = 7  # steps that predict is asked for
+_RECORDS = 7  # number of steps for which predict is evaluated
 _AXES = ("seed", "step", "steps", "algorithm", "diverged_at")  # names that every dataset has
-# homes of functions
+# modules of this package that define functions of theories
 _OWN = (
     "jaxtheory.core.theory",
     "jaxtheory.theories.",
@@ -25,35 +27,42 @@ _OWN = (
     "jaxtheory.engine.request.fixed_problem.",
 )
 _DESCENT = "jaxtheory.core.from_optax"
-_formed: set[Any] = set()  # what has been found to be in form, of this process
+_formed: set[Any] = set()  # keys of theories and configs that have passed in this process
 
 _Shapes = dict[str, tuple[int, ...]]
 
 
 def ships(theory: Theory) -> bool:
-    """Whether every function of a theory is jaxtheory's own, which its tests hold. A room with a
-    loss, a metric or an optimizer from outside is no such theory.
+    """True if every function of a theory belongs to jaxtheory, whose tests check it.
+
+    It is False for a theory of this package in which a user has replaced a loss, a metric or an
+    optimizer.
     """
     slots = [slot for slot in theory if callable(slot)]
     steps = [part for algorithm in theory.algorithms.values() for part in algorithm if part]
-    return all(_own(part) for part in (*slots, *steps))
+    return all(_is_ours(part) for part in (*slots, *steps))
 
 
-def _own(part: Any) -> bool:
-    """Whether a function is jaxtheory's; one that `from_optax` makes, whether all that it is made
-    of is, optimizer and gradient.
+def _is_ours(part: Any) -> bool:
+    """True if a function belongs to jaxtheory.
+
+    A function that `from_optax` made does if its optimizer and its gradient do.
     """
     home = str(getattr(part, "__module__", ""))
     if home != _DESCENT:
         return home == _OWN[0] or f"{home}.".startswith(_OWN[1:])
-    held = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
-    inside = [x for whole in held for x in (whole if isinstance(whole, tuple) else (whole,))]
-    return all(_own(x) for x in inside if callable(x))
+    cells = inspect.getclosurevars(inspect.unwrap(part)).nonlocals.values()
+    inside = [x for cell in cells for x in (cell if isinstance(cell, tuple) else (cell,))]
+    return all(_is_ours(x) for x in inside if callable(x))
 
 
 def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> None:
-    """Raise InputError for the first slot of a theory from outside that gives, on a canonical
-    config, what the engine cannot take; of these algorithms (None: of all).
+    """Raise InputError for the first slot of a user's theory that violates the contract.
+
+    Args:
+        theory: The theory; one that belongs to jaxtheory passes unchecked.
+        config: A canonical config, at which the slots are evaluated with abstract values.
+        algorithms: The names of the algorithms to check; None for all.
     """
     if ships(theory):
         return
@@ -64,19 +73,19 @@ def require_contract(theory: Theory, config: Config, algorithms: Any = None) -> 
     key = (*slots, *steps, dims, jax.tree.structure(config), jnp.result_type(float))
     if key in _formed:
         return
-    problem, params = _trained(theory, config, names)
-    _looked_at(theory, config, problem, params)
+    problem, params = _check_training(theory, config, names)
+    _check_outputs(theory, config, problem, params)
     _formed.add(key)
 
 
 def _source(function: Any) -> str:
-    """`(FILE.py, line n)` of a function; empty where there is none."""
+    """Return ` (FILE.py, line n)` of a function, or "" if it has no source."""
     code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
     return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
 
 
-def _given(what: str, function: Callable, *args: Any) -> Any:
-    """What a slot gives, as shapes. Raises InputError where it fails, or gives what is no array."""
+def _shapes_of(what: str, function: Callable, *args: Any) -> Any:
+    """Return the shapes of what a slot returns. Raises InputError if it fails or has no arrays."""
     raw: list[Any] = []
 
     def traced(*args: Any) -> Any:
@@ -87,7 +96,7 @@ def _given(what: str, function: Callable, *args: Any) -> Any:
             (path, x), *_ = odd
             name = jax.tree_util.keystr(path, simple=True, separator=".")
             raise InputError(
-                f"{what} gives a {type(x).__name__}{f' as {name}' if name else ''}, expected "
+                f"{what} returns a {type(x).__name__}{f' as {name}' if name else ''}, expected "
                 f"arrays{_source(function)}"
             )
         return jax.tree.map(jnp.asarray, raw[0])
@@ -96,14 +105,14 @@ def _given(what: str, function: Callable, *args: Any) -> Any:
 
 
 def _is_array(x: Any) -> bool:
-    """Whether JAX takes it for an array of numbers."""
+    """True if JAX accepts it as an array of numbers."""
     if isinstance(x, bool | int | float | complex | jax.Array):
         return True
     return isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc"
 
 
-def _told(tree: Any) -> str:
-    """A tree in words: Params(weights float32[10])."""
+def _described(tree: Any) -> str:
+    """Describe a tree, as in "Params(weights float32[10])"."""
     leaves = jax.tree.leaves_with_path(tree)
     parts = [
         f"{jax.tree_util.keystr(path, simple=True, separator='.')} "
@@ -115,9 +124,10 @@ def _told(tree: Any) -> str:
     return f"{type(tree).__name__}({', '.join(parts)})"
 
 
-def _like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
-    """Raise InputError where a tree has another structure, shapes, or kind of numbers than it must;
-    integers do for real numbers.
+def _require_like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
+    """Raise InputError if a tree has not the structure, shapes and number types that it must have.
+
+    Integers are accepted for real numbers.
     """
     structures: list[Any] = [jax.tree.structure(tree) for tree in (got, want)]
     pairs = zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=False)
@@ -126,66 +136,75 @@ def _like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
         for g, w in pairs
     ):
         return
-    raise InputError(f"{what} gives {_told(got)}, expected {name} {_told(want)}{_source(function)}")
+    raise InputError(
+        f"{what} returns {_described(got)}, expected {name} {_described(want)}{_source(function)}"
+    )
 
 
-def _trained(theory: Theory, config: Config, algorithms: tuple[str, ...]) -> tuple[Any, Any]:
-    """The problem, and the parameters that the first algorithm shows."""
+def _check_training(theory: Theory, config: Config, algorithms: tuple[str, ...]) -> tuple[Any, Any]:
+    """Check the slots that train; return the problem and the first algorithm's parameters."""
     key, t, name = jax.random.key(0), jax.ShapeDtypeStruct((), np.int32), theory.name
-    problem = _given(f"{name}.problem", theory.problem, key, config)
-    batch = _given(f"{name}.sample", theory.sample, key, problem, config)
-    start = _given(f"{name}.init", theory.init, key, problem, config)
+    problem = _shapes_of(f"{name}.problem", theory.problem, key, config)
+    batch = _shapes_of(f"{name}.sample", theory.sample, key, problem, config)
+    start = _shapes_of(f"{name}.init", theory.init, key, problem, config)
     what = f"{name}.loss"
-    found = _given(what, theory.loss, start, batch, problem, config)
-    _like(what, theory.loss, found, "a number", jax.ShapeDtypeStruct((), jnp.result_type(float)))
+    value = _shapes_of(what, theory.loss, start, batch, problem, config)
+    _require_like(
+        what, theory.loss, value, "a number", jax.ShapeDtypeStruct((), jnp.result_type(float))
+    )
     what = f"{name}.gradient"
-    slope = _given(what, theory.gradient, start, batch, problem, config)
-    _like(what, theory.gradient, slope, "that of params,", start)
+    slope = _shapes_of(what, theory.gradient, start, batch, problem, config)
+    _require_like(what, theory.gradient, slope, "that of params,", start)
     seen: list[Any] = []
     for label in algorithms:
         algorithm, what = theory.algorithms[label], f"{name}.algorithms[{label!r}]"
         drawn = batch
         if algorithm.sample is not None:
-            drawn = _given(f"{what}.sample", algorithm.sample, key, problem, config)
-        state = _given(f"{what}.init", algorithm.init, key, problem, config)
+            drawn = _shapes_of(f"{what}.sample", algorithm.sample, key, problem, config)
+        state = _shapes_of(f"{what}.init", algorithm.init, key, problem, config)
         if not jax.tree.leaves(state):
             raise InputError(
-                f"{what}.init gives no array, expected a state{_source(algorithm.init)}"
+                f"{what}.init returns no array, expected a state{_source(algorithm.init)}"
             )
-        new = _given(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
-        _like(f"{what}.step", algorithm.step, new, "that of the state,", state)
-        seen.append(_given(f"{what}.params", algorithm.params, state, problem, config))
+        new = _shapes_of(f"{what}.step", algorithm.step, key, t, state, drawn, problem, config)
+        _require_like(f"{what}.step", algorithm.step, new, "that of the state,", state)
+        seen.append(_shapes_of(f"{what}.params", algorithm.params, state, problem, config))
     return problem, seen[0]
 
 
-def _named(theory: Theory, slot: str, function: Callable, *args: Any) -> dict[str, Any]:
-    """What a slot gives by name. Raises InputError where it is no dictionary of arrays."""
-    found = _given(f"{theory.name}.{slot}", function, *args)
-    if not isinstance(found, dict):
-        _refuse(theory, slot, f" gives {_told(found)}, expected a dictionary {{name: array}}")
-    for name, array in found.items():
+def _arrays_by_name(theory: Theory, slot: str, function: Callable, *args: Any) -> dict[str, Any]:
+    """Return the shapes of a slot by name. Raises InputError if it is not a dict of arrays."""
+    arrays = _shapes_of(f"{theory.name}.{slot}", function, *args)
+    if not isinstance(arrays, dict):
+        _refuse(
+            theory, slot, f" returns {_described(arrays)}, expected a dictionary {{name: array}}"
+        )
+    for name, array in arrays.items():
         if not isinstance(name, str) or "/" in name or not name:
-            _refuse(theory, slot, f": {name!r} is no name; give a text without '/'")
+            _refuse(theory, slot, f": names must be non-empty strings without '/', got {name!r}")
         if not hasattr(array, "shape"):
-            _refuse(theory, slot, f"[{name!r}] gives {_told(array)}, expected an array")
-    return dict(found)
+            _refuse(theory, slot, f"[{name!r}] returns {_described(array)}, expected an array")
+    return dict(arrays)
 
 
-def _looked_at(theory: Theory, config: Config, problem: Any, params: Any) -> None:
-    """Raise InputError where the names or shapes of metrics, analyses, baselines, predictions,
-    assumptions, dims and coords do not fit together.
+def _check_outputs(theory: Theory, config: Config, problem: Any, params: Any) -> None:
+    """Raise InputError if the outputs of a theory do not fit together by name or shape.
+
+    These are metrics, analyses, baselines, predictions, assumptions, dims and coords.
     """
-    metrics = _named(theory, "metrics", theory.metrics, params, problem, config)
-    analyses = _named(theory, "analyses", theory.analyses, params, problem, config)
-    known = {**metrics, **analyses}
+    metrics = _arrays_by_name(theory, "metrics", theory.metrics, params, problem, config)
+    analyses = _arrays_by_name(theory, "analyses", theory.analyses, params, problem, config)
+    outputs = {**metrics, **analyses}
     taken = {*_AXES, *fields(type(config))}
-    for slot, found in (("metrics", metrics), ("analyses", analyses)):
-        for name in found:
-            other = "a metric's" if slot == "analyses" and name in metrics else "a field's"
-            if name in taken or (slot == "analyses" and name in metrics):
-                _refuse(theory, slot, f": {name!r} is {other} or an axis' name; choose another")
-    shapes: _Shapes = {name: array.shape for name, array in known.items()}
-    baselines = _named(theory, "baselines", theory.baselines, problem, config)
+    for slot, arrays in (("metrics", metrics), ("analyses", analyses)):
+        for name in arrays:
+            if slot == "analyses" and name in metrics:
+                _refuse(theory, slot, f": {name!r} is the name of a metric; choose another")
+            if name in taken:
+                why = f": {name!r} is the name of a field or an axis; choose another"
+                _refuse(theory, slot, why)
+    shapes: _Shapes = {name: array.shape for name, array in outputs.items()}
+    baselines = _arrays_by_name(theory, "baselines", theory.baselines, problem, config)
     for name, array in baselines.items():
         _require_known(theory, "baselines", name, shapes)
         shape = shapes[name]
@@ -197,9 +216,9 @@ def _looked_at(theory: Theory, config: Config, problem: Any, params: Any) -> Non
                 "along the last axis",
             )
         shapes[name] = (*shape[:-1], shape[-1] + array.shape[-1])
-    _predicted(theory, config, problem, {name: shapes[name] for name in metrics})
-    _assumed(theory, config, problem)
-    _labeled(theory, config, shapes, taken)
+    _check_predictions(theory, config, problem, {name: shapes[name] for name in metrics})
+    _check_assumptions(theory, config, problem)
+    _check_labels(theory, config, shapes, taken)
 
 
 def _refuse(theory: Theory, slot: str, why: str) -> NoReturn:
@@ -210,22 +229,28 @@ def _refuse(theory: Theory, slot: str, why: str) -> NoReturn:
 
 
 def _require_known(theory: Theory, slot: str, name: str, known: Mapping[str, Any]) -> bool:
-    """Raise InputError for the name of no metric or analysis; False where a room says it, whose
-    metrics were replaced by fewer.
+    """Raise InputError if a name is not that of a metric or an analysis.
+
+    Return False instead if the name comes from a theory of this package whose metrics a user has
+    replaced by fewer.
     """
     if name in known:
         return True
-    if slot != "baselines" and _own(theory.Config) and (slot == "dims" or _own(theory.predict)):
+    if (
+        slot != "baselines"
+        and _is_ours(theory.Config)
+        and (slot == "dims" or _is_ours(theory.predict))
+    ):
         return False
-    hint = suggest(str(name), known) if known else "there is none"
+    hint = suggest(str(name), known) if known else "there are no metrics"
     _refuse(theory, slot, f": no metric is called {name!r}; {hint}")
 
 
-def _predicted(theory: Theory, config: Config, problem: Any, metrics: _Shapes) -> None:
-    """Raise InputError where predictions are not of metrics, or not one for each step."""
+def _check_predictions(theory: Theory, config: Config, problem: Any, metrics: _Shapes) -> None:
+    """Raise InputError if predictions are not those of metrics, or not one for each step."""
     steps = np.arange(_RECORDS, dtype=np.int32)
     at_steps = lambda *args: theory.predict(*args, steps)
-    curves = _named(theory, "predict", at_steps, problem, config)
+    curves = _arrays_by_name(theory, "predict", at_steps, problem, config)
     for name, array in curves.items():
         metric = name.partition(":")[0]
         if not _require_known(theory, "predict", metric, metrics):
@@ -241,27 +266,28 @@ def _predicted(theory: Theory, config: Config, problem: Any, metrics: _Shapes) -
             _refuse(
                 theory,
                 "predict",
-                f"[{name!r}] has shape {array.shape[1:]} at each step, the metric "
+                f"[{name!r}] has shape {array.shape[1:]} at each step, but the metric has shape "
                 f"{metrics[metric]}",
             )
 
 
-def _assumed(theory: Theory, config: Config, problem: Any) -> None:
-    """Raise InputError where an assumption is no pair of numbers."""
-    found = _given(f"{theory.name}.assumptions", theory.assumptions, problem, config)
-    if not isinstance(found, dict):
-        _refuse(theory, "assumptions", f" gives {_told(found)}, expected {{name: (holds, margin)}}")
-    for name, pair in found.items():
+def _check_assumptions(theory: Theory, config: Config, problem: Any) -> None:
+    """Raise InputError if an assumption is not a pair of numbers."""
+    pairs = _shapes_of(f"{theory.name}.assumptions", theory.assumptions, problem, config)
+    if not isinstance(pairs, dict):
+        why = f" returns {_described(pairs)}, expected {{name: (holds, margin)}}"
+        _refuse(theory, "assumptions", why)
+    for name, pair in pairs.items():
         if not isinstance(pair, tuple) or [getattr(x, "shape", None) for x in pair] != [(), ()]:
             _refuse(
-                theory, "assumptions", f"[{name!r}] gives {_told(pair)}, expected (holds, margin)"
+                theory,
+                "assumptions",
+                f"[{name!r}] returns {_described(pair)}, expected (holds, margin)",
             )
 
 
-def _labeled(theory: Theory, config: Config, shapes: _Shapes, taken: set[str]) -> None:
-    """Raise InputError where `dims` do not name the axes of metrics and analyses, or `coords` label
-    a dimension that is not there.
-    """
+def _check_labels(theory: Theory, config: Config, shapes: _Shapes, taken: set[str]) -> None:
+    """Raise InputError if `dims` or `coords` do not fit the axes of metrics and analyses."""
     lengths: dict[str, int] = {}
     for name, dims in theory.dims.items():
         if not _require_known(theory, "dims", name, shapes):
@@ -275,41 +301,41 @@ def _labeled(theory: Theory, config: Config, shapes: _Shapes, taken: set[str]) -
             )
         for dim in dims:
             if dims.count(dim) > 1:
-                _refuse(theory, "dims", f"[{name!r}]: {dim!r} stands twice; choose another")
+                _refuse(theory, "dims", f"[{name!r}]: {dim!r} occurs twice; names must differ")
             if dim in taken or dim in shapes:
-                why = f"{dim!r} is a field's, an axis' or an array's name; choose another"
+                why = f"{dim!r} is the name of a field, an axis or an array; choose another"
                 _refuse(theory, "dims", f"[{name!r}]: {why}")
         for dim, length in zip(dims, shapes[name], strict=True):
             if lengths.setdefault(dim, length) != length:
                 _refuse(
                     theory,
                     "dims",
-                    f"[{name!r}]: {dim!r} has length {length}, and {lengths[dim]} in another array",
+                    f"[{name!r}]: {dim!r} has length {length}, but {lengths[dim]} in another array",
                 )
-    known = {**lengths, **dict(_unnamed(theory, shapes))}
+    dimensions = {**lengths, **dict(_unnamed(theory, shapes))}
     labels = tried(f"{theory.name}.coords", theory.coords, config)
     if not isinstance(labels, dict):
         _refuse(
-            theory, "coords", f" gives a {type(labels).__name__}, expected {{dimension: labels}}"
+            theory, "coords", f" returns a {type(labels).__name__}, expected {{dimension: labels}}"
         )
     for dim, each in labels.items():
-        if dim not in known and _own(theory.coords):
+        if dim not in dimensions and _is_ours(theory.coords):
             continue
-        if dim not in known:
-            hint = suggest(str(dim), known) if known else "there is none"
+        if dim not in dimensions:
+            hint = suggest(str(dim), dimensions) if dimensions else "there are no dimensions"
             _refuse(theory, "coords", f": no dimension is called {dim!r}; {hint}")
         if isinstance(each, str) or np.ndim(each) != 1:
             _refuse(theory, "coords", f"[{dim!r}] is a {type(each).__name__}, expected labels")
 
 
 def _unnamed(theory: Theory, shapes: _Shapes) -> Iterator[tuple[str, int]]:
-    """The dimensions of arrays that `dims` does not name."""
+    """Yield the dimensions of arrays that `dims` does not name, with their lengths."""
     for name, shape in shapes.items():
         if name not in theory.dims:
             yield from ((f"{name}_{i}", length) for i, length in enumerate(shape))
 
 
-# The record itself, before any of its functions is called
+# Checks of the record itself, before any of its functions is called
 
 _THEORY_SLOTS = {
     "problem": "key config",
@@ -335,12 +361,13 @@ _CHECK_KINDS = ("equal", "bound", "sample")
 
 
 def _signature_fault(where: str, function: Any, expected: str) -> str | None:
-    """What is wrong with a function's arguments, or None. An underscore may precede a name that is
-    not used.
+    """Return a message if a function has other arguments than expected, else None.
+
+    An underscore may precede the name of an argument that is not used.
     """
     if not callable(function):
         return (
-            f"{where} is {type(function).__name__}, expected a function "
+            f"{where} is a {type(function).__name__}, expected a function "
             f"({expected.replace(' ', ', ')})"
         )
     want = expected.split()
@@ -362,20 +389,20 @@ def _signature_fault(where: str, function: Any, expected: str) -> str | None:
 
 
 def _home(kind: Any) -> str:
-    """A class with the module it comes from."""
+    """Return the qualified name of a class."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _odd_names(theory: Theory) -> list[str]:
-    """What is wrong with the names that dictionaries and checks hold."""
-    found = []
+def _name_faults(theory: Theory) -> list[str]:
+    """Return a message for each wrong name in the dictionaries and the checks of a theory."""
+    faults = []
     for slot in ("algorithms", "dims"):
         names = getattr(theory, slot)
         odd = [name for name in (names if isinstance(names, dict) else ()) if type(name) is not str]
-        found += [f"{theory.name}.{slot}: {name!r} is no name, expected a text" for name in odd]
+        faults += [f"{theory.name}.{slot}: names must be strings, got {name!r}" for name in odd]
     for name, dims in theory.dims.items() if isinstance(theory.dims, dict) else ():
         if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
-            found.append(
+            faults.append(
                 f"{theory.name}.dims[{name!r}] is {dims!r}, expected a tuple of names, such as "
                 f"({dims!r},)"
                 if isinstance(dims, str)
@@ -383,18 +410,34 @@ def _odd_names(theory: Theory) -> list[str]:
             )
     for check in theory.checks if isinstance(theory.checks, tuple) else ():
         if isinstance(check, Check) and not isinstance(check.name, str):
-            found.append(f"{theory.name}.checks: name is {check.name!r}, expected a text")
+            faults.append(f"{theory.name}.checks: names must be strings, got {check.name!r}")
         if isinstance(check, Check) and not isinstance(check.tolerance, int | float):
-            found.append(
+            faults.append(
                 f"{theory.name}.checks[{check.name!r}].tolerance is {check.tolerance!r}, expected "
                 "a number"
             )
-    return found
+    return faults
 
 
 def check_theory(theory: Any) -> None:
-    """Test a record against the contract. Raises InputError that names each wrong slot and
-    argument, a line each.
+    """Test a theory against the contract: types, names and arguments of its slots.
+
+    What the slots return is tested when the theory is used.
+
+    Args:
+        theory: A Theory.
+
+    Raises:
+        InputError: Something is wrong; the message has a line for each wrong slot or argument.
+
+    Example:
+        >>> import jaxtheory
+        >>> theory = jaxtheory.theories.get("random_walk")
+        >>> jaxtheory.check_theory(theory)
+        >>> jaxtheory.check_theory(theory._replace(loss=lambda params, config: 0.0))
+        Traceback (most recent call last):
+        ...
+        jaxtheory.core.errors.InputError: random_walk.loss: argument 2 is 'config', expected ...
     """
     if not isinstance(theory, Theory):
         raise InputError(f"THEORY is a {type(theory).__name__}, expected a jaxtheory.Theory")
@@ -409,7 +452,7 @@ def check_theory(theory: Any) -> None:
         for check in (theory.checks if isinstance(theory.checks, tuple) else ())
         if not isinstance(check, Check)
     ]
-    faults += _odd_names(theory)
+    faults += _name_faults(theory)
     if any(faults):
         raise InputError("\n".join(filter(None, faults)))
     faults = [
@@ -432,10 +475,10 @@ def check_theory(theory: Any) -> None:
         ]
     if theory.given is not None and not callable(theory.given):
         faults.append(
-            f"{name}.given is {type(theory.given).__name__}, expected a function of arrays"
+            f"{name}.given is a {type(theory.given).__name__}, expected a function of arrays"
         )
     if not theory.algorithms:
-        faults.append(f"{name}.algorithms is empty; the first entry is the default")
+        faults.append(f"{name}.algorithms is empty; it must have at least one entry, the default")
     for label, algorithm in theory.algorithms.items():
         if not isinstance(algorithm, Algorithm):
             faults.append(
@@ -457,8 +500,8 @@ def check_theory(theory: Any) -> None:
             )
         if check.kind == "equal" and check.tolerance > 1e-11:
             faults.append(
-                f"{name}.checks[{check.name!r}].tolerance is {check.tolerance:g}; exact checks "
-                "hold to 1e-11"
+                f"{name}.checks[{check.name!r}].tolerance is {check.tolerance:g}; it must be "
+                "at most 1e-11 for kind 'equal'"
             )
         faults.append(_signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
     if other := [e for e in theory.examples if type(e) is not theory.Config]:
@@ -467,6 +510,6 @@ def check_theory(theory: Any) -> None:
             f"{_home(type(other[0]))}, expected {_home(theory.Config)}; give "
             f"examples=({theory.Config.__name__}(),) too"
         )
-    found = [fault for fault in faults if fault]
-    if found:
-        raise InputError("\n".join(found))
+    messages = [fault for fault in faults if fault]
+    if messages:
+        raise InputError("\n".join(messages))

@@ -26,8 +26,8 @@ _EXPECTED = (
 _OPTAX = Path(optax.__file__).parent
 _SCALED = (
     "optax tests a number here that comes from the config and is traced; make the schedule of "
-    "plain numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, lambda "
-    "config: optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
+    "plain numbers, unit = optax.warmup_cosine_decay_schedule(0.0, 1.0, 5, 20), then scale it, "
+    "lambda config: optax.adam(lambda t: config.learning_rate * unit(t)), or stretch it, unit(t / "
     "config.decay_steps)"
 )
 

@@ -43,13 +43,13 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
             r"loss: argument 2 is 'problem', expected 'batch'",
         ),
         ({"metrics": lambda params, problem: {}}, r"metrics takes 2 arguments"),
-        ({"init": 3}, r"init is int, expected a function"),
+        ({"init": 3}, r"init is a int, expected a function"),
         ({"algorithms": {}}, r"algorithms is empty"),
         ({"Config": dict}, r"Config: expected a subclass"),
         ({"checks": (Check("f: x", "s", "close", lambda key, config: None),)}, r"kind is 'close'"),
         (
             {"checks": (Check("f: x", "s", "equal", lambda key, config: None, 1e-3),)},
-            r"hold to 1e-11",
+            r"at most 1e-11 for kind 'equal'",
         ),
     ],
 )
@@ -80,36 +80,48 @@ EDITS = [
     (
         STEP,
         "    return (state.weights,)",
-        "sgd'].step gives tuple(0 float32[10]), expected that of",
+        "sgd'].step returns tuple(0 float32[10]), expected that of",
     ),
-    (STEP, "    return Params(state.weights[:1])", "sgd'].step gives Params(weights float32[1])"),
-    (STEP, "    pass", "sgd'].step gives NoneType()"),
+    (STEP, "    return Params(state.weights[:1])", "sgd'].step returns Params(weights float32[1])"),
+    (STEP, "    pass", "sgd'].step returns NoneType()"),
     (
         SLOPE,
         "    return params.weights",
-        "mine.gradient gives float32[10], expected that of params",
+        "mine.gradient returns float32[10], expected that of params",
     ),
     (
         STEP,
         "    return Params(state.weights.astype('complex64'))",
-        "sgd'].step gives Params(weights complex64[10])",
+        "sgd'].step returns Params(weights complex64[10])",
     ),
-    (INIT, "    return Params('zero')", "mine.init gives a str as weights, expected arrays"),
+    (INIT, "    return Params('zero')", "mine.init returns a str as weights, expected arrays"),
     (INIT, "    return Params(jnp.zeros(config.learning_rate))", "write size.cap, not .n"),
     (
         INIT,
         "    return Params(problem.mean / config.dimension)",
         "a Size cannot be used",
     ),
-    (LOSS, "    return jnp.sum(gaps**2, axis=1)", "mine.loss gives float32[8], expected a number"),
+    (
+        LOSS,
+        "    return jnp.sum(gaps**2, axis=1)",
+        "mine.loss returns float32[8], expected a number",
+    ),
     (METRIC, "    return params.weights", "expected a dictionary {name: array}"),
-    (METRIC, '    return {"error": "small"}', "mine.metrics gives a str as error"),
-    (METRIC, '    return {"error": None}', "metrics['error'] gives NoneType(), expected an array"),
-    (METRIC, '    return {"step": params.weights}', "'step' is a field's or an axis' name"),
+    (METRIC, '    return {"error": "small"}', "mine.metrics returns a str as error"),
+    (
+        METRIC,
+        '    return {"error": None}',
+        "metrics['error'] returns NoneType(), expected an array",
+    ),
+    (METRIC, '    return {"step": params.weights}', "'step' is the name of a field or an axis"),
     (METRIC, "    while params.weights[0] > 0: pass", "write jnp.where"),
     (METRIC, "    return {'error': params.weights[params.weights > 0]}", "write jnp.where"),
     (CURVE, '    return {"error": left[1:]}', "predict['error'] has shape (6,) for 7 steps"),
-    (CURVE, '    return {"error": left[:, None]}', "has shape (1,) at each step, the metric ()"),
+    (
+        CURVE,
+        '    return {"error": left[:, None]}',
+        "has shape (1,) at each step, but the metric has shape ()",
+    ),
     (CURVE, '    return {"eror:exact": left}', "no metric is called 'eror'; did you mean 'error'?"),
     (CURVE, "    if eta > 1: return {}", "on a traced value: write jnp.where"),
     (CURVE, '    return {"error": left + float(floor)}', "a traced value in int(), float()"),
@@ -117,7 +129,7 @@ EDITS = [
     ('"(0, 1]"', '"positive"', "range 'positive': write an interval, such as '(0, inf)'"),
     (EXAMPLE, "Settings(dimension=3.0)", "dimension (d) = 3.0: must be an integer in [1, inf)"),
     ("Algorithm(init, step)", "step", "algorithms['sgd'] is a function, expected a jaxtheory.Algo"),
-    ('"sgd": ', "1: ", "algorithms: 1 is no name"),
+    ('"sgd": ', "1: ", "algorithms: names must be strings, got 1"),
     ("error_by_recursion)", "error_by_recursion, 'small')", "tolerance is 'small', expected a num"),
 ]
 
@@ -134,11 +146,11 @@ REPLACED = [
     ("baselines=lambda problem, config: {'error': jnp.ones(2)}", "it is appended to error"),
     (
         "analyses=lambda params, problem, config: {'error': 1.0}",
-        "'error' is a metric's or an axis'",
+        "'error' is the name of a metric",
     ),
     (
         "assumptions=lambda problem, config: {'a': 1.0}",
-        "assumptions['a'] gives float32[], expected",
+        "assumptions['a'] returns float32[], expected",
     ),
     ("assumptions=lambda problem, config: [True]", "expected {name: (holds, margin)}"),
     ("coords=lambda config: {'neuron': [1]}", "no dimension is called 'neuron'"),
@@ -146,8 +158,11 @@ REPLACED = [
     ("dims={'eror': ('i',)}", "dims: no metric is called 'eror'; did you mean 'error'?"),
     ("dims={'error': 'i'}", "dims['error'] is 'i', expected a tuple of names, such as ('i',)"),
     (MATRIX + "dims={'m': ('i',)}", "names 1 dimensions (i) of an array of shape (2, 3)"),
-    (MATRIX + "dims={'m': ('i', 'dimension')}", "'dimension' is a field's, an axis' or an array's"),
-    (MATRIX + "dims={'m': ('i', 'i')}", "'i' stands twice"),
+    (
+        MATRIX + "dims={'m': ('i', 'dimension')}",
+        "'dimension' is the name of a field, an axis or an array",
+    ),
+    (MATRIX + "dims={'m': ('i', 'i')}", "'i' occurs twice"),
 ]
 
 
