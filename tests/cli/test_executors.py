@@ -37,9 +37,12 @@ WORDS = ("sweep", FILE, "--vary", "eta=.1,.2", "--steps", "5", "--store", "never
         (("--executor", "dask", "--workers", "0"), "workers = 0: must be an integer in [1, inf)"),
         (("--executor", "slurm"), "Slurm job: You must specify how much cores and memory"),
         (("--executor", "slurm", "--job", "cores"), "--job 'cores': must be NAME=VALUE, such as"),
-        (("--executor", "slurm", "--job", "cores=1", "--job", "cores=2"), "--job cores: given"),
+        (("--executor", "slurm", "--job", "cores=1", "--job", "cores=2"), "--job cores: takes"),
         (("--executor", "slurm", "--job", "job_directives_skip="), "--job 'job_directives_skip='"),
-        (("--executor", "slurm", "--job", "job_extra=--x"), "--job job_extra: dask_jobqueue calls"),
+        (
+            ("--executor", "slurm", "--job", "job_extra=--x"),
+            "--job job_extra: dask_jobqueue renamed",
+        ),
         (("--tls-ca", "x"), "--tls-ca does not apply to --executor local; use it with"),
         (
             ("--executor", "dask", "--tls-ca", "x"),

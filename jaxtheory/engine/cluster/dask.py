@@ -1,7 +1,10 @@
-"""Sweeps on a Dask cluster: `on(client)` is an executor of `sweep`; `local`, `connected` and
-`slurm` make one on this machine, at a scheduler's address, or by jobs of Slurm.
+"""Executors of `sweep` on a Dask cluster.
 
-The extra `jaxtheory[cluster]`. What a worker does stands in `worker`, what travels in `parcel`.
+`on(client)` uses a cluster that is running. `local`, `connected` and `slurm` open one on this
+machine, at the address of a scheduler, or as jobs of Slurm.
+
+This module needs the extra `jaxtheory[cluster]`. `worker` computes chunks on a worker, and
+`pickling` defines what is sent there.
 """
 
 import asyncio
@@ -23,10 +26,10 @@ from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.system import backend
 
-_AHEAD = 2  # chunks per thread of the cluster that are given out at a time
-_COUNT_SECONDS = 2  # after which workers are counted again
-_ANSWER_SECONDS = 10  # a scheduler has to answer in
-# arguments of dask_jobqueue that no job needs, or that are set here
+_AHEAD = 2  # chunks submitted at a time, per thread of the cluster
+_COUNT_SECONDS = 2  # interval at which the threads of the cluster are counted
+_ANSWER_SECONDS = 10  # within which a scheduler has to answer
+# arguments of dask_jobqueue that a job does not need, or that are set here
 _OURS = set(
     "self args kwargs base_class_kwargs job_kwargs n_workers job_cls loop asynchronous name "
     "scheduler scheduler_cls scheduler_options silence_logs host dashboard_address".split()
@@ -38,26 +41,47 @@ _RENAMED = {
     "header_skip": "job_directives_skip",
     "project": "account",
 }
-_RESUME = "with a store what is finished is kept, and the same command resumes"
+_RESUME = "with a store, finished chunks are kept and the same command resumes"
 
 
 def _needed(module: str) -> Any:
-    """A module of the extra, or InputError."""
+    """Import a module of the extra. Raises InputError if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise InputError(f"clusters need {error.name}; pip install 'jaxtheory[cluster]'") from None
+        raise InputError(
+            f"clusters need the package {error.name}: pip install 'jaxtheory[cluster]'"
+        ) from None
 
 
 def on(client: Any) -> Execute:
-    """What computes the chunks of a sweep on the cluster of a `distributed.Client`:
-    `sweep(..., execute=on(client))`.
+    """Return an executor that computes the chunks of a sweep on a Dask cluster.
 
-    With a store, which all workers and this machine must see, workers write their parts themselves;
-    without one they return through the scheduler, for what fits into memory. Chunks go out
-    as workers become free, a chunk of a lost worker goes to another, and workers may come and go.
-    The sweep raises InputError where a worker has other versions or other code, does not see
-    the store, or the scheduler is gone.
+    With a store, which this machine and all workers must see, each worker writes its parts itself.
+    Without a store the parts return through the scheduler and must fit into the memory of this
+    machine. Chunks are submitted as workers become free, and a chunk of a lost worker is computed
+    by another, so that workers may join and leave during the sweep.
+
+    The sweep itself raises InputError where a worker has other versions or other code, or does not
+    see the store, and where the scheduler is gone.
+
+    Args:
+        client: A `distributed.Client` that is not asynchronous.
+
+    Returns:
+        An executor, for `jaxtheory.sweep(..., execute=on(client))`.
+
+    Raises:
+        InputError: `client` is not such a client, or the extra `jaxtheory[cluster]` is missing.
+
+    Example:
+        >>> import jaxtheory
+        >>> from distributed import Client  # doctest: +SKIP
+        >>> execute = jaxtheory.cluster.on(Client("tcp://HOST:8786"))  # doctest: +SKIP
+        >>> from jaxtheory.theories import random_walk
+        >>> data = jaxtheory.sweep(
+        ...     random_walk, random_walk.Config(), seeds=4, steps=5, execute=execute
+        ... )  # doctest: +SKIP
     """
     distributed = _needed("distributed")
     from jaxtheory.engine.cluster import pickling
@@ -67,11 +91,11 @@ def on(client: Any) -> Execute:
             f"client = {client!r}: must be a distributed.Client that is not asynchronous"
         )
 
-    def given_out(
+    def execute(
         run: Callable[[Chunk, Tell], Computed], chunks: Iterable[Chunk], tell: Tell = silent
     ) -> Iterator[tuple[Chunk, Computed]]:
         if not isinstance(run, Task):
-            raise InputError("run: a cluster computes the chunks of `sweep`, and nothing else")
+            raise InputError("run: a cluster computes only the chunks of jaxtheory.sweep")
         todo, name = list(chunks), uuid.uuid4().hex[:8]
         if not todo:
             return
@@ -95,7 +119,7 @@ def on(client: Any) -> Execute:
                 finished.add(future)
 
         over = threading.Event()
-        threading.Thread(target=tell_where_alone, args=(client, over), daemon=True).start()
+        threading.Thread(target=_warn_without_workers, args=(client, over), daemon=True).start()
         try:
             with _answered(client, distributed):
                 send()
@@ -111,44 +135,44 @@ def on(client: Any) -> Execute:
                     send()
         finally:
             over.set()
-            with contextlib.suppress(Exception):  # a client that is gone has nothing to cancel
+            with contextlib.suppress(Exception):  # a closed client has nothing to cancel
                 client.cancel([future for future, _ in running.values()])
 
-    return given_out
+    return execute
 
 
 def _run_on_worker(*parcel_and_place: Any) -> Any:
-    """`worker.compute_chunk`, found where it runs."""
+    """Call `worker.compute_chunk` as it is installed on the worker."""
     from jaxtheory.engine.cluster import worker
 
     return worker.compute_chunk(*parcel_and_place)
 
 
-_run_on_worker.__module__ = (
-    "__main__"  # travels by value: a worker without jaxtheory says so and lives on
-)
+# pickled by value: on a worker without jaxtheory the call fails with an ImportError, and the worker
+# goes on
+_run_on_worker.__module__ = "__main__"
 
 
-def _tell_where_alone(client: Any, over: threading.Event) -> None:
-    """Say so where the cluster has no worker for _ANSWER_SECONDS, once each time, until the sweep is
-    over.
+def _warn_without_workers(client: Any, over: threading.Event) -> None:
+    """Print a notice whenever the cluster has had no worker for _ANSWER_SECONDS, until the sweep
+    is over.
     """
-    told = False
+    noticed = False
     while not over.wait(_ANSWER_SECONDS):
         try:
             alone = not client.nthreads()
-        except Exception:  # the sweep itself says that the scheduler is gone
+        except Exception:  # the sweep itself reports a lost scheduler
             return
-        if alone and not told and not over.is_set():
+        if alone and not noticed and not over.is_set():
             where = getattr(client.scheduler, "address", None) or "the scheduler"
             notice(f"no worker is connected to {where}; the sweep waits for one")
-        told = alone
+        noticed = alone
 
 
 @contextlib.contextmanager
 def _answered(client: Any, distributed: Any) -> Iterator[None]:
-    """Within: what goes wrong with the cluster itself is an InputError of one line."""
-    lost = (asyncio.CancelledError, distributed.CancelledError, StopIteration, OSError)
+    """Turn failures of the cluster itself into an InputError."""
+    gone = (asyncio.CancelledError, distributed.CancelledError, StopIteration, OSError)
     try:
         yield
     except InputError:
@@ -156,9 +180,9 @@ def _answered(client: Any, distributed: Any) -> Iterator[None]:
     except distributed.KilledWorker as error:
         raise InputError(
             f"{error.task}: the last {error.allowed_failures + 1} workers that computed it died; "
-            f"give them more memory, or fewer threads; {_RESUME}"
+            f"give workers more memory or fewer threads; {_RESUME}"
         ) from None
-    except lost as error:
+    except gone as error:
         where = getattr(client.scheduler, "address", None) or "the scheduler"
         raise InputError(f"{where} is gone ({type(error).__name__}); {_RESUME}") from None
     except ModuleNotFoundError as error:
@@ -169,15 +193,30 @@ def _answered(client: Any, distributed: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(address: str, tls: Mapping[str, str | Path] | None = None) -> Iterator[Execute]:
-    """An executor on the cluster of a scheduler.
+    """Open an executor on the cluster of a running scheduler.
 
     Args:
-        address: For instance "tcp://HOST:8786", or "tls://HOST:8786" for a scheduler by TLS.
-        tls: Files of certificates for TLS: "ca", whom the scheduler's must be signed by, "cert" and
-            "key", this client's own. What is left out is taken from Dask's configuration.
+        address: The address of the scheduler, for instance "tcp://HOST:8786", or "tls://HOST:8786"
+            for a scheduler that uses TLS.
+        tls: Paths of PEM files for TLS: "ca", the authority that signed the scheduler's
+            certificate, and "cert" and "key", the certificate and the key of this client. A path
+            that is left out is taken from Dask's configuration.
+
+    Returns:
+        A context manager that gives an executor for `jaxtheory.sweep(..., execute=...)`, and closes
+        the connection at its end.
 
     Raises:
-        InputError: No scheduler answers, a file is missing, or the scheduler refuses this client.
+        InputError: No scheduler answers within 10 seconds, a file is missing, the scheduler refuses
+            this client, or the extra `jaxtheory[cluster]` is missing.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> with jaxtheory.cluster.connected("tcp://HOST:8786") as execute:  # doctest: +SKIP
+        ...     data = jaxtheory.sweep(
+        ...         random_walk, random_walk.Config(), seeds=4, steps=5, execute=execute
+        ...     )
     """
     distributed = _needed("distributed")
     security = _certificates(tls) if tls else None
@@ -187,29 +226,51 @@ def connected(address: str, tls: Mapping[str, str | Path] | None = None) -> Iter
                 address, timeout=_ANSWER_SECONDS, set_as_default=False, security=security
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            said = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise InputError(
-                f"no scheduler at {address} ({said}); start one with `dask scheduler`, or leave "
-                "--scheduler out for a cluster on this machine"
+                f"no scheduler answers at {address} ({reason}); start one with `dask scheduler`, "
+                "or omit --scheduler to use a cluster on this machine"
             ) from None
         with _closing(client):
             yield on(client)
 
 
 def _certificates(files: Mapping[str, str | Path]) -> Any:
-    """What Dask needs for TLS with these files. Raises InputError for one that is not there."""
+    """Return Dask's TLS settings for these files. Raises InputError if a file is missing."""
     for file in files.values():
         if not Path(file).is_file():
-            raise InputError(f"{file}: not a file; give a certificate or a key in PEM format")
+            raise InputError(
+                f"{file} is not a file; give the path of a certificate or key in PEM format"
+            )
     names = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
-    given = {names[name]: str(file) for name, file in files.items()}
-    return _needed("distributed").Security(**given, require_encryption=True)
+    paths = {names[name]: str(file) for name, file in files.items()}
+    return _needed("distributed").Security(**paths, require_encryption=True)
 
 
 @contextlib.contextmanager
 def local(workers: int = 1) -> Iterator[Execute]:
-    """An executor on this machine: so many worker processes, which share its cores or accelerators
-    as threads.
+    """Open an executor on worker processes of this machine.
+
+    The workers share the cores of the machine, or its accelerators, as threads.
+
+    Args:
+        workers: The number of worker processes, at least 1.
+
+    Returns:
+        A context manager that gives an executor for `jaxtheory.sweep(..., execute=...)`, and ends
+        the workers at its end.
+
+    Raises:
+        InputError: `workers` is not a positive integer, or the extra `jaxtheory[cluster]` is
+            missing.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> with jaxtheory.cluster.local(workers=2) as execute:  # doctest: +SKIP
+        ...     data = jaxtheory.sweep(
+        ...         random_walk, random_walk.Config(), seeds=4, steps=5, execute=execute
+        ...     )
     """
     distributed = _needed("distributed")
     count = _check_count(workers)
@@ -230,58 +291,107 @@ def local(workers: int = 1) -> Iterator[Execute]:
 
 @contextlib.contextmanager
 def slurm(jobs: int = 1, options: Mapping[str, Any] | None = None) -> Iterator[Execute]:
-    """An executor on so many jobs of Slurm, a worker each; one that ends is followed by another.
+    """Open an executor on jobs of Slurm, with one worker per job.
 
-    Scheduler and workers speak by TLS with certificates of their own, which lie in files in the
-    working directory as long as the cluster lives.
+    A job that ends is replaced by a new one. Scheduler and workers communicate over TLS with
+    certificates made for this cluster, which are files in the working directory while the cluster
+    exists.
 
     Args:
-        jobs: How many jobs.
-        options: Those of `dask_jobqueue.SLURMCluster`. `security=False` leaves TLS out: whoever
-            reaches the scheduler can then run code on its workers.
+        jobs: The number of jobs, at least 1.
+        options: Arguments of `dask_jobqueue.SLURMCluster`; `known_options` lists them. Those that
+            are left out are taken from the configuration of dask_jobqueue. `security=False` turns
+            TLS off: anyone who reaches the scheduler can then run code on its workers.
+
+    Returns:
+        A context manager that gives an executor for `jaxtheory.sweep(..., execute=...)`, and ends
+        the jobs at its end.
 
     Raises:
-        InputError: An option is unknown, or not what dask_jobqueue takes.
+        InputError: `jobs` is not a positive integer, an option is unknown or refused by
+            dask_jobqueue, or the extra `jaxtheory[cluster]` is missing.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> options = {"cores": 8, "memory": "32GB"}
+        >>> with jaxtheory.cluster.slurm(jobs=4, options=options) as execute:  # doctest: +SKIP
+        ...     data = jaxtheory.sweep(
+        ...         random_walk, random_walk.Config(), seeds=64, steps=50, execute=execute
+        ...     )
     """
     count = _check_count(jobs)
-    script(options)
+    script(options)  # refuses invalid options before a cluster is started
     jobqueue, distributed = _needed("dask_jobqueue"), _needed("distributed")
-    given = _job_options(options)
-    if given["security"] is True:
+    arguments = _job_options(options)
+    if arguments["security"] is True:
         _needed("cryptography")
-    if given["security"] is False:
-        given["security"] = None
-    if given.get("shared_temp_directory") is None:
-        given["shared_temp_directory"] = _configured()["shared-temp-directory"] or os.getcwd()
+    if arguments["security"] is False:
+        arguments["security"] = None
+    if arguments.get("shared_temp_directory") is None:
+        arguments["shared_temp_directory"] = _configured()["shared-temp-directory"] or os.getcwd()
     with _without_logs():
         with _refused():
-            cluster = jobqueue.SLURMCluster(scheduler_options={"dashboard_address": None}, **given)
+            cluster = jobqueue.SLURMCluster(
+                scheduler_options={"dashboard_address": None}, **arguments
+            )
         with cluster, _closing(distributed.Client(cluster, set_as_default=False)) as client:
             cluster.adapt(minimum_jobs=count, maximum_jobs=count)
             yield on(client)
 
 
 def script(options: Mapping[str, Any] | None = None) -> str:
-    """The text of each job that `slurm` submits, with SCHEDULER for its address."""
+    """Return the job script that `slurm` submits.
+
+    Args:
+        options: As in `slurm`.
+
+    Returns:
+        The text of the script, with SCHEDULER in place of the scheduler's address and NAME in place
+        of the worker's name.
+
+    Raises:
+        InputError: An option is unknown or refused by dask_jobqueue, or the extra
+            `jaxtheory[cluster]` is missing.
+
+    Example:
+        >>> import jaxtheory
+        >>> text = jaxtheory.cluster.script({"cores": 8, "memory": "32GB"})  # doctest: +SKIP
+        >>> "#SBATCH --cpus-per-task=8" in text  # doctest: +SKIP
+        True
+    """
     job = _needed("dask_jobqueue.slurm").SLURMJob
-    given = _job_options(options)
-    given.pop("shared_temp_directory", None)
-    if given.pop("security"):  # the cluster adds the files of its certificates
-        given.setdefault("protocol", "tls://")
+    arguments = _job_options(options)
+    arguments.pop("shared_temp_directory", None)
+    if arguments.pop("security"):  # the certificates themselves come from the cluster
+        arguments.setdefault("protocol", "tls://")
     with _refused():
-        text: str = job("SCHEDULER", "NAME", **given).job_script()
+        text: str = job("SCHEDULER", "NAME", **arguments).job_script()
     return text
 
 
 def _configured() -> dict[str, Any]:
-    """The settings for Slurm in the user's dask_jobqueue configuration, with its defaults."""
+    """Return the Slurm settings of the user's dask_jobqueue configuration, defaults included."""
     _needed("dask_jobqueue")
-    found: dict[str, Any] = _needed("dask").config.get("jobqueue.slurm")
-    return found
+    settings: dict[str, Any] = _needed("dask").config.get("jobqueue.slurm")
+    return settings
 
 
 def known_options() -> dict[str, bool]:
-    """The options of a job by name, and whether each is a list."""
+    """Return the options of a Slurm job that `slurm` and `script` take.
+
+    Returns:
+        For each option name, in alphabetical order, True if the option is a list.
+
+    Raises:
+        InputError: The extra `jaxtheory[cluster]` is missing.
+
+    Example:
+        >>> import jaxtheory
+        >>> options = jaxtheory.cluster.known_options()  # doctest: +SKIP
+        >>> options["cores"], options["job_extra_directives"]  # doctest: +SKIP
+        (False, True)
+    """
     jobqueue = _needed("dask_jobqueue")
     families = (*jobqueue.SLURMCluster.__mro__, *_needed("dask_jobqueue.slurm").SLURMJob.__mro__)
     names = {
@@ -295,38 +405,40 @@ def known_options() -> dict[str, bool]:
 
 
 def _job_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The options that dask_jobqueue is given: one process a job, so that a node compiles each
-    program once, and TLS; what the caller gives goes before. One text for a list is its one entry.
+    """Return the arguments for dask_jobqueue: the defaults of this module, then the given options.
+
+    By default a job has one process, so that a node compiles each program once, and uses TLS. A
+    string given for a list becomes its only entry.
     """
-    known, found = known_options(), dict[str, Any](processes=1, security=True)
+    known, arguments = known_options(), dict[str, Any](processes=1, security=True)
     for name, value in (options or {}).items():
         if name in _RENAMED:
-            raise InputError(f"--job {name}: dask_jobqueue calls it {_RENAMED[name]} now")
+            raise InputError(f"--job {name}: dask_jobqueue renamed it to {_RENAMED[name]}")
         if name not in known:
             raise InputError(f"--job {name}: unknown option; {suggest(name, known)}")
         several = isinstance(value, list | tuple)
         if several and not known[name]:
-            raise InputError(f"--job {name}: given twice, but takes one value")
-        found[name] = list(map(str, value if several else [value])) if known[name] else value
-    return found
+            raise InputError(f"--job {name}: takes one value, but was given several")
+        arguments[name] = list(map(str, value if several else [value])) if known[name] else value
+    return arguments
 
 
 @contextlib.contextmanager
 def _refused() -> Iterator[None]:
-    """Within: what dask-jobqueue refuses is an InputError."""
+    """Turn errors of dask_jobqueue about its arguments into an InputError."""
     try:
         yield
     except (ValueError, TypeError, OSError) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise InputError(
-            f"Slurm job: {said}; give --job cores=N, --job memory=64GB and others of "
+            f"Slurm job: {reason}; set --job cores=N, --job memory=64GB and other options of "
             "dask_jobqueue.SLURMCluster"
         ) from None
 
 
 @contextlib.contextmanager
 def _closing(client: Any) -> Iterator[Any]:
-    """The client, closed at the end whatever its scheduler says by then."""
+    """Close a client at the end, and ignore errors of a scheduler that is already gone."""
     try:
         yield client
     finally:
@@ -336,24 +448,25 @@ def _closing(client: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Within: Dask logs nothing of connections that break or are tried again. Its parts have
-    loggers with levels of their own.
+    """Suppress Dask's log messages about connections that break or are retried.
+
+    Each part of Dask sets the level of its own logger, so that all of them have to be changed.
     """
-    known = logging.getLogger().manager.loggerDict
-    names = [name for name in known if name.partition(".")[0] in ("distributed", "tornado")]
+    existing = logging.getLogger().manager.loggerDict
+    names = [name for name in existing if name.partition(".")[0] in ("distributed", "tornado")]
     loggers = [logging.getLogger(name) for name in names]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL)
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        for one, level in zip(loggers, levels, strict=True):
-            one.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _check_count(count: Any) -> int:
-    """A number of workers, or InputError."""
+    """Return a number of workers. Raises InputError unless it is a positive integer."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise InputError(f"workers = {count!r}: must be an integer in [1, inf)")
     return count

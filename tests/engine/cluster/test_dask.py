@@ -197,16 +197,16 @@ def test_a_scheduler_that_is_not_there(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cluster, "_ANSWER_SECONDS", 0.5)
     said = refusal(capsys, *WORDS, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1")
-    assert said.startswith("no scheduler at tcp://127.0.0.1:1 (")
+    assert said.startswith("no scheduler answers at tcp://127.0.0.1:1 (")
     said = refusal(capsys, *WORDS, "--executor", "dask", "--scheduler", "a:b:c")
-    assert said.startswith("no scheduler at a:b:c (")
+    assert said.startswith("no scheduler answers at a:b:c (")
     assert not list(tmp_path.iterdir())
 
 
 def test_without_the_extra(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refusal(capsys, *WORDS, "--executor", "dask")
-    assert said == "clusters need distributed; pip install 'jaxtheory[cluster]'"
+    assert said == "clusters need the package distributed: pip install 'jaxtheory[cluster]'"
 
 
 def test_what_is_no_client():
@@ -270,9 +270,11 @@ def test_who_has_no_certificate_of_the_cluster_is_refused(secure, capsys, monkey
         (address, (f"--tls-ca={folder / 'ca'}",)),
         (address, (f"--tls-ca={folder / 'ca'}", *strange)),
     ):
-        assert refusal(capsys, *words, place, *options).startswith(f"no scheduler at {place} (")
+        assert refusal(capsys, *words, place, *options).startswith(
+            f"no scheduler answers at {place} ("
+        )
     said = refusal(capsys, *words, address, "--tls-ca", tmp_path / "none")
-    assert said.startswith(f"{tmp_path / 'none'}: not a file; give a certificate")
+    assert said.startswith(f"{tmp_path / 'none'} is not a file; give the path of a")
     assert sorted(tmp_path.iterdir()) == before
 
 
