@@ -91,14 +91,14 @@ def find_weights(folder: Path, config: Config) -> tuple[dict[str, Stored], Confi
     body = _prefix(arrays, folder)
     _check_layers(arrays, body, config)
     stored = {
-        name: arrays[own]
+        name: arrays[stored_name]
         for name in (_EMBEDDING, *jax.tree.leaves(names(config)))
-        if (own := body + name.removeprefix("model.")) in arrays and name != _HEAD
+        if (stored_name := body + name.removeprefix("model.")) in arrays and name != _HEAD
     }
     heads = [n for n in arrays if n.endswith(_HEAD) and body.startswith(n.removesuffix(_HEAD))]
     if heads:
         stored[_HEAD] = arrays[heads[0]]
-    _check_unused(arrays, {own.name for own in stored.values()}, folder)
+    _check_unused(arrays, {array.name for array in stored.values()}, folder)
     if config.tie_word_embeddings:
         config = _tied(stored, config)
     jax.tree.map(lambda *pair: _fits(stored, *pair), names(config), shapes(config))

@@ -19,14 +19,14 @@ _LINES = 7  # largest number of values of an axis that are drawn as lines
 _STYLES = ("--", "-.", (0, (8, 2)), (0, (2, 2)), (0, (6, 2, 1, 2, 1, 2)))  # of theory curves
 
 
-def chosen(known: list[str], metric: str | None) -> str:
+def chosen(metrics: list[str], metric: str | None) -> str:
     """Return the metric to draw, by default the first; raise InputError for an unknown one."""
-    if not known:
+    if not metrics:
         raise InputError("--plot: the theory has no scalar metric to draw")
     if metric is None:
-        return known[0]
-    if metric not in known:
-        raise InputError(f"--plot: unknown metric {metric!r}; {suggest(metric, known)}")
+        return metrics[0]
+    if metric not in metrics:
+        raise InputError(f"--plot: unknown metric {metric!r}; {suggest(metric, metrics)}")
     return metric
 
 

@@ -173,21 +173,21 @@ def bound(options: dict[str, Any]) -> str:
 
 def _judged(judged: Judged) -> dict[str, Any]:
     """Return the record of a claim and its verdict."""
-    claim, found, _ = judged
-    number = None if found is None or math.isnan(found.measured) else found.measured
+    claim, verdict, _ = judged
+    number = None if verdict is None or math.isnan(verdict.measured) else verdict.measured
     return {
         "statement": claim.statement,
         "origin": claim.origin,
         "source": claim.source,
         "expected": claim.expected,
         "measured": number,
-        "error": None if found is None else found.error,
-        "at": "" if found is None else found.at,
+        "error": None if verdict is None else verdict.error,
+        "at": "" if verdict is None else verdict.at,
         "bound": bound(claim.bound),
-        "threshold": None if found is None else found.threshold,
-        "n": None if found is None else found.n,
-        "least": None if found is None else found.least,
-        "seeds": None if found is None else found.seeds,
+        "threshold": None if verdict is None else verdict.threshold,
+        "n": None if verdict is None else verdict.n,
+        "least": None if verdict is None else verdict.least,
+        "seeds": None if verdict is None else verdict.seeds,
         "finding": judged.finding,
         "outcome": judged.outcome,
     }

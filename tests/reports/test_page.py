@@ -132,7 +132,7 @@ def test_the_filter_shows_what_is_asked(browser):
     everything = shown()
     assert everything == ["wrong", "falls", "rises", "rarely", "wrong"]
     for name, value, count in (
-        ("room", "z", 1),
+        ("group", "z", 1),
         ("finding", "does not hold", 1),
         ("finding", "holds", 4),
         ("origin", "derived", 1),
