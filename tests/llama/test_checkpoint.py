@@ -103,7 +103,7 @@ def integers(place):
         (lambda place: (place / "config.json").write_text("{"), "is not JSON"),
         (lambda place: (place / "config.json").write_text("[]"), "must be a JSON object"),
         (lambda place: (place / "model.safetensors").unlink(), "model.safetensors: cannot be"),
-        (truncated, "cut short"),
+        (truncated, "truncated"),
         (integers, "model.norm.weight: has the type I32"),
         (entries(model_type="mistral"), "model_type = 'mistral' is not supported"),
         (entries(model_type=None), "no model_type"),
