@@ -1,12 +1,12 @@
-"""jaxtheory: simulate transformer learning theory, and hold its claims against what is measured.
+"""jaxtheory simulates transformer learning theory and compares its claims with measurements.
 
     import jaxtheory
     theory = jaxtheory.theories.get("random_walk")
     run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(0, 0), steps=50)
     data = jaxtheory.sweep(theory, theory.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=50)
 
-A sweep computes as many chunks side by side as the processor has cores, or there are accelerators;
-`JAXTHEORY_DEVICES=1` opts out.
+A sweep computes as many chunks concurrently as there are accelerators, or CPU cores if there are
+none; `JAXTHEORY_DEVICES=1` limits it to one.
 """
 
 import importlib
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public names and where they live; loaded at first use, so that `jaxtheory --help` does not wait
-# for JAX.
+# Public names and their modules, loaded at first use, so that `jaxtheory --help` does not wait for
+# JAX.
 _PUBLIC = {
     **dict.fromkeys(
         ("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"
@@ -91,7 +91,7 @@ _MODULES = {
 __all__ = [*_PUBLIC, *_MODULES]
 
 
-importlib.import_module("jaxtheory.system.backend")  # notes which process this is
+importlib.import_module("jaxtheory.system.backend")  # records the id of this process
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,10 @@
-"""A hash of code: what a function is made of, its text in normal form, what it closes over, and
-every function, class or value that its globals stand for, down to the libraries.
+"""Hashes of code and arrays.
 
-Comments, docstrings, assertions and the place of a file do not count. It reads objects as they are
-in memory, so that theories in a package, in a file with its helpers, or typed into a notebook are
-alike; a function whose text cannot be had counts by its instructions, which differ between minor
-versions of Python.
+The hash of a function covers its text in normal form, its closure, and every function, class or
+value that its globals refer to, down to the libraries. Comments, docstrings, assertions and the
+location of a file do not count. Objects are hashed as they are in memory, so a theory has the same
+hash in a package, in a file with helper modules, or typed into a notebook. A function whose text is
+not available is hashed by its bytecode, which differs between minor versions of Python.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ LIBRARIES = {
     "xarray",
     "matplotlib",
 } | sys.stdlib_module_names
-# modules of jaxtheory that decide the bits of a result, hashed as one set, see `computing`
+# modules of jaxtheory that affect the bits of a result, hashed as one set in `computing`
 DECIDING = (
     "jaxtheory.ops.attention",
     "jaxtheory.core.config",
@@ -69,9 +69,9 @@ DECIDING = (
     "jaxtheory.engine.request.settings",
     "jaxtheory.engine.request.values",
 )
-# the other modules of jaxtheory count by their texts, theories as those of a user do
+# modules that are hashed like those of a user; other modules of jaxtheory count by their texts
 _THEORIES = ("jaxtheory.theories", "jaxtheory._sweeps", "jaxtheory.llama")
-# entries of a class that say nothing of what it does; pickling an instance leaves __slotnames__
+# entries of a class that do not affect its behavior; pickling an instance leaves __slotnames__
 _NOT_OWN = (
     "__doc__",
     "__dict__",
@@ -81,13 +81,13 @@ _NOT_OWN = (
     "__static_attributes__",
     "__slotnames__",
 )
-# globals that say where a module lies and how it was loaded
+# globals with the location of a module and how it was loaded
 _PLACES = {"__file__", "__cached__", "__path__", "__spec__", "__loader__", "__builtins__"}
 _VALUES = (tuple, frozenset, types.CodeType, np.ndarray, np.generic, jax.Array)
 
 
 def array_hash(tree: Any) -> str | None:
-    """A checksum of the arrays of a pytree; None for None."""
+    """Return a hash of the arrays of a pytree, or None for None."""
     if tree is None:
         return None
     total = hashlib.sha256()
@@ -98,17 +98,18 @@ def array_hash(tree: Any) -> str | None:
 
 
 def code_hash(root: Any) -> str:
-    """A checksum of all that a function, or a structure of functions, is made of."""
+    """Return a hash of a function, or of a structure of functions, with all that they refer to."""
     return _digest(root, within_sets=True)
 
 
 def _digest(root: Any, within_sets: bool) -> str:
-    """A checksum; of sets, where they are left out, how many entries they have."""
+    """Return a hash; without `within_sets`, sets count by their number of entries only."""
     total, seen, homes = hashlib.sha256(), dict[int, tuple[int, Any]](), dict[str, None]()
     waiting = [root]
     while waiting:
         thing = waiting.pop()
-        # values count as often as they stand; what can refer to itself counts once, then by number
+        # Plain values are hashed at every occurrence; objects that may be cyclic are hashed once,
+        # then referred to by index
         if not (_is_plain(thing) or isinstance(thing, _VALUES)):
             if id(thing) in seen:
                 total.update(f"again {seen[id(thing)][0]}\0".encode())
@@ -120,7 +121,7 @@ def _digest(root: Any, within_sets: bool) -> str:
             total.update(f"{_placeless(thing, homes)}\0".encode())
             continue
         if isinstance(thing, set | frozenset):
-            # in an order of their own: that of a set differs from process to process
+            # sorted by their hashes, because the order of a set differs between processes
             inside = sorted(thing, key=lambda x: _digest(x, False)) if within_sets else []
             text = f"set {len(thing)}"
         else:
@@ -131,10 +132,11 @@ def _digest(root: Any, within_sets: bool) -> str:
 
 
 def functions(root: Any) -> list[types.FunctionType]:
-    """The functions that a function, or a structure of them, is made of, itself included; those of
-    libraries are left out.
+    """Return the functions that a function or a structure refers to, itself included.
+
+    Functions of libraries are omitted.
     """
-    seen, found = dict[int, Any](), list[types.FunctionType]()
+    seen, users = dict[int, Any](), list[types.FunctionType]()
     waiting = [root]
     while waiting:
         thing = waiting.pop()
@@ -146,9 +148,9 @@ def functions(root: Any) -> list[types.FunctionType]:
             text, inside = _parts(thing)
         seen[id(thing)] = thing, inside  # kept, so that no id is used twice
         if isinstance(thing, types.FunctionType) and not text.startswith("library"):
-            found.append(thing)
+            users.append(thing)
         waiting.extend(reversed(inside))
-    return found
+    return users
 
 
 def _is_plain(thing: Any) -> bool:
@@ -156,7 +158,7 @@ def _is_plain(thing: Any) -> bool:
 
 
 def _parts(thing: Any) -> tuple[str, list[Any]]:
-    """An object's own text, and what it is made of."""
+    """Return the text of an object itself, and the objects it consists of."""
     if _is_plain(thing):
         return f"{type(thing).__name__} {thing!r}", []
     if isinstance(thing, np.ndarray | np.generic | jax.Array):
@@ -164,8 +166,8 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
             thing = jax.random.key_data(thing)
         if isinstance(thing, jax.core.Tracer):
             raise InputError(
-                f"a function kept a traced value, {thing.aval.str_short()}, in a variable outside "
-                "of it: return what is needed later"
+                f"a function stored a traced value, {thing.aval.str_short()}, in a variable "
+                "outside of it; return the value instead"
             )
         return f"array {array_hash(thing)}", []
     if isinstance(thing, Mapping):
@@ -182,9 +184,9 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
     library = module.partition(".")[0] in LIBRARIES
     if isinstance(thing, types.FunctionType):
         cells = [_content(cell) for cell in thing.__closure__ or ()]
-        if library:  # a function made by a library may hold a user's
-            own = thing.__code__.co_qualname
-            return f"library {module} {own}", cells if "<locals>" in own else []
+        if library:  # the closure of a function made by a library may have a user's
+            qualname = thing.__code__.co_qualname
+            return f"library {module} {qualname}", cells if "<locals>" in qualname else []
         return "function", [*_of_function(thing), *cells, *_globals(thing)]
     if library and not _wraps(thing):
         return f"library {module} {name}", []
@@ -196,16 +198,17 @@ def _parts(thing: Any) -> tuple[str, list[Any]]:
 
 
 def _of_function(function: types.FunctionType) -> list[Any]:
-    """A function's code, its defaults and what it wraps."""
-    said = source.of_function(function.__code__, function.__globals__)
-    code = function.__code__ if said is None else said.normal
+    """Return a function's code, its defaults and what it wraps."""
+    text = source.of_function(function.__code__, function.__globals__)
+    code = function.__code__ if text is None else text.normal
     wrapped = getattr(function, "__wrapped__", None)
     return [code, function.__defaults__, function.__kwdefaults__, wrapped]
 
 
 def _module(thing: Any) -> str:
-    """The name of the module whose code an object runs: a function's `__module__` may be that of
-    what it wraps.
+    """Return the name of the module whose code an object runs.
+
+    The `__module__` of a function may be that of the function it wraps.
     """
     if isinstance(thing, types.FunctionType):
         return str(thing.__globals__.get("__name__", ""))
@@ -226,8 +229,9 @@ def _is_ours(module: str) -> bool:
 
 
 def _counted(module: str) -> str:
-    """The name of a library's module; one of ours that is not hashed with the engine counts by its
-    text.
+    """Return the name of a library's module.
+
+    A module of jaxtheory that is not hashed with the engine also counts by its text.
     """
     if not _is_ours(module) or module in DECIDING:
         return module
@@ -235,48 +239,46 @@ def _counted(module: str) -> str:
 
 
 def _address(thing: Any) -> str | None:
-    """Where a library, or we, have a function or a class under its name; None for anything else."""
+    """Return the address of a function or class of a library or jaxtheory, None for others."""
     module = str(getattr(thing, "__module__", None) or "")
     if not callable(thing) or not _is_library(module):
         return None
-    found: Any = sys.modules.get(module)
+    target: Any = sys.modules.get(module)
     for part in _name(thing).split("."):
-        found = getattr(found, part, None)
-    return f"library {_counted(module)} {_name(thing)}" if found is thing else None
+        target = getattr(target, part, None)
+    return f"library {_counted(module)} {_name(thing)}" if target is thing else None
 
 
 def _made(name: str, value: Any) -> bool:
-    """True for an entry of a class that `dataclasses` generated from its fields."""
+    """True if an entry of a class was generated by `dataclasses` from its fields."""
     code = getattr(value, "__code__", None)
     return code is not None and code.co_filename == "<string>" and name.startswith("__")
 
 
 def _instructions(code: types.CodeType) -> tuple[str, list[Any]]:
-    """The text of instructions, and their constants; a docstring is none of them."""
+    """Return the text of instructions and their constants, without the docstring."""
     steps = names.steps_of(code)
     constants = [step.argval for step in steps if step.opcode in names.CONSTANT]
-    told = [f"{s.opname} {'' if s.opcode in names.CONSTANT else s.argval}" for s in steps]
-    return f"code {code.co_argcount} {code.co_flags & names.KIND} {told}", constants
+    listing = [f"{s.opname} {'' if s.opcode in names.CONSTANT else s.argval}" for s in steps]
+    return f"code {code.co_argcount} {code.co_flags & names.KIND} {listing}", constants
 
 
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # not filled yet
+    except ValueError:  # the cell is still empty
         return None
 
 
 def _wraps(thing: Any) -> bool:
-    """Whether a library's object stands for a user's function: partial, jit, custom derivatives,
-    bound methods.
-    """
+    """True if a library's object wraps a function, as partial, jit and bound methods do."""
     return isinstance(
         thing, functools.partial | types.MethodType | staticmethod | classmethod | property
     ) or hasattr(thing, "__wrapped__")
 
 
 def _contents(thing: Any) -> Iterator[Any]:
-    """What an object that is neither function nor class holds."""
+    """Yield the contents of an object that is neither a function nor a class."""
     if isinstance(thing, functools.partial):
         yield from (thing.func, thing.args, thing.keywords)
     elif isinstance(thing, types.MethodType):
@@ -303,69 +305,72 @@ def _contents(thing: Any) -> Iterator[Any]:
 
 
 def _is_derived(thing: Any, name: str) -> bool:
-    """Whether an attribute is kept of a property that computes it."""
+    """True if an attribute is the stored value of a cached property."""
     return isinstance(getattr(type(thing), name, None), functools.cached_property)
 
 
-# What the names in a function stand for
+# Objects that the names in a function refer to
 
 
 def _globals(function: types.FunctionType) -> Iterator[Any]:
-    """What the globals in a function's code stand for, through the modules among them to what is
-    taken from those, and what it imports.
+    """Yield the objects that a function's globals refer to, and those that it imports.
+
+    For a module these are the attributes that the function uses.
     """
-    said = source.of_function(function.__code__, function.__globals__)
+    text = source.of_function(function.__code__, function.__globals__)
     code, scope = function.__code__, function.__globals__
     for name, chain in sorted({(use.name, use.chain) for use in names.uses(code)}):
         if name not in scope or name in _PLACES or name in code.co_freevars:
             continue
-        if said is None or said.words >= {name, *chain}:  # those of an assertion do not count
+        if text is None or text.words >= {name, *chain}:  # names in assertions do not count
             yield name
             yield from _reached(scope[name], chain, code)
-    for one in names.imports(code):
-        if (found := _imported(one, scope)) is not None:
-            for name in one.names or ("",):
-                yield from _reached(found, (name,) if name else (), code)
+    for entry in names.imports(code):
+        if (module := _imported(entry, scope)) is not None:
+            for name in entry.names or ("",):
+                yield from _reached(module, (name,) if name else (), code)
 
 
-def _reached(found: Any, chain: tuple[str, ...], code: types.CodeType) -> Iterator[Any]:
-    """What attributes lead to; of a user's module that is used as a whole, what any attribute of
-    the code stands for in it.
+def _reached(thing: Any, chain: tuple[str, ...], code: types.CodeType) -> Iterator[Any]:
+    """Yield what a chain of attributes leads to.
+
+    If a user's module is used as a whole, yield everything in it that is an attribute in the code.
     """
-    while isinstance(found, types.ModuleType) and not _is_outside(found):
+    while isinstance(thing, types.ModuleType) and not _is_outside(thing):
         if not chain:
-            whole = sorted(name for name in names.attributes(code) - _PLACES if name in vars(found))
-            values = [vars(found)[name] for name in whole]
+            whole = sorted(name for name in names.attributes(code) - _PLACES if name in vars(thing))
+            values = [vars(thing)[name] for name in whole]
             yield from (x for x in values if not isinstance(x, types.ModuleType))
             return
         name, *rest = chain
         if name in _PLACES:
             return
-        found, chain = getattr(found, name, None), tuple(rest)
-    yield found.__name__ if isinstance(found, types.ModuleType) else found
+        thing, chain = getattr(thing, name, None), tuple(rest)
+    yield thing.__name__ if isinstance(thing, types.ModuleType) else thing
 
 
 def _is_outside(module: types.ModuleType) -> bool:
     return module.__name__.partition(".")[0] in LIBRARIES
 
 
-def _imported(one: names.Import, scope: dict[str, Any]) -> types.ModuleType | None:
-    """The module of an import within a function; None where it cannot be imported."""
-    if one.module.partition(".")[0] in LIBRARIES and not one.level:
+def _imported(entry: names.Import, scope: dict[str, Any]) -> types.ModuleType | None:
+    """Return the module of an import within a function, or None if it cannot be imported."""
+    top = entry.module.partition(".")[0]
+    if top in LIBRARIES and not entry.level:
         return None
     try:
-        found = importlib.import_module("." * one.level + one.module, scope.get("__package__"))
-    except Exception:  # as where the function catches it
+        name = "." * entry.level + entry.module
+        module = importlib.import_module(name, scope.get("__package__"))
+    except Exception:  # the function may catch it
         return None
-    top = one.module.partition(".")[0]
-    return found if one.names or one.level else sys.modules.get(top, found)
+    return module if entry.names or entry.level else sys.modules.get(top, module)
 
 
-# Places
+# Locations of files
 
 
 def _home(function: types.FunctionType) -> str | None:
-    """The folder from which the module of a function was imported."""
+    """Return the folder from which the module of a function was imported."""
     file, module = function.__globals__.get("__file__"), function.__module__
     if not isinstance(file, str) or _is_library(_module(function)):
         return None
@@ -375,8 +380,10 @@ def _home(function: types.FunctionType) -> str | None:
 
 
 def _placeless(thing: str | PurePath, homes: Mapping[str, Any]) -> str:
-    """A text, but for the folder from which code was imported; of an absolute path elsewhere its
-    last part: a place is not a number.
+    """Return a text without the folder from which code was imported.
+
+    Of an absolute path elsewhere only the last part counts, because a location does not affect a
+    result.
     """
     text = str(thing)
     for home in homes:

@@ -1,5 +1,7 @@
-"""What the names of a theory mean, read from docstrings: rows `name   meaning` in those of
-`metrics`, `analyses` and `predict`, and of the modules that the algorithms stand in.
+"""Meanings of the names of a theory, read from docstrings.
+
+They are the rows `name   meaning` in the docstrings of `metrics`, `analyses` and `predict`, and of
+the modules that define the algorithms.
 """
 
 import ast
@@ -17,52 +19,54 @@ _ROW = re.compile(rf"(?P<names>{_NAMES})(?:: (?P<labels>{_NAMES}))? {{2,}}(?P<me
 
 
 def _meanings(docstring: str | None) -> dict[str, str]:
-    """Meaning by name, of the rows of a docstring; of a curve by `name:label`.
+    """Return the meanings in the rows of a docstring by name, those of curves by `name:label`.
 
-    name            meaning, which may go on
-                    in lines that are further in than the name
-    one, other      what both are; or of each its own, as many as there are names
-    loss: law, fit  two curves, predictions of the metric `loss`
+    name            the meaning, which may continue
+                    in lines that are indented further than the name
+    one, other      one meaning of both, or a meaning for each, separated by semicolons
+    loss: law, fit  two curves, which are predictions of the metric `loss`
     """
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for names, text in _rows(inspect.cleandoc(docstring or "")):
         parts = text.split("; ")
         each = parts if len(parts) == len(names) else [text] * len(names)
-        found.update(zip(names, each, strict=True))
-    return found
+        meanings.update(zip(names, each, strict=True))
+    return meanings
 
 
 def _rows(text: str) -> list[tuple[list[str], str]]:
-    """Names and meaning of each row of a text."""
-    found: list[tuple[list[str], str]] = []
-    margin: int | None = None  # of the row that may go on
+    """Return the names and the meaning in each row of a text."""
+    rows: list[tuple[list[str], str]] = []
+    margin: int | None = None  # indentation of the row that may continue
     for line in text.splitlines():
         inner = line.strip()
         indent = len(line) - len(line.lstrip())
         if margin is not None and inner and indent > margin:
-            names, said = found[-1]
-            found[-1] = names, f"{said} {inner}"
+            names, meaning = rows[-1]
+            rows[-1] = names, f"{meaning} {inner}"
         elif row := _ROW.fullmatch(inner):
             names, labels = row["names"].split(", "), (row["labels"] or "").split(", ")
             curves = [f"{name}:{label}" if label else name for name in names for label in labels]
-            found.append((curves, row["meaning"]))
+            rows.append((curves, row["meaning"]))
             margin = indent
         else:
             margin = None
-    return found
+    return rows
 
 
 def variables(theory: Theory) -> dict[str, str]:
-    """What the variables of a dataset of this theory mean, as far as its docstrings say."""
-    found = _meanings(doc(theory.metrics)) | _meanings(doc(theory.analyses))
+    """Return the meanings of the variables of a dataset, as far as docstrings contain them."""
+    meanings = _meanings(doc(theory.metrics)) | _meanings(doc(theory.analyses))
     for curve, meaning in _meanings(doc(theory.predict)).items():
-        found["predicted_" + curve.replace(":", "_")] = meaning
-    return found
+        meanings["predicted_" + curve.replace(":", "_")] = meaning
+    return meanings
 
 
 def algorithms(theory: Theory) -> dict[str, str]:
-    """What each algorithm does: its row in the docstring of the module of its step, or the first
-    sentence of the step's docstring; "" where neither says.
+    """Return a description of each algorithm, or "" if there is none.
+
+    It is the row in the docstring of the module of its step, or else the first sentence of the
+    docstring of the step.
     """
     standard = _meanings(doc(from_optax.standard))
     modules = dict.fromkeys(_function_module(a.step) for a in theory.algorithms.values())
@@ -77,21 +81,22 @@ def algorithms(theory: Theory) -> dict[str, str]:
 
 
 def _function_module(function: Any) -> str:
-    """The name of the module that a function stands in."""
+    """Return the name of the module that defines a function."""
     return str(getattr(function, "__module__", ""))
 
 
 def doc(thing: Any) -> str:
-    """The own docstring of a function or a module; read from its source where Python runs with -OO,
-    which removes docstrings.
+    """Return the docstring of a function or a module.
+
+    With `python -OO`, which removes docstrings, it is read from the source.
     """
-    if found := getattr(thing, "__doc__", None):
-        return inspect.cleandoc(str(found))
+    if text := getattr(thing, "__doc__", None):
+        return inspect.cleandoc(str(text))
     if sys.flags.optimize < 2:
         return ""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(thing)))
-    except (OSError, TypeError, SyntaxError):  # no source, or a part of a line
+    except (OSError, TypeError, SyntaxError):  # there is no source, or only part of a line
         return ""
     node = tree if inspect.ismodule(thing) else tree.body[0]
     if not isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
@@ -100,6 +105,6 @@ def doc(thing: Any) -> str:
 
 
 def _sentence(docstring: str) -> str:
-    """The first sentence of a docstring, without its full stop."""
+    """Return the first sentence of a docstring without its period."""
     first = " ".join(inspect.cleandoc(docstring).partition("\n\n")[0].split())
     return re.split(r"(?<=[^ .])\. ", first)[0].removesuffix(".")

@@ -1,7 +1,8 @@
-"""Names from outside that a function's code uses, read from its instructions: globals and free
-variables, each with the attributes that follow it, and modules that are imported within.
+"""Outer names that a function's code uses, read from its bytecode.
 
-An attribute is not a global: `params.V` says nothing about a function V of the same module.
+These are globals and free variables, each with the attributes that follow it, and the modules that
+the function imports. An attribute is not a global: `params.V` does not refer to a function V of the
+module.
 """
 
 import dis
@@ -22,8 +23,10 @@ KIND = inspect.CO_GENERATOR | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | insp
 
 
 class Use(NamedTuple):
-    """A name from outside in a function's code, the attributes that follow it, and whether it is
-    read, rebound, called for its effect or changed in place.
+    """Use of an outer name in a function's code.
+
+    `chain` has the attributes that follow the name. `act` is "read", "rebind", "call" (of a method
+    that changes the object) or "change" (in place).
     """
 
     name: str
@@ -32,8 +35,10 @@ class Use(NamedTuple):
 
 
 class Import(NamedTuple):
-    """An import within a function: the level of a relative one (0 for an absolute one), the module,
-    and the names that are taken from it (empty where the module itself is used).
+    """Import within a function.
+
+    `level` is that of a relative import, 0 for an absolute one. `names` are the names taken from
+    the module; they are empty if the module itself is used.
     """
 
     level: int
@@ -42,22 +47,22 @@ class Import(NamedTuple):
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object and those of the functions within it."""
+    """Yield a code object and those of the functions within it."""
     waiting = [code]
     while waiting:
-        yield (one := waiting.pop())
-        waiting += [c for c in reversed(one.co_consts) if isinstance(c, types.CodeType)]
+        yield (current := waiting.pop())
+        waiting += [c for c in reversed(current.co_consts) if isinstance(c, types.CodeType)]
 
 
 @functools.lru_cache(maxsize=4096)
 def steps_of(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions of a code object, without those that only extend an argument."""
+    """Return the instructions of a code object, except those that only extend an argument."""
     return tuple(step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG")
 
 
 @functools.lru_cache(maxsize=4096)
 def uses(root: types.CodeType) -> tuple[Use, ...]:
-    """The names from outside in a function's code, and in the functions within it."""
+    """Return the outer names in a function's code and in the functions within it."""
     return tuple(_uses(root))
 
 
@@ -65,7 +70,7 @@ def _uses(root: types.CodeType) -> Iterator[Use]:
     outer = root.co_freevars
     for code in _nested(root):
         steps = steps_of(code)
-        begun: dict[tuple, str] = {}  # where in the source an expression begins with such a name
+        begun: dict[tuple, str] = {}  # source position -> the name that begins there
         for i, step in enumerate(steps):
             at = (step.positions.lineno, step.positions.col_offset) if step.positions else ()
             closure = step.opname.endswith("_DEREF") and step.argval in outer
@@ -89,19 +94,19 @@ def _uses(root: types.CodeType) -> Iterator[Use]:
 
 @functools.lru_cache(maxsize=4096)
 def imports(root: types.CodeType) -> tuple[Import, ...]:
-    """The imports within a function."""
-    found = []
+    """Return the imports within a function."""
+    entries = []
     for steps in map(steps_of, _nested(root)):
         for i, step in enumerate(steps):
             if step.opname == "IMPORT_NAME" and i > 1:
                 level, names = steps[i - 2].argval, steps[i - 1].argval
-                found.append(Import(int(level or 0), str(step.argval), tuple(names or ())))
-    return tuple(found)
+                entries.append(Import(int(level or 0), str(step.argval), tuple(names or ())))
+    return tuple(entries)
 
 
 @functools.lru_cache(maxsize=4096)
 def attributes(root: types.CodeType) -> set[str]:
-    """The attributes that a function's code reads, of whatever object."""
+    """Return the names of the attributes that a function's code reads, of any object."""
     return {
         str(step.argval)
         for code in _nested(root)

@@ -1,4 +1,4 @@
-"""Theories and figures from outside: files of a user, and entry points of installed packages.
+"""Theories and figures of users, from files and from entry points of installed packages.
 
 [project.entry-points."jaxtheory.theories"]
 my_theory = "my_package.my_theory:THEORY"
@@ -29,13 +29,18 @@ SHIPPED = (  # packages of jaxtheory.theories
     "group_sparse",
     "low_rank",
 )
-_EXPECTED = {THEORIES: "Theory", FIGURES: "Figure"}  # by name: a figure's class is not core's
-_beside: set[str] = set()  # modules that lie beside the file loaded last
+_EXPECTED = {
+    THEORIES: "Theory",
+    FIGURES: "Figure",
+}  # class names: core has no Figure
+_beside: set[str] = set()  # modules in the folder of the file that was loaded last
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """The module of a file, which may import modules that lie beside it; they are read anew with
-    each file. Raises InputError when it is missing or cannot be executed.
+    """Return the module of a file, executed anew.
+
+    It may import modules in its folder, which are read anew with each file. Raises InputError if
+    the file is missing or cannot be executed.
     """
     file = Path(path)
     if not file.is_file():
@@ -45,7 +50,7 @@ def load_file(path: str | Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module
     try:
         with _importing_from(file.resolve().parent):
             spec.loader.exec_module(module)
@@ -66,7 +71,7 @@ def load_file(path: str | Path) -> ModuleType:
 
 @contextlib.contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
-    """Within: modules of a folder can be imported; those of the folder before are forgotten."""
+    """Let modules of a folder be imported within the block; forget those of the previous folder."""
     for name in _beside:
         sys.modules.pop(name, None)
     _beside.clear()
@@ -82,7 +87,7 @@ def _importing_from(folder: Path) -> Iterator[None]:
 
 
 def _lies_in(folder: Path, name: str) -> bool:
-    """Whether a module of a user's lies in a folder, alone or in a package."""
+    """True if a module of a user is in a folder, alone or in a package."""
     top = name.partition(".")[0]
     home = getattr(sys.modules.get(name), "__file__", None) or ""
     beside = (folder / f"{top}.py", folder / top)
@@ -90,46 +95,49 @@ def _lies_in(folder: Path, name: str) -> bool:
 
 
 def question_of_file(file: Path) -> str:
-    """What a source asks or holds: the first sentence of its docstring, read without running it."""
+    """Return the first paragraph of a file's docstring up to a "?", without running the file."""
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     first = " ".join(text.partition("\n\n")[0].split())
-    asked, mark, _ = first.partition("?")
-    return asked + mark
+    question, mark, _ = first.partition("?")
+    return question + mark
 
 
 # Entry points
 
 
 def offered(group: str) -> dict[str, Any]:
-    """The entry points of a group by name, in the order of names; nothing is loaded. Where the
-    package importlib_metadata has been imported they are of its class, of the same fields.
+    """Return the entry points of a group by name, sorted and not loaded.
+
+    If the package importlib_metadata has been imported, they are instances of its class, which has
+    the same fields.
     """
     return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda e: e.name)}
 
 
 def package(entry: Any) -> str:
-    """The distribution that offers an entry point."""
+    """Return the name of the distribution that offers an entry point."""
     return entry.dist.name if entry.dist else entry.module.partition(".")[0]
 
 
 def load_entry(entry: Any) -> Any:
-    """The object of an entry point. Raises InputError where it cannot be loaded, or is no Theory in
-    the one group, no Figure in the other.
+    """Load the object of an entry point.
+
+    Raises InputError if it cannot be loaded, or is not a Theory or a Figure as its group demands.
     """
     name = f"{entry.name} of {package(entry)}"
     try:
-        found = entry.load()
-    except (Exception, SystemExit) as error:  # whatever the other package does wrong
+        thing = entry.load()
+    except (Exception, SystemExit) as error:  # the code of another package may raise anything
         reason = " ".join(str(error).split())
         raise InputError(f"{name}: {type(error).__name__}: {reason}") from error
-    kind, want = type(found).__name__, _EXPECTED[entry.group]
+    kind, want = type(thing).__name__, _EXPECTED[entry.group]
     if kind != want:
         raise InputError(f"{name}: {entry.value} is a {kind}, expected a jaxtheory.{want}")
-    return found
+    return thing
 
 
 def question_of_entry(entry: Any) -> str:
-    """What its module asks, or in one line why it cannot be loaded."""
+    """Return the question of an entry point's module, or why it cannot be loaded."""
     try:
         load_entry(entry)
     except InputError as error:

@@ -1,7 +1,7 @@
-"""The functions that an algorithm was made for, and a theory with other functions in their place.
+"""Replacement of the functions of a theory, with its algorithms rebuilt for them.
 
-An algorithm computes its own steps: it does not read the slots `loss` and `gradient`. Where such a
-slot is replaced, the algorithm has to be rebuilt, or it would go on training what it was made for.
+An algorithm computes its own steps and does not read the slots `loss` and `gradient`. If such a
+slot is replaced, the algorithm must be rebuilt, or it would continue to train the old function.
 """
 
 import functools
@@ -13,7 +13,7 @@ import jax
 
 from jaxtheory.core.errors import InputError, suggest
 
-_OWN_LOSS = "original_"  # how a metric of the replaced loss is called
+_OWN_LOSS = "original_"  # prefix of the metrics of a replaced loss
 _OF_LOSS = re.compile("loss|gradient|hessian")
 _LISTED = re.compile(
     r"(?m)^( *)(\w+(?:, \w+)*)(?=(?:: \w+(?:, \w+)*)? {2,}\S)"
@@ -22,9 +22,7 @@ DESCENT = "jaxtheory.from_optax(theory, lambda config: optax.sgd(config.learning
 
 
 class Origin(NamedTuple):
-    """The functions of the theory that an algorithm was made for; `loss` is the one whose gradient
-    `gradient` is.
-    """
+    """Functions of the theory that an algorithm was made for; `gradient` is that of `loss`."""
 
     problem: Callable
     sample: Callable
@@ -34,15 +32,17 @@ class Origin(NamedTuple):
 
 
 def same(one: Any, other: Any) -> bool:
-    """True if two slots hold the same function. Bound methods are compared by value, because each
-    access makes a new one.
+    """True if two slots have the same function.
+
+    Bound methods are compared by value, because each access makes a new one.
     """
     return one is other or bool(one == other)
 
 
 def replaced_slots(theory: Any, algorithm: Any) -> list[str]:
-    """The slots that were replaced after the algorithm was made, among those that it does not read
-    from the theory: loss, gradient and init, and sample where it has its own.
+    """Return the slots that were replaced after the algorithm was made and that it does not read.
+
+    It never reads loss, gradient and init from the theory, and sample only if it has none itself.
     """
     if algorithm.origin is None:
         return []
@@ -52,18 +52,19 @@ def replaced_slots(theory: Any, algorithm: Any) -> list[str]:
 
 
 def loss_of_gradient(theory: Any) -> Callable:
-    """The loss whose gradient the slot `gradient` holds, as far as the algorithms know: that of the
-    slot `loss`, unless one was made for this gradient and another loss.
+    """Return the loss whose gradient is in the slot `gradient`, as far as the algorithms know.
+
+    This is the slot `loss`, unless an algorithm was made for this gradient and another loss.
     """
     slots: Any = theory.algorithms if isinstance(theory.algorithms, dict) else {}
     origins = [x.origin for x in slots.values() if getattr(x, "origin", None) is not None]
-    own = [origin.loss for origin in origins if same(origin.gradient, theory.gradient)]
-    loss: Callable = own[0] if own else theory.loss
+    losses = [origin.loss for origin in origins if same(origin.gradient, theory.gradient)]
+    loss: Callable = losses[0] if losses else theory.loss
     return loss
 
 
 def replace(theory: Any, slots: dict[str, Any]) -> Any:
-    """`Theory.replace`: the theory with other slots, its algorithms rebuilt for them or dropped."""
+    """Return the theory with other slots and its algorithms rebuilt or dropped."""
     if unknown := sorted(slots.keys() - {*theory._fields}):
         raise InputError(
             f"{theory.name}.replace: a theory has no slot {unknown[0]!r}; "
@@ -80,43 +81,45 @@ def replace(theory: Any, slots: dict[str, Any]) -> Any:
     changed = [s for s in Origin._fields if s in slots and not same(slots[s], getattr(theory, s))]
     if not changed:
         return theory._replace(**slots)
-    kept: dict[str, Any] = {slot: theory._field_defaults[slot] for slot in _SPOKEN}
+    reset: dict[str, Any] = {slot: theory._field_defaults[slot] for slot in _DESCRIPTIVE}
     if not same(slots.get("loss", theory.loss), theory.derived) and "metrics" not in slots:
-        kept |= _renamed(theory)
-    new = theory._replace(**kept | slots)
+        reset |= _renamed(theory)
+    new = theory._replace(**reset | slots)
     if "gradient" in slots:
         new.derived = new.loss
     return _with_algorithms(new, changed)
 
 
-_SPOKEN = ("checks", "predict", "assumptions")  # slots that speak of the functions replaced
+_DESCRIPTIVE = ("checks", "predict", "assumptions")  # slots that describe the replaced functions
 
 
 def _with_algorithms(theory: Any, changed: list[str]) -> Any:
-    """The theory with each algorithm that was made for other functions rebuilt, or dropped. Raises
-    InputError where none is left.
+    """Return the theory with each algorithm that was made for other functions rebuilt or dropped.
+
+    Raises InputError if none is left.
     """
     if not isinstance(theory.algorithms, dict):
-        return theory  # `check_theory` says so
+        return theory  # `check_theory` reports it
     origin = Origin(*(getattr(theory, slot) for slot in Origin._fields))
-    found = {name: _rebuilt(theory, each, origin) for name, each in theory.algorithms.items()}
-    algorithms = {name: each for name, each in found.items() if each is not None}
+    rebuilt = {name: _rebuilt(theory, each, origin) for name, each in theory.algorithms.items()}
+    algorithms = {name: each for name, each in rebuilt.items() if each is not None}
     names = " and ".join(changed)
     if theory.algorithms and not algorithms:
         raise InputError(
-            f"{theory.name}.replace: none of its algorithms ({', '.join(found)}) can be rebuilt "
-            f"for another {names}; give one that can, as in theory.replace({changed[0]}=..., "
+            f"{theory.name}.replace: none of its algorithms ({', '.join(rebuilt)}) can be rebuilt "
+            f"for another {names}; pass one that can, as in theory.replace({changed[0]}=..., "
             f'algorithms={{"sgd": {DESCENT}}})'
         )
     new = theory._replace(algorithms=algorithms)
     why = f"it was made for another {names} and cannot be rebuilt"
-    new.dropped = {**theory.dropped, **dict.fromkeys(found.keys() - algorithms.keys(), why)}
+    new.dropped = {**theory.dropped, **dict.fromkeys(rebuilt.keys() - algorithms.keys(), why)}
     return new
 
 
 def _rebuilt(theory: Any, algorithm: Any, origin: Origin) -> Any:
-    """An algorithm for the theory's functions: itself where it reads what was replaced from the
-    theory, else made anew; None where it cannot be.
+    """Return an algorithm for the functions of the theory, or None if it cannot be rebuilt.
+
+    It is returned unchanged if it reads what was replaced from the theory.
     """
     slots = replaced_slots(theory, algorithm)
     if not slots:
@@ -127,12 +130,13 @@ def _rebuilt(theory: Any, algorithm: Any, origin: Origin) -> Any:
     return None if new is None or "sample" in slots else new.made_for(origin)
 
 
-# Metrics of the loss that was replaced
+# Metrics of the replaced loss
 
 
 def _renamed(theory: Any) -> dict[str, Any]:
-    """Metrics, analyses, baselines and dims in which what speaks of the loss is called original: it
-    is computed from the loss that was replaced.
+    """Return metrics, analyses, baselines and dims with the names of the loss marked as original.
+
+    These quantities are still computed from the loss that was replaced.
     """
     slots: dict[str, Any] = {
         slot: _naming(getattr(theory, slot))
@@ -145,18 +149,18 @@ def _renamed(theory: Any) -> dict[str, Any]:
 
 
 def _original(name: Any) -> Any:
-    """The name of a metric of the replaced loss; other names stay."""
+    """Return the new name of a metric of the replaced loss, and other names unchanged."""
     old = isinstance(name, str) and _OF_LOSS.search(name) and not name.startswith(_OWN_LOSS)
     return _OWN_LOSS + name if old else name
 
 
 def _naming(function: Callable) -> Callable:
-    """A function of a dictionary by name, with names that speak of the loss called original."""
+    """Return a function whose dictionary has the names of the loss marked as original."""
 
     @functools.wraps(function)
     def named(*args: Any) -> Any:
-        found = function(*args)
-        return {_original(n): x for n, x in found.items()} if isinstance(found, dict) else found
+        arrays = function(*args)
+        return {_original(n): x for n, x in arrays.items()} if isinstance(arrays, dict) else arrays
 
     def row(match: re.Match) -> str:
         return match[1] + ", ".join(map(_original, match[2].split(", ")))

@@ -1,4 +1,4 @@
-"""The theory that a user means: a record, a module, a name or a file."""
+"""Theories as users give them: a record, a module, a name or a file."""
 
 import importlib
 import sys
@@ -13,13 +13,13 @@ from jaxtheory.core.theory import Theory
 
 
 def theory_of(given: Any, config: Any = None) -> Theory:
-    """The theory that a user means.
+    """Return the theory that a user means.
 
     Args:
         given: A theory, a module that defines `THEORY`, a name, or the path of a Python file. A
-            name is one of `SHIPPED`, or that of a theory which an installed package offers.
+            name is one of `SHIPPED`, or one that an installed package offers.
         config: The config it is used with. If its class comes from the file at that path, the
-            module that is already loaded is used, since loading it anew makes another class.
+            module that is already loaded is used, because loading it again makes another class.
 
     Returns:
         The theory, unchecked.
@@ -47,12 +47,12 @@ def theory_of(given: Any, config: Any = None) -> Theory:
     if theory is None:
         where = given if isinstance(given, str | Path) else module.__name__
         raise InputError(f"{where}: defines no THEORY = jaxtheory.Theory(...)")
-    found: Theory = theory
-    return found
+    resolved: Theory = theory
+    return resolved
 
 
 def named_theory(name: str) -> Theory:
-    """The theory of a name, of this package or of another that offers one.
+    """Return a theory by name, of this package or of another that offers it.
 
     Raises:
         InputError: There is no such theory; the message names the closest one. Or the other
@@ -64,7 +64,7 @@ def named_theory(name: str) -> Theory:
     others = offered(THEORIES)
     if name not in others:
         raise InputError(
-            f"unknown theory {name!r}; {suggest(name, [*SHIPPED, *others])}, or give the path of a "
+            f"unknown theory {name!r}; {suggest(name, [*SHIPPED, *others])}, or pass the path of a "
             "FILE.py that defines THEORY"
         )
     offer: Theory = load_entry(others[name])

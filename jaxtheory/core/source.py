@@ -1,10 +1,12 @@
-"""Source text in a normal form: the same for two texts that differ in comments, docstrings,
-assertions, annotations of arguments or formatting, and hence the same under `python -O` and in
-every version of Python.
+"""Source text in a normal form.
 
-The text of a function is read from where its module was loaded, a file, an archive or a notebook,
-and taken only where compiling it gives the very code that is in memory: a file that was edited
-after its import says nothing of what runs.
+Two texts that differ only in comments, docstrings, assertions, annotations of arguments or
+formatting have the same normal form. It is therefore the same under `python -O` and in every
+version of Python.
+
+The text of a function is read from where its module was loaded: a file, an archive or a notebook.
+It is used only if compiling it gives exactly the code in memory, because a file that was edited
+after its import does not describe the code that runs.
 """
 
 import __future__
@@ -21,22 +23,23 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_SILENT = {"ctx", "kind", "type_comment", "returns"}  # fields that change no value
-_BODIES = {"body", "orelse", "finalbody"}  # fields that hold statements
+_SILENT = {"ctx", "kind", "type_comment", "returns"}  # fields that do not affect values
+_BODIES = {"body", "orelse", "finalbody"}  # fields with statements
 _FUTURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Text(NamedTuple):
-    """A function in normal form, and the names and attributes in it."""
+    """Normal form of a function, with the names and attributes in it."""
 
     normal: str
     words: frozenset[str]
 
 
 def _normal(node: ast.AST) -> Text:
-    """A syntax tree in normal form. A function's own name does not count, `__debug__` counts by its
-    value.
+    """Return the normal form of a syntax tree.
+
+    The name of the function itself does not count. `__debug__` counts by its value.
     """
     out, words, waiting = list[str](), set[str](), list[Any]([node])
     while waiting:
@@ -74,8 +77,9 @@ def _normal(node: ast.AST) -> Text:
 
 @functools.cache
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that say anything; the annotation of a variable may make it a
-    field of a class.
+    """Return the fields of a kind of node that affect values.
+
+    The annotation of a variable is one of them, because it may make the variable a dataclass field.
     """
     silent = _SILENT if kind is ast.AnnAssign else {*_SILENT, "annotation"}
     return tuple(name for name in kind._fields if name not in silent)
@@ -83,8 +87,10 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Within: no garbage is looked for. A syntax tree is many objects, each of which would have
-    Python look through all that JAX keeps: half of the time of a first identity.
+    """Disable garbage collection within the block.
+
+    A syntax tree consists of many objects, so Python would repeatedly scan all objects that JAX
+    keeps. This would take half of the time of a first identity.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -96,14 +102,15 @@ def _without_collection() -> Iterator[None]:
 
 
 def _without_effect(statement: Any) -> bool:
-    """Whether a statement is an assertion, a docstring or another constant, or `pass`."""
+    """True if a statement is an assertion, a constant such as a docstring, or `pass`."""
     lone = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return lone or isinstance(statement, ast.Assert | ast.Pass)
 
 
 def text_of(module: str) -> str:
-    """The text of an imported module, wherever it was imported from; of one without sources its
-    instructions, as a constant.
+    """Return the text of an imported module, from a file, an archive or a notebook.
+
+    For a module without sources it is a representation of its bytecode.
     """
     loader: Any = sys.modules[module].__spec__.loader
     text = loader.get_source(module)
@@ -114,7 +121,7 @@ def text_of(module: str) -> str:
 
 
 def _stated(constant: Any) -> str:
-    """A constant as text, the same in every process."""
+    """Return a constant as text that is the same in every process."""
     if isinstance(constant, frozenset):
         return f"{sorted(map(_stated, constant))}"
     return constant.co_name if isinstance(constant, types.CodeType) else repr(constant)
@@ -122,28 +129,29 @@ def _stated(constant: Any) -> str:
 
 @functools.cache
 def normal_text(text: str) -> str:
-    """A hash of a module's text in normal form."""
+    """Return a hash of the normal form of a module's text."""
     with _without_collection():
         return hashlib.sha256(_normal(ast.parse(text)).normal.encode()).hexdigest()[:16]
 
 
 def of_function(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
-    """The normal form of a function, by its code and its module's globals; None where its text is
-    not to be had, or is not that of the code.
+    """Return the normal form of a function, given its code and the globals of its module.
+
+    It is None if the text is not available or does not compile to this code.
     """
     key = (code, code.co_filename)
-    if key not in _known:
+    if key not in _texts:
         with _without_collection():
-            _known[key] = _found(code, scope)
-    return _known[key]
+            _texts[key] = _read_text(code, scope)
+    return _texts[key]
 
 
-_known: dict[tuple[types.CodeType, str], Text | None] = {}  # kept: a file may change meanwhile
-_reading = threading.Lock()  # threads that fill linecache at once find entries gone
+_texts: dict[tuple[types.CodeType, str], Text | None] = {}  # kept: files may change later
+_reading = threading.Lock()  # linecache is not thread-safe: concurrent calls may lose entries
 
 
-def _found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
-    """What `of_function` gives, looked up."""
+def _read_text(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
+    """Compute the result of `of_function`."""
     with _reading:
         linecache.checkcache(code.co_filename)
         text = "".join(linecache.getlines(code.co_filename, scope))
@@ -159,33 +167,33 @@ def _found(code: types.CodeType, scope: dict[str, Any]) -> Text | None:
 
 @functools.lru_cache(maxsize=16)
 def _parsed(text: str) -> ast.Module:
-    """The syntax tree of a module's text."""
+    """Return the syntax tree of a module's text."""
     return ast.parse(text)
 
 
 def _beginning(text: str, line: int) -> list[_Function]:
-    """The functions in a module's text that begin on a line, with their decorators."""
-    waiting, found = list[Any]([_parsed(text)]), list[_Function]()
+    """Return the functions in a module's text that, with their decorators, begin on a line."""
+    waiting, functions = list[Any]([_parsed(text)]), list[_Function]()
     while waiting:
         node = waiting.pop()
         decorators = getattr(node, "decorator_list", ())
-        first = min([getattr(node, "lineno", 0), *(one.lineno for one in decorators)])
+        first = min([getattr(node, "lineno", 0), *(each.lineno for each in decorators)])
         if first <= line <= (getattr(node, "end_lineno", None) or line):
             if first == line and isinstance(node, _Function):
-                found.append(node)
+                functions.append(node)
             waiting += ast.iter_child_nodes(node)
-    return found
+    return functions
 
 
 @functools.lru_cache(maxsize=16)
 def _compiled(text: str, flags: int) -> frozenset[types.CodeType]:
-    """The code of a module's text and of all functions in it, as this process compiles them."""
+    """Return the code of a module's text and of all its functions, compiled in this process."""
     whole = compile(_parsed(text), "", "exec", flags=flags, dont_inherit=True)
     return frozenset(_inside(whole))
 
 
 def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object and those within it."""
+    """Yield a code object and those within it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -193,8 +201,9 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _the_one(code: types.CodeType, functions: list[_Function]) -> _Function | None:
-    """Of the functions that begin on one line, the one whose code it is: the innermost that holds
-    all its instructions.
+    """Return the function of a code object among those that begin on the same line.
+
+    It is the innermost function that contains all instructions of the code.
     """
     named = [f for f in functions if getattr(f, "name", "<lambda>") == code.co_name]
     if len(named) < 2:
@@ -205,9 +214,9 @@ def _the_one(code: types.CodeType, functions: list[_Function]) -> _Function | No
     first = min((p[0], p[2]) for p in places)
     last = max((p[1], p[3]) for p in places)
     holding = []
-    for one in named:
-        body = one.body if isinstance(one, ast.Lambda) else one
+    for function in named:
+        body = function.body if isinstance(function, ast.Lambda) else function
         begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
         if begin <= first and last <= end:
-            holding.append((begin, one))
+            holding.append((begin, function))
     return max(holding, key=lambda pair: pair[0])[1] if holding else None

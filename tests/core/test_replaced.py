@@ -133,7 +133,7 @@ def test_a_direction_that_is_not_the_gradient_is_not_rebuilt_without_its_rescali
 WRONG = {
     "a theory has no slot 'lose'; did you mean 'loss'": {"lose": loss},
     "loss is a int, expected a function": {"loss": 3},
-    "none of its algorithms .sgd. can be rebuilt for another loss and gradient; give one that can"
+    "none of its algorithms .sgd. can be rebuilt for another loss and gradient; pass one that can"
     ", as in theory.replace.loss=..., algorithms=.*jaxtheory.from_optax": {"loss": loss},
 }
 

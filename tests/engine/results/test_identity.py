@@ -173,7 +173,7 @@ def test_a_theory_without_an_identity_is_refused_before_it_is_trained(monkeypatc
         return {"loss": jnp.zeros(()) if leak else 0.0}
 
     theory = THEORY._replace(metrics=metrics, dims={}, predict=lambda problem, config, steps: {})
-    with pytest.raises(InputError, match="kept a traced value"):
+    with pytest.raises(InputError, match="stored a traced value"):
         sweep(theory, Config(), steps=2, execute=lambda *args: trained.append(args) or iter(()))
     assert trained == []
 
