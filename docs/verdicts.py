@@ -21,12 +21,12 @@ HEAD = """# Verdicts
 Written by `make verdicts` from what `jaxtheory run all --key K` found, K = {keys}, on {cores} CPU
 cores, CPython {python}, jax {jax}.
 
-Origin: *printed* is a sentence of the source, quoted in “ ”; *reading* is our reading of one whose
-numbers are lost or that states an order; *derived* is ours. Only a printed sentence is "refuted"
-without more. "Open" claims are reported and never fail. n is the number of seeds that have a value
-under the first key. A claim on a mean is judged by the mean over seeds, the worst along the other
-dimensions (docs/decisions/0007-verdicts-on-means.md). The claims on Llamas stand in
-docs/real-models.md.
+Origin: *printed* is a sentence of the source, quoted in “ ”; *interpretation* is our version of a
+sentence that gives no numbers, or only an order of magnitude; *derived* is a statement of ours.
+Only a printed sentence is "refuted" without more. "Open" claims are reported and never fail. n is
+the number of seeds that have a value under the first key. A claim on a mean is judged by the mean
+over seeds, the worst along the other dimensions (docs/decisions/0007-verdicts-on-means.md). The
+claims on Llamas are in docs/real-models.md.
 """
 
 
@@ -49,8 +49,8 @@ def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
 def counts(rows: list[tuple[str, jaxtheory.Claim]], found: dict[str, dict]) -> list[str]:
     """How many claims of each origin have each finding, under one key."""
     lines = ["| origin | claims | findings |", "|---|---|---|"]
-    for origin in ("printed", "reading", "derived"):
-        words = [found[claim.id]["finding"] for _, claim in rows if claim.origin == origin]
+    for origin in ("printed", "interpretation", "derived"):
+        words = [found[claim.id]["finding"] for _, claim in rows if claim.origin.kind == origin]
         by_word = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
         lines.append(f"| {origin} | {len(words)} | {by_word} |")
     return lines
@@ -64,7 +64,7 @@ def shown(number: float | str | None) -> str:
 def of(figure: str, claim: jaxtheory.Claim) -> list[str]:
     """What a row says of a claim before anything is measured."""
     statement = claim.statement.replace("|", "\\|")
-    return [claim.id, figure, claim.origin, statement, claim.expected]
+    return [claim.id, figure, claim.origin.kind, statement, claim.expect or "open"]
 
 
 def page(keys: list[int], store: Path) -> str:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from jaxtheory import theories as theories
     from jaxtheory.claims import catalog
     from jaxtheory.claims.claim import Claim as Claim
-    from jaxtheory.claims.claim import Figure as Figure
-    from jaxtheory.claims.claim import holds as holds
-    from jaxtheory.claims.claim import refuted as refuted
-    from jaxtheory.claims.claim import undecided as undecided
+    from jaxtheory.claims.figure import Figure as Figure
     from jaxtheory.claims.verdict import Verdict as Verdict
     from jaxtheory.claims.verdict import verdict as verdict
     from jaxtheory.core.config import Config as Config
@@ -63,7 +60,8 @@ _PUBLIC = {
     ),
     **dict.fromkeys(("Algorithm", "Check", "Theory"), "core.theory"),
     "check_theory": "core.contract",
-    **dict.fromkeys(("Claim", "Figure", "holds", "refuted", "undecided"), "claims.claim"),
+    "Claim": "claims.claim",
+    "Figure": "claims.figure",
     **dict.fromkeys(("Verdict", "verdict"), "claims.verdict"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),

@@ -38,7 +38,7 @@ def test_every_claim_has_a_row_with_its_origin_and_findings(store):
     for figure, claim in page.entries():
         cells = rows[claim.id].replace("\\|", "/").strip("| ").split(" | ")
         statement = claim.statement.replace("|", "/")
-        assert cells[:4] == [claim.id, figure, claim.origin, statement]
+        assert cells[:4] == [claim.id, figure, claim.origin.kind, statement]
         differs = " (differs)" if claim.id == "RW-1" else ""
         assert cells[-4:] == ["0.25", "holds", "", f"refuted{differs}"]
     assert sum(line.startswith("| printed |") for line in lines) == 1

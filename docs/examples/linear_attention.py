@@ -18,7 +18,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 import jaxtheory
-from jaxtheory import Algorithm, Check, Figure, Size, draws, holds, linalg, plot, size, traced
+from jaxtheory import Algorithm, Check, Claim, Figure, Size, draws, linalg, plot, size, traced
+from jaxtheory.claims import at_most, derived, last
 
 
 class Config(jaxtheory.Config):
@@ -167,12 +168,12 @@ THEORY = jaxtheory.Theory(
 
 def off(data):
     """How far the mean Gamma ends from the closed form, relatively."""
-    return abs(data.gain.mean("seed") / data.predicted_gain.mean("seed") - 1).isel(step=-1)
+    return abs(last(data.gain.mean("seed") / data.predicted_gain.mean("seed")) - 1)
 
 
 def ratio(data):
     """E L at the end over that of Lambda^-1."""
-    return (data.loss / data.predicted_loss_inverse).isel(step=-1)
+    return last(data.loss / data.predicted_loss_inverse)
 
 
 def draw(data):
@@ -194,7 +195,19 @@ FIGURE = Figure(
     quick={"seeds": 2},
     draw=draw,
     claims=(
-        holds("LA-1", "derived", "derived", "Gamma ends within 10 % of theory.", off, at_most=0.1),
-        holds("LA-2", "derived", "derived", "E L ends 10 % below Lambda^-1's.", ratio, at_most=0.9),
+        Claim(
+            "LA-1",
+            origin=derived(),
+            statement="Gamma ends within 10 % of the closed form.",
+            measure=off,
+            bound=at_most(0.1),
+        ),
+        Claim(
+            "LA-2",
+            origin=derived(),
+            statement="E L ends at least 10 % below that of Lambda^-1.",
+            measure=ratio,
+            bound=at_most(0.9),
+        ),
     ),
 )

@@ -19,7 +19,8 @@ import optax
 from jaxtyping import Array, Float
 
 import jaxtheory
-from jaxtheory import Check, Figure, Size, draws, holds, linalg, plot, size, sizes, traced
+from jaxtheory import Check, Claim, Figure, Size, draws, linalg, plot, size, sizes, traced
+from jaxtheory.claims import at_least, at_most, derived, last
 
 
 class Config(jaxtheory.Config):
@@ -167,12 +168,12 @@ THEORY = THEORY._replace(algorithms={"heavy_ball": jaxtheory.from_optax(THEORY, 
 
 def off(data):
     """How far the mean risk ends from the closed form, relatively."""
-    return abs(data.risk.mean("seed") / data.predicted_risk.mean("seed") - 1).isel(step=-1)
+    return abs(last(data.risk.mean("seed") / data.predicted_risk.mean("seed")) - 1)
 
 
 def factor(data):
     """The last risk with one rate over that with two."""
-    end = data.risk.isel(step=-1).mean("seed")
+    end = last(data.risk).mean("seed")
     return end.isel(weak_rate=0) / end.isel(weak_rate=1)
 
 
@@ -194,7 +195,19 @@ FIGURE = Figure(
     quick={"steps": 100},
     draw=draw,
     claims=(
-        holds("TR-1", "derived", "derived", "Risk ends within 20 % of theory.", off, at_most=0.2),
-        holds("TR-2", "derived", "derived", "10 eta_v divide it by 100.", factor, at_least=100),
+        Claim(
+            "TR-1",
+            origin=derived(),
+            statement="The risk ends within 20 % of the closed form.",
+            measure=off,
+            bound=at_most(0.2),
+        ),
+        Claim(
+            "TR-2",
+            origin=derived(),
+            statement="A rate of v that is 10 times as large divides the risk by at least 100.",
+            measure=factor,
+            bound=at_least(100),
+        ),
     ),
 )

@@ -1,27 +1,40 @@
-"""Do the statements hold? Claims, the figures that decide them, and their verdicts."""
+"""Claims about theories, the figures that decide them, and their verdicts."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxtheory.claims.bound import Bound as Bound
+    from jaxtheory.claims.bound import at_least as at_least
+    from jaxtheory.claims.bound import at_most as at_most
+    from jaxtheory.claims.bound import between as between
     from jaxtheory.claims.claim import Claim as Claim
-    from jaxtheory.claims.claim import Figure as Figure
-    from jaxtheory.claims.claim import FigureResult as FigureResult
-    from jaxtheory.claims.claim import Judged as Judged
-    from jaxtheory.claims.claim import arguments as arguments
-    from jaxtheory.claims.claim import holds as holds
-    from jaxtheory.claims.claim import judge as judge
-    from jaxtheory.claims.claim import refuted as refuted
-    from jaxtheory.claims.claim import run_figure as run_figure
-    from jaxtheory.claims.claim import undecided as undecided
+    from jaxtheory.claims.figure import Figure as Figure
+    from jaxtheory.claims.figure import FigureResult as FigureResult
+    from jaxtheory.claims.figure import arguments as arguments
+    from jaxtheory.claims.figure import run_figure as run_figure
+    from jaxtheory.claims.judged import Judged as Judged
+    from jaxtheory.claims.judged import judge as judge
+    from jaxtheory.claims.measures import exponent as exponent
+    from jaxtheory.claims.measures import last as last
+    from jaxtheory.claims.measures import share as share
+    from jaxtheory.claims.origin import Origin as Origin
+    from jaxtheory.claims.origin import derived as derived
+    from jaxtheory.claims.origin import interpretation as interpretation
+    from jaxtheory.claims.origin import printed as printed
 
-__all__ = [
-    *("Claim", "Figure", "FigureResult", "Judged"),
-    *("arguments", "holds", "judge", "refuted", "run_figure", "undecided"),
-]
+_HOMES = {  # name -> module, loaded at first use: `jaxtheory list` reads figures without JAX
+    **dict.fromkeys(("Bound", "at_least", "at_most", "between"), "bound"),
+    "Claim": "claim",
+    **dict.fromkeys(("Figure", "FigureResult", "arguments", "run_figure"), "figure"),
+    **dict.fromkeys(("Judged", "judge"), "judged"),
+    **dict.fromkeys(("exponent", "last", "share"), "measures"),
+    **dict.fromkeys(("Origin", "derived", "interpretation", "printed"), "origin"),
+}
+__all__ = [*_HOMES]
 
 
-def __getattr__(name: str) -> Any:  # lazily: `jaxtheory list` reads figures without JAX
-    if name in __all__:
-        return getattr(importlib.import_module("jaxtheory.claims.claim"), name)
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"jaxtheory.claims.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'jaxtheory.claims' has no attribute {name!r}")

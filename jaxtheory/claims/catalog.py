@@ -19,7 +19,7 @@ from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.plugins import question_of_file
 
 if TYPE_CHECKING:
-    from jaxtheory.claims.claim import Figure
+    from jaxtheory.claims.figure import Figure
 
 # its name wherever it lies: in the wheel, or beside the package in a checkout
 PACKAGE = "jaxtheory._sweeps"

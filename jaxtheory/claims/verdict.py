@@ -1,22 +1,38 @@
-"""From measured values to a verdict: a statistic of the runs, where it has to hold, and a bound."""
+"""Verdicts on measured values: a statistic of the runs, the conditions it must hold in, a bound."""
 
-import inspect
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from jaxtheory.claims.bound import Bound, at_least, at_most, between
 from jaxtheory.core.config import InputError, suggest
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.engine.results.summary import label
 
 
 class Verdict(NamedTuple):
-    """Whether a claim holds, the number that decides, its threshold (in words where it is a range),
-    the number of seeds behind it, the standard error of the number (of a mean or a share of at
-    least two runs; else None), and the condition whose number it is (`p = 0.7, K = 6`; empty where
-    there is one condition). `least` is the least number of runs with a finite value at a condition
-    that has one, out of `seeds`: below `seeds` the verdict is about survivors.
+    """Verdict on measured values, made by `verdict`.
+
+    Args:
+        holds: True if the number that decides satisfies the bound.
+        measured: the number that decides; NaN if there is no value.
+        threshold: the bound, as the text "[low, high]" if it has two ends.
+        n: number of seeds with a finite value.
+        error: standard error of the number, for a mean or a share of at least two runs; else None.
+        at: the condition whose number decides, such as "p = 0.7, K = 6"; empty if there is only
+            one.
+        least: the smallest number of runs with a finite value at a condition that has any. If it is
+            below `seeds`, the verdict is about the runs that did not diverge.
+        seeds: number of seeds.
+
+    Example:
+        >>> import xarray as xr
+        >>> import jaxtheory
+        >>> losses = xr.DataArray([0.1, 0.2, 0.3], dims="seed")
+        >>> judged = jaxtheory.verdict(losses, at_most=0.25)
+        >>> judged.holds, round(judged.measured, 6), judged.threshold, judged.n
+        (True, 0.2, 0.25, 3)
     """
 
     holds: bool
@@ -29,7 +45,7 @@ class Verdict(NamedTuple):
     seeds: int = 0
 
 
-# the statistic of each condition and its standard error, NaN where it has none
+# the statistic of each condition with its standard error, NaN if it has none
 _STATISTICS = {
     "mean": lambda values: average(values)[:2],  # entries that are not finite are left out
     "median": lambda values: (values.median("seed"), values.mean("seed") * np.nan),
@@ -48,34 +64,58 @@ def verdict(
     at_most: float | None = None,
     between: tuple[float, float] | None = None,
 ) -> Verdict:
-    """Judge values whose dimension `seed` counts runs; each place along the other dimensions is a
-    condition.
+    """Judge values: reduce them over the seeds and compare the result with a bound.
 
-    statistic: mean, median or share (of truth values) over the seeds of a condition, or each run
-    for itself; NaN entries are left out.
-    where: everywhere (the worst condition decides), somewhere (the best one), or together (the runs
-    of all conditions are one sample). The bound is one of at_least, at_most and between, ends
-    included. `measured` is the statistic of the condition that decides, and `at` names that
-    condition; without any value it is NaN and the claim does not hold. Raises InputError for
-    another statistic or place, or not exactly one bound.
+    Every combination of the dimensions other than "seed" is a condition. Exactly one of `at_least`,
+    `at_most` and `between` is given.
+
+    Args:
+        values: measured numbers, or truth values, with the dimension "seed". NaN entries are left
+            out.
+        statistic: "mean", "median" or "share" (of truth values) over the seeds of each condition,
+            or "each", which judges every run.
+        where: "everywhere" (the worst condition decides), "somewhere" (the best one decides), or
+            "together" (the runs of all conditions are one sample).
+        at_least: the smallest number that satisfies the bound.
+        at_most: the largest number that satisfies the bound.
+        between: both, as (low, high).
+
+    Returns:
+        The verdict. Without any value, its number is NaN and it does not hold.
+
+    Raises:
+        InputError: if the statistic or the place is unknown, or not exactly one bound is given.
+
+    Example:
+        >>> import xarray as xr
+        >>> import jaxtheory
+        >>> values = xr.DataArray([[1.0, 3.0], [5.0, 7.0]], {"p": [0.5, 0.7]}, ("p", "seed"))
+        >>> jaxtheory.verdict(values, at_least=3.0).holds
+        False
+        >>> jaxtheory.verdict(values, where="somewhere", at_least=3.0).at
+        'p = 0.7'
     """
-    low, high, threshold = _read_bound(at_least, at_most, between)
-    _require_words(statistic, where)
+    require_words(statistic, where)
+    return decide(values, statistic, where, _one_bound(at_least, at_most, between))
+
+
+def decide(values: xr.DataArray, statistic: str, where: str, bound: Bound) -> Verdict:
+    """The verdict on values by a known statistic and place and a bound."""
     n, least, seeds = _seeds_behind(values)
     if "seed" not in values.dims:
         values = values.expand_dims("seed")
     if where == "together":
         values = xr.DataArray(np.ravel(values.values), dims="seed")
     conditions, spread = _STATISTICS[statistic](values)
-    found, errors = (np.ravel(x.values).astype(float) for x in (conditions, spread))
-    if np.all(np.isnan(found)):
-        return Verdict(False, float("nan"), threshold, n, None, "", least, seeds)
-    outside = np.maximum(low - found, found - high)  # positive where the bound fails
+    numbers, errors = (np.ravel(x.values).astype(float) for x in (conditions, spread))
+    if np.all(np.isnan(numbers)):
+        return Verdict(False, float("nan"), bound.threshold, n, None, "", least, seeds)
+    outside = np.maximum(bound.low - numbers, numbers - bound.high)  # positive: the bound fails
     place = int(np.nanargmin(outside) if where == "somewhere" else np.nanargmax(outside))
     error = None if np.isnan(errors[place]) else float(errors[place])
     at = "" if where == "together" else _named(conditions, place)
     holds = bool(outside[place] <= 0)
-    return Verdict(holds, float(found[place]), threshold, n, error, at, least, seeds)
+    return Verdict(holds, float(numbers[place]), bound.threshold, n, error, at, least, seeds)
 
 
 def _named(conditions: xr.DataArray, place: int) -> str:
@@ -88,46 +128,27 @@ def _named(conditions: xr.DataArray, place: int) -> str:
     )
 
 
-def _require_words(statistic: str = "mean", where: str = "everywhere") -> None:
-    """Raise InputError unless `verdict` knows the statistic and the place."""
-    for name, given, known in (
-        ("statistic", statistic, tuple(_STATISTICS)),
-        ("where", where, _PLACES),
-    ):
-        if given not in known:
-            raise InputError(f"{name} = {given!r}; {suggest(str(given), known)}")
+def require_words(statistic: str, where: str) -> None:
+    """Raise InputError unless the statistic and the place are known."""
+    for name, word, words in (("statistic", statistic, _STATISTICS), ("where", where, _PLACES)):
+        if word not in words:
+            raise InputError(f"{name} = {word!r}; {suggest(str(word), words)}")
 
 
-def require_bound(bound: dict[str, Any]) -> None:
-    """Raise InputError unless these are arguments that `verdict` takes beside the values."""
-    known = list(inspect.signature(verdict).parameters)[1:]
-    if unknown := sorted({*bound} - {*known}):
-        raise InputError(f"unknown argument {unknown[0]!r}; {suggest(unknown[0], known)}")
-    words = {name: bound[name] for name in ("statistic", "where") if name in bound}
-    _require_words(**words)
-    _read_bound(**{name: bound.get(name) for name in ("at_least", "at_most", "between")})
-
-
-def _read_bound(at_least: Any, at_most: Any, between: Any) -> tuple[float, float, float | str]:
-    """(lowest, highest, the bound as it is shown)."""
-    given = [bound for bound in (at_least, at_most, between) if bound is not None]
-    if len(given) != 1:
+def _one_bound(least: float | None, most: float | None, ends: tuple | None) -> Bound:
+    number = sum(bound is not None for bound in (least, most, ends))
+    if number != 1:
         raise InputError(
-            f"a claim has one bound: at_least, at_most or between=(low, high), not {len(given)}"
+            f"a verdict needs one bound: at_least, at_most or between=(low, high), got {number}"
         )
-    if between is not None:
-        low, high = map(float, between)
-        return low, high, f"[{low:.4g}, {high:.4g}]"
-    return (
-        (float(at_least), np.inf, float(at_least))
-        if at_least is not None
-        else (-np.inf, float(at_most), float(at_most))
-    )
+    if ends is not None:
+        return between(*ends)
+    return at_least(least) if least is not None else at_most(most)  # type: ignore[arg-type]
 
 
 def _seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
-    """How many seeds have a finite value anywhere, how many at least at a condition that has one,
-    and how many there are; 0 where `seed` was averaged away before.
+    """The number of seeds with a finite value anywhere, the least number at a condition that has
+    one, and the number of seeds; zeros if `seed` was averaged away before.
     """
     if "seed" not in values.dims:
         return 0, 0, 0

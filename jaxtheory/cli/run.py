@@ -15,7 +15,7 @@ from jaxtheory.cli.terminal import duration, steps_progress, sweep_progress, tab
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
-    from jaxtheory.claims.claim import Figure
+    from jaxtheory.claims.figure import Figure
 
 RESULTS = Path("results")
 _OUTCOMES = ("as expected", "differs", "open", "not tested")

@@ -16,13 +16,14 @@ from jaxtheory.core import plugins
 from jaxtheory.core.errors import tried
 
 if TYPE_CHECKING:
-    from jaxtheory.claims.claim import Claim, Figure
+    from jaxtheory.claims.claim import Claim
+    from jaxtheory.claims.figure import Figure
     from jaxtheory.core.theory import Theory
 
 _WIDTH, _SCREEN = 110, 43  # columns and lines, without the two lines of the hint at the end
 _FEW = 4  # least number of claims on a screen
-_EXPECTED = {"holds": "expected to hold", "refuted": "expected to fail", "open": "open"}
-_PREFIX = {"holds": "", "refuted": "refuted: ", "open": "open: "}
+_EXPECTED = {"holds": "expected to hold", "fails": "expected to fail", None: "open"}
+_PREFIX = {"holds": "", "fails": "fails: ", None: "open: "}
 _Rows = Sequence[tuple[str, str]]
 
 
@@ -182,7 +183,7 @@ def _of_theory(theory: "Theory", figures: "Sequence[Figure]") -> tuple[list[str]
     }
     sections["algorithms (the first is the default)"] = [*docstrings.algorithms(theory).items()]
     sections[f"claims ({len(claims)}, in {len(figures)} figures)"] = [
-        (claim.id, _PREFIX[claim.expected] + claim.statement) for claim in claims
+        (claim.id, _PREFIX[claim.expect] + claim.statement) for claim in claims
     ]
     return head, sections
 
@@ -215,8 +216,8 @@ def _field_rows(theory: "Theory") -> list[tuple]:
 
 def _sentence(claim: "Claim") -> str:
     """Format a claim with its statement, origin, source and expected verdict."""
-    source = ", ".join(dict.fromkeys((claim.origin, claim.source)))
-    return f"{claim.statement} [{source}; {_EXPECTED[claim.expected]}]"
+    source = ", ".join(dict.fromkeys(claim.origin))
+    return f"{claim.statement} [{source}; {_EXPECTED[claim.expect]}]"
 
 
 def _of_figure(figure: "Figure", whole: bool) -> tuple[list[str], dict[str, _Rows]]:

@@ -19,18 +19,19 @@ from jaxtyping import Array, Float
 from jaxtheory import (
     Algorithm,
     Check,
+    Claim,
     Config,
     Figure,
     Size,
     Theory,
     draws,
-    holds,
     linalg,
     plot,
     size,
     sizes,
     traced,
 )
+from jaxtheory.claims import at_most, derived, last
 
 
 class Settings(Config):
@@ -140,7 +141,7 @@ THEORY = Theory(
 
 def gap(data):
     """|simulated / predicted error - 1| at the end, of the means over the seeds."""
-    end = data.isel(step=-1)
+    end = last(data)
     return abs(end.error.mean("seed") / end.predicted_error.mean("seed") - 1)
 
 
@@ -165,13 +166,12 @@ FIGURE = Figure(
     quick={"steps": 40},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "T-1",
-            "derived",
-            "derived",
-            "The mean error ends within 30 % of the closed form, for every B.",
-            gap,
-            at_most=0.3,
+            origin=derived(),
+            statement="The mean error ends within 30 % of the closed form, for every B.",
+            measure=gap,
+            bound=at_most(0.3),
         ),
     ),
 )

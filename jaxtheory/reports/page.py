@@ -19,7 +19,7 @@ from jaxtheory.system.whole import write
 _PAGE = "report.html"
 _ORIGINS = {
     "printed": "the source's sentence, in its words",
-    "reading": "the source's numbers are lost or it gives an order: ours stand in",
+    "interpretation": "the source gives no numbers, or only an order of magnitude; we chose them",
     "derived": "ours: a corrected law, a limit, a conjecture",
 }
 

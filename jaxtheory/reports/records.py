@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxtheory.claims.claim import FigureResult, Judged
+from jaxtheory.claims.bound import Bound
+from jaxtheory.claims.figure import FigureResult
+from jaxtheory.claims.judged import Judged
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.results.cells import as_csv
@@ -161,14 +163,13 @@ def _gradient(figure: Any, before: dict[str, Any] | None) -> dict[str, Any] | No
     return outcome | {"code": code}
 
 
-def bound(options: dict[str, Any]) -> str:
+def bound(interval: Bound) -> str:
     """Format the bound of a claim, such as ≥ 1, ≤ 1 or 1 to 2."""
-    if "between" in options:
-        low, high = options["between"]
-        return f"{low:.4g} to {high:.4g}"
-    if "at_least" in options:
-        return f"≥ {options['at_least']:.4g}"
-    return f"≤ {options['at_most']:.4g}"
+    if math.isinf(interval.high):
+        return f"≥ {interval.low:.4g}"
+    if math.isinf(interval.low):
+        return f"≤ {interval.high:.4g}"
+    return f"{interval.low:.4g} to {interval.high:.4g}"
 
 
 def _judged(judged: Judged) -> dict[str, Any]:
@@ -177,9 +178,9 @@ def _judged(judged: Judged) -> dict[str, Any]:
     number = None if verdict is None or math.isnan(verdict.measured) else verdict.measured
     return {
         "statement": claim.statement,
-        "origin": claim.origin,
-        "source": claim.source,
-        "expected": claim.expected,
+        "origin": claim.origin.kind,
+        "source": claim.origin.source,
+        "expected": claim.expect or "open",
         "measured": number,
         "error": None if verdict is None else verdict.error,
         "at": "" if verdict is None else verdict.at,

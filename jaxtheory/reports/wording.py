@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxtheory.claims.claim import Figure, arguments
+from jaxtheory.claims.figure import Figure, arguments
 from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values

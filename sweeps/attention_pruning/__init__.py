@@ -2,11 +2,10 @@
 drawing. Claims speak of means over seeds.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import jaxtheory
-from jaxtheory import Claim, Size, holds, plot
+from jaxtheory import Size, plot
 from jaxtheory.theories.attention_pruning import P3
 
 THEORY = jaxtheory.theories.get("attention_pruning")
@@ -23,22 +22,7 @@ def after_steps(steps: int, vary: dict[str, list]) -> dict[str, Any]:
     return {"vary": vary, "seeds": 8, "steps": steps, "record": [steps], "dtype": "float32"}
 
 
-def claims_of(origin: str, source: str) -> Callable[..., Claim]:
-    """`holds` for claims of one origin and source: id, statement, measure, and the bound."""
-    return lambda id, statement, measure, **bound: holds(
-        id, origin, source, statement, measure, **bound
-    )
-
-
-derived = claims_of("derived", "derived")
-
-
 def with_legend(figure: plot.Drawing, *axes: Any) -> plot.Drawing:
     """The figure, with one legend for all panels below them, that of these axes."""
     plot.legend_below(figure, *axes)
     return figure
-
-
-def share(least: float) -> dict[str, Any]:
-    """The bound of a claim on the share of all runs."""
-    return {"statistic": "share", "where": "together", "at_least": least}

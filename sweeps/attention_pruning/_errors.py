@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import plot
+from jaxtheory.claims import last
 
 NAMES = {
     "gradient": "gradient mask",
@@ -42,7 +43,7 @@ def half(dataset: xr.Dataset) -> xr.Dataset:
 
 def after(dataset: xr.Dataset, name: str = PLAIN) -> xr.DataArray:
     """Errors after training."""
-    return dataset[name].isel(step=-1) if "step" in dataset[name].dims else dataset[name]
+    return last(dataset[name])
 
 
 def best(dataset: xr.Dataset) -> xr.DataArray:

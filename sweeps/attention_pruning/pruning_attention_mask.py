@@ -2,14 +2,14 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, with_legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
 from ._errors import HELDOUT, NAMES, PLAIN, RIVALS, finish, half, lead, lines, of, tuned
 
 OTHERS = ["full", "block"]
-reading = claims_of("reading", f"{PAPER}, section 3")
 
 
 def share_of_best(dataset: xr.Dataset) -> xr.DataArray:
@@ -41,20 +41,19 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"attention": ["causal"]} | AXES},
     draw=draw,
     claims=(
-        reading(
+        Claim(
             "AP-41",
-            "“our analysis can be applied to any general attention mask”, read as: the error is at "
-            "most .6 of the better of Wanda and SparseGPT with full attention and in blocks of 4 "
-            "tokens too (rho = 1/2, calibration data).",
-            lambda d: share_of_best(d).sel(attention=OTHERS),
-            at_most=0.6,
+            origin=interpretation(PAPER, "section 3"),
+            statement="“our analysis can be applied to any general attention mask”, read as: the error is at most 0.6 of the better of Wanda and SparseGPT with full attention and in blocks of 4 tokens too (rho = 1/2, calibration data).",
+            measure=lambda d: share_of_best(d).sel(attention=OTHERS),
+            bound=at_most(0.6),
         ),
-        derived(
+        Claim(
             "AP-42",
-            "Nor does it generalize there: on held-out sequences magnitude pruning of W is better, "
-            "by at least .1.",
-            lambda d: lead(half(d), HELDOUT, "magnitude").sel(attention=OTHERS),
-            at_least=0.1,
+            origin=derived(),
+            statement="Nor does it generalize there: on held-out sequences magnitude pruning of W is better, by at least 0.1.",
+            measure=lambda d: lead(half(d), HELDOUT, "magnitude").sel(attention=OTHERS),
+            bound=at_least(0.1),
         ),
     ),
 )

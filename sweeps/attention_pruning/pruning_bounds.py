@@ -2,15 +2,14 @@
 mask?
 """
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, derived, interpretation
 from jaxtheory.theories.attention_pruning import Config
 
-from . import PAPER, THEORY, derived, with_legend
+from . import PAPER, THEORY, with_legend
 
 TAUS = (1.0, 3.0, 10.0)
 ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
@@ -33,11 +32,6 @@ def guaranteed_steps(dataset: xr.Dataset) -> xr.DataArray:
     pull = end.gradient_norm + WEIGHT * end.mask_norm
     mu = (end.bound_ratio.sel(bound="chain", drop=True) * pull) ** 2 / end.attention_loss
     return 4 * dataset.loss.isel(step=0) * WEIGHT / (dataset.step_scale * mu * end.attention_loss)
-
-
-def in_each_run(most: float) -> dict[str, Any]:
-    """The bound of a claim that one run can break."""
-    return {"statistic": "each", "at_most": most, "minimum": 1}
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
@@ -93,28 +87,31 @@ FIGURE = Figure(
     quick={},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "AP-35",
-            "With eta <= 1 / L_g no recorded loss lies above the one before, in any run.",
-            lambda d: d.loss.diff("step").where(smooth(d)),
-            **in_each_run(1e-6),
-        ),
-        holds(
-            "AP-37",
-            "reading",
-            f"{PAPER}, appendices E-G",
-            "The source's inequalities, whose constants are lost and read as ours, hold in each "
-            "run: no ratio of the two sides is above 1.",
-            lambda d: d.bound_ratio,
-            **in_each_run(1 + 1e-6),  # float32
-        ),
-        derived(
-            "AP-38",
-            "The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times "
-            "the number taken, in every run.",
-            lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
+            origin=derived(),
+            statement="With eta <= 1 / L_g no recorded loss lies above the one before, in any run.",
+            measure=lambda d: d.loss.diff("step").where(smooth(d)),
+            bound=at_most(1e-6),
             statistic="each",
-            at_most=-4.0,
+            minimum=1,
+        ),
+        Claim(
+            "AP-37",
+            origin=interpretation(PAPER, "appendices E-G"),
+            statement="The source's inequalities, whose constants are lost and read as ours, hold in each run: no ratio of the two sides is above 1.",
+            measure=lambda d: d.bound_ratio,
+            bound=at_most(1 + 1e-6),  # float32
+            statistic="each",
+            minimum=1,
+        ),
+        Claim(
+            "AP-38",
+            origin=derived(),
+            statement="The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times the number taken, in every run.",
+            measure=lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
+            bound=at_most(-4.0),
+            statistic="each",
         ),
     ),
 )

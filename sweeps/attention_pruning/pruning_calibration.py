@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, share, with_legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
 from ._errors import (
     HELDOUT,
     NAMES,
@@ -59,50 +60,51 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"num_sequences": [1, 2]} | AXES, "seeds": 2},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "AP-26",
-            "Calibrated on one sequence, the mask is worse than the better of Wanda and SparseGPT "
-            "on held-out sequences, in most runs.",
-            lambda d: lead(half(d), HELDOUT, *RIVALS).sel(num_sequences=1) > 0,
-            **share(0.5),
+            origin=derived(),
+            statement="Calibrated on one sequence, the mask is worse than the better of Wanda and SparseGPT on held-out sequences, in most runs.",
+            measure=lambda d: lead(half(d), HELDOUT, *RIVALS).sel(num_sequences=1) > 0,
+            bound=at_least(0.5),
+            statistic="share",
+            where="together",
         ),
-        holds(
+        Claim(
             "AP-27",
-            "reading",
-            f"{PAPER}, section 6.1",
-            "“outperforms Wanda and SparseGPT with a large margin”, read as: on its calibration "
-            "sequences it beats every baseline by at least .1, for 1, 4 and 16 sequences.",
-            lambda d: lead(half(d), PLAIN),
-            at_most=-0.1,
+            origin=interpretation(PAPER, "section 6.1"),
+            statement="“outperforms Wanda and SparseGPT with a large margin”, read as: on its calibration sequences it beats every baseline by at least 0.1, for 1, 4 and 16 sequences.",
+            measure=lambda d: lead(half(d), PLAIN),
+            bound=at_most(-0.1),
         ),
-        derived(
+        Claim(
             "AP-28",
-            "The same with the best factor on the logits.",
-            lambda d: lead(half(d), RESCALED),
-            at_most=-0.05,
+            origin=derived(),
+            statement="The same with the best factor on the logits.",
+            measure=lambda d: lead(half(d), RESCALED),
+            bound=at_most(-0.05),
         ),
-        derived(
+        Claim(
             "AP-29",
-            "The gap between held-out and calibration error falls by at least .3 from 1 sequence "
-            "to 16.",
-            lambda d: gap(d, -1) - gap(d, 0),
-            at_most=-0.3,
+            origin=derived(),
+            statement="The gap between held-out and calibration error falls by at least 0.3 from 1 sequence to 16.",
+            measure=lambda d: gap(d, -1) - gap(d, 0),
+            bound=at_most(-0.3),
         ),
-        derived(
+        Claim(
             "AP-30",
-            "With 16 sequences magnitude pruning of W is still better on held-out ones, by at "
-            "least .1.",
-            lambda d: lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1),
-            at_least=0.1,
+            origin=derived(),
+            statement="With 16 sequences magnitude pruning of W is still better on held-out ones, by at least 0.1.",
+            measure=lambda d: lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1),
+            bound=at_least(0.1),
         ),
-        derived(
+        Claim(
             "AP-31",
-            "One factor on the logits, chosen on calibration data, lowers every method's held-out "
-            "error by at least .05.",
-            lambda d: (tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel(
+            origin=derived(),
+            statement="One factor on the logits, chosen on calibration data, lowers every method's held-out error by at least 0.05.",
+            measure=lambda d: (tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel(
                 pruner=list(NAMES)
             ),
-            at_least=0.05,
+            bound=at_least(0.05),
         ),
     ),
 )

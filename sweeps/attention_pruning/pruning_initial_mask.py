@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import between, derived
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, derived
+from . import AXES, PAPER, QUICK, THEORY, after_steps
 from ._errors import after, best, finish, of
 
 
@@ -43,11 +44,12 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"mask_init": ["ones"]} | AXES},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "AP-34",
-            "The initial mask moves the error at the best lambda by less than .12, up or down.",
-            lambda d: (best(d) - best(d).sel(mask_init="ones")).drop_sel(mask_init="ones"),
-            between=(-0.12, 0.12),  # measured .00 (half) and .02 to .03 (uniform)
+            origin=derived(),
+            statement="The initial mask moves the error at the best lambda by less than 0.12, up or down.",
+            measure=lambda d: (best(d) - best(d).sel(mask_init="ones")).drop_sel(mask_init="ones"),
+            bound=between(-0.12, 0.12),  # measured .00 (half) and .02 to .03 (uniform)
         ),
     ),
 )

@@ -7,15 +7,14 @@ Long, because nine claims say how deep the U is and what its arms are.
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot, statistics
+from jaxtheory import Claim, Figure, plot, statistics
+from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
 from jaxtheory.theories.attention_pruning import P3, PRESETS
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, share, with_legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
 from ._errors import PLAIN, RIVALS, finish, half, lines, of
 
 SOURCE = f"{PAPER}, figure 2(a)"
-reading = claims_of("reading", SOURCE)
-printed = claims_of("printed", SOURCE)
 LIMIT = "predicted_relative_error_large_lambda"
 GRID = [round(10 ** (k / 2), 4) for k in range(-1, 11)]
 
@@ -99,69 +98,76 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        printed(
+        Claim(
             "AP-1",
-            "“reaching a minimum before gradually rising again”: each run's error is least "
-            "strictly inside the range of lambda.",
-            lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
-            **share(1.0),
+            origin=printed(PAPER, "figure 2(a)"),
+            statement="“reaching a minimum before gradually rising again”: each run's error is least strictly inside the range of lambda.",
+            measure=lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
+            bound=at_least(1.0),
+            statistic="share",
+            where="together",
         ),
-        reading(
+        Claim(
             "AP-2",
-            "“the relative error initially decreases sharply”, read as: the smallest lambda costs "
-            "at least .4 in error over the best.",
-            lambda d: excess(d).isel(regularization=0),
-            at_least=0.4,
+            origin=interpretation(PAPER, "figure 2(a)"),
+            statement="“the relative error initially decreases sharply”, read as: the smallest lambda costs at least 0.4 in error over the best.",
+            measure=lambda d: excess(d).isel(regularization=0),
+            bound=at_least(0.4),
         ),
-        reading(
+        Claim(
             "AP-3",
-            "“gradually rising again”, read as: the largest lambda costs at least .15 in error "
-            "over the best.",
-            lambda d: excess(d).isel(regularization=-1),
-            at_least=0.15,  # measured .25 and .30 at P1, .7 at P2 and P3
+            origin=interpretation(PAPER, "figure 2(a)"),
+            statement="“gradually rising again”, read as: the largest lambda costs at least 0.15 in error over the best.",
+            measure=lambda d: excess(d).isel(regularization=-1),
+            bound=at_least(0.15),  # measured .25 and .30 at P1, .7 at P2 and P3
         ),
-        derived(
+        Claim(
             "AP-4",
-            "At the best lambda the error is at most .4 (P2, P3).",
-            lambda d: fitted(d).sel(preset=["P2", "P3"]).min("regularization"),
-            at_most=0.4,
+            origin=derived(),
+            statement="At the best lambda the error is at most 0.4 (P2, P3).",
+            measure=lambda d: fitted(d).sel(preset=["P2", "P3"]).min("regularization"),
+            bound=at_most(0.4),
         ),
-        derived(
+        Claim(
             "AP-5",
-            "At the best lambda the error is at most .55 (P1).",
-            lambda d: fitted(d).sel(preset="P1").min("regularization"),
-            at_most=0.55,
+            origin=derived(),
+            statement="At the best lambda the error is at most 0.55 (P1).",
+            measure=lambda d: fitted(d).sel(preset="P1").min("regularization"),
+            bound=at_most(0.55),
         ),
-        printed(
+        Claim(
             "AP-6",
-            "“our Algorithm 1 outperforms Wanda and SparseGPT”: at the best lambda, on its "
-            "calibration data, in 95 % of the runs.",
-            lambda d: (
+            origin=printed(PAPER, "figure 2(a)"),
+            statement="“our Algorithm 1 outperforms Wanda and SparseGPT”: at the best lambda, on its calibration data, in 95 % of the runs.",
+            measure=lambda d: (
                 fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0)
             ),
-            **share(0.95),
+            bound=at_least(0.95),
+            statistic="share",
+            where="together",
         ),
-        derived(
+        Claim(
             "AP-7",
-            "A step 3 times past the stability edge costs at least .3 in error: the left arm of "
-            "the U.",
-            lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
-            at_least=0.3,
+            origin=derived(),
+            statement="A step 3 times past the stability edge costs at least 0.3 in error: the left arm of the U.",
+            measure=lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
+            bound=at_least(0.3),
         ),
-        derived(
+        Claim(
             "AP-8",
-            "At the best lambda the step is at most twice past the stability edge.",
-            lambda d: half(d).stability_ratio.isel(regularization=choice(d)),
-            at_most=2.0,
+            origin=derived(),
+            statement="At the best lambda the step is at most twice past the stability edge.",
+            measure=lambda d: half(d).stability_ratio.isel(regularization=choice(d)),
+            bound=at_most(2.0),
         ),
-        derived(
+        Claim(
             "AP-9",
-            "At the largest lambda the error is that of the one-shot score, within .05 (P2, P3): "
-            "the right arm of the U.",
-            lambda d: (
+            origin=derived(),
+            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3): the right arm of the U.",
+            measure=lambda d: (
                 abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"])
             ),
-            at_most=0.05,
+            bound=at_most(0.05),
         ),
     ),
 )

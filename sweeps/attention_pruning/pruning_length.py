@@ -2,24 +2,19 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, interpretation, printed
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, with_legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
 from ._errors import RIVALS, after, finish, half, lines, of
 
 SOURCE = f"{PAPER}, figure 2(b)"
-reading = claims_of("reading", SOURCE)
-
-
-def last(dataset: xr.Dataset) -> xr.DataArray:
-    """Calibration errors after training at rho = 1/2, for each lambda."""
-    return after(half(dataset))
 
 
 def growth(dataset: xr.Dataset, pruner: str) -> xr.DataArray:
     """Rise of the error from the shortest to the longest sequences."""
-    errors = of(last(dataset), pruner)
+    errors = of(after(half(dataset)), pruner)
     return errors.isel(length=-1) - errors.isel(length=0)
 
 
@@ -51,48 +46,47 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"length": [16, 64]} | AXES, "seeds": 2},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "AP-10",
-            "printed",
-            SOURCE,
-            "“the relative error for all three methods grows”: from L = 16 to 256.",
-            lambda d: xr.concat([growth(d, name) for name in ("gradient", *RIVALS)], "pruner"),
-            at_least=0.0,
+            origin=printed(PAPER, "figure 2(b)"),
+            statement="“the relative error for all three methods grows”: from L = 16 to 256.",
+            measure=lambda d: xr.concat(
+                [growth(d, name) for name in ("gradient", *RIVALS)], "pruner"
+            ),
+            bound=at_least(0.0),
         ),
-        reading(
+        Claim(
             "AP-11",
-            "“maintaining a significant margin over both Wanda and SparseGPT”, read as: an error "
-            "of at most .6 of the better of the two, at every L.",
-            lambda d: of(last(d), "gradient") / of(last(d), *RIVALS),
-            at_most=0.6,
+            origin=interpretation(PAPER, "figure 2(b)"),
+            statement="“maintaining a significant margin over both Wanda and SparseGPT”, read as: an error of at most 0.6 of the better of the two, at every L.",
+            measure=lambda d: of(after(half(d)), "gradient") / of(after(half(d)), *RIVALS),
+            bound=at_most(0.6),
         ),
-        reading(
+        Claim(
             "AP-12",
-            "“the relative error for all three methods grows”, read as: it nowhere falls by more "
-            "than .1 as L doubles.",
-            lambda d: last(d).sel({"pruner": ["gradient", *RIVALS]}).diff("length"),
-            at_least=-0.1,
+            origin=interpretation(PAPER, "figure 2(b)"),
+            statement="“the relative error for all three methods grows”, read as: it nowhere falls by more than 0.1 as L doubles.",
+            measure=lambda d: after(half(d)).sel({"pruner": ["gradient", *RIVALS]}).diff("length"),
+            bound=at_least(-0.1),
         ),
-        refuted(
+        Claim(
             "AP-13",
-            "printed",
-            SOURCE,
-            "“Wanda, while showing better performance than SparseGPT for larger sequence lengths”: "
-            "at L = 128 or 256.",
-            lambda d: (of(last(d), "wanda") - of(last(d), "sparsegpt")).sel(
+            origin=printed(PAPER, "figure 2(b)"),
+            statement="“Wanda, while showing better performance than SparseGPT for larger sequence lengths”: at L = 128 or 256.",
+            measure=lambda d: (of(after(half(d)), "wanda") - of(after(half(d)), "sparsegpt")).sel(
                 length=slice(100, None)
             ),
+            bound=at_most(0.0),  # measured .07 to .10 on keys 100 to 103; .02 to .11 at L = 64
             where="somewhere",
-            at_most=0.0,  # measured .07 to .10 on keys 100 to 103; .02 to .11 at L = 64
+            expect="fails",
         ),
-        undecided(
+        Claim(
             "AP-14",
-            "printed",
-            SOURCE,
-            "“Our method demonstrates a slower increase”: from L = 16 to 256 its error grows less "
-            "than Wanda's.",
-            lambda d: growth(d, "gradient") - growth(d, "wanda"),
-            at_most=0.0,
+            origin=printed(PAPER, "figure 2(b)"),
+            statement="“Our method demonstrates a slower increase”: from L = 16 to 256 its error grows less than Wanda's.",
+            measure=lambda d: growth(d, "gradient") - growth(d, "wanda"),
+            bound=at_most(0.0),
+            expect=None,
         ),
     ),
 )

@@ -4,10 +4,11 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, QUICK, THEORY, after_steps, derived
+from . import AXES, QUICK, THEORY, after_steps
 from ._errors import HELDOUT, PANELS, PLAIN, RESCALED, RESCALED_HELDOUT, RIVALS, lead
 
 LITERAL: Any = {"logit_scale": 100.0, "pruning_ratio": slice(0.25, None)}
@@ -50,32 +51,37 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"tau": [1.0, 100.0]} | AXES | {"lambda": [0.1, 1.0, 10.0]}, "seeds": 2},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "AP-22",
-            "At literal scale (tau = 100) and rho >= .3 the mask beats every baseline on "
-            "calibration data, by at least .05.",
-            lambda d: lead(d, PLAIN).sel(LITERAL),
-            at_most=-0.05,
+            origin=derived(),
+            statement="At literal scale (tau = 100) and rho >= 0.3 the mask beats every baseline on calibration data, by at least 0.05.",
+            measure=lambda d: lead(d, PLAIN).sel(LITERAL),
+            bound=at_most(-0.05),
         ),
-        derived(
+        Claim(
             "AP-23",
-            "The same with the best factor on the logits.",
-            lambda d: lead(d, RESCALED).sel(LITERAL),
-            at_most=-0.05,
+            origin=derived(),
+            statement="The same with the best factor on the logits.",
+            measure=lambda d: lead(d, RESCALED).sel(LITERAL),
+            bound=at_most(-0.05),
         ),
-        derived(
+        Claim(
             "AP-24",
-            "For smooth attention (tau = 1) and rho <= .5 it is worse than Wanda and SparseGPT "
-            "even on calibration data.",
-            lambda d: lead(d, PLAIN, *RIVALS).sel(logit_scale=1.0, pruning_ratio=slice(None, 0.55)),
-            at_least=0.03,
+            origin=derived(),
+            statement="For smooth attention (tau = 1) and rho <= 0.5 it is worse than Wanda and SparseGPT even on calibration data.",
+            measure=lambda d: lead(d, PLAIN, *RIVALS).sel(
+                logit_scale=1.0, pruning_ratio=slice(None, 0.55)
+            ),
+            bound=at_least(0.03),
         ),
-        derived(
+        Claim(
             "AP-25",
-            "On held-out sequences a baseline is better everywhere in the diagram, with and "
-            "without the factor.",
-            lambda d: xr.concat([lead(d, name) for name in (HELDOUT, RESCALED_HELDOUT)], "name"),
-            at_least=0.0,
+            origin=derived(),
+            statement="On held-out sequences a baseline is better everywhere in the diagram, with and without the factor.",
+            measure=lambda d: xr.concat(
+                [lead(d, name) for name in (HELDOUT, RESCALED_HELDOUT)], "name"
+            ),
+            bound=at_least(0.0),
         ),
     ),
 )

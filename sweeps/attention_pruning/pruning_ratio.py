@@ -4,14 +4,14 @@ the mask?
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, claims_of, derived, with_legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
 from ._errors import PLAIN, RESCALED, RIVALS, after, finish, lines, of
 
 SOURCE = f"{PAPER}, figure 2(c)"
-reading = claims_of("reading", SOURCE)
 
 
 def by_ratio(dataset: xr.Dataset, clip: bool = False) -> xr.DataArray:
@@ -61,58 +61,62 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"clip": [False]} | AXES | {"rho": [0.05, 0.5, 0.9]}},
     draw=draw,
     claims=(
-        reading(
+        Claim(
             "AP-15",
-            "“outperforms Wanda and SparseGPT with a large margin”, read as: for rho from .3 to .8 "
-            "the error is at most .6 of the better of the two.",
-            lambda d: (of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(
+            origin=interpretation(PAPER, "figure 2(c)"),
+            statement="“outperforms Wanda and SparseGPT with a large margin”, read as: for rho from 0.3 to 0.8 the error is at most 0.6 of the better of the two.",
+            measure=lambda d: (of(by_ratio(d), "gradient") / of(by_ratio(d), *RIVALS)).sel(
                 pruning_ratio=slice(0.25, 0.85)
             ),
-            at_most=0.6,
+            bound=at_most(0.6),
         ),
-        reading(
+        Claim(
             "AP-16",
-            "“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, "
-            "which is lost and read as rho = .2 to .9.",
-            lambda d: lead(d, *RIVALS).sel(pruning_ratio=slice(0.15, None)),
-            at_most=0.0,
+            origin=interpretation(PAPER, "figure 2(c)"),
+            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, which is lost and read as rho = 0.2 to 0.9.",
+            measure=lambda d: lead(d, *RIVALS).sel(pruning_ratio=slice(0.15, None)),
+            bound=at_most(0.0),
         ),
-        derived(
+        Claim(
             "AP-17",
-            "Not below: at rho = .05 the gradient mask is worse than Wanda by at least .02.",
-            lambda d: lead(d, "wanda").sel(pruning_ratio=0.05),
-            at_least=0.02,
+            origin=derived(),
+            statement="Not below: at rho = 0.05 the gradient mask is worse than Wanda by at least 0.02.",
+            measure=lambda d: lead(d, "wanda").sel(pruning_ratio=0.05),
+            bound=at_least(0.02),
         ),
-        derived(
+        Claim(
             "AP-18",
-            "The gradient mask's error does not rise from rho = .2 to .7, by .05 at most.",
-            lambda d: rise(d, 0.2, 0.7),
-            at_most=0.05,
+            origin=derived(),
+            statement="The gradient mask's error does not rise from rho = 0.2 to 0.7, by 0.05 at most.",
+            measure=lambda d: rise(d, 0.2, 0.7),
+            bound=at_most(0.05),
         ),
-        derived(
+        Claim(
             "AP-19",
-            "It rises by at least .12 from rho = .7 to .9.",
-            lambda d: rise(d, 0.7, 0.9),
-            at_least=0.12,
+            origin=derived(),
+            statement="It rises by at least 0.12 from rho = 0.7 to 0.9.",
+            measure=lambda d: rise(d, 0.7, 0.9),
+            bound=at_least(0.12),
         ),
-        reading(
+        Claim(
             "AP-20",
-            "“all methods exhibit a rise in relative error”, read as: of the baselines, by at "
-            "least .1 from rho = .05 to .2, to .5 and to .8.",
-            lambda d: (
+            origin=interpretation(PAPER, "figure 2(c)"),
+            statement="“all methods exhibit a rise in relative error”, read as: of the baselines, by at least 0.1 from rho = 0.05 to 0.2, to 0.5 and to 0.8.",
+            measure=lambda d: (
                 by_ratio(d)
                 .sel({"pruner": list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
                 .diff("pruning_ratio")
             ),
-            at_least=0.1,
+            bound=at_least(0.1),
         ),
-        derived(
+        Claim(
             "AP-21",
-            "Clipping ties many entries at 0, which at rho = .1 costs at least .1 in error.",
-            lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(
+            origin=derived(),
+            statement="Clipping ties many entries at 0, which at rho = 0.1 costs at least 0.1 in error.",
+            measure=lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(
                 pruning_ratio=0.1
             ),
-            at_least=0.1,
+            bound=at_least(0.1),
         ),
     ),
 )

@@ -3,33 +3,26 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
-from . import PAPER, THEORY, claims_of, derived, with_legend
+from . import PAPER, THEORY, with_legend
 
 # below 1 / ||Hessian||, up to some hundred times 1 / L_g, with which one would wait as much longer
 ETA = 3.0
 LAMBDAS = (10**-2.5, 1e-3, 10**-3.5, 1e-4, 10**-4.5)
-reading = claims_of("reading", f"{PAPER}, remark 4.2")
 
 
 def floor(dataset: xr.Dataset) -> xr.DataArray:
     """L_attn at the end."""
-    return dataset.attention_loss.isel(step=-1)
+    return last(dataset.attention_loss)
 
 
 def settled(dataset: xr.Dataset) -> xr.DataArray:
     """The first recorded step after 0 with L_attn at most twice as at the end."""
     loss = dataset.attention_loss.sel(step=slice(1, None))
     return loss.step.where(loss <= 2 * floor(dataset)).min("step")
-
-
-def exponent(values: xr.DataArray) -> xr.DataArray:
-    """The slope of log(values) in log(lambda), per run."""
-    x = np.log(values.regularization)
-    x = x - x.mean()
-    return (np.log(values) * x).sum("regularization", skipna=False) / (x**2).sum()
 
 
 def excess_step(dataset: xr.Dataset) -> xr.DataArray:
@@ -88,27 +81,27 @@ FIGURE = Figure(
     quick={"seeds": 2, "steps": 1000, "record": [0, 1, 10, 100, 1000]},
     draw=draw,
     claims=(
-        reading(
+        Claim(
             "AP-36",
-            "“the error term can be made arbitrarily small by choosing small” lambda, read as: "
-            "from 10^-2.5 to 10^-4.5 the floor of L_attn falls at least in proportion.",
-            lambda d: exponent(floor(d)),
-            at_least=1.0,  # measured 1.38, 1.32
+            origin=interpretation(PAPER, "remark 4.2"),
+            statement="“the error term can be made arbitrarily small by choosing small” lambda, read as: from 10^-2.5 to 10^-4.5 the floor of L_attn falls at least in proportion.",
+            measure=lambda d: exponent(floor(d), "regularization"),
+            bound=at_least(1.0),  # measured 1.38, 1.32
         ),
-        reading(
+        Claim(
             "AP-39",
-            "“the algorithm’s run time gets larger as” 1/lambda (lost), read as: an exponent of "
-            "-.4 to -1.6 of the steps until L_attn is twice its floor.",
-            lambda d: exponent(settled(d)),
-            between=(-1.6, -0.4),  # measured -1.20, -1.24
+            origin=interpretation(PAPER, "remark 4.2"),
+            statement="“the algorithm’s run time gets larger as” 1/lambda (lost), read as: an exponent of -0.4 to -1.6 of the steps until L_attn is twice its floor.",
+            measure=lambda d: exponent(settled(d), "regularization"),
+            bound=between(-1.6, -0.4),  # measured -1.20, -1.24
         ),
-        derived(
+        Claim(
             "AP-40",
-            "The step could be larger than the theorem's by far: with eta of 10 / L_g and more no "
-            "recorded loss lies above the one before, in any run.",
-            lambda d: d.loss.diff("step").where(excess_step(d) >= 1),
+            origin=derived(),
+            statement="The step could be larger than the theorem's by far: with eta of 10 / L_g and more no recorded loss lies above the one before, in any run.",
+            measure=lambda d: d.loss.diff("step").where(excess_step(d) >= 1),
+            bound=at_most(1e-9),
             statistic="each",
-            at_most=1e-9,
         ),
     ),
 )

@@ -4,10 +4,11 @@ weights kept?
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, derived, with_legend
+from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
 from ._errors import NAMES, PLAIN, RIVALS, after, best, finish, lead, of, tuned
 
 LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on $W_Q$ and $W_K$, equation (1)"}
@@ -61,21 +62,23 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {"algorithm": list(LABELS)} | AXES | {"lambda": [1.0, 3.0, 10.0]}},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "AP-32",
-            "For rho >= .5 two masks beat Wanda and SparseGPT on calibration data, by at least "
-            ".05.",
-            lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(
+            origin=derived(),
+            statement="For rho >= 0.5 two masks beat Wanda and SparseGPT on calibration data, by at least 0.05.",
+            measure=lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(
                 pruning_ratio=slice(0.45, None)
             ),
-            at_most=-0.05,
+            bound=at_most(-0.05),
         ),
-        derived(
+        Claim(
             "AP-33",
-            "At equal rho one mask on W has the smaller calibration error, by at least .01, "
-            "though it keeps half as many weights.",
-            lambda d: best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent"),
-            at_least=0.01,
+            origin=derived(),
+            statement="At equal rho one mask on W has the smaller calibration error, by at least 0.01, though it keeps half as many weights.",
+            measure=lambda d: (
+                best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent")
+            ),
+            bound=at_least(0.01),
         ),
     ),
 )

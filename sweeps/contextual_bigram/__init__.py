@@ -8,13 +8,11 @@ from key 100, widened.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from jaxtheory import holds
+from jaxtheory.claims import last, share
 from jaxtheory.theories.contextual_bigram import THEORY as THEORY
 from jaxtheory.theories.contextual_bigram import Config as Config
 
@@ -50,28 +48,6 @@ THRESHOLD = 0.5  # of the one step of transfer: half-way between 0 and the large
 TRANSFER = {"config": Config(length=500, batch_size=256, stage_threshold=THRESHOLD), "seeds": 2}
 
 Measure = Callable[[xr.Dataset], xr.DataArray]
-each = partial(holds, statistic="each")  # a claim that holds in every run
-median = partial(holds, statistic="median")  # over runs
-
-
-def printed(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
-    """Whose sentence a claim is: the paper's own words at that place."""
-    return id, "printed", f"{PAPER}, {place}", statement
-
-
-def reading(id: str, place: str, statement: str) -> tuple[str, str, str, str]:
-    """Whose sentence a claim is: the paper's at that place, read as numbers of ours."""
-    return id, "reading", f"{PAPER}, {place}", statement
-
-
-def derived(id: str, source: str, statement: str) -> tuple[str, str, str, str]:
-    """Whose sentence a claim is: ours."""
-    return id, "derived", source, statement
-
-
-def last(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last recorded step; analyses have no steps."""
-    return values.isel(step=-1) if "step" in values.dims else values
 
 
 def right_sign(data: xr.Dataset) -> xr.DataArray:
@@ -99,12 +75,6 @@ def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
     return lambda data: end(name, over, kept)(data) / end(name, under, kept)(data)
 
 
-def exponent(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """The exponent with which values grow along a dimension, from its first to its last."""
-    growth = xr.ufuncs.log(values.isel({dim: -1}, drop=True) / values.isel({dim: 0}, drop=True))
-    return growth / np.log(values[dim].values[-1] / values[dim].values[0])
-
-
 def rebound(run: str, kept: Measure = right) -> Measure:
     """The excess loss at the end over its least in t."""
     return lambda data: (
@@ -115,4 +85,4 @@ def rebound(run: str, kept: Measure = right) -> Measure:
 def failed(run: str, kept: Measure = right) -> Measure:
     """1 where some column's support is wrong after rounding, 0 where none is."""
     recovery = end("support_recovery", run, kept)
-    return lambda data: xr.where(recovery(data) < 1, 1.0, 0.0).where(recovery(data).notnull())
+    return lambda data: share(recovery(data) < 1, among=recovery(data).notnull())

@@ -2,24 +2,10 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, last, printed
 
-from . import (
-    BOTH,
-    PAPER,
-    PROX,
-    QUICK,
-    SGD,
-    THEORY,
-    B,
-    Config,
-    Measure,
-    derived,
-    last,
-    median,
-    printed,
-    runs,
-)
+from . import BOTH, PAPER, PROX, QUICK, SGD, THEORY, B, Config, Measure, runs
 
 
 def diverged(data: xr.Dataset) -> xr.DataArray:
@@ -51,29 +37,24 @@ FIGURE = Figure(
     quick=QUICK | {"zip": BOTH, "vary": {B: [64]}},
     draw=draw,
     claims=(
-        holds(
-            *printed(
-                "CB-66",
-                "appendix I",
-                "“smaller batch size will lead to divergence for both SGD and regularized GD”: at "
-                "B = 1 half of the runs or more end with more loss than they began with, of both.",
-            ),
-            at(1),
+        Claim(
+            "CB-66",
+            origin=printed(PAPER, "appendix I"),
+            statement="“smaller batch size will lead to divergence for both SGD and regularized GD”: at B = 1 half of the runs or more end with more loss than they began with, of both.",
+            measure=at(1),
+            bound=at_least(0.5),
             statistic="share",
-            at_least=0.5,
         ),
-        median(
-            *derived(
-                "CB-67",
-                "derived, beside appendix I",
-                "At B = 64, where training survives, proximal runs end with at most .7 of SGD's "
-                "excess loss on the same task, median.",
-            ),
-            lambda d: (
+        Claim(
+            "CB-67",
+            origin=derived("derived, beside appendix I"),
+            statement="At B = 64, where training survives, proximal runs end with at most 0.7 of SGD's excess loss on the same task, median.",
+            measure=lambda d: (
                 last(d.excess_loss).sel({B: 64, "run": PROX})
                 / last(d.excess_loss).sel({B: 64, "run": SGD})
             ),  # keys 100 and 101: .42, .46
-            at_most=0.7,
+            bound=at_most(0.7),
+            statistic="median",
         ),
     ),
 )

@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 
-from . import PAPER, QUICK, STAGES, THEORY, Config, Measure, derived, each, end, ends, reading
+from . import PAPER, QUICK, STAGES, THEORY, Config, Measure, end, ends
 from ._curves import at, tasks
 
 LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
@@ -113,64 +114,50 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
-            *reading(
-                "CB-23",
-                "appendix I",
-                "“the regularization will eventually distort the learned pattern”, read as: "
-                "alpha_A falls by at least .03 from lambda = 1e-5 to 1e-3.",
-            ),
-            change("attention_alignment"),
-            at_most=-0.03,
+        Claim(
+            "CB-23",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="“the regularization will eventually distort the learned pattern”, read as: alpha_A falls by at least 0.03 from lambda = 1e-5 to 1e-3.",
+            measure=change("attention_alignment"),
+            bound=at_most(-0.03),
         ),
-        holds(
-            *reading(
-                "CB-24",
-                "appendix I",
-                "The same, read as: alpha_V rises by at least .03 from lambda = 1e-5 to 1e-3.",
-            ),
-            change("value_alignment"),
-            at_least=0.03,
+        Claim(
+            "CB-24",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="The same, read as: alpha_V rises by at least 0.03 from lambda = 1e-5 to 1e-3.",
+            measure=change("value_alignment"),
+            bound=at_least(0.03),
         ),
-        holds(
-            *derived(
-                "CB-25",
-                "derived: noise that is cut at zero adds mass, which the projection takes off the "
-                "attended entries",
-                "Even at lambda = 1e-6, where the noiseless alpha_A is .99 or more, alpha_A ends "
-                "at most at .8 on average.",
+        Claim(
+            "CB-25",
+            origin=derived(
+                "derived: noise that is cut at zero adds mass, which the projection takes off the attended entries"
             ),
-            lambda d: curve(d, "attention_alignment").sel(l1=1e-6),
-            at_most=0.8,
+            statement="Even at lambda = 1e-6, where the noiseless alpha_A is 0.99 or more, alpha_A ends at most at 0.8 on average.",
+            measure=lambda d: curve(d, "attention_alignment").sel(l1=1e-6),
+            bound=at_most(0.8),
         ),
-        each(
-            *derived(
-                "CB-26",
-                "derived: the zeros, not lambda",
-                "The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at "
-                "most .4 of that at lambda = 0, each.",
-            ),
-            shrinkage("two_case", 1e-6),
-            at_most=0.4,
+        Claim(
+            "CB-26",
+            origin=derived("derived: the zeros, not lambda"),
+            statement="The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at most 0.4 of that at lambda = 0, each.",
+            measure=shrinkage("two_case", 1e-6),
+            bound=at_most(0.4),
+            statistic="each",
         ),
-        holds(
-            *derived(
-                "CB-27",
-                "derived: lambda below the noise of a step",
-                "Soft thresholding with lambda = 1e-5 hardly denoises: it leaves .8 of SGD's "
-                "|Delta_A| or more on average.",
-            ),
-            shrinkage("textbook", 1e-5),
-            at_least=0.8,
+        Claim(
+            "CB-27",
+            origin=derived("derived: lambda below the noise of a step"),
+            statement="Soft thresholding with lambda = 1e-5 hardly denoises: it leaves 0.8 of SGD's |Delta_A| or more on average.",
+            measure=shrinkage("textbook", 1e-5),
+            bound=at_least(0.8),
         ),
-        holds(
-            *derived(
-                "CB-28",
-                "derived: lambda above the noise of a step",
-                "With lambda = 1e-3 it leaves at most half.",
-            ),
-            shrinkage("textbook", 1e-3),
-            at_most=0.5,
+        Claim(
+            "CB-28",
+            origin=derived("derived: lambda above the noise of a step"),
+            statement="With lambda = 1e-3 it leaves at most half.",
+            measure=shrinkage("textbook", 1e-3),
+            bound=at_most(0.5),
         ),
     ),
 )

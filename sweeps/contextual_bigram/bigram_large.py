@@ -2,25 +2,10 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, derived, interpretation
 
-from . import (
-    BOTH,
-    PAPER,
-    PROX,
-    QUICK,
-    SGD,
-    THEORY,
-    Config,
-    derived,
-    each,
-    end,
-    ends,
-    ratio,
-    reading,
-    right_sign,
-    runs,
-)
+from . import BOTH, PAPER, PROX, QUICK, SGD, THEORY, Config, end, ends, ratio, right_sign, runs
 from ._curves import CURVES, at, draw_rounding, draw_runs
 
 
@@ -62,33 +47,29 @@ FIGURE = Figure(
     quick=QUICK | {"zip": BOTH},
     draw=draw,
     claims=(
-        each(
-            *reading(
-                "CB-33",
-                "appendix I, figures at N = 100",
-                "“proximal gradient descent performs better”, read as: proximal runs end with a "
-                "cosine of A and Q of at least .98, each.",
-            ),
-            end("attention_cosine", PROX, right_sign),
-            at_least=0.98,
+        Claim(
+            "CB-33",
+            origin=interpretation(PAPER, "appendix I, figures at N = 100"),
+            statement="“proximal gradient descent performs better”, read as: proximal runs end with a cosine of A and Q of at least 0.98, each.",
+            measure=end("attention_cosine", PROX, right_sign),
+            bound=at_least(0.98),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-34",
-                "appendix I, figures at N = 100",
-                "The same, read as: SGD ends at least twice as far off the line, each.",
-            ),
-            ratio("attention_residual", SGD, PROX, right_sign),
-            at_least=2.0,
+        Claim(
+            "CB-34",
+            origin=interpretation(PAPER, "appendix I, figures at N = 100"),
+            statement="The same, read as: SGD ends at least twice as far off the line, each.",
+            measure=ratio("attention_residual", SGD, PROX, right_sign),
+            bound=at_least(2.0),
+            statistic="each",
         ),
-        each(
-            *derived(
-                "CB-35",
-                "derived, beside appendix I",
-                "Rounding recovers the support of every column, after both.",
-            ),
-            lambda d: ends(d, "support_recovery", right_sign).min("run", skipna=False),
-            at_least=1.0,
+        Claim(
+            "CB-35",
+            origin=derived("derived, beside appendix I"),
+            statement="Rounding recovers the support of every column, after both.",
+            measure=lambda d: ends(d, "support_recovery", right_sign).min("run", skipna=False),
+            bound=at_least(1.0),
+            statistic="each",
         ),
     ),
 )

@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, statistics
+from jaxtheory import Claim, Figure, plot, statistics
+from jaxtheory.claims import at_most, interpretation, last
 
-from . import PAPER, QUICK, THEORY, Config, reading, right_sign, runs
+from . import PAPER, QUICK, THEORY, Config, right_sign, runs
 from ._curves import ALPHAS, CURVES
 
 REAL, SIMULATED = "proximal", "noise"
@@ -17,7 +18,7 @@ def pairs(data: xr.Dataset, values: xr.DataArray) -> tuple[xr.DataArray, xr.Data
     """The last values of simulation and mini-batches, on the tasks where both end with the right
     sign.
     """
-    kept = values.isel(step=-1).where(right_sign(data).all("algorithm"))
+    kept = last(values).where(right_sign(data).all("algorithm"))
     return kept.sel(algorithm=SIMULATED, drop=True), kept.sel(algorithm=REAL, drop=True)
 
 
@@ -77,39 +78,30 @@ FIGURE = Figure(
     # key 100, 32 tasks of which 27 and 26: means up to 1.4 standard errors apart; median cosines
     # .990 and .991, |Delta_A| 7 % apart
     claims=(
-        holds(
-            *reading(
-                "CB-43",
-                "appendix I",
-                "“to mimic the batch gradient noise”, read as: simulation and mini-batches end "
-                "with the same mean alphas, cosine and |Delta_A|, paired by task within 5 standard "
-                "errors.",
-            ),
-            surprise,
-            at_most=5.0,
+        Claim(
+            "CB-43",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="“to mimic the batch gradient noise”, read as: simulation and mini-batches end with the same mean alphas, cosine and |Delta_A|, paired by task within 5 standard errors.",
+            measure=surprise,
+            bound=at_most(5.0),
             minimum=24,
         ),
-        holds(
-            *reading(
-                "CB-44",
-                "appendix I",
-                "The same, read as: the median cosines of A and Q of proximal runs differ by "
-                "at most .02.",
-            ),
-            lambda d: gap(d, d.attention_cosine).sel(l1=1e-5),
+        Claim(
+            "CB-44",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="The same, read as: the median cosines of A and Q of proximal runs differ by at most 0.02.",
+            measure=lambda d: gap(d, d.attention_cosine).sel(l1=1e-5),
+            bound=at_most(0.02),
             statistic="median",
-            at_most=0.02,
             minimum=24,
         ),
-        holds(
-            *reading(
-                "CB-45",
-                "appendix I",
-                "The same, read as: the median |Delta_A| differ by at most 35 %, in the logarithm.",
-            ),
-            lambda d: gap(d, np.log(d.attention_residual + 1e-30)),
+        Claim(
+            "CB-45",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="The same, read as: the median |Delta_A| differ by at most 35 %, in the logarithm.",
+            measure=lambda d: gap(d, np.log(d.attention_residual + 1e-30)),
+            bound=at_most(0.35),
             statistic="median",
-            at_most=0.35,
             minimum=24,
         ),
     ),

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, statistics
+from jaxtheory import Claim, Figure, plot, statistics
+from jaxtheory.claims import at_most, between, derived, interpretation
 
-from . import PAPER, SMALL, THEORY, B, Config, derived, median, reading, right_sign, runs
+from . import PAPER, SMALL, THEORY, B, Config, right_sign, runs
 from ._curves import ALPHAS
 
 LEVEL = 0.1  # of alpha_V, up to which the early form is compared
@@ -94,35 +95,27 @@ FIGURE = Figure(
     # key 100, B = 4096: .078, .081, .085, .088, .088, .122, .238, .256; their ratio to B = 1024:
     # 2.3 to 3.4, mean 2.9
     claims=(
-        median(
-            *derived(
-                "CB-40",
-                "derived: the limit of large batches of lemma C.5",
-                "B = 4096: both alphas stay within .22 of equation (8), median over tasks.",
-            ),
-            lambda d: deviation(d).sel(LARGEST),
-            at_most=0.22,
+        Claim(
+            "CB-40",
+            origin=derived("derived: the limit of large batches of lemma C.5"),
+            statement="B = 4096: both alphas stay within 0.22 of equation (8), median over tasks.",
+            measure=lambda d: deviation(d).sel(LARGEST),
+            bound=at_most(0.22),
+            statistic="median",
         ),
-        holds(
-            *derived(
-                "CB-41",
-                "derived: the bias is |Delta_A|^2, of order 1 / B",
-                "The deviation at B = 1024 is 2.3 to 5 times that at 4096 on the same task, on "
-                "average.",
-            ),
-            lambda d: deviation(d).sel({B: 1024}) / deviation(d).sel(LARGEST),
-            between=(2.3, 5.0),
+        Claim(
+            "CB-41",
+            origin=derived("derived: the bias is |Delta_A|^2, of order 1 / B"),
+            statement="The deviation at B = 1024 is 2.3 to 5 times that at 4096 on the same task, on average.",
+            measure=lambda d: deviation(d).sel({B: 1024}) / deviation(d).sel(LARGEST),
+            bound=between(2.3, 5.0),
         ),
-        holds(
-            *reading(
-                "CB-42",
-                "equation (9)",
-                "“the mini-batch version of (8) is approximately equivalent to” (9), read as: at "
-                "B = 4096, from step 24 on and until .1, the mean alpha_V is d sinh(s) within 20 "
-                "%.",
-            ),
-            lambda d: early_error(d.sel(LARGEST)),
-            at_most=0.2,
+        Claim(
+            "CB-42",
+            origin=interpretation(PAPER, "equation (9)"),
+            statement="“the mini-batch version of (8) is approximately equivalent to” (9), read as: at B = 4096, from step 24 on and until 0.1, the mean alpha_V is d sinh(s) within 20 %.",
+            measure=lambda d: early_error(d.sel(LARGEST)),
+            bound=at_most(0.2),
         ),
     ),
 )

@@ -5,21 +5,10 @@ one?
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, interpretation
 
-from . import (
-    PAPER,
-    THEORY,
-    THRESHOLD,
-    TRANSFER,
-    Config,
-    Measure,
-    each,
-    end,
-    median,
-    reading,
-    rebound,
-)
+from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, Measure, end, rebound
 from ._curves import CURVES, at, draw_runs
 
 PRE, PLAIN, SCRATCH = "transfer", "transfer, λ = 0", "proximal from the trivial V"
@@ -99,62 +88,52 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        each(
-            *reading(
-                "CB-52",
-                "section 4",
-                "“bypass the initial sample-intensive signal-boosting stage”, read as: after "
-                "200 steps of 64 samples at most .2 of the excess loss is left, each.",
-            ),
-            at_200(PRE),
-            at_most=0.2,
+        Claim(
+            "CB-52",
+            origin=interpretation(PAPER, "section 4"),
+            statement="“bypass the initial sample-intensive signal-boosting stage”, read as: after 200 steps of 64 samples at most 0.2 of the excess loss is left, each.",
+            measure=at_200(PRE),
+            bound=at_most(0.2),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-53",
-                "section 4",
-                "The same, read as: from the trivial V more than .8 is left, each.",
-            ),
-            at_200(SCRATCH),
-            at_least=0.8,
+        Claim(
+            "CB-53",
+            origin=interpretation(PAPER, "section 4"),
+            statement="The same, read as: from the trivial V more than 0.8 is left, each.",
+            measure=at_200(SCRATCH),
+            bound=at_least(0.8),
+            statistic="each",
         ),
-        holds(
-            *reading(
-                "CB-54",
-                "theorem 4.1",
-                "“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: 600 "
-                "steps on, rounding recovers the support of 90 % of the columns or more.",
-            ),
-            end("support_recovery", PRE, likely),
-            at_least=0.9,
+        Claim(
+            "CB-54",
+            origin=interpretation(PAPER, "theorem 4.1"),
+            statement="“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: 600 steps on, rounding recovers the support of 90 % of the columns or more.",
+            measure=end("support_recovery", PRE, likely),
+            bound=at_least(0.9),
         ),
-        median(
-            *reading(
-                "CB-55",
-                "theorem 4.1",
-                "The same, read as: rounded, A is within .1 of Q, median.",
-            ),
-            end("rounded_attention_distance", PRE, likely),
-            at_most=0.1,
+        Claim(
+            "CB-55",
+            origin=interpretation(PAPER, "theorem 4.1"),
+            statement="The same, read as: rounded, A is within 0.1 of Q, median.",
+            measure=end("rounded_attention_distance", PRE, likely),
+            bound=at_most(0.1),
+            statistic="median",
         ),
-        each(
-            *reading(
-                "CB-56",
-                "theorem 4.1",
-                "The same, read as: the best V for it is within .03 of P, each.",
-            ),
-            end("rounded_value_distance", PRE, likely),
-            at_most=0.03,
+        Claim(
+            "CB-56",
+            origin=interpretation(PAPER, "theorem 4.1"),
+            statement="The same, read as: the best V for it is within 0.03 of P, each.",
+            measure=end("rounded_value_distance", PRE, likely),
+            bound=at_most(0.03),
+            statistic="each",
         ),
-        median(
-            *reading(
-                "CB-57",
-                "appendix I",
-                "“we must stop early”, read as: here, too, the excess loss ends at 1.3 times its "
-                "least value or more, median.",
-            ),
-            rebound(PRE, likely),
-            at_least=1.3,
+        Claim(
+            "CB-57",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="“we must stop early”, read as: here, too, the excess loss ends at 1.3 times its least value or more, median.",
+            measure=rebound(PRE, likely),
+            bound=at_least(1.3),
+            statistic="median",
         ),
     ),
 )

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, printed, share
 
 from . import (
     BOTH,
@@ -19,14 +20,9 @@ from . import (
     STAGES,
     THEORY,
     Config,
-    derived,
-    each,
     end,
     failed,
-    median,
-    printed,
     ratio,
-    reading,
     rebound,
     right,
 )
@@ -57,7 +53,7 @@ def better(*names: str) -> Any:
     def one(data: xr.Dataset, name: str) -> xr.DataArray:
         gap = end(name, SGD)(data) - end(name, PROX)(data)
         gap = -gap if "cosine" in name else gap
-        return (gap > 0).astype(float).where(gap.notnull()).drop_vars("step", errors="ignore")
+        return share(gap > 0, among=gap.notnull()).drop_vars("step", errors="ignore")
 
     return lambda data: xr.concat([one(data, name) for name in names], "metric")
 
@@ -119,164 +115,134 @@ FIGURE = Figure(
     # |Delta_A| of SGD 4.4 to 6.1 times as large; alphas (.64 to .75, 1.21 to 1.34), SGD (1.56 to
     # 1.70, .50 to .60). A seventh, z = 1.5: .916, .71 and 5.2; the last, z = .7: wrong sign
     claims=(
-        each(
-            *reading(
-                "CB-1",
-                "section 5.1",
-                "“quickly converges close to 1”, read as: proximal runs end with a cosine of A "
-                "and Q of at least .93, each.",
-            ),
-            COSINE,
-            at_least=0.93,
+        Claim(
+            "CB-1",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“quickly converges close to 1”, read as: proximal runs end with a cosine of A and Q of at least 0.93, each.",
+            measure=COSINE,
+            bound=at_least(0.93),
+            statistic="each",
         ),
-        median(
-            *reading(
-                "CB-2",
-                "section 5.1",
-                "“quickly converges close to 1”, read as: their median cosine is at least .96.",
-            ),
-            COSINE,
-            at_least=0.96,
+        Claim(
+            "CB-2",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“quickly converges close to 1”, read as: their median cosine is at least 0.96.",
+            measure=COSINE,
+            bound=at_least(0.96),
+            statistic="median",
         ),
-        each(
-            *reading(
-                "CB-3",
-                "section 5.1",
-                "“decrease faster than SGD”, read as: the excess loss of proximal runs ends at "
-                "most at .7 of SGD's on the same task, each.",
-            ),
-            EXCESS,
-            at_most=0.7,
+        Claim(
+            "CB-3",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“decrease faster than SGD”, read as: the excess loss of proximal runs ends at most at 0.7 of SGD's on the same task, each.",
+            measure=EXCESS,
+            bound=at_most(0.7),
+            statistic="each",
         ),
-        median(
-            *reading(
-                "CB-4",
-                "section 5.1",
-                "“decrease faster than SGD”, read as: the median of that ratio is at most .55.",
-            ),
-            EXCESS,
-            at_most=0.55,
+        Claim(
+            "CB-4",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“decrease faster than SGD”, read as: the median of that ratio is at most 0.55.",
+            measure=EXCESS,
+            bound=at_most(0.55),
+            statistic="median",
         ),
-        each(
-            *reading(
-                "CB-5",
-                "section 3.3",
-                "“the proximal gradient updates stay close to the population trajectory”, read as: "
-                "SGD ends at least 3.5 times as far off the line of alpha_A, in |Delta_A|, each.",
-            ),
-            OFF,
-            at_least=3.5,
+        Claim(
+            "CB-5",
+            origin=interpretation(PAPER, "section 3.3"),
+            statement="“the proximal gradient updates stay close to the population trajectory”, read as: SGD ends at least 3.5 times as far off the line of alpha_A, in |Delta_A|, each.",
+            measure=OFF,
+            bound=at_least(3.5),
+            statistic="each",
         ),
-        median(
-            *reading(
-                "CB-6",
-                "section 3.3",
-                "The same, read as: the median of that ratio is at least 4.5.",
-            ),
-            OFF,
-            at_least=4.5,
+        Claim(
+            "CB-6",
+            origin=interpretation(PAPER, "section 3.3"),
+            statement="The same, read as: the median of that ratio is at least 4.5.",
+            measure=OFF,
+            bound=at_least(4.5),
+            statistic="median",
         ),
-        each(
-            *reading(
-                "CB-7",
-                "section 5.1",
-                "“the convergence rate is too slow when a smaller learning rate is used”, read as: "
-                "SGD at eta = .001 keeps more than .95 of the initial excess loss, each.",
-            ),
-            KEPT,
-            at_least=0.95,
+        Claim(
+            "CB-7",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“the convergence rate is too slow when a smaller learning rate is used”, read as: SGD at eta = 0.001 keeps more than 0.95 of the initial excess loss, each.",
+            measure=KEPT,
+            bound=at_least(0.95),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-8",
-                "appendices E.1 and F",
-                "“the rounding step can recover the support of” Q, read as: rounding the end of a "
-                "proximal run does, in every column.",
-            ),
-            SUPPORT,
-            at_least=1.0,
+        Claim(
+            "CB-8",
+            origin=interpretation(PAPER, "appendices E.1 and F"),
+            statement="“the rounding step can recover the support of” Q, read as: rounding the end of a proximal run does, in every column.",
+            measure=SUPPORT,
+            bound=at_least(1.0),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-9",
-                "section 5.1",
-                "“The final distance to the ground-truth after normalization gets close to 0”, "
-                "read as: rounded, A is within .09 of Q, each.",
-            ),
-            end("rounded_attention_distance", PROX),
-            at_most=0.09,
+        Claim(
+            "CB-9",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“The final distance to the ground-truth after normalization gets close to 0”, read as: rounded, A is within 0.09 of Q, each.",
+            measure=end("rounded_attention_distance", PROX),
+            bound=at_most(0.09),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-10",
-                "section 5.1",
-                "The same, read as: the best V for it is within .03 of P, each.",
-            ),
-            end("rounded_value_distance", PROX),
-            at_most=0.03,
+        Claim(
+            "CB-10",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="The same, read as: the best V for it is within 0.03 of P, each.",
+            measure=end("rounded_value_distance", PROX),
+            bound=at_most(0.03),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-11",
-                "appendix I",
-                "“the regularization will eventually distort the learned pattern”, read as: each "
-                "proximal run ends with alpha_A < 1 < alpha_V, by .05 or more.",
-            ),
-            distortion(PROX, 1),
-            at_least=0.05,
+        Claim(
+            "CB-11",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="“the regularization will eventually distort the learned pattern”, read as: each proximal run ends with alpha_A < 1 < alpha_V, by 0.05 or more.",
+            measure=distortion(PROX, 1),
+            bound=at_least(0.05),
+            statistic="each",
         ),
-        each(
-            *derived(
-                "CB-12",
-                "derived: -|Delta_A|^2 alpha_V in the dynamics",
-                "Noise distorts SGD the other way: alpha_V < 1 < alpha_A, each, by .05 or more.",
-            ),
-            distortion(SGD, -1),
-            at_least=0.05,
+        Claim(
+            "CB-12",
+            origin=derived("derived: -|Delta_A|^2 alpha_V in the dynamics"),
+            statement="Noise distorts SGD the other way: alpha_V < 1 < alpha_A, each, by 0.05 or more.",
+            measure=distortion(SGD, -1),
+            bound=at_least(0.05),
+            statistic="each",
         ),
-        each(
-            *reading(
-                "CB-13",
-                "appendix I",
-                "“the loss also increases a little after it converges”, read as: the excess loss "
-                "of a proximal run ends at 1.1 times its least value or more, each.",
-            ),
-            rebound(PROX),
-            at_least=1.1,
+        Claim(
+            "CB-13",
+            origin=interpretation(PAPER, "appendix I"),
+            statement="“the loss also increases a little after it converges”, read as: the excess loss of a proximal run ends at 1.1 times its least value or more, each.",
+            measure=rebound(PROX),
+            bound=at_least(1.1),
+            statistic="each",
         ),
-        holds(
-            *derived(
-                "CB-14",
-                "derived, against the failure of SGD in figure 1",
-                "Rounded, SGD does not fail: in a quarter of the runs or fewer some column's "
-                "support is wrong.",
-            ),
-            failed(SGD),
+        Claim(
+            "CB-14",
+            origin=derived("derived, against the failure of SGD in figure 1"),
+            statement="Rounded, SGD does not fail: in a quarter of the runs or fewer some column's support is wrong.",
+            measure=failed(SGD),
+            bound=at_most(0.25),
             statistic="share",
-            at_most=0.25,
         ),
-        refuted(
-            *printed(
-                "CB-15",
-                "appendix I",
-                "“in all metrics proximal gradient descent performs better than the vanilla "
-                "gradient descent with a small batch size”, after normalization: A and V* are "
-                "nearer to the task on half of the tasks or more.",
-            ),
-            better(*ROUNDED),
+        Claim(
+            "CB-15",
+            origin=printed(PAPER, "appendix I"),
+            statement="“in all metrics proximal gradient descent performs better than the vanilla gradient descent with a small batch size”, after normalization: A and V* are nearer to the task on half of the tasks or more.",
+            measure=better(*ROUNDED),
+            bound=at_least(0.5),
             statistic="share",
-            at_least=0.5,
+            expect="fails",
         ),
-        holds(
-            *derived(
-                "CB-16",
-                "derived from appendix I",
-                "Before normalization it is: distances and cosines of A and V are better on 80 % "
-                "of the tasks or more, each of the four.",
-            ),
-            better(*PLAIN),
+        Claim(
+            "CB-16",
+            origin=derived("derived from appendix I"),
+            statement="Before normalization it is: distances and cosines of A and V are better on 80 % of the tasks or more, each of the four.",
+            measure=better(*PLAIN),
+            bound=at_least(0.8),
             statistic="share",
-            at_least=0.8,
         ),
     ),
 )

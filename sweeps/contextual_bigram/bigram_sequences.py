@@ -7,25 +7,10 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, interpretation, last
 
-from . import (
-    PAPER,
-    PROX,
-    QUICK,
-    SGD,
-    THEORY,
-    Config,
-    Measure,
-    derived,
-    ends,
-    last,
-    median,
-    ratio,
-    reading,
-    right_sign,
-    runs,
-)
+from . import PAPER, PROX, QUICK, SGD, THEORY, Config, Measure, ends, ratio, right_sign, runs
 from ._curves import CURVES
 
 PEAKED = "concentration"
@@ -73,36 +58,32 @@ FIGURE = Figure(
     quick=QUICK | {"zip": RUNS, "vary": {PEAKED: [1.0]}},
     draw=draw,
     claims=(
-        median(
-            *derived(
-                "CB-71",
-                "derived, beside section 6: “What can we gain if the datapoints are sequences”",
-                "Neither gain nor loss: after training on generated contexts .65 to 1.4 of the "
-                "excess loss is left that independent tokens leave, median, of both methods.",
+        Claim(
+            "CB-71",
+            origin=derived(
+                "derived, beside section 6: “What can we gain if the datapoints are sequences”"
             ),
-            lambda d: xr.concat([cost(PROX)(d), cost(SGD)(d)], "method"),
-            between=(0.65, 1.4),
+            statement="Neither gain nor loss: after training on generated contexts 0.65 to 1.4 of the excess loss is left that independent tokens leave, median, of both methods.",
+            measure=lambda d: xr.concat([cost(PROX)(d), cost(SGD)(d)], "method"),
+            bound=between(0.65, 1.4),
+            statistic="median",
         ),
-        holds(
-            *reading(
-                "CB-72",
-                "section 2.1",
-                "“this makes our model a true language model”, read as: trained on the sequences "
-                "that the task generates, rounding recovers .75 of the columns or more, after "
-                "both methods.",
+        Claim(
+            "CB-72",
+            origin=interpretation(PAPER, "section 2.1"),
+            statement="“this makes our model a true language model”, read as: trained on the sequences that the task generates, rounding recovers 0.75 of the columns or more, after both methods.",
+            measure=lambda d: ends(d, "support_recovery", right_sign).sel(
+                run=[PROX + ON, SGD + ON]
             ),
-            lambda d: ends(d, "support_recovery", right_sign).sel(run=[PROX + ON, SGD + ON]),
-            at_least=0.75,
+            bound=at_least(0.75),
         ),
-        median(
-            *derived(
-                "CB-73",
-                "derived, beside figure 1",
-                "On sequences, too, SGD ends 1.7 times as far off the line as proximal runs, or "
-                "farther, median.",
-            ),
-            ratio("attention_residual", SGD + ON, PROX + ON, right_sign),
-            at_least=1.7,
+        Claim(
+            "CB-73",
+            origin=derived("derived, beside figure 1"),
+            statement="On sequences, too, SGD ends 1.7 times as far off the line as proximal runs, or farther, median.",
+            measure=ratio("attention_residual", SGD + ON, PROX + ON, right_sign),
+            bound=at_least(1.7),
+            statistic="median",
         ),
     ),
 )

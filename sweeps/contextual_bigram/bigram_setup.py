@@ -2,24 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, undecided
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, interpretation, last
 from jaxtheory.theories.contextual_bigram import PAPER as SETUP
 
-from . import (
-    BOTH,
-    PAPER,
-    PROX,
-    QUICK,
-    SGD,
-    STAGES,
-    THEORY,
-    end,
-    ends,
-    failed,
-    last,
-    reading,
-    right_sign,
-)
+from . import BOTH, PAPER, PROX, QUICK, SGD, STAGES, THEORY, end, ends, failed, right_sign
 from ._curves import CURVES, at, draw_one, draw_runs
 
 
@@ -69,71 +56,55 @@ FIGURE = Figure(
     quick=QUICK,
     draw=draw,
     claims=(
-        undecided(
-            *reading(
-                "CB-17",
-                "figure 1",
-                "Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: "
-                "after 1000 steps |A - Q| is at "
-                "most half of what it was, for the better of both on average.",
-            ),
-            lambda d: (
+        Claim(
+            "CB-17",
+            origin=interpretation(PAPER, "figure 1"),
+            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps |A - Q| is at most half of what it was, for the better of both on average.",
+            measure=lambda d: (
                 ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)
             ).min("run"),  # measured .8
-            at_most=0.5,
+            bound=at_most(0.5),
+            expect=None,
         ),
-        undecided(
-            *reading(
-                "CB-18",
-                "figure 1",
-                "Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: "
-                "after 1000 steps at most half of "
-                "the excess loss is left, for the better of both on average.",
-            ),
-            lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),  # measured .9
-            at_most=0.5,
+        Claim(
+            "CB-18",
+            origin=interpretation(PAPER, "figure 1"),
+            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps at most half of the excess loss is left, for the better of both on average.",
+            measure=lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),  # measured .9
+            bound=at_most(0.5),
+            expect=None,
         ),
-        undecided(
-            *reading(
-                "CB-19",
-                "figure 1",
-                "Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: "
-                "after 1000 steps the cosine of A "
-                "and Q of proximal runs is at least .95 on average.",
-            ),
-            end("attention_cosine", PROX, right_sign),  # measured .92
-            at_least=0.95,
+        Claim(
+            "CB-19",
+            origin=interpretation(PAPER, "figure 1"),
+            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps the cosine of A and Q of proximal runs is at least 0.95 on average.",
+            measure=end("attention_cosine", PROX, right_sign),  # measured .92
+            bound=at_least(0.95),
+            expect=None,
         ),
-        holds(
-            *reading(
-                "CB-20",
-                "figure 1, after normalization",
-                "Figure 1, read as above: rounding a proximal run of the right sign recovers the "
-                "support of 75 % of the columns or more.",
-            ),
-            end("support_recovery", PROX, right_sign),
-            at_least=0.75,
+        Claim(
+            "CB-20",
+            origin=interpretation(PAPER, "figure 1, after normalization"),
+            statement="Figure 1, read as above: rounding a proximal run of the right sign recovers the support of 75 % of the columns or more.",
+            measure=end("support_recovery", PROX, right_sign),
+            bound=at_least(0.75),
         ),
-        undecided(
-            *reading(
-                "CB-21",
-                "section 5.1",
-                "“SGD struggles to converge with the same small batch size”, read as: rounded, in "
-                "half of the runs or more some column's support is wrong.",
-            ),
-            failed(SGD, right_sign),  # measured .25
+        Claim(
+            "CB-21",
+            origin=interpretation(PAPER, "section 5.1"),
+            statement="“SGD struggles to converge with the same small batch size”, read as: rounded, in half of the runs or more some column's support is wrong.",
+            measure=failed(SGD, right_sign),  # measured .25
+            bound=at_least(0.5),
             statistic="share",
-            at_least=0.5,
+            expect=None,
         ),
-        undecided(
-            *reading(
-                "CB-22",
-                "lemma D.1, with high probability",
-                "“the second term on the RHS of (9) could provide a small positive signal”, read "
-                "as: at these numbers every run takes the right sign.",
-            ),
-            lambda d: last(d.right_sign).sel(run=SGD),  # Phi(z) is .68 to .84
-            at_least=1.0,
+        Claim(
+            "CB-22",
+            origin=interpretation(PAPER, "lemma D.1, with high probability"),
+            statement="“the second term on the RHS of (9) could provide a small positive signal”, read as: at these numbers every run takes the right sign.",
+            measure=lambda d: last(d.right_sign).sel(run=SGD),  # Phi(z) is .68 to .84
+            bound=at_least(1.0),
+            expect=None,
         ),
     ),
 )

@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 
-from . import ETA, PAPER, QUICK, SMALL, THEORY, B, Config, T, derived, reading
+from . import ETA, PAPER, QUICK, SMALL, THEORY, B, Config, T
 
 SLOW = 0.0125
 
@@ -118,47 +119,35 @@ FIGURE = Figure(
     # keys 100 (48 seeds) and 101, eta = .0125: up to .9 and 1.7 standard errors for B >= 16; B = 4
     # is below the law, by up to .24
     claims=(
-        holds(
-            *derived(
-                "CB-36",
-                "derived, from equation (9) and the noise at the start",
-                "In every cell at eta = .0125, B >= 16 the share of the right sign is the mean of "
-                "Phi(z) within 5 standard errors.",
-            ),
-            lambda d: surprise(d).sel({ETA: SLOW, B: [16, 64]}),
-            at_most=5.0,
+        Claim(
+            "CB-36",
+            origin=derived("derived, from equation (9) and the noise at the start"),
+            statement="In every cell at eta = 0.0125, B >= 16 the share of the right sign is the mean of Phi(z) within 5 standard errors.",
+            measure=lambda d: surprise(d).sel({ETA: SLOW, B: [16, 64]}),
+            bound=at_most(5.0),
         ),
-        holds(
-            *derived(
-                "CB-37",
-                "derived: samples of order eta T",
-                "A large batch a step or many small steps do the same: cells of equal B / (eta T) "
-                "have shares within 5 standard errors of each other, for B = 64, and B = 16 at "
-                "eta = .0125.",
-            ),
-            scatter,
-            at_most=5.0,
+        Claim(
+            "CB-37",
+            origin=derived("derived: samples of order eta T"),
+            statement="A large batch a step or many small steps do the same: cells of equal B / (eta T) have shares within 5 standard errors of each other, for B = 64, and B = 16 at eta = 0.0125.",
+            measure=scatter,
+            bound=at_most(5.0),
         ),
-        holds(
-            *derived(
-                "CB-38",
-                "derived",
-                "At eta = .05, T = 1024, B = 4 and 16 noise is beyond the linear law: on average "
-                "the "
-                "share is below it by .15 or more.",
-            ),
-            lambda d: (law(d) - sign(d)).sel({ETA: 0.05, T: 1024, B: [4, 16]}).mean(B),
-            at_least=0.15,
+        Claim(
+            "CB-38",
+            origin=derived(),
+            statement="At eta = 0.05, T = 1024, B = 4 and 16 noise is beyond the linear law: on average the share is below it by 0.15 or more.",
+            measure=lambda d: (law(d) - sign(d)).sel({ETA: 0.05, T: 1024, B: [4, 16]}).mean(B),
+            bound=at_least(0.15),
         ),
-        holds(
-            *reading(
-                "CB-39",
-                "appendix D",
-                "“we choose a sufficiently large batch size”, read as: at eta = .0125, T = 1024 "
-                "the share rises by at least .1 from B = 4 to 64.",
+        Claim(
+            "CB-39",
+            origin=interpretation(PAPER, "appendix D"),
+            statement="“we choose a sufficiently large batch size”, read as: at eta = 0.0125, T = 1024 the share rises by at least 0.1 from B = 4 to 64.",
+            measure=lambda d: (sign(d).sel({B: 64}) - sign(d).sel({B: 4})).sel(
+                {ETA: SLOW, T: 1024}
             ),
-            lambda d: (sign(d).sel({B: 64}) - sign(d).sel({B: 4})).sel({ETA: SLOW, T: 1024}),
-            at_least=0.1,
+            bound=at_least(0.1),
         ),
     ),
 )

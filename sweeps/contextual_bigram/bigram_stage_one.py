@@ -10,23 +10,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import between, interpretation
 
-from . import (
-    ETA,
-    EXACT,
-    PAPER,
-    QUICK,
-    SMALL,
-    THEORY,
-    B,
-    Config,
-    Measure,
-    T,
-    reading,
-    right_sign,
-    runs,
-)
+from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Measure, T, right_sign, runs
 from ._curves import ALPHAS, CURVES, power
 
 LEVEL, RATES = 0.1, [0.05, 0.025]
@@ -100,35 +87,26 @@ FIGURE = Figure(
     quick=QUICK | EXACT | {"vary": {ETA: RATES, **EXACT["vary"]}, "config": SMALL.replace(l1=0.0)},
     draw=draw,
     claims=(
-        holds(
-            *reading(
-                "CB-63",
-                "section 3.2",
-                "“would quickly boost it”, read as: its steps grow as log T / eta, by .8 to 1.2 "
-                "times that (B = 2^20, both rates).",
-            ),
-            lambda d: d[ETA] * change(measured(0, MANY)(d)),
-            between=(0.8, 1.2),
+        Claim(
+            "CB-63",
+            origin=interpretation(PAPER, "section 3.2"),
+            statement="“would quickly boost it”, read as: its steps grow as log T / eta, by 0.8 to 1.2 times that (B = 2^20, both rates).",
+            measure=lambda d: d[ETA] * change(measured(0, MANY)(d)),
+            bound=between(0.8, 1.2),
         ),
-        holds(
-            *reading(
-                "CB-64",
-                "appendix D, lemma D.1 (c)",
-                "“one can also bound the difference between” alpha_A and alpha_V, read as by a "
-                "constant over T: it falls with T by an exponent of -1.2 to -.8 (B = 2^20).",
-            ),
-            lambda d: change(np.log(measured(1, MANY)(d))),
-            between=(-1.2, -0.8),
+        Claim(
+            "CB-64",
+            origin=interpretation(PAPER, "appendix D, lemma D.1 (c)"),
+            statement="“one can also bound the difference between” alpha_A and alpha_V, read as by a constant over T: it falls with T by an exponent of -1.2 to -0.8 (B = 2^20).",
+            measure=lambda d: change(np.log(measured(1, MANY)(d))),
+            bound=between(-1.2, -0.8),
         ),
-        holds(
-            *reading(
-                "CB-65",
-                "appendix E.1, lemma D.1 (b)",
-                "“As we have seen in Stage 1, the norm of” Delta_A “can scale linearly with” T, "
-                "read as: |Delta_A|^2 grows with T by an exponent of .8 to 1.2 (B = 2^12).",
-            ),
-            lambda d: 2 * change(np.log(measured(2, FEW)(d))),
-            between=(0.8, 1.2),
+        Claim(
+            "CB-65",
+            origin=interpretation(PAPER, "appendix E.1, lemma D.1 (b)"),
+            statement="“As we have seen in Stage 1, the norm of” Delta_A “can scale linearly with” T, read as: |Delta_A|^2 grows with T by an exponent of 0.8 to 1.2 (B = 2^12).",
+            measure=lambda d: 2 * change(np.log(measured(2, FEW)(d))),
+            bound=between(0.8, 1.2),
         ),
     ),
 )

@@ -8,24 +8,10 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation
 
-from . import (
-    EXACT,
-    PAPER,
-    QUICK,
-    SGD,
-    THEORY,
-    B,
-    Config,
-    Measure,
-    T,
-    derived,
-    end,
-    exponent,
-    reading,
-    runs,
-)
+from . import EXACT, PAPER, QUICK, SGD, THEORY, B, Config, Measure, T, end, runs
 from ._curves import CURVES, power
 
 WEAK, STRONG = "λ = 1e-5", "λ = 1e-3"
@@ -88,56 +74,41 @@ FIGURE = Figure(
     quick=QUICK | EXACT | {"zip": {k: v[1:3] for k, v in RUNS.items()}},
     draw=draw,
     claims=(
-        holds(
-            *reading(
-                "CB-58",
-                "section 3.3",
-                "“the variance of the mini-batch gradients scales with” T, read as: |Delta_A| of "
-                "SGD grows with T by an exponent of .35 to .65, at every B.",
-            ),
-            growth(SGD),
-            between=(0.35, 0.65),
+        Claim(
+            "CB-58",
+            origin=interpretation(PAPER, "section 3.3"),
+            statement="“the variance of the mini-batch gradients scales with” T, read as: |Delta_A| of SGD grows with T by an exponent of 0.35 to 0.65, at every B.",
+            measure=growth(SGD),
+            bound=between(0.35, 0.65),
         ),
-        holds(
-            *reading(
-                "CB-59",
-                "theorem 3.1",
-                "“followed by a more sample-efficient stage”, read as: with lambda above the noise "
-                "of a step (B = 2^20) |Delta_A| grows with T by an exponent of .1 or less.",
-            ),
-            at(LARGE, growth(STRONG)),
-            at_most=0.1,
+        Claim(
+            "CB-59",
+            origin=interpretation(PAPER, "theorem 3.1"),
+            statement="“followed by a more sample-efficient stage”, read as: with lambda above the noise of a step (B = 2^20) |Delta_A| grows with T by an exponent of 0.1 or less.",
+            measure=at(LARGE, growth(STRONG)),
+            bound=at_most(0.1),
         ),
-        holds(
-            *derived(
-                "CB-60",
-                "derived: positive noise passes the prox",
-                "With the source's lambda = 1e-5, below the noise of a step (B = 1024), it grows "
-                "by an exponent of .1 or more.",
-            ),
-            at(SMALL, growth(WEAK)),
-            at_least=0.1,
+        Claim(
+            "CB-60",
+            origin=derived("derived: positive noise passes the prox"),
+            statement="With the source's lambda = 1e-5, below the noise of a step (B = 1024), it grows by an exponent of 0.1 or more.",
+            measure=at(SMALL, growth(WEAK)),
+            bound=at_least(0.1),
         ),
-        holds(
-            *reading(
-                "CB-61",
-                "section 2.3",
-                "“we will later show that no” entry “can ever become smaller than” -lambda before "
-                "the prox, read as: none does, in three tasks of four or more, where lambda "
-                "exceeds the mean noise (1e-3, B = 2^20).",
-            ),
-            at(LARGE, lambda data: end("below_lambda", STRONG + BEFORE)(data) == 0),
+        Claim(
+            "CB-61",
+            origin=interpretation(PAPER, "section 2.3"),
+            statement="“we will later show that no” entry “can ever become smaller than” -lambda before the prox, read as: none does, in three tasks of four or more, where lambda exceeds the mean noise (1e-3, B = 2^20).",
+            measure=at(LARGE, lambda data: end("below_lambda", STRONG + BEFORE)(data) == 0),
+            bound=at_least(0.75),
             statistic="share",
-            at_least=0.75,
         ),
-        holds(
-            *derived(
-                "CB-62",
-                "derived: lambda below the noise of a step",
-                "At the experiments' lambda = 1e-5 (B = 1024) a fifth of them or more do.",
-            ),
-            at(SMALL, end("below_lambda", WEAK + BEFORE)),
-            at_least=0.2,
+        Claim(
+            "CB-62",
+            origin=derived("derived: lambda below the noise of a step"),
+            statement="At the experiments' lambda = 1e-5 (B = 1024) a fifth of them or more do.",
+            measure=at(SMALL, end("below_lambda", WEAK + BEFORE)),
+            bound=at_least(0.2),
         ),
     ),
 )

@@ -9,22 +9,10 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, exponent, interpretation
 
-from . import (
-    PAPER,
-    QUICK,
-    THEORY,
-    B,
-    Config,
-    Measure,
-    T,
-    derived,
-    exponent,
-    reading,
-    right_sign,
-    runs,
-)
+from . import PAPER, QUICK, THEORY, B, Config, Measure, T, right_sign, runs
 from ._curves import CURVES, power
 
 ETA2, TAU = "late_learning_rate", "switch_step"
@@ -96,47 +84,33 @@ FIGURE = Figure(
     | {"zip": {T: [128], TAU: [100]}, "vary": {B: [64], ETA2: RATES}, "buckets": "exact"},
     draw=draw,
     claims=(
-        holds(
-            *reading(
-                "CB-74",
-                "section 3.3",
-                "“Similar to Stage 1, this also only takes” few steps, read as: those to a "
-                "hundredth of the excess loss change with T by an exponent of -.1 to .1 "
-                "(B = 2^24, both rates).",
-            ),
-            lambda d: exponent(at(MANY, 0.01)(d), T),
-            between=(-0.1, 0.1),
+        Claim(
+            "CB-74",
+            origin=interpretation(PAPER, "section 3.3"),
+            statement="“Similar to Stage 1, this also only takes” few steps, read as: those to a hundredth of the excess loss change with T by an exponent of -0.1 to 0.1 (B = 2^24, both rates).",
+            measure=lambda d: exponent(at(MANY, 0.01)(d), T),
+            bound=between(-0.1, 0.1),
         ),
-        holds(
-            *reading(
-                "CB-75",
-                "appendix E.2, lemma E.10",
-                "“Then, within” 1 / eta2 times a logarithm “steps, we will have” small errors, "
-                "read as: they change with eta2 by an exponent of -1.1 to -.9 (B = 2^24, both T).",
-            ),
-            lambda d: exponent(at(MANY, 0.01)(d), ETA2),
-            between=(-1.1, -0.9),
+        Claim(
+            "CB-75",
+            origin=interpretation(PAPER, "appendix E.2, lemma E.10"),
+            statement="“Then, within” 1 / eta2 times a logarithm “steps, we will have” small errors, read as: they change with eta2 by an exponent of -1.1 to -0.9 (B = 2^24, both T).",
+            measure=lambda d: exponent(at(MANY, 0.01)(d), ETA2),
+            bound=between(-1.1, -0.9),
         ),
-        holds(
-            *reading(
-                "CB-76",
-                "section 3.4",
-                "“at a linear rate (and the approximation error also decreases exponentially "
-                "fast)”, read as: from 1/100 to 1/1000 of the excess loss takes .85 to 1.15 times "
-                "log 10 / (4 eta2) steps (B = 2^24).",
-            ),
-            lambda d: (at(MANY, 1e-3)(d) - at(MANY, 1e-2)(d)) * 4 * d[ETA2] / np.log(10),
-            between=(0.85, 1.15),
+        Claim(
+            "CB-76",
+            origin=interpretation(PAPER, "section 3.4"),
+            statement="“at a linear rate (and the approximation error also decreases exponentially fast)”, read as: from 1/100 to 1/1000 of the excess loss takes 0.85 to 1.15 times log 10 / (4 eta2) steps (B = 2^24).",
+            measure=lambda d: (at(MANY, 1e-3)(d) - at(MANY, 1e-2)(d)) * 4 * d[ETA2] / np.log(10),
+            bound=between(0.85, 1.15),
         ),
-        holds(
-            *derived(
-                "CB-77",
-                "derived: lambda below the noise of a step",
-                "At B = 1024 the least excess loss of a run is a floor that grows with T, by an "
-                "exponent of .3 or more.",
-            ),
-            lambda d: exponent(floor(d), T),
-            at_least=0.3,
+        Claim(
+            "CB-77",
+            origin=derived("derived: lambda below the noise of a step"),
+            statement="At B = 1024 the least excess loss of a run is a floor that grows with T, by an exponent of 0.3 or more.",
+            measure=lambda d: exponent(floor(d), T),
+            bound=at_least(0.3),
         ),
     ),
 )

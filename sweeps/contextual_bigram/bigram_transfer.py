@@ -6,11 +6,11 @@ tau B share their draws.
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 
-from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T, derived, reading
+from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T
 
-INDEPENDENT = "derived, for independent entries of one variance"
 RHO = "correlation"
 RECOVERY, SPREAD = (
     "support_match",
@@ -111,66 +111,56 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
-            *reading(
-                "CB-46",
-                "section 1",
-                "“bypass the first sample intensive stage”, read as: 4096 samples of the one step "
-                "recover at most .3 fewer of the columns at T = 4000 than at 500 (rho = 1).",
-            ),
+        Claim(
+            "CB-46",
+            origin=interpretation(PAPER, "section 1"),
+            statement="“bypass the first sample intensive stage”, read as: 4096 samples of the one step recover at most 0.3 fewer of the columns at T = 4000 than at 500 (rho = 1).",
             # the law's means at key 100: .776 and .652
-            lambda d: measured(d, RECOVERY).sel({"samples": 4096, RHO: 1.0}).diff(T).isel({T: 0}),
-            at_least=-0.3,
-        ),
-        holds(
-            *derived(
-                "CB-47",
-                "derived: it takes sqrt(2 log T) standard deviations below the threshold, which "
-                "depend on the task",
-                "They recover 97 % of the columns, on average, of the tasks on which the law "
-                "expects .99 or more.",
+            measure=lambda d: (
+                measured(d, RECOVERY).sel({"samples": 4096, RHO: 1.0}).diff(T).isel({T: 0})
             ),
-            lambda d: measured(d, RECOVERY).where(law(d, RECOVERY) >= 0.99).sel(samples=4096),
+            bound=at_least(-0.3),
+        ),
+        Claim(
+            "CB-47",
+            origin=derived(
+                "derived: it takes sqrt(2 log T) standard deviations below the threshold, which depend on the task"
+            ),
+            statement="They recover 97 % of the columns, on average, of the tasks on which the law expects 0.99 or more.",
+            measure=lambda d: (
+                measured(d, RECOVERY).where(law(d, RECOVERY) >= 0.99).sel(samples=4096)
+            ),
+            bound=at_least(0.97),
             where="together",
-            at_least=0.97,
         ),
-        holds(
-            *derived(
-                "CB-48",
-                "derived, lemma H.2 bounds it",
-                "Off the support the standard deviation is that of the formula, within 4.5 % on "
-                "average, in every cell.",
-            ),
-            lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
-            at_most=0.045,
+        Claim(
+            "CB-48",
+            origin=derived("derived, lemma H.2 bounds it"),
+            statement="Off the support the standard deviation is that of the formula, within 4.5 % on average, in every cell.",
+            measure=lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
+            bound=at_most(0.045),
             minimum=2,
         ),
-        holds(
-            *derived(
-                "CB-49",
-                "derived from lemma H.2",
-                "It does not depend on T: within 3 % from T = 500 to 4000.",
-            ),
-            lengthened,
-            at_most=0.03,
+        Claim(
+            "CB-49",
+            origin=derived("derived from lemma H.2"),
+            statement="It does not depend on T: within 3 % from T = 500 to 4000.",
+            measure=lengthened,
+            bound=at_most(0.03),
         ),
-        holds(
-            *derived(
-                "CB-50",
-                INDEPENDENT,
-                "The mean recovery of 4096 samples is that of the law within .15, in every cell.",
-            ),
-            lambda d: gap(d).sel(samples=4096),
-            at_most=0.15,
+        Claim(
+            "CB-50",
+            origin=derived("derived, for independent entries of one variance"),
+            statement="The mean recovery of 4096 samples is that of the law within 0.15, in every cell.",
+            measure=lambda d: gap(d).sel(samples=4096),
+            bound=at_most(0.15),
         ),
-        holds(
-            *derived(
-                "CB-51",
-                INDEPENDENT,
-                "From 1024 samples on within 4 standard errors, in every cell.",
-            ),
-            surprise,
-            at_most=4.0,
+        Claim(
+            "CB-51",
+            origin=derived("derived, for independent entries of one variance"),
+            statement="From 1024 samples on within 4 standard errors, in every cell.",
+            measure=surprise,
+            bound=at_most(4.0),
         ),
     ),
 )

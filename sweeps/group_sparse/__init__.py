@@ -18,10 +18,6 @@ from jaxtheory.theories.group_sparse import THEORY as THEORY
 from jaxtheory.theories.group_sparse import Config as Config
 
 PAPER = "arXiv 2504.08638"
-THEOREM = ("reading", f"{PAPER}, theorem")  # origin and source of a claim
-SELECTION = ("reading", f"{PAPER}, theorem: selection")
-COMPLEXITY = ("reading", f"{PAPER}, sample complexity d + D against dD")
-DERIVED, MEASURED = ("derived", "derived"), ("derived", "measured")
 
 N, D, ETA = "num_samples", "num_groups", "learning_rate"
 
@@ -41,11 +37,6 @@ DOWNSTREAM = SWEEP | {"seeds": 16, "steps": TAU + SAMPLES, "record": RECORD}
 def table(fields: str, rows: Iterable[tuple]) -> dict[str, list]:
     """A zip of the named fields from the rows of a table."""
     return dict(zip(fields.split(), map(list, zip(*rows, strict=True)), strict=True))
-
-
-def last(values: Any) -> Any:
-    """The values at the last recorded step."""
-    return values.isel(step=-1)
 
 
 def accuracy(data: xr.Dataset, most: int = SAMPLES) -> xr.DataArray:

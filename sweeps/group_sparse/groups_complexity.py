@@ -10,21 +10,10 @@ reported, not judged. Long, because seven claims compare runs along three axes.
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, Size, holds, plot, refuted, statistics, undecided
+from jaxtheory import Claim, Figure, Size, plot
+from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation
 
-from . import (
-    COMPLEXITY,
-    DOWNSTREAM,
-    ETA,
-    MEASURED,
-    PAPER,
-    TAU,
-    THEORY,
-    Config,
-    D,
-    accuracy,
-    table,
-)
+from . import DOWNSTREAM, ETA, PAPER, TAU, THEORY, Config, D, accuracy, table
 
 MOST = 800  # downstream samples
 CONFIG = Config(num_samples=500, pretraining_steps=TAU, downstream_samples=MOST)
@@ -58,7 +47,7 @@ def logistic(values: xr.DataArray) -> xr.DataArray:
 def samples_exponent(data: xr.Dataset) -> xr.DataArray:
     """The exponent of n in error n / log^2 n from 20 samples on, W frozen."""
     error = frozen(errors(data)).sel(samples=slice(20, None))
-    return statistics.slope(error * error.samples / np.log(error.samples) ** 2, "samples")
+    return exponent(error * error.samples / np.log(error.samples) ** 2, "samples")
 
 
 def needed(data: xr.Dataset) -> xr.DataArray:
@@ -80,7 +69,7 @@ def size_exponent(found: xr.DataArray, logs: bool = False) -> xr.DataArray:
     found = found.sel(margin=0.1)
     kept = found.drop_vars(FIELDS.split(), errors="ignore")
     kept = kept.assign_coords(size=found.group_dim.values)
-    return statistics.slope(kept / np.log(kept) ** 2 if logs else kept, "size")
+    return exponent(kept / np.log(kept) ** 2 if logs else kept, "size")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -147,64 +136,59 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "GS-32",
-            *COMPLEXITY,
-            "d + D against dD samples is also read as: over 10 to 60 samples the error is below "
-            "online logistic regression's in every cell.",
-            lambda d: frozen(early(d)) / logistic(early(d)),
-            at_most=1.0,
+            origin=interpretation(PAPER, "sample complexity d + D against dD"),
+            statement="d + D against dD samples is also read as: over 10 to 60 samples the error is below online logistic regression's in every cell.",
+            measure=lambda d: frozen(early(d)) / logistic(early(d)),
+            bound=at_most(1.0),
         ),
-        holds(
+        Claim(
             "GS-33",
-            "reading",
-            f"{PAPER}, theorem: 1/gamma^2",
-            "1/gamma^2 is read as an error over 10 to 60 samples that falls with gamma, and no "
-            "faster: exponent within [-2, -.1] for every k.",
-            lambda d: statistics.slope(frozen(early(d)), "margin"),
-            between=(-2.0, -0.1),
+            origin=interpretation(PAPER, "theorem: 1/gamma^2"),
+            statement="1/gamma^2 is read as an error over 10 to 60 samples that falls with gamma, and no faster: exponent within [-2, -0.1] for every k.",
+            measure=lambda d: exponent(frozen(early(d)), "margin"),
+            bound=between(-2.0, -0.1),
         ),
-        refuted(
+        Claim(
             "GS-34",
-            "reading",
-            f"{PAPER}, theorem: log^2 n / n",
-            "log^2 n / n is read as an error that falls at least as fast from 20 to 800 samples, "
-            "gamma = .1: exponent of error n / log^2 n at most 0 for every k.",
-            lambda d: samples_exponent(d).sel(margin=0.1),
-            at_most=0.0,
+            origin=interpretation(PAPER, "theorem: log^2 n / n"),
+            statement="log^2 n / n is read as an error that falls at least as fast from 20 to 800 samples, gamma = 0.1: exponent of error n / log^2 n at most 0 for every k.",
+            measure=lambda d: samples_exponent(d).sel(margin=0.1),
+            bound=at_most(0.0),
+            expect="fails",
         ),
-        undecided(
+        Claim(
             "GS-35",
-            *COMPLEXITY,
-            "d + D is read as: the n at which the error is .1 has n / log^2 n grow with an "
-            "exponent of k of at most 1, gamma = .1.",
-            lambda d: size_exponent(frozen(needed(d)), logs=True),
-            at_most=1.0,
+            origin=interpretation(PAPER, "sample complexity d + D against dD"),
+            statement="d + D is read as: the n at which the error is 0.1 has n / log^2 n grow with an exponent of k of at most 1, gamma = 0.1.",
+            measure=lambda d: size_exponent(frozen(needed(d)), logs=True),
+            bound=at_most(1.0),
+            expect=None,
         ),
-        holds(
+        Claim(
             "GS-38",
-            *COMPLEXITY,
-            "dD for logistic regression is read as: that n grows with an exponent of k within "
-            "[1.4, 2.9], gamma = .1.",
-            lambda d: size_exponent(logistic(needed(d))),
-            between=(1.4, 2.9),
+            origin=interpretation(PAPER, "sample complexity d + D against dD"),
+            statement="dD for logistic regression is read as: that n grows with an exponent of k within [1.4, 2.9], gamma = 0.1.",
+            measure=lambda d: size_exponent(logistic(needed(d))),
+            bound=between(1.4, 2.9),
         ),
-        undecided(
+        Claim(
             "GS-39",
-            *MEASURED,
-            "The exponent of k is smaller by .3 or more with W frozen, gamma = .1.",
-            lambda d: size_exponent(logistic(needed(d))) - size_exponent(frozen(needed(d))),
-            at_least=0.3,
+            origin=derived("measured"),
+            statement="The exponent of k is smaller by 0.3 or more with W frozen, gamma = 0.1.",
+            measure=lambda d: size_exponent(logistic(needed(d))) - size_exponent(frozen(needed(d))),
+            bound=at_least(0.3),
+            expect=None,
         ),
-        holds(
+        Claim(
             "GS-40",
-            *MEASURED,
-            "With 800 samples logistic regression is ahead: its error is at most .95 of that with "
-            "W frozen, for k = 3 and 4.",
-            lambda d: (
+            origin=derived("measured"),
+            statement="With 800 samples logistic regression is ahead: its error is at most 0.95 of that with W frozen, for k = 3 and 4.",
+            measure=lambda d: (
                 (logistic(errors(d)) / frozen(errors(d))).sel(samples=MOST).isel(size=slice(2))
             ),
-            at_most=0.95,
+            bound=at_most(0.95),
         ),
     ),
 )

@@ -4,24 +4,10 @@ regression?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 
-from . import (
-    COMPLEXITY,
-    MEASURED,
-    PAPER,
-    RECORD,
-    SAMPLES,
-    SWEEP,
-    TAU,
-    THEOREM,
-    THEORY,
-    TRAINED,
-    Config,
-    accuracy,
-    curves,
-    table,
-)
+from . import PAPER, RECORD, SAMPLES, SWEEP, TAU, THEORY, TRAINED, Config, accuracy, curves, table
 
 SIZE = "(4, 6)"
 FITTED = (20, 60, 100, 200)  # samples of the fitted logistic regressions, 1000 steps each
@@ -99,47 +85,42 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "GS-27",
-            *THEOREM,
-            "What “utilizing the pre-trained” W gains is read as: (4, 6), with W frozen accuracy "
-            "beats training from scratch by .15 or more, from 20 to 100 samples.",
-            lambda d: gain(d, "from scratch", 20, 100),
-            at_least=0.15,
+            origin=interpretation(PAPER, "theorem"),
+            statement="What “utilizing the pre-trained” W gains is read as: (4, 6), with W frozen accuracy beats training from scratch by 0.15 or more, from 20 to 100 samples.",
+            measure=lambda d: gain(d, "from scratch", 20, 100),
+            bound=at_least(0.15),
         ),
-        holds(
+        Claim(
             "GS-28",
-            *THEOREM,
-            "Its test error of order (d + D) log^2 n / (gamma^2 n) is read as an accuracy of .95 "
-            "with 200 samples, (4, 6).",
-            lambda d: of(d, "W frozen").sel(samples=200),
-            at_least=0.95,
+            origin=interpretation(PAPER, "theorem"),
+            statement="Its test error of order (d + D) log^2 n / (gamma^2 n) is read as an accuracy of 0.95 with 200 samples, (4, 6).",
+            measure=lambda d: of(d, "W frozen").sel(samples=200),
+            bound=at_least(0.95),
         ),
-        holds(
+        Claim(
             "GS-29",
-            *COMPLEXITY,
-            "d + D against dD samples is read as: (4, 6), it beats logistic regression by the same "
-            "SGD by .01 or more on average over 10 to 60 samples.",
-            lambda d: gain(d, "logistic, online", 10, 60),
+            origin=interpretation(PAPER, "sample complexity d + D against dD"),
+            statement="d + D against dD samples is read as: (4, 6), it beats logistic regression by the same SGD by 0.01 or more on average over 10 to 60 samples.",
+            measure=lambda d: gain(d, "logistic, online", 10, 60),
+            bound=at_least(0.01),
             where="together",
-            at_least=0.01,
         ),
-        holds(
+        Claim(
             "GS-30",
-            *MEASURED,
-            "(4, 6), dD = 24: at 100 and 200 samples it is ahead of a fitted logistic regression "
-            "by less than .04.",
-            lambda d: (of(d, "W frozen") - fitted(d)).sel(samples=[100, 200]),
-            at_most=0.04,
+            origin=derived("measured"),
+            statement="(4, 6), dD = 24: at 100 and 200 samples it is ahead of a fitted logistic regression by less than 0.04.",
+            measure=lambda d: (of(d, "W frozen") - fitted(d)).sel(samples=[100, 200]),
+            bound=at_most(0.04),
         ),
-        holds(
+        Claim(
             "GS-31",
-            *MEASURED,
-            "(4, 6): to train W on at the same rate costs accuracy on average over 100 to 200 "
-            "samples.",
-            lambda d: gain(d, "W trained on", 100, 200),
+            origin=derived("measured"),
+            statement="(4, 6): to train W on at the same rate costs accuracy on average over 100 to 200 samples.",
+            measure=lambda d: gain(d, "W trained on", 100, 200),
+            bound=at_least(0.0),
             where="together",
-            at_least=0.0,
         ),
     ),
 )

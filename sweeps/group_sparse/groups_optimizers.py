@@ -2,9 +2,10 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, optimizers, plot, refuted
+from jaxtheory import Claim, Figure, optimizers, plot
+from jaxtheory.claims import at_least, at_most, derived, last
 
-from . import ETA, MEASURED, PAPER, SWEEP, THEORY, Config, last
+from . import ETA, PAPER, SWEEP, THEORY, Config
 
 RATES = {
     "sgd": [0.1, 0.25, 0.5],
@@ -76,44 +77,42 @@ FIGURE = Figure(
     draw=draw,
     # keys 105, 106: .841, .844; .9995, .9996; .737, .755; .65, .56; 1.68, 1.85
     claims=(
-        holds(
+        Claim(
             "GS-46",
-            *MEASURED,
-            "With momentum and cosine decay as with descent, at each rate, at least .82 of the "
-            "attention is on the relevant group.",
-            lambda d: of(d, "relevant_attention", *DESCENTS),
-            at_least=0.82,
+            origin=derived("measured"),
+            statement="With momentum and cosine decay as with descent, at each rate, at least 0.82 of the attention is on the relevant group.",
+            measure=lambda d: of(d, "relevant_attention", *DESCENTS),
+            bound=at_least(0.82),
         ),
-        holds(
+        Claim(
             "GS-47",
-            *MEASURED,
-            "So is the direction learned: the cosine of v1 with v* is at least .99.",
-            lambda d: of(d, "value_cosine", *DESCENTS),
-            at_least=0.99,
+            origin=derived("measured"),
+            statement="So is the direction learned: the cosine of v1 with v* is at least 0.99.",
+            measure=lambda d: of(d, "value_cosine", *DESCENTS),
+            bound=at_least(0.99),
         ),
-        refuted(
+        Claim(
             "GS-48",
-            *MEASURED,
-            "Adam at one of three rates has at least .82 of the attention on the relevant group.",
-            lambda d: of(d, "relevant_attention", "adam"),
+            origin=derived("measured"),
+            statement="Adam at one of three rates has at least 0.82 of the attention on the relevant group.",
+            measure=lambda d: of(d, "relevant_attention", "adam"),
+            bound=at_least(0.82),
             where="somewhere",
-            at_least=0.82,
+            expect="fails",
         ),
-        holds(
+        Claim(
             "GS-49",
-            *MEASURED,
-            "Adam moves v2, which descent leaves near 0: at its two slower rates |v1| is at most "
-            ".95 of |v|.",
-            lambda d: of(d, "value_norm_ratio", "adam").isel(rate=slice(0, 2)),
-            at_most=0.95,
+            origin=derived("measured"),
+            statement="Adam moves v2, which descent leaves near 0: at its two slower rates |v1| is at most 0.95 of |v|.",
+            measure=lambda d: of(d, "value_norm_ratio", "adam").isel(rate=slice(0, 2)),
+            bound=at_most(0.95),
         ),
-        holds(
+        Claim(
             "GS-50",
-            *MEASURED,
-            "Its test loss is at least 1.1 times that of descent, rate by rate, although its "
-            "training loss is lower.",
-            overfit,
-            at_least=1.1,
+            origin=derived("measured"),
+            statement="Its test loss is at least 1.1 times that of descent, rate by rate, although its training loss is lower.",
+            measure=overfit,
+            bound=at_least(1.1),
         ),
     ),
 )

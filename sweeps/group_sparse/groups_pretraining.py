@@ -8,9 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 
-from . import ETA, MEASURED, PAPER, SELECTION, SWEEP, THEORY, Config, D, N
+from . import ETA, PAPER, SWEEP, THEORY, Config, D, N
 
 LARGE, SMALL = "(500, 4, 6)", "(200, 2, 4)"
 PANELS = {
@@ -87,79 +88,77 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "GS-1",
-            "reading",
-            f"{PAPER}, theorem: loss; experiments",
-            "“The loss is sufficiently minimized”: read as .06 and .10 within 100 steps.",
-            over("loss", 100, 0.06, 0.10),
-            at_most=1.0,
+            origin=interpretation(PAPER, "theorem: loss; experiments"),
+            statement="“The loss is sufficiently minimized”: read as 0.06 and 0.10 within 100 steps.",
+            measure=over("loss", 100, 0.06, 0.10),
+            bound=at_most(1.0),
         ),
-        holds(
+        Claim(
             "GS-2",
-            "reading",
-            f"{PAPER}, theorem: v1/|v1| near v*",
-            "v “successfully learns the ground truth classifier”: read as a cosine of at least "
-            ".999 of v1 with v*, after 100 steps.",
-            over("value_cosine", 100, 0.999, 0.999),
-            at_least=1.0,
+            origin=interpretation(PAPER, "theorem: v1/|v1| near v*"),
+            statement="v “successfully learns the ground truth classifier”: read as a cosine of at least 0.999 of v1 with v*, after 100 steps.",
+            measure=over("value_cosine", 100, 0.999, 0.999),
+            bound=at_least(1.0),
             minimum=2,
         ),
-        holds(
+        Claim(
             "GS-3",
-            "reading",
-            f"{PAPER}, theorem: v = [v1; 0]",
-            "v2 = 0 is read as |v1| of at least .985 and .995 of |v|, after 100 steps.",
-            over("value_norm_ratio", 100, 0.985, 0.995),
-            at_least=1.0,
+            origin=interpretation(PAPER, "theorem: v = [v1; 0]"),
+            statement="v2 = 0 is read as |v1| of at least 0.985 and 0.995 of |v|, after 100 steps.",
+            measure=over("value_norm_ratio", 100, 0.985, 0.995),
+            bound=at_least(1.0),
             minimum=2,
         ),
-        holds(
+        Claim(
             "GS-4",
-            *SELECTION,
-            "“Self-attention extracts the variables from the label-relevant group”: read as at "
-            "least .83 and .86 of the attention, after 100 steps.",
-            over("relevant_attention", 100, 0.83, 0.86),
-            at_least=1.0,
+            origin=interpretation(PAPER, "theorem: selection"),
+            statement="“Self-attention extracts the variables from the label-relevant group”: read as at least 0.83 and 0.86 of the attention, after 100 steps.",
+            measure=over("relevant_attention", 100, 0.83, 0.86),
+            bound=at_least(1.0),
         ),
-        holds(
+        Claim(
             "GS-5",
-            *MEASURED,
-            "On so few samples attention does not go on to 1: it is at most .95 after 1000 steps.",
-            lambda d: at(d, 1000).relevant_attention,
-            at_most=0.95,
+            origin=derived("measured"),
+            statement="On so few samples attention does not go on to 1: it is at most 0.95 after 1000 steps.",
+            measure=lambda d: at(d, 1000).relevant_attention,
+            bound=at_most(0.95),
         ),
-        holds(
+        Claim(
             "GS-6",
-            *MEASURED,
-            "It falls again: from t = 200 to 1000 the smallest over queries loses at least .03.",
-            lambda d: at(d, 200).relevant_attention_min - at(d, 1000).relevant_attention_min,
-            at_least=0.03,
+            origin=derived("measured"),
+            statement="It falls again: from t = 200 to 1000 the smallest over queries loses at least 0.03.",
+            measure=lambda d: (
+                at(d, 200).relevant_attention_min - at(d, 1000).relevant_attention_min
+            ),
+            bound=at_least(0.03),
         ),
-        holds(
+        Claim(
             "GS-7",
-            *MEASURED,
-            "(500, 4, 6), eta = .5: the loss first spikes above its start, to .75 or more on "
-            "average.",
-            lambda d: d.loss.sel({ETA: 0.5, "setting": LARGE, "step": slice(1, 50)}).max("step"),
-            at_least=0.75,
+            origin=derived("measured"),
+            statement="(500, 4, 6), eta = 0.5: the loss first spikes above its start, to 0.75 or more on average.",
+            measure=lambda d: d.loss.sel({ETA: 0.5, "setting": LARGE, "step": slice(1, 50)}).max(
+                "step"
+            ),
+            bound=at_least(0.75),
         ),
-        holds(
+        Claim(
             "GS-8",
-            *MEASURED,
-            "With eta = .1 it never rises.",
-            lambda d: d.loss.sel({ETA: 0.1}).diff("step").max("step") / np.log(2),  # from log 2
+            origin=derived("measured"),
+            statement="With eta = 0.1 it never rises.",
+            measure=lambda d: (
+                d.loss.sel({ETA: 0.1}).diff("step").max("step") / np.log(2)
+            ),  # from log 2
+            bound=at_most(1e-5),
             statistic="each",
-            at_most=1e-5,
         ),
-        holds(
+        Claim(
             "GS-9",
-            "derived",
-            "derived: the population's loss with all attention on the group",
-            "After 1000 steps the training loss is at most .85 of the population's with all "
-            "attention on the group, while the test loss is above it.",
-            overfit,
-            at_most=1.0,
+            origin=derived("derived: the population's loss with all attention on the group"),
+            statement="After 1000 steps the training loss is at most 0.85 of the population's with all attention on the group, while the test loss is above it.",
+            measure=overfit,
+            bound=at_most(1.0),
         ),
     ),
 )

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, between, derived, exponent, interpretation
 
-from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table
+from . import PAPER, SWEEP, THEORY, Config, D, N, table
 
 RUNS = {
     "gd, D = 4": ("gd", 4, 4, 4000, 500),
@@ -79,7 +80,7 @@ def in_groups(data: xr.Dataset) -> xr.DataArray:
 
 def group_exponent(data: xr.Dataset) -> xr.DataArray:
     """The exponent of D in the population's loss at t = 500."""
-    return statistics.slope(against_groups(data.test_loss).sel(step=T), "run")
+    return exponent(against_groups(data.test_loss).sel(step=T), "run")
 
 
 def time_to_select(data: xr.Dataset) -> xr.DataArray:
@@ -96,7 +97,7 @@ def time_to_select(data: xr.Dataset) -> xr.DataArray:
 
 def time_exponent(data: xr.Dataset) -> xr.DataArray:
     """Its exponent of D."""
-    return statistics.slope(time_to_select(data), "run")
+    return exponent(time_to_select(data), "run")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -153,65 +154,60 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "GS-18",
-            "derived",
-            "derived: L ~ D^(-2/3) t^(-1/3)",
-            "At equal eta and t = 500, L(D = 8) / L(D = 4) is that of D^(-2/3), .63: within [.57, "
-            ".69].",
-            in_groups,
-            between=(0.57, 0.69),
+            origin=derived("derived: L ~ D^(-2/3) t^(-1/3)"),
+            statement="At equal eta and t = 500, L(D = 8) / L(D = 4) is that of D^(-2/3), 0.63: within [0.57, 0.69].",
+            measure=in_groups,
+            bound=between(0.57, 0.69),
         ),
-        refuted(
+        Claim(
             "GS-19",
-            "reading",
-            f"{PAPER}, theorem: T*",
-            "T* of order 1/(D^3 epsilon^3) is read as a loss of order D^(-1) at equal eta and t: "
-            "on the population, D = 4 to 12, exponent within [-1.1, -.9].",
-            group_exponent,
-            between=(-1.1, -0.9),
+            origin=interpretation(PAPER, "theorem: T*"),
+            statement="T* of order 1/(D^3 epsilon^3) is read as a loss of order D^(-1) at equal eta and t: on the population, D = 4 to 12, exponent within [-1.1, -0.9].",
+            measure=group_exponent,
+            bound=between(-1.1, -0.9),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "GS-20",
-            *DERIVED,
-            "On the population, D = 4 to 12, the exponent of D is -2/3: within [-.75, -.55].",
-            group_exponent,
-            between=(-0.75, -0.55),
+            origin=derived(),
+            statement="On the population, D = 4 to 12, the exponent of D is -2/3: within [-0.75, -0.55].",
+            measure=group_exponent,
+            bound=between(-0.75, -0.55),
         ),
-        holds(
+        Claim(
             "GS-21",
-            "reading",
-            f"{PAPER}, theorem: T*",
-            "T* of order 1/epsilon^3 is read as a loss that falls as t^(-1/3), on the population "
-            "from t = 1000 on: exponent within [-.4, -.27].",
-            lambda d: statistics.slope(late(d.test_loss), "step"),
-            between=(-0.4, -0.27),
+            origin=interpretation(PAPER, "theorem: T*"),
+            statement="T* of order 1/epsilon^3 is read as a loss that falls as t^(-1/3), on the population from t = 1000 on: exponent within [-0.4, -0.27].",
+            measure=lambda d: exponent(late(d.test_loss), "step"),
+            bound=between(-0.4, -0.27),
         ),
-        holds(
+        Claim(
             "GS-22",
-            *DERIVED,
-            "There |v1| = (3 eta RATE t / (D sigma_x))^(1/3), constant included: within 3 %.",
-            lambda d: late(d.value_norm / d.predicted_value_norm_rate),
+            origin=derived(),
+            statement="There |v1| = (3 eta RATE t / (D sigma_x))^(1/3), constant included: within 3 %.",
+            measure=lambda d: late(d.value_norm / d.predicted_value_norm_rate),
+            bound=between(0.97, 1.03),
             where="together",
-            between=(0.97, 1.03),
         ),
-        holds(
+        Claim(
             "GS-23",
-            *DERIVED,
-            "The loss does not depend on d: within 20 % from d = 2 to 8.",
-            lambda d: abs(
+            origin=derived(),
+            statement="The loss does not depend on d: within 20 % from d = 2 to 8.",
+            measure=lambda d: abs(
                 xr.apply_ufunc(
                     np.log, ratio(d.test_loss.mean("seed"), "d = 8, D = 6", "d = 2, D = 6")
                 )
             ),
-            at_most=0.2,
+            bound=at_most(0.2),
         ),
-        holds(
+        Claim(
             "GS-24",
-            *MEASURED,
-            "The time to a least attention of .9 hardly depends on D: exponent within [-.2, .4].",
-            time_exponent,
-            between=(-0.2, 0.4),
+            origin=derived("measured"),
+            statement="The time to a least attention of 0.9 hardly depends on D: exponent within [-0.2, 0.4].",
+            measure=time_exponent,
+            bound=between(-0.2, 0.4),
         ),
     ),
 )

@@ -2,20 +2,10 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation, last
 
-from . import (
-    DERIVED,
-    MEASURED,
-    PAPER,
-    SELECTION,
-    SWEEP,
-    THEORY,
-    Config,
-    N,
-    last,
-    table,
-)
+from . import PAPER, SWEEP, THEORY, Config, N, table
 
 POPULATION = "population"
 RUNS = [(f"n = {n}", n, "gd") for n in (125, 500, 2000)]
@@ -97,36 +87,33 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "GS-10",
-            *MEASURED,
-            "What is missing from 1 falls with each fourfold n, by 5 % or more.",
-            falls,
-            at_most=0.95,
+            origin=derived("measured"),
+            statement="What is missing from 1 falls with each fourfold n, by 5 % or more.",
+            measure=falls,
+            bound=at_most(0.95),
         ),
-        holds(
+        Claim(
             "GS-11",
-            "derived",
-            "derived: sampling noise",
-            "The share of |W|^2 off the population's form falls as 1/n.",
-            lambda d: statistics.slope(descents(d).off_structure, "run"),
-            between=(-1.3, -0.6),
+            origin=derived("derived: sampling noise"),
+            statement="The share of |W|^2 off the population's form falls as 1/n.",
+            measure=lambda d: exponent(descents(d).off_structure, "run"),
+            bound=between(-1.3, -0.6),
         ),
-        holds(
+        Claim(
             "GS-12",
-            *SELECTION,
-            "“Self-attention extracts the variables from the label-relevant group”: read as above "
-            ".95 by t = 500 on the population (8000 samples and their symmetries).",
-            lambda d: population(d).relevant_attention,
-            at_least=0.95,
+            origin=interpretation(PAPER, "theorem: selection"),
+            statement="“Self-attention extracts the variables from the label-relevant group”: read as above 0.95 by t = 500 on the population (8000 samples and their symmetries).",
+            measure=lambda d: population(d).relevant_attention,
+            bound=at_least(0.95),
         ),
-        holds(
+        Claim(
             "GS-13",
-            *DERIVED,
-            "There W11 does not vanish, nor is it a multiple of I: v*^T W11 v* is below -.2, the "
-            "rest above 0.",
-            form,
-            at_most=-0.2,
+            origin=derived(),
+            statement="There W11 does not vanish, nor is it a multiple of I: v*^T W11 v* is below -0.2, the rest above 0.",
+            measure=form,
+            bound=at_most(-0.2),
         ),
     ),
 )

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, exponent, interpretation
 
-from . import DERIVED, MEASURED, PAPER, SWEEP, THEORY, Config, D, N, table
+from . import PAPER, SWEEP, THEORY, Config, D, N, table
 
 GROUPS = (4, 6, 8, 12)
 SAMPLES = (250, 1000, 4000)
@@ -26,7 +27,6 @@ RUNS = [
     *((f"n = {n}", "gd", 4, 4, n, LATE[-1]) for n in SAMPLES),
 ]
 FIELDS = f"run algorithm group_dim {D} {N} steps"
-SCHEDULE = ("reading", f"{PAPER}, theorem: T* = D^3 v 1/(D^3 epsilon^3)")
 
 
 def at_schedule(data: xr.Dataset) -> xr.Dataset:
@@ -127,64 +127,60 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "GS-25",
-            *SCHEDULE,
-            "S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of what "
-            "is missing falls 1.8 times as much from D = 8 to 12 as from 4 to 6, or more (2 for an "
-            "exponential, 1 for a power).",
-            bending,
-            at_least=1.8,
+            origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
+            statement="S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of what is missing falls 1.8 times as much from D = 8 to 12 as from 4 to 6, or more (2 for an exponential, 1 for a power).",
+            measure=bending,
+            bound=at_least(1.8),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "GS-26",
-            *MEASURED,
-            "What is missing at t = D^3 is a power of D: exponent within [-2.5, -.8].",
-            lambda d: statistics.slope(missing(d), "run"),
-            between=(-2.5, -0.8),
+            origin=derived("measured"),
+            statement="What is missing at t = D^3 is a power of D: exponent within [-2.5, -0.8].",
+            measure=lambda d: exponent(missing(d), "run"),
+            bound=between(-2.5, -0.8),
         ),
-        holds(
+        Claim(
             "GS-41",
-            *SCHEDULE,
-            "L(T*) of order D^(-2) is read as its exponent of D at t = D^3, D = 4 to 12: within "
-            "[-2.2, -1.7].",
-            lambda d: statistics.slope(at_schedule(d).test_loss, "run"),
-            between=(-2.2, -1.7),
+            origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
+            statement="L(T*) of order D^(-2) is read as its exponent of D at t = D^3, D = 4 to 12: within [-2.2, -1.7].",
+            measure=lambda d: exponent(at_schedule(d).test_loss, "run"),
+            bound=between(-2.2, -1.7),
         ),
-        holds(
+        Claim(
             "GS-42",
-            *DERIVED,
-            "There it approaches D^(-5/3): (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, "
-            "within [.9, 1.3] for D = 8 and 12.",
-            lambda d: (lambda end: end.test_loss / end.predicted_loss_rate)(
+            origin=derived(),
+            statement="There it approaches D^(-5/3): (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, within [0.9, 1.3] for D = 8 and 12.",
+            measure=lambda d: (lambda end: end.test_loss / end.predicted_loss_rate)(
                 at_schedule(d).sel(run=[8, 12])
             ),
+            bound=between(0.9, 1.3),
             where="together",
-            between=(0.9, 1.3),
         ),
-        holds(
+        Claim(
             "GS-43",
-            *SCHEDULE,
-            "L(T*) of order epsilon is read as its exponent of epsilon at t = 1/(D^3 epsilon^3), "
-            "D = 4: within [.8, 1.35].",
-            lambda d: statistics.slope(by_epsilon(d).test_loss, "step"),
-            between=(0.8, 1.35),
+            origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
+            statement="L(T*) of order epsilon is read as its exponent of epsilon at t = 1/(D^3 epsilon^3), D = 4: within [0.8, 1.35].",
+            measure=lambda d: exponent(by_epsilon(d).test_loss, "step"),
+            bound=between(0.8, 1.35),
         ),
-        holds(
+        Claim(
             "GS-44",
-            *MEASURED,
-            "v misses the direction of v* (D = 4, t = D^3) by less on more samples: exponent of n "
-            "within [-.85, -.25].",
-            lambda d: statistics.slope(error(d).sel(step=64), "run"),
-            between=(-0.85, -0.25),
+            origin=derived("measured"),
+            statement="v misses the direction of v* (D = 4, t = D^3) by less on more samples: exponent of n within [-0.85, -0.25].",
+            measure=lambda d: exponent(error(d).sel(step=64), "run"),
+            bound=between(-0.85, -0.25),
         ),
-        holds(
+        Claim(
             "GS-45",
-            *MEASURED,
-            "On 250 samples that does not fall with epsilon: at T*(.02) it is at least .55 of what "
-            "it is at T*(.05).",
-            lambda d: error(d).sel(run=250, step=LATE[-1]) / error(d).sel(run=250, step=LATE[0]),
-            at_least=0.55,
+            origin=derived("measured"),
+            statement="On 250 samples that does not fall with epsilon: at T*(0.02) it is at least 0.55 of what it is at T*(0.05).",
+            measure=lambda d: (
+                error(d).sel(run=250, step=LATE[-1]) / error(d).sel(run=250, step=LATE[0])
+            ),
+            bound=at_least(0.55),
         ),
     ),
 )

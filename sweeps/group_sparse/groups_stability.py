@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 
-from . import ETA, MEASURED, PAPER, SWEEP, THEOREM, THEORY, Config, D, last, table
+from . import ETA, PAPER, SWEEP, THEORY, Config, D, table
 
 PANELS = {
     "relevant_attention": r"attention on group $j^*$",
@@ -99,35 +100,33 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "GS-14",
-            *MEASURED,
-            "Up to eta D^2 = 16 gradient descent selects, for D = 4, 8 and 12: attention of at "
-            "least .8 on average.",
-            lambda d: ends(d, product(d) <= 16).relevant_attention,
-            at_least=0.8,
+            origin=derived("measured"),
+            statement="Up to eta D^2 = 16 gradient descent selects, for D = 4, 8 and 12: attention of at least 0.8 on average.",
+            measure=lambda d: ends(d, product(d) <= 16).relevant_attention,
+            bound=at_least(0.8),
         ),
-        holds(
+        Claim(
             "GS-15",
-            *THEOREM,
-            "eta of order 1 is read as: on the population eta = .625 selects for D = 4, 8 and 12, "
-            "attention of at least .9 at t = 400.",
-            lambda d: ends(d, d[ETA] == ONE, "population").relevant_attention,
-            at_least=0.9,
+            origin=interpretation(PAPER, "theorem"),
+            statement="eta of order 1 is read as: on the population eta = 0.625 selects for D = 4, 8 and 12, attention of at least 0.9 at t = 400.",
+            measure=lambda d: ends(d, d[ETA] == ONE, "population").relevant_attention,
+            bound=at_least(0.9),
         ),
-        holds(
+        Claim(
             "GS-16",
-            *MEASURED,
-            "At eta D^2 = 40 and D = 8, 12 attention ends near chance: at most .4 on average.",
-            lambda d: beyond(d).relevant_attention,
-            at_most=0.4,
+            origin=derived("measured"),
+            statement="At eta D^2 = 40 and D = 8, 12 attention ends near chance: at most 0.4 on average.",
+            measure=lambda d: beyond(d).relevant_attention,
+            bound=at_most(0.4),
         ),
-        holds(
+        Claim(
             "GS-17",
-            *MEASURED,
-            "These runs classify all the same: test accuracy of at least .92.",
-            lambda d: beyond(d).accuracy,
-            at_least=0.92,
+            origin=derived("measured"),
+            statement="These runs classify all the same: test accuracy of at least 0.92.",
+            measure=lambda d: beyond(d).accuracy,
+            bound=at_least(0.92),
         ),
     ),
 )

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.llama import Config, Layer, model
 
 from . import PAPER, SEEDS, calibration, measured, trained
@@ -84,25 +85,21 @@ FIGURE = Figure(
     quick={"steps": 150, "seeds": 1},
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "LL-13",
-            "reading",
-            f"{PAPER}, section 6.2",
-            "“We verify these assumptions”, read as: X X^T of 128 tokens in 128 dimensions is "
-            "regular in every layer, for most windows. In the first layer equal tokens are equal "
-            "rows; in all of them a token repeated at the start of a window is.",
-            lambda data: 1 - data.singular,
-            at_least=0.5,
+            origin=interpretation(PAPER, "section 6.2"),
+            statement="“We verify these assumptions”, read as: X X^T of 128 tokens in 128 dimensions is regular in every layer, for most windows. In the first layer equal tokens are equal rows; in all of them a token repeated at the start of a window is.",
+            measure=lambda data: 1 - data.singular,
+            bound=at_least(0.5),
+            expect="fails",
             minimum=3,
         ),
-        holds(
+        Claim(
             "LL-14",
-            "derived",
-            "measured",
-            "The rate mu = 2 (w_min beta delta)^2 of the convergence theorem is below 1e-12 in "
-            "every layer, for the median window (log10).",
-            rate,
-            at_most=-12.0,
+            origin=derived("measured"),
+            statement="The rate mu = 2 (w_min beta delta)^2 of the convergence theorem is below 1e-12 in every layer, for the median window (log10).",
+            measure=rate,
+            bound=at_most(-12.0),
             minimum=3,
         ),
     ),

@@ -7,7 +7,8 @@ from typing import Any
 import jax
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.llama import layers, model
 
 from . import PAPER, SEEDS, calibration, evaluation, measured, trained
@@ -102,44 +103,38 @@ FIGURE = Figure(
     quick={"steps": 150, "lengths": [16, 32], "ratios": [0.3, 0.7], "seeds": 1},
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "LL-8",
-            "reading",
-            f"{PAPER}, section 6.2, Figure 3",
-            "“our algorithm outperforms the baselines in different sequence lengths continuously”, "
-            "read as: at ratio .5 for every length of 16 to 128 (calibration text).",
-            lambda data: lead(data, "length"),
-            at_most=1.0,
+            origin=interpretation(PAPER, "section 6.2, Figure 3"),
+            statement="“our algorithm outperforms the baselines in different sequence lengths continuously”, read as: at ratio 0.5 for every length of 16 to 128 (calibration text).",
+            measure=lambda data: lead(data, "length"),
+            bound=at_most(1.0),
+            expect="fails",
             minimum=3,
         ),
-        refuted(
+        Claim(
             "LL-9",
-            "reading",
-            f"{PAPER}, section 6.2, Figure 3",
-            "“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, "
-            "which is lost and read as ratios of .1 to .9 (128 tokens, calibration text).",
-            lambda data: lead(data, "ratio"),
-            at_most=1.0,
+            origin=interpretation(PAPER, "section 6.2, Figure 3"),
+            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, which is lost and read as ratios of 0.1 to 0.9 (128 tokens, calibration text).",
+            measure=lambda data: lead(data, "ratio"),
+            bound=at_most(1.0),
+            expect="fails",
             minimum=3,
         ),
-        holds(
+        Claim(
             "LL-10",
-            "reading",
-            f"{PAPER}, section 6.2, Figure 3",
-            "“all methods exhibit a rise in relative error”, read as: of the baselines, from each "
-            "ratio to the next (128 tokens).",
-            lambda data: growth(data, "ratio").sel(attention=["wanda", "sparsegpt"]),
-            at_least=0.0,
+            origin=interpretation(PAPER, "section 6.2, Figure 3"),
+            statement="“all methods exhibit a rise in relative error”, read as: of the baselines, from each ratio to the next (128 tokens).",
+            measure=lambda data: growth(data, "ratio").sel(attention=["wanda", "sparsegpt"]),
+            bound=at_least(0.0),
             minimum=3,
         ),
-        holds(
+        Claim(
             "LL-17",
-            "derived",
-            "measured",
-            "128 tokens, ratio .7 and more: the gradient mask's error is at most .8 of Wanda's and "
-            "SparseGPT's (calibration text).",
-            lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
-            at_most=0.8,
+            origin=derived("measured"),
+            statement="128 tokens, ratio 0.7 and more: the gradient mask's error is at most 0.8 of Wanda's and SparseGPT's (calibration text).",
+            measure=lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
+            bound=at_most(0.8),
             minimum=3,
         ),
     ),

@@ -6,20 +6,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.llama import Fit, Gradient
 
-from . import (
-    PAPER,
-    PUBLISHED,
-    SEEDS,
-    calibration,
-    evaluation,
-    excess,
-    measured,
-    pruned,
-    trained,
-)
+from . import PAPER, PUBLISHED, SEEDS, calibration, evaluation, excess, measured, pruned, trained
 
 TABLE = f"{PAPER}, Table 1"
 ATTENTION = ("dense", "gradient", "sparsegpt", "magnitude", "wanda")
@@ -102,64 +93,72 @@ FIGURE = Figure(
     quick={"steps": 150, "fit_steps": 20, "ratios": [0.8], "seeds": 1},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LL-1",
-            "reading",
-            f"{PAPER}, section 6.3 and Table 1",
-            "“always outperform Wanda Attention pruning and SparseGPT Attention pruning by a large "
-            "margin”, read as: at ratio .8 the gradient mask costs at most .6 of the perplexity "
-            "that Wanda's costs, with every MLP.",
-            against("wanda", 0.8),
-            at_most=0.6,
+            origin=interpretation(PAPER, "section 6.3 and Table 1"),
+            statement="“always outperform Wanda Attention pruning and SparseGPT Attention pruning by a large margin”, read as: at ratio 0.8 the gradient mask costs at most 0.6 of the perplexity that Wanda's costs, with every MLP.",
+            measure=against("wanda", 0.8),
+            bound=at_most(0.6),
             minimum=3,
         ),
-        holds(
+        Claim(
             "LL-2",
-            "derived",
-            "measured",
-            "Ratio .8: its error of the attention, mean over layers, is at most .7 of Wanda's, "
-            "with every MLP.",
-            against("wanda", 0.8, mean_error),
-            at_most=0.7,
+            origin=derived("measured"),
+            statement="Ratio 0.8: its error of the attention, mean over layers, is at most 0.7 of Wanda's, with every MLP.",
+            measure=against("wanda", 0.8, mean_error),
+            bound=at_most(0.7),
             minimum=3,
         ),
-        holds(
+        Claim(
             "LL-3",
-            "derived",
-            "measured",
-            "Ratio .8, dense MLP: its error on the calibration text is below SparseGPT's in at "
-            "least 3 of 4 layers, on every seed.",
-            below,
+            origin=derived("measured"),
+            statement="Ratio 0.8, dense MLP: its error on the calibration text is below SparseGPT's in at least 3 of 4 layers, on every seed.",
+            measure=below,
+            bound=at_least(3),
             statistic="each",
-            at_least=3,
             minimum=3,
         ),
-        *(
-            verdict(
-                f"LL-{4 + i}",
-                "reading",
-                f"{TABLE}: ours {PUBLISHED['dense']['gradient']}, {method} "
-                f"{PUBLISHED['dense'][method.lower()]} with the dense MLP",
-                f"“always outperform”, read as: at ratio {ratio} the gradient mask costs less "
-                f"perplexity than {method}, with every MLP (excess over excess).",
-                against(method.lower(), ratio),
-                at_most=1.0,
-                minimum=3,
-            )
-            for i, (verdict, method, ratio) in enumerate(
-                [(holds, "SparseGPT", 0.8), (refuted, "SparseGPT", 0.5), (undecided, "Wanda", 0.5)]
-            )
+        Claim(
+            "LL-4",
+            origin=interpretation(
+                PAPER, "Table 1: ours 13.885, SparseGPT 14.269 with the dense MLP"
+            ),
+            statement="“always outperform”, read as: at ratio 0.8 the gradient mask costs less perplexity than SparseGPT, with every MLP (excess over excess).",
+            measure=against("sparsegpt", 0.8),
+            bound=at_most(1.0),
+            minimum=3,
         ),
-        refuted(
+        Claim(
+            "LL-5",
+            origin=interpretation(
+                PAPER, "Table 1: ours 13.885, SparseGPT 14.269 with the dense MLP"
+            ),
+            statement="“always outperform”, read as: at ratio 0.5 the gradient mask costs less perplexity than SparseGPT, with every MLP (excess over excess).",
+            measure=against("sparsegpt", 0.5),
+            bound=at_most(1.0),
+            expect="fails",
+            minimum=3,
+        ),
+        Claim(
+            "LL-6",
+            origin=interpretation(PAPER, "Table 1: ours 13.885, Wanda 14.912 with the dense MLP"),
+            statement="“always outperform”, read as: at ratio 0.5 the gradient mask costs less perplexity than Wanda, with every MLP (excess over excess).",
+            measure=against("wanda", 0.5),
+            bound=at_most(1.0),
+            expect=None,
+            minimum=3,
+        ),
+        Claim(
             "LL-7",
-            "reading",
-            f"{TABLE}: 26.074 with Wanda's MLP, 36.641 with SparseGPT's",
-            "Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: with "
-            "the MLP at .5 and dense attention, too.",
-            lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
+            origin=interpretation(
+                PAPER, "Table 1: 26.074 with Wanda's MLP, 36.641 with SparseGPT's"
+            ),
+            statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: with the MLP at 0.5 and dense attention, too.",
+            measure=lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
                 lambda found: found.sel(mlp="sparsegpt") - found.sel(mlp="wanda")
             ),
-            at_least=0.0,
+            bound=at_least(0.0),
+            expect="fails",
             minimum=3,
         ),
     ),

@@ -13,11 +13,11 @@ import numpy as np
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, holds, plot
+from jaxtheory import plot
 from jaxtheory.theories.low_rank import P1, P1P, S1, S1P, G
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
-PAPER, FAILURES = "arXiv 2406.17167", "summary, failure signatures"
+PAPER = "arXiv 2406.17167"
 Measure = Callable[[xr.Dataset], xr.DataArray]
 THEORY = jaxtheory.theories.get("low_rank")
 TRUNCATED = THEORY._replace(analyses=truncation)
@@ -63,42 +63,12 @@ def only(*names: str) -> Any:
     return THEORY._replace(analyses=some)
 
 
-# Claims
-
-
-def printed(place: str) -> tuple[str, str]:
-    """Origin and source of a claim that the paper makes."""
-    return "printed", f"{PAPER}, {place}"
-
-
-def reading(place: str) -> tuple[str, str]:
-    """The same, where numbers of ours stand in."""
-    return "reading", f"{PAPER}, {place}"
-
-
-def ours(
-    id: str, statement: str, measure: Measure, source: str = "measured", **bound: Any
-) -> Claim:
-    """A claim of ours, expected to hold."""
-    return holds(id, "derived", source, statement, measure, **bound)
-
-
-def somewhere(**bound: Any) -> dict[str, Any]:
-    """A bound that one cell is enough for."""
-    return {"where": "somewhere", **bound}
-
-
 # What claims measure
 
 
 def final(values: xr.DataArray) -> xr.DataArray:
     """The values at each setting's last step."""
     return values.sel(step=values.steps).drop_vars("step")
-
-
-def last(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last recorded step."""
-    return values.isel(step=-1, drop=True)
 
 
 def rank_cost(data: xr.Dataset, rank: Any, name: str = "truncated_loss") -> xr.DataArray:

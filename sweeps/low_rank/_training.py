@@ -1,13 +1,12 @@
-"""What the figures along training share: the gain of attention, and the time to fit with its
-exponent.
-"""
+"""What the figures along training share: the gain of attention, and the time to fit."""
 
 import numpy as np
 import xarray as xr
 
-from jaxtheory import plot, statistics
+from jaxtheory import plot
+from jaxtheory.claims import last
 
-from . import last, law, lines, panels
+from . import law, lines, panels
 
 ENDS = {name: [0, 160] for name in ("loss", "relevant_attention", "relevant_query_attention")}
 
@@ -45,12 +44,6 @@ def fitted(data: xr.Dataset, level: float = 0.1) -> xr.DataArray:
         return float(step[j - 1] + share * (step[j] - step[j - 1]))
 
     return xr.apply_ufunc(crossing, data.loss, input_core_dims=[["step"]], vectorize=True)
-
-
-def exponent(values: xr.DataArray, x: xr.DataArray) -> xr.DataArray:
-    """The exponent of x in the mean over seeds; NaN where a run never gets there."""
-    means = values.mean("seed", skipna=False).assign_coords({x.dims[0]: x.values})
-    return statistics.slope(means, str(x.dims[0]))
 
 
 def draw_time(

@@ -4,10 +4,11 @@ relevant tokens?
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
 from jaxtheory.theories.low_rank import P1
 
-from . import PAPER, lines, only, ours, runs
+from . import PAPER, lines, only, runs
 from ._training import ENDS, alpha, gain, title
 
 
@@ -36,18 +37,19 @@ FIGURE = Figure(
     quick={"vary": {"num_queries": [1], "num_relevant": [9]}, "seeds": 2},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-71",
-            "More positions, more attention: from |S| = 1 to all the gain of relevant queries "
-            "rises by at least .2 for every alpha*.",
-            lambda data: gain(data).sel(num_queries=0) - gain(data).sel(num_queries=1),
-            at_least=0.2,
+            origin=derived("measured"),
+            statement="More positions, more attention: from |S| = 1 to all the gain of relevant queries rises by at least 0.2 for every alpha*.",
+            measure=lambda data: gain(data).sel(num_queries=0) - gain(data).sel(num_queries=1),
+            bound=at_least(0.2),
         ),
-        ours(
+        Claim(
             "LR-72",
-            "A single position leaves attention nearly uniform: the gain is at most .1.",
-            lambda data: gain(data).sel(num_queries=1),
-            at_most=0.1,
+            origin=derived("measured"),
+            statement="A single position leaves attention nearly uniform: the gain is at most 0.1.",
+            measure=lambda data: gain(data).sel(num_queries=1),
+            bound=at_most(0.1),
         ),
     ),
 )

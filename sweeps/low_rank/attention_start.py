@@ -4,10 +4,11 @@ per position?
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, only, ours, runs
+from . import PAPER, only, runs
 from ._training import ENDS, gain, title
 
 
@@ -54,30 +55,32 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-68",
-            "xi = .1, delta >= .1: relevant queries gain at least .2 more attention with one a "
-            "per position than with one for all.",
-            lambda data: gain(data).sel(output_scale=0.1, init_diagonal=[0.1, 0.2]).diff("output"),
-            source="measured: a slow value path lets attention learn",
-            at_least=0.2,
+            origin=derived("measured: a slow value path lets attention learn"),
+            statement="xi = 0.1, delta >= 0.1: relevant queries gain at least 0.2 more attention with one a per position than with one for all.",
+            measure=lambda data: (
+                gain(data).sel(output_scale=0.1, init_diagonal=[0.1, 0.2]).diff("output")
+            ),
+            bound=at_least(0.2),
         ),
-        ours(
+        Claim(
             "LR-69",
-            "With one a for all positions it gains at most .1 at delta <= .1.",
-            lambda data: gain(data).sel(output="shared", init_diagonal=[0.01, 0.1]),
-            at_most=0.1,
+            origin=derived("measured"),
+            statement="With one a for all positions it gains at most 0.1 at delta <= 0.1.",
+            measure=lambda data: gain(data).sel(output="shared", init_diagonal=[0.01, 0.1]),
+            bound=at_most(0.1),
         ),
-        ours(
+        Claim(
             "LR-70",
-            "It gains more from a larger delta: per position, xi = .1, at least .07 from .01 to "
-            ".1.",
-            lambda data: (
+            origin=derived("measured"),
+            statement="It gains more from a larger delta: per position, xi = 0.1, at least 0.07 from 0.01 to 0.1.",
+            measure=lambda data: (
                 gain(data)
                 .sel(output="per_token", output_scale=0.1, init_diagonal=[0.01, 0.1])
                 .diff("init_diagonal")
             ),
-            at_least=0.07,
+            bound=at_least(0.07),
         ),
     ),
 )

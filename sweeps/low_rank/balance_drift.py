@@ -2,18 +2,19 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import between, derived, exponent
 from jaxtheory.theories.low_rank import S1
 
-from . import final, only, ours, panels, pick, runs
-from ._training import exponent
+from . import final, only, panels, pick, runs
 
 FLOW: dict[str, list] = {"learning_rate": [0.5, 0.25, 0.125], "steps": [60, 120, 240]}
 
 
 def drift(data: xr.Dataset, law: str) -> xr.DataArray:
     """The exponent of eta in the drift at equal eta t."""
-    return exponent(final(data.balance_drift).sel(law=law, drop=True), data.learning_rate)
+    means = final(data.balance_drift).sel(law=law, drop=True).mean("seed", skipna=False)
+    return exponent(means, data.learning_rate)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -47,20 +48,20 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-79",
-            "W_O^T W_O - W_V W_V^T drifts as eta at equal eta t: exponent .85 to 1.25.",
-            lambda data: drift(data, "VO"),
-            source="derived",
-            between=(0.85, 1.25),
+            origin=derived(),
+            statement="W_O^T W_O - W_V W_V^T drifts as eta at equal eta t: exponent 0.85 to 1.25.",
+            measure=lambda data: drift(data, "VO"),
+            bound=between(0.85, 1.25),
             minimum=2,
         ),
-        ours(
+        Claim(
             "LR-80",
-            "W_Q W_Q^T - W_K W_K^T likewise.",
-            lambda data: drift(data, "QK"),
-            source="derived",
-            between=(0.82, 1.25),
+            origin=derived(),
+            statement="W_Q W_Q^T - W_K W_K^T likewise.",
+            measure=lambda data: drift(data, "QK"),
+            bound=between(0.82, 1.25),
             minimum=2,
         ),
     ),

@@ -3,10 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, derived, last
 from jaxtheory.theories.low_rank import S1
 
-from . import TRUNCATED, last, lines, ours, panels, pick, runs, slanted
+from . import TRUNCATED, lines, panels, pick, runs, slanted
 
 RANKS = [1, 2, 3, 5, 20]
 RUNS: dict[str, list] = {
@@ -41,21 +42,22 @@ FIGURE = Figure(
     quick={"zip": pick(RUNS, 0, 1), "seeds": 2, "steps": 60},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-77",
-            "LoRA of every rank learns, of rank 1 as well, and so do all weights: 80 % of the "
-            "runs or more have a test loss below .02 after 400 steps.",
-            lambda data: last(data.loss) < 0.02,
+            origin=derived("measured"),
+            statement="LoRA of every rank learns, of rank 1 as well, and so do all weights: 80 % of the runs or more have a test loss below 0.02 after 400 steps.",
+            measure=lambda data: last(data.loss) < 0.02,
+            bound=at_least(0.8),
             statistic="share",
-            at_least=0.8,
         ),
-        ours(
+        Claim(
             "LR-78",
-            "Yet cutting the changes of full training to rank 1 costs at least .2.",
-            lambda data: (data.truncated_loss.sel(kept_rank=1) - last(data.loss)).sel(
+            origin=derived("measured"),
+            statement="Yet cutting the changes of full training to rank 1 costs at least 0.2.",
+            measure=lambda data: (data.truncated_loss.sel(kept_rank=1) - last(data.loss)).sel(
                 run="all weights"
             ),
-            at_least=0.2,
+            bound=at_least(0.2),
         ),
     ),
 )

@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, Measure, only, panels, pick, reading, runs
+from . import PAPER, Measure, only, panels, pick, runs
 
 DICTIONARIES = {
     **{word: [10, 20, 40] for word in ("num_patterns", "dimension", "query_dim", "value_dim")},
@@ -16,7 +17,7 @@ DICTIONARIES = {
 
 def power(order: str, rate: float) -> Measure:
     """The exponent of M in the mean loss without a share of the neurons."""
-    return lambda data: statistics.slope(
+    return lambda data: exponent(
         data.pruned_loss.sel(order=order, rate=rate).mean("seed"), "num_patterns"
     )
 
@@ -44,21 +45,20 @@ FIGURE = Figure(
     quick={"zip": pick(DICTIONARIES, 0), "seeds": 2},
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "LR-60",
-            *reading("(14)"),
-            "(14), a loss of O(1/M), read as: the loss without the smallest .35 of the neurons "
-            "falls with M, exponent -.5 or less. It grows.",
-            power("small", 0.35),
-            at_most=-0.5,
+            origin=interpretation(PAPER, "(14)"),
+            statement="(14), a loss of O(1/M), read as: the loss without the smallest 0.35 of the neurons falls with M, exponent -0.5 or less. It grows.",
+            measure=power("small", 0.35),
+            bound=at_most(-0.5),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "LR-61",
-            *reading("(15)"),
-            "(15), a loss of Omega(R), read as: the loss without the largest .3 does not fall with "
-            "M, exponent -.25 or more.",
-            power("large", 0.3),
-            at_least=-0.25,
+            origin=interpretation(PAPER, "(15)"),
+            statement="(15), a loss of Omega(R), read as: the loss without the largest 0.3 does not fall with M, exponent -0.25 or more.",
+            measure=power("large", 0.3),
+            bound=at_least(-0.25),
         ),
     ),
 )

@@ -9,24 +9,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import (
-    FULL,
-    PAPER,
-    PRINTED,
-    QUICK,
-    SHARED,
-    Measure,
-    final,
-    lines,
-    only,
-    ours,
-    panels,
-    reading,
-    somewhere,
-)
+from . import FULL, PAPER, PRINTED, QUICK, SHARED, Measure, final, lines, only, panels
 
 LARGE = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 
@@ -111,125 +98,128 @@ FIGURE = Figure(
     quick=QUICK,
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LR-15",
-            *reading("figure 3A"),
-            "Some neurons “have a small magnitude compared with the remaining ones”, read as: "
-            "in G the sorted norms jump by a factor of 2 or more, in 80 % of the runs.",
-            lambda data: end("small_ratio", "G")(data) >= 2,
+            origin=interpretation(PAPER, "figure 3A"),
+            statement="Some neurons “have a small magnitude compared with the remaining ones”, read as: in G the sorted norms jump by a factor of 2 or more, in 80 % of the runs.",
+            measure=lambda data: end("small_ratio", "G")(data) >= 2,
+            bound=at_least(0.8),
             statistic="share",
-            at_least=0.8,
         ),
-        holds(
+        Claim(
             "LR-16",
-            *reading("figure 3A"),
-            "The fraction of 0.4 is read as the share below the jump: .32 to .46 in G, on average.",
-            end("small_fraction", "G"),
-            between=(0.32, 0.46),
+            origin=interpretation(PAPER, "figure 3A"),
+            statement="The fraction of 0.4 is read as the share below the jump: 0.32 to 0.46 in G, on average.",
+            measure=end("small_fraction", "G"),
+            bound=between(0.32, 0.46),
         ),
-        refuted(
+        Claim(
             "LR-17",
-            *reading("figure 3A"),
-            "With xi as printed, S1 or S1p, “a small magnitude compared with the remaining ones” "
-            "read as a jump by a factor of 2 or more, on average.",
-            end("small_ratio", "S1", "S1p"),
-            **somewhere(at_least=2.0),
+            origin=interpretation(PAPER, "figure 3A"),
+            statement="With xi as printed, S1 or S1p, “a small magnitude compared with the remaining ones” read as a jump by a factor of 2 or more, on average.",
+            measure=end("small_ratio", "S1", "S1p"),
+            bound=at_least(2.0),
+            where="somewhere",
+            expect="fails",
         ),
-        holds(
+        Claim(
             "LR-18",
-            *reading("equation (13) for the changes"),
-            "The fraction of 0.4 is read as the share of small changes, below .33 of the 95 % "
-            "quantile: .33 to .46 in S1, S1p.",
-            end("small_changes", "S1", "S1p"),
-            between=(0.33, 0.46),
+            origin=interpretation(PAPER, "equation (13) for the changes"),
+            statement="The fraction of 0.4 is read as the share of small changes, below 0.33 of the 95 % quantile: 0.33 to 0.46 in S1, S1p.",
+            measure=end("small_changes", "S1", "S1p"),
+            bound=between(0.33, 0.46),
         ),
-        refuted(
+        Claim(
             "LR-19",
-            *reading("equation (13) for the changes"),
-            "P1 or P1p: the fraction of 0.4, read as the share of small changes, .33 to .46.",
-            end("small_changes", "P1", "P1p"),
-            **somewhere(between=(0.33, 0.46)),
+            origin=interpretation(PAPER, "equation (13) for the changes"),
+            statement="P1 or P1p: the fraction of 0.4, read as the share of small changes, 0.33 to 0.46.",
+            measure=end("small_changes", "P1", "P1p"),
+            bound=between(0.33, 0.46),
+            where="somewhere",
+            expect="fails",
         ),
-        holds(
+        Claim(
             "LR-20",
-            *reading("figure 3B"),
-            "Below 0.4 “the generalization performance does not become worse”, read as: without "
-            "the smallest .4 of the neurons the loss is at most .02 larger, in every setting.",
-            rise(0.4),
-            at_most=0.02,
+            origin=interpretation(PAPER, "figure 3B"),
+            statement="Below 0.4 “the generalization performance does not become worse”, read as: without the smallest 0.4 of the neurons the loss is at most 0.02 larger, in every setting.",
+            measure=rise(0.4),
+            bound=at_most(0.02),
         ),
-        holds(
+        Claim(
             "LR-21",
-            *reading("figure 3B"),
-            "Above 0.4 “the testing error increases as the pruning rate increases”, read as: "
-            "without the smallest .6 the loss is at least .04 larger, in S1, S1p, G.",
-            rise(0.6, setting=SHARED),
-            at_least=0.04,
+            origin=interpretation(PAPER, "figure 3B"),
+            statement="Above 0.4 “the testing error increases as the pruning rate increases”, read as: without the smallest 0.6 the loss is at least 0.04 larger, in S1, S1p, G.",
+            measure=rise(0.6, setting=SHARED),
+            bound=at_least(0.04),
         ),
-        holds(
+        Claim(
             "LR-22",
-            *reading("figure 3B"),
-            "The same, read as: without .8 at least .35, in S1, S1p, G.",
-            rise(0.8, setting=SHARED),
-            at_least=0.35,
+            origin=interpretation(PAPER, "figure 3B"),
+            statement="The same, read as: without 0.8 at least 0.35, in S1, S1p, G.",
+            measure=rise(0.8, setting=SHARED),
+            bound=at_least(0.35),
         ),
-        holds(
+        Claim(
             "LR-23",
-            *reading("figure 3B"),
-            "Where the error begins to increase, 0.4, is read as the last tenth that costs at "
-            "most .01: mean .36 to .56 in S1, S1p, G.",
-            knee(*SHARED),
-            between=(0.36, 0.56),
+            origin=interpretation(PAPER, "figure 3B"),
+            statement="Where the error begins to increase, 0.4, is read as the last tenth that costs at most 0.01: mean 0.36 to 0.56 in S1, S1p, G.",
+            measure=knee(*SHARED),
+            bound=between(0.36, 0.56),
         ),
-        refuted(
+        Claim(
             "LR-24",
-            *reading("figure 3B"),
-            "In P1 or P1p 0.4 is read as the same.",
-            knee("P1", "P1p"),
-            **somewhere(between=(0.36, 0.56)),
+            origin=interpretation(PAPER, "figure 3B"),
+            statement="In P1 or P1p 0.4 is read as the same.",
+            measure=knee("P1", "P1p"),
+            bound=between(0.36, 0.56),
+            where="somewhere",
+            expect="fails",
         ),
-        ours(
+        Claim(
             "LR-25",
-            "In G nine tenths of the value dimensions can go, too, all but those of the relevant "
-            "patterns: at most .02.",
-            values_gone("G"),
-            at_most=0.02,
+            origin=derived("measured"),
+            statement="In G nine tenths of the value dimensions can go, too, all but those of the relevant patterns: at most 0.02.",
+            measure=values_gone("G"),
+            bound=at_most(0.02),
         ),
-        holds(
+        Claim(
             "LR-26",
-            *reading("corollary 1, (15)"),
-            "Without the largest R of the neurons the loss is Omega(R), read as: over R it stays "
-            "between .7 and 4 for R = .3, .4 .. .9, in every setting.",
-            lambda data: pruned("large", LARGE)(data) / data.rate.sel(rate=LARGE),
-            between=(0.7, 4.0),
+            origin=interpretation(PAPER, "corollary 1, (15)"),
+            statement="Without the largest R of the neurons the loss is Omega(R), read as: over R it stays between 0.7 and 4 for R = 0.3, 0.4 .. 0.9, in every setting.",
+            measure=lambda data: pruned("large", LARGE)(data) / data.rate.sel(rate=LARGE),
+            bound=between(0.7, 4.0),
         ),
-        ours(
+        Claim(
             "LR-27",
-            "With xi as printed they cannot: at least .3 in S1, S1p, P1, P1p.",
-            values_gone(*PRINTED),
-            at_least=0.3,
+            origin=derived("measured"),
+            statement="With xi as printed they cannot: at least 0.3 in S1, S1p, P1, P1p.",
+            measure=values_gone(*PRINTED),
+            bound=at_least(0.3),
         ),
-        ours(
+        Claim(
             "LR-28",
-            "No one constant serves for every R in (15): with one a for all positions and xi as "
-            "printed the loss goes as R^1.8 or faster from R = .05 to .2, as margins exceed 1.",
-            lambda data: statistics.slope(
+            origin=derived("measured"),
+            statement="No one constant serves for every R in (15): with one a for all positions and xi as printed the loss goes as R^1.8 or faster from R = 0.05 to 0.2, as margins exceed 1.",
+            measure=lambda data: exponent(
                 pruned("large", [0.05, 0.1, 0.2], setting=["S1", "S1p"])(data).mean("seed"), "rate"
             ),
-            at_least=1.8,
+            bound=at_least(1.8),
         ),
-        ours(
+        Claim(
             "LR-29",
-            "At .4 random neurons cost at least .08 more than the smallest, in every setting.",
-            lambda data: pruned("random", 0.4)(data) - pruned("small", 0.4)(data),
-            at_least=0.08,
+            origin=derived("measured"),
+            statement="At 0.4 random neurons cost at least 0.08 more than the smallest, in every setting.",
+            measure=lambda data: pruned("random", 0.4)(data) - pruned("small", 0.4)(data),
+            bound=at_least(0.08),
         ),
-        ours(
+        Claim(
             "LR-30",
-            "Rank 2 and without the smallest .35: at most .02 above the loss of the trained model.",
-            lambda data: data.pruned_truncated_loss.sel(rate=0.35) - pruned("small", 0.0)(data),
-            source=f"{PAPER}, remark 1 and corollary 1 together",
-            at_most=0.02,
+            origin=derived("arXiv 2406.17167, remark 1 and corollary 1 together"),
+            statement="Rank 2 and without the smallest 0.35: at most 0.02 above the loss of the trained model.",
+            measure=lambda data: (
+                data.pruned_truncated_loss.sel(rate=0.35) - pruned("small", 0.0)(data)
+            ),
+            bound=at_most(0.02),
         ),
     ),
 )

@@ -3,10 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, last
 from jaxtheory.theories.low_rank import G
 
-from . import PAPER, last, law, only, ours, panels, runs, somewhere
+from . import PAPER, law, only, panels, runs
 
 
 def small_rows(data: xr.Dataset) -> xr.DataArray:
@@ -65,44 +66,44 @@ FIGURE = Figure(
     quick={"vary": {"noise": [0.0, 0.1], "num_confusion": [1, 3]}, "seeds": 2},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-55",
-            "At the start a share 1/2 - theta / 2 pi of the neurons is inactive on both class "
-            "means, within .045 in every cell.",
-            lambda data: abs(
+            origin=derived(),
+            statement="At the start a share 1/2 - theta / 2 pi of the neurons is inactive on both class means, within 0.045 in every cell.",
+            measure=lambda data: abs(
                 data.dead_neurons.isel(step=0, drop=True).mean("seed")
                 - law(data, "dead_neurons_angle")
             ),
-            source="derived",
-            at_most=0.045,
+            bound=at_most(0.045),
         ),
-        ours(
+        Claim(
             "LR-56",
-            "After training it is not the share of small neurons: in some cell that differs "
-            "by .1 or more.",
-            lambda data: off_law(data, "angle"),
-            **somewhere(at_least=0.1),
+            origin=derived("measured"),
+            statement="After training it is not the share of small neurons: in some cell that differs by 0.1 or more.",
+            measure=lambda data: off_law(data, "angle"),
+            bound=at_least(0.1),
+            where="somewhere",
         ),
-        ours(
+        Claim(
             "LR-57",
-            "It is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), m the own class mean, within .1 in "
-            "every cell.",
-            lambda data: off_law(data, "own_mean"),
-            source="reconstructed",
-            at_most=0.1,
+            origin=derived("reconstructed"),
+            statement="It is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), m the own class mean, within 0.1 in every cell.",
+            measure=lambda data: off_law(data, "own_mean"),
+            bound=at_most(0.1),
         ),
-        ours(
+        Claim(
             "LR-58",
-            "Without noise at least .75 of the neurons inactive on their own class mean stay "
-            "small, in every cell.",
-            lambda data: share_small(data, False).sel(noise=0.0),
-            at_least=0.75,
+            origin=derived("measured"),
+            statement="Without noise at least 0.75 of the neurons inactive on their own class mean stay small, in every cell.",
+            measure=lambda data: share_small(data, False).sel(noise=0.0),
+            bound=at_least(0.75),
         ),
-        ours(
+        Claim(
             "LR-59",
-            "Of those active on it at most .1 stay small, in every cell.",
-            lambda data: share_small(data, True),
-            at_most=0.1,
+            origin=derived("measured"),
+            statement="Of those active on it at most 0.1 stay small, in every cell.",
+            measure=lambda data: share_small(data, True),
+            bound=at_most(0.1),
         ),
     ),
 )

@@ -3,11 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, exponent, interpretation
 from jaxtheory.theories.low_rank import G
 
-from . import PAPER, only, ours, panels, pick, reading, runs, worst
-from ._training import exponent
+from . import PAPER, only, panels, pick, runs, worst
 
 WIDTHS = [50, 100, 200, 400]
 STARTS = {"ξ = .01": [0.01] * 4, "ξ ∝ 1/√m": [0.01 * (200 / m) ** 0.5 for m in WIDTHS]}
@@ -33,7 +33,7 @@ def sizes(data: xr.Dataset, start: str, large: bool) -> xr.DataArray:
 def power(data: xr.Dataset, start: str, large: bool = False) -> xr.DataArray:
     """The exponent of m in such a norm."""
     norms = sizes(data, start, large)
-    return exponent(norms, norms.m)
+    return exponent(norms.mean("seed", skipna=False), "m")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -64,34 +64,33 @@ FIGURE = Figure(
     quick={"zip": pick(CELLS, 0, 1), "seeds": 2},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LR-42",
-            *reading("(13)"),
-            "(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: exponent of "
-            "m in the mean norm of the smallest fifth at least -.6, for both starts.",
-            lambda data: worst(*(power(data, start) for start in STARTS)),
-            at_least=-0.6,
+            origin=interpretation(PAPER, "(13)"),
+            statement="(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: exponent of m in the mean norm of the smallest fifth at least -0.6, for both starts.",
+            measure=lambda data: worst(*(power(data, start) for start in STARTS)),
+            bound=at_least(-0.6),
         ),
-        ours(
+        Claim(
             "LR-43",
-            "Read as an upper bound (13) needs xi to go as 1/sqrt(m): the exponent is -.65 to "
-            "-.35 then.",
-            lambda data: power(data, "ξ ∝ 1/√m"),
-            between=(-0.65, -0.35),
+            origin=derived("measured"),
+            statement="Read as an upper bound (13) needs xi to go as 1/sqrt(m): the exponent is -0.65 to -0.35 then.",
+            measure=lambda data: power(data, "ξ ∝ 1/√m"),
+            bound=between(-0.65, -0.35),
         ),
-        ours(
+        Claim(
             "LR-89",
-            "With one xi for all m small neurons keep their size, exponent -.15 or more.",
-            lambda data: power(data, "ξ = .01"),
-            at_least=-0.15,
+            origin=derived("measured"),
+            statement="With one xi for all m small neurons keep their size, exponent -0.15 or more.",
+            measure=lambda data: power(data, "ξ = .01"),
+            bound=at_least(-0.15),
         ),
-        holds(
+        Claim(
             "LR-90",
-            *reading("(11), (12)"),
-            "(11) and (12), Omega(1/sqrt(m)) for large neurons, read as: exponent of m in the "
-            "mean norm of the largest third -.65 to -.35, for both starts.",
-            lambda data: worst(*(power(data, start, True) for start in STARTS)),
-            between=(-0.65, -0.35),
+            origin=interpretation(PAPER, "(11), (12)"),
+            statement="(11) and (12), Omega(1/sqrt(m)) for large neurons, read as: exponent of m in the mean norm of the largest third -0.65 to -0.35, for both starts.",
+            measure=lambda data: worst(*(power(data, start, True) for start in STARTS)),
+            bound=between(-0.65, -0.35),
         ),
     ),
 )

@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, between, derived, exponent, last
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, last, only, ours, panels, ratio, runs
+from . import PAPER, only, panels, ratio, runs
 
 
 def gap(data: xr.Dataset) -> xr.DataArray:
@@ -38,18 +39,19 @@ FIGURE = Figure(
     quick={"vary": {"batch_size": [8], "noise": [0.05, 0.2]}, "seeds": 2},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-92",
-            "Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = "
-            "M/10 to 1.6 M and tau = 1/M to 18/M the test loss is at most .05 after 120 steps.",
-            lambda data: last(data.loss),
-            at_most=0.05,
+            origin=derived("measured"),
+            statement="Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = M/10 to 1.6 M and tau = 1/M to 18/M the test loss is at most 0.05 after 120 steps.",
+            measure=lambda data: last(data.loss),
+            bound=at_most(0.05),
         ),
-        ours(
+        Claim(
             "LR-91",
-            "Noise closes the gap of W_K, s_2 / s_3, for every B: exponent of tau -2.1 to -1.1.",
-            lambda data: statistics.slope(gap(data).mean("seed", skipna=False), "noise"),
-            between=(-2.1, -1.1),
+            origin=derived("measured"),
+            statement="Noise closes the gap of W_K, s_2 / s_3, for every B: exponent of tau -2.1 to -1.1.",
+            measure=lambda data: exponent(gap(data).mean("seed", skipna=False), "noise"),
+            bound=between(-2.1, -1.1),
         ),
     ),
 )

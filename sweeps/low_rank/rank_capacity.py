@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
-from . import FAILURES, last, only, ours, panels, pick, runs, somewhere
+from . import only, panels, pick, runs
 
 SHAPES: dict[str, list] = {
     "shape": ["20, 20", "m_b=1", "m_b=2", "m_b=4", "m_a=1", "m_a=2", "m_a=4"],
@@ -59,30 +60,29 @@ FIGURE = Figure(
     quick={"zip": pick(SHAPES, 0, 1), "vary": {"num_relevant_patterns": [2]}, "seeds": 2},
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "LR-65",
-            "reading",
-            FAILURES,
-            "Where R exceeds the capacity “the low-rank property may not hold”, read as: for "
-            "some m_b or m_a below R s_(R+1) of W_Q or W_K is at least .1 of s_1.",
-            beyond,
-            **somewhere(at_least=0.1),
+            origin=interpretation("summary", "failure signatures"),
+            statement="Where R exceeds the capacity “the low-rank property may not hold”, read as: for some m_b or m_a below R s_(R+1) of W_Q or W_K is at least 0.1 of s_1.",
+            measure=beyond,
+            bound=at_least(0.1),
+            where="somewhere",
+            expect="fails",
         ),
-        ours(
+        Claim(
             "LR-66",
-            "Fewer value dimensions than classes do not break learning: at m_a = 1 the median loss "
-            "is at most .05 for every R (single runs at R = 6 may fail).",
-            lambda data: last(data.loss).sel(shape="m_a=1"),
+            origin=derived("measured"),
+            statement="Fewer value dimensions than classes do not break learning: at m_a = 1 the median loss is at most 0.05 for every R (single runs at R = 6 may fail).",
+            measure=lambda data: last(data.loss).sel(shape="m_a=1"),
+            bound=at_most(0.05),
             statistic="median",
-            at_most=0.05,
         ),
-        ours(
+        Claim(
             "LR-67",
-            "Every shape with two value dimensions or more learns: the test error is at most "
-            ".02, for every R.",
-            lambda data: last(data.error).where(data.value_dim > 1, drop=True),
-            source="measured: the number of classes is enough",
-            at_most=0.02,
+            origin=derived("measured: the number of classes is enough"),
+            statement="Every shape with two value dimensions or more learns: the test error is at most 0.02, for every R.",
+            measure=lambda data: last(data.error).where(data.value_dim > 1, drop=True),
+            bound=at_most(0.02),
         ),
     ),
 )

@@ -5,10 +5,11 @@ Coherent are the two relevant patterns, or each irrelevant one with a relevant o
 
 import xarray as xr
 
-from jaxtheory import Figure, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
-from . import FAILURES, TRUNCATED, last, ours, panels, pick, rank_cost, ratio, runs, worst
+from . import TRUNCATED, panels, pick, rank_cost, ratio, runs, worst
 
 COSINES = [0.3, 0.6, 0.9]
 PAIRS: dict[str, list] = {
@@ -64,63 +65,57 @@ FIGURE = Figure(
     quick={"zip": pick(PAIRS, 0, 3), "vary": {"noise": [0.1]}, "seeds": 2},
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "LR-62",
-            "reading",
-            FAILURES,
-            "Without “cleanly separable label-relevant and label-irrelevant patterns, the "
-            "theoretical assumptions break down”, read as: at a cosine of .9 between them and "
-            "sigma = .1 the loss after 120 steps is at least .3.",
-            lambda data: last(data.loss).sel(pair="irrelevant .9", noise=0.1),
-            at_least=0.3,
+            origin=interpretation("summary", "failure signatures"),
+            statement="Without “cleanly separable label-relevant and label-irrelevant patterns, the theoretical assumptions break down”, read as: at a cosine of 0.9 between them and sigma = 0.1 the loss after 120 steps is at least 0.3.",
+            measure=lambda data: last(data.loss).sel(pair="irrelevant .9", noise=0.1),
+            bound=at_least(0.3),
+            expect="fails",
         ),
-        ours(
+        Claim(
             "LR-63",
-            "Rank 2 still suffices everywhere: it costs at most .02.",
-            lambda data: rank_cost(data, 2),
-            source=FAILURES,
-            at_most=0.02,
+            origin=derived("summary, failure signatures"),
+            statement="Rank 2 still suffices everywhere: it costs at most 0.02.",
+            measure=lambda data: rank_cost(data, 2),
+            bound=at_most(0.02),
         ),
-        ours(
+        Claim(
             "LR-86",
-            "A cosine of the two relevant patterns breaks learning with noise: at .9 and sigma "
-            "= .4 the loss is larger by .3 or more than with one of them alone.",
-            together,
-            source=FAILURES,
-            at_least=0.3,
+            origin=derived("summary, failure signatures"),
+            statement="A cosine of the two relevant patterns breaks learning with noise: at 0.9 and sigma = 0.4 the loss is larger by 0.3 or more than with one of them alone.",
+            measure=together,
+            bound=at_least(0.3),
         ),
-        ours(
+        Claim(
             "LR-87",
-            "That cosine takes the second direction from W_K: at .9 and sigma = .1 s_2 / s_1 is "
-            "at most a tenth of that at 0.",
-            lambda data: (
+            origin=derived("summary, failure signatures"),
+            statement="That cosine takes the second direction from W_K: at 0.9 and sigma = 0.1 s_2 / s_1 is at most a tenth of that at 0.",
+            measure=lambda data: (
                 (second := ratio(of(data, "WK"), 2, 1).sel(noise=0.1)).sel(pair="relevant .9")
                 / second.sel(pair="none")
             ),
-            source=FAILURES,
-            at_most=0.1,
+            bound=at_most(0.1),
         ),
-        ours(
+        Claim(
             "LR-64",
-            "Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = .4 is at "
-            "most a tenth of that at .1.",
-            lambda data: (
+            origin=derived("summary, failure signatures"),
+            statement="Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = 0.4 is at most a tenth of that at 0.1.",
+            measure=lambda data: (
                 (gap := ratio(of(data, "WK"), 2, 3).sel(pair="none")).sel(noise=0.4)
                 / gap.sel(noise=0.1)
             ),
-            source=FAILURES,
-            at_most=0.1,
+            bound=at_most(0.1),
         ),
-        ours(
+        Claim(
             "LR-76",
-            "A cosine of relevant and irrelevant patterns closes it, too: at .9 and sigma = .1 "
-            "s_2 / s_3 is at most .15 of that at 0.",
-            lambda data: (
+            origin=derived("summary, failure signatures"),
+            statement="A cosine of relevant and irrelevant patterns closes it, too: at 0.9 and sigma = 0.1 s_2 / s_3 is at most 0.15 of that at 0.",
+            measure=lambda data: (
                 (gap := ratio(of(data, "WK"), 2, 3).sel(noise=0.1)).sel(pair="irrelevant .9")
                 / gap.sel(pair="none")
             ),
-            source=FAILURES,
-            at_most=0.15,
+            bound=at_most(0.15),
         ),
     ),
 )

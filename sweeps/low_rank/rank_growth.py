@@ -3,10 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, Measure, only, ours, panels, pick, reading, runs, somewhere
+from . import PAPER, Measure, only, panels, pick, runs
 
 # T is a function of eta: so many steps as gradient flow takes for a fixed time, eta T = 120 and 360
 TIMES = [120, 240, 480]
@@ -77,21 +78,21 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        refuted(
+        Claim(
             "LR-44",
-            *reading("(7)"),
-            "(7), a relevant diagonal of Omega(sqrt(log T)) with eta and T moved together, "
-            "read as: from T = 120 to 480 at equal eta T it grows by 12 % or more (law: 14 "
-            "%), in S1 or P1.",
-            further("S1", "P1"),
-            **somewhere(at_least=1.12),
+            origin=interpretation(PAPER, "(7)"),
+            statement="(7), a relevant diagonal of Omega(sqrt(log T)) with eta and T moved together, read as: from T = 120 to 480 at equal eta T it grows by 12 % or more (law: 14 %), in S1 or P1.",
+            measure=further("S1", "P1"),
+            bound=at_least(1.12),
+            where="somewhere",
+            expect="fails",
         ),
-        ours(
+        Claim(
             "LR-88",
-            "In S1 it is that of gradient flow: from T = 120 to 480 it changes by -5 to 10 %.",
-            further("S1"),
-            source="derived",
-            between=(0.95, 1.1),
+            origin=derived(),
+            statement="In S1 it is that of gradient flow: from T = 120 to 480 it changes by -5 to 10 %.",
+            measure=further("S1"),
+            bound=between(0.95, 1.1),
         ),
     ),
 )

@@ -4,14 +4,14 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, last
 from jaxtheory.theories.low_rank import P1
 from jaxtheory.theories.low_rank.analyses.attention import head_loss
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
-from . import THEORY, last, lines, ours, panels, pick, ratio, runs, worst
+from . import THEORY, lines, panels, pick, ratio, runs, worst
 
-NEXT_1, NEXT_3 = "summary, next check 1", "summary, next check 3: head pruning"
 SHAPES: dict[str, list] = {
     "shape": ["1 head", "2 heads", "4 heads", "2 layers", "2 layers of 2 heads"],
     "num_heads": [1, 2, 4, 1, 2],
@@ -71,43 +71,42 @@ FIGURE = Figure(
     quick={"zip": pick(SHAPES, 1), "seeds": 2, "steps": 40, "record": [0, 40]},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-81",
-            "Every change of every head and layer has rank 2: s_2 is at least .1 of s_1, s_3 at "
-            "most .05, the worst of a run on average.",
-            thick,
-            source=NEXT_1,
-            at_most=0.0,
+            origin=derived("summary, next check 1"),
+            statement="Every change of every head and layer has rank 2: s_2 is at least 0.1 of s_1, s_3 at most 0.05, the worst of a run on average.",
+            measure=thick,
+            bound=at_most(0.0),
         ),
-        ours(
+        Claim(
             "LR-82",
-            "Truncation to rank 2 costs at most .01.",
-            lambda data: cost(data, 2),
-            source=NEXT_1,
-            at_most=0.01,
+            origin=derived("summary, next check 1"),
+            statement="Truncation to rank 2 costs at most 0.01.",
+            measure=lambda data: cost(data, 2),
+            bound=at_most(0.01),
         ),
-        ours(
+        Claim(
             "LR-83",
-            "Truncation to rank 1 costs at least .05; not claimed for two layers of two heads.",
-            lambda data: cost(data, 1).drop_sel(shape="2 layers of 2 heads"),
-            source=NEXT_1,
-            at_least=0.05,
+            origin=derived("summary, next check 1"),
+            statement="Truncation to rank 1 costs at least 0.05; not claimed for two layers of two heads.",
+            measure=lambda data: cost(data, 1).drop_sel(shape="2 layers of 2 heads"),
+            bound=at_least(0.05),
         ),
-        ours(
+        Claim(
             "LR-84",
-            "Two heads: either one is needed, removing the smaller costs at least .15.",
-            lambda data: without(data, 1, ["2 heads", "2 layers of 2 heads"]),
-            source=NEXT_3,
-            at_least=0.15,
+            origin=derived("summary, next check 3: head pruning"),
+            statement="Two heads: either one is needed, removing the smaller costs at least 0.15.",
+            measure=lambda data: without(data, 1, ["2 heads", "2 layers of 2 heads"]),
+            bound=at_least(0.15),
         ),
-        ours(
+        Claim(
             "LR-85",
-            "Four heads: one can go, for at most .1, but not two, for at least .15.",
-            lambda data: worst(
+            origin=derived("summary, next check 3: head pruning"),
+            statement="Four heads: one can go, for at most 0.1, but not two, for at least 0.15.",
+            measure=lambda data: worst(
                 without(data, 1, "4 heads") - 0.1, 0.15 - without(data, 2, "4 heads")
             ),
-            source=NEXT_3,
-            at_most=0.0,
+            bound=at_most(0.0),
         ),
     ),
 )

@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived
 from jaxtheory.theories.low_rank import S1
 
-from . import SETTINGS, final, lines, only, ours, panels, pick, rank_cost, runs
+from . import SETTINGS, final, lines, only, panels, pick, rank_cost, runs
 
 MOST = slice(0.0, 0.35)  # shares of wrong labels with which it learns
 CLEAN = "summary, limitations: “clean data”"
@@ -58,42 +59,40 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-93",
-            "Up to three wrong labels in ten do not break learning: test loss at most .15.",
-            lambda data: final(data.loss).sel(label_noise=MOST),
-            source=CLEAN,
-            at_most=0.15,  # measured .037, .032; keys 1, 2: .067, .087
+            origin=derived("summary, limitations: “clean data”"),
+            statement="Up to three wrong labels in ten do not break learning: test loss at most 0.15.",
+            measure=lambda data: final(data.loss).sel(label_noise=MOST),
+            bound=at_most(0.15),  # measured .037, .032; keys 1, 2: .067, .087
         ),
-        ours(
+        Claim(
             "LR-94",
-            "At four in ten they do: at least .2.",
-            lambda data: final(data.loss).sel(label_noise=0.4),
-            source=CLEAN,
-            at_least=0.2,  # measured .71, .51
+            origin=derived("summary, limitations: “clean data”"),
+            statement="At four in ten they do: at least 0.2.",
+            measure=lambda data: final(data.loss).sel(label_noise=0.4),
+            bound=at_least(0.2),  # measured .71, .51
         ),
-        ours(
+        Claim(
             "LR-95",
-            "Rank 2 suffices with every share: it costs at most .01.",
-            lambda data: rank_cost(data, 2),
-            source=CLEAN,
-            at_most=0.01,
+            origin=derived("summary, limitations: “clean data”"),
+            statement="Rank 2 suffices with every share: it costs at most 0.01.",
+            measure=lambda data: rank_cost(data, 2),
+            bound=at_most(0.01),
         ),
-        ours(
+        Claim(
             "LR-96",
-            "The small neurons stay: .3 to .48 change by less than .33 of the 95 % quantile, up to "
-            "three in ten.",
-            lambda data: final(data.small_changes).sel(label_noise=MOST),
-            source=CLEAN,
-            between=(0.3, 0.48),  # measured .38 to .42
+            origin=derived("summary, limitations: “clean data”"),
+            statement="The small neurons stay: 0.3 to 0.48 change by less than 0.33 of the 95 % quantile, up to three in ten.",
+            measure=lambda data: final(data.small_changes).sel(label_noise=MOST),
+            bound=between(0.3, 0.48),  # measured .38 to .42
         ),
-        ours(
+        Claim(
             "LR-97",
-            "With xi as printed they are not free to go: without the smallest .4 the loss of S1 is "
-            "at least .03 larger at .2 and .3.",
-            lambda data: without_small(data).sel(setting="S1", label_noise=[0.2, 0.3]),
-            source=CLEAN,
-            at_least=0.03,  # measured .066, .067
+            origin=derived("summary, limitations: “clean data”"),
+            statement="With xi as printed they are not free to go: without the smallest 0.4 the loss of S1 is at least 0.03 larger at 0.2 and 0.3.",
+            measure=lambda data: without_small(data).sel(setting="S1", label_noise=[0.2, 0.3]),
+            bound=at_least(0.03),  # measured .066, .067
         ),
     ),
 )

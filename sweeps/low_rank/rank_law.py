@@ -4,25 +4,11 @@ classes?
 
 import xarray as xr
 
-from jaxtheory import Figure, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
-from . import (
-    PAPER,
-    TRUNCATED,
-    Measure,
-    last,
-    law,
-    lines,
-    ours,
-    panels,
-    pick,
-    rank_cost,
-    reading,
-    runs,
-    somewhere,
-    worst,
-)
+from . import PAPER, TRUNCATED, Measure, law, lines, panels, pick, rank_cost, runs, worst
 
 TASKS: dict[str, list] = {
     "case": ["R=2", "R=4", "R=6", "R=4 together", "K=3", "K=6", "K=2 R=4", "R=4 P", "K=3 P"],
@@ -37,8 +23,6 @@ TASKS: dict[str, list] = {
 }
 MORE = ["R=4", "R=6", "K=2 R=4", "R=4 P"]  # more patterns than classes, independent
 KEYS, VALUES = ["WQ", "WK"], ["WV", "WO"]
-INDEPENDENT = "corrected: independently occurring patterns"
-CLASSES = "corrected: classes"
 LAW = "gap_rank_law"
 
 
@@ -90,50 +74,55 @@ FIGURE = Figure(
     quick={"zip": pick(TASKS, 0, 1, 2), "seeds": 2, "steps": 120, "record": [0, 120]},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-48",
-            "W_Q, W_K: s_R is at least .15 of s_1, R the number of relevant patterns that occur "
-            "independently.",
-            beyond(KEYS, 0),
-            source=INDEPENDENT,
-            at_least=0.15,
+            origin=derived("corrected: independently occurring patterns"),
+            statement="W_Q, W_K: s_R is at least 0.15 of s_1, R the number of relevant patterns that occur independently.",
+            measure=beyond(KEYS, 0),
+            bound=at_least(0.15),
         ),
-        ours(
+        Claim(
             "LR-49",
-            "W_Q, W_K: the next one is at most .05 of s_1.",
-            beyond(KEYS, 1),
-            source=INDEPENDENT,
-            at_most=0.05,
+            origin=derived("corrected: independently occurring patterns"),
+            statement="W_Q, W_K: the next one is at most 0.05 of s_1.",
+            measure=beyond(KEYS, 1),
+            bound=at_most(0.05),
         ),
-        ours(
+        Claim(
             "LR-50",
-            "W_V, W_O: s_C is at least .35 of s_1, the next at most .25, C the number of classes.",
-            lambda data: worst(0.35 - beyond(VALUES, 0)(data), beyond(VALUES, 1)(data) - 0.25),
-            source=CLASSES,
-            at_most=0.0,
+            origin=derived("corrected: classes"),
+            statement="W_V, W_O: s_C is at least 0.35 of s_1, the next at most 0.25, C the number of classes.",
+            measure=lambda data: worst(
+                0.35 - beyond(VALUES, 0)(data), beyond(VALUES, 1)(data) - 0.25
+            ),
+            bound=at_most(0.0),
         ),
-        refuted(
+        Claim(
             "LR-51",
-            *reading("remark 1"),
-            "The rank is “the number of label-relevant patterns”, read as: also with more of "
-            "them than classes, in W_V or W_O of some task, s_R at least .15 of s_1.",
-            lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(case=MORE),
-            **somewhere(at_least=0.15),
+            origin=interpretation(PAPER, "remark 1"),
+            statement="The rank is “the number of label-relevant patterns”, read as: also with more of them than classes, in W_V or W_O of some task, s_R at least 0.15 of s_1.",
+            measure=lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(
+                case=MORE
+            ),
+            bound=at_least(0.15),
+            where="somewhere",
+            expect="fails",
         ),
-        ours(
+        Claim(
             "LR-52",
-            "Rank C suffices: it costs at most .02.",
-            lambda data: rank_cost(data, data.num_classes),
-            source=CLASSES,
-            at_most=0.02,
+            origin=derived("corrected: classes"),
+            statement="Rank C suffices: it costs at most 0.02.",
+            measure=lambda data: rank_cost(data, data.num_classes),
+            bound=at_most(0.02),
         ),
-        refuted(
+        Claim(
             "LR-53",
-            *reading("remark 1"),
-            "The rank that is needed is “the number of label-relevant patterns”, read as: with "
-            "more of them than classes rank R - 1 costs .02 or more in some task.",
-            lambda data: rank_cost(data, data.num_relevant_patterns - 1).sel(case=MORE),
-            **somewhere(at_least=0.02),
+            origin=interpretation(PAPER, "remark 1"),
+            statement="The rank that is needed is “the number of label-relevant patterns”, read as: with more of them than classes rank R - 1 costs 0.02 or more in some task.",
+            measure=lambda data: rank_cost(data, data.num_relevant_patterns - 1).sel(case=MORE),
+            bound=at_least(0.02),
+            where="somewhere",
+            expect="fails",
         ),
     ),
 )

@@ -3,10 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
 from jaxtheory.theories.low_rank import S1
 
-from . import BOTH, Measure, lines, only, ours, panels, pick, ratio, runs
+from . import BOTH, Measure, lines, only, panels, pick, ratio, runs
 
 
 def column_sums(data: xr.Dataset) -> xr.DataArray:
@@ -55,33 +56,30 @@ FIGURE = Figure(
     quick={"zip": pick(BOTH, 0), "seeds": 2, "steps": 20, "record": [0, 1, 20]},
     draw=draw,
     claims=(
-        ours(
+        Claim(
             "LR-45",
-            "Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay "
-            "for the relevant ones, against (8).",
-            column_sums,
-            source="derived",
+            origin=derived(),
+            statement="Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay for the relevant ones, against (8).",
+            measure=column_sums,
+            bound=at_most(1e-10),
             statistic="each",
-            at_most=1e-10,
             minimum=2,
         ),
-        ours(
+        Claim(
             "LR-46",
-            "S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most "
-            ".001 of s_1.",
-            lambda data: third("S1", "WV", "WO")(data).fillna(np.inf),
-            source="derived",
+            origin=derived(),
+            statement="S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most 0.001 of s_1.",
+            measure=lambda data: third("S1", "WV", "WO")(data).fillna(np.inf),
+            bound=at_most(1e-3),
             statistic="each",
-            at_most=1e-3,
             minimum=2,
         ),
-        ours(
+        Claim(
             "LR-47",
-            "P1: the first step of W_Q and W_K has a larger rank, s_3 is at least .1 of s_1 on "
-            "average.",
-            third("P1", "WQ", "WK"),
-            source="derived",
-            at_least=0.1,
+            origin=derived(),
+            statement="P1: the first step of W_Q and W_K has a larger rank, s_3 is at least 0.1 of s_1 on average.",
+            measure=third("P1", "WQ", "WK"),
+            bound=at_least(0.1),
         ),
     ),
 )

@@ -2,10 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, optimizers, plot, refuted
+from jaxtheory import Claim, Figure, optimizers, plot
+from jaxtheory.claims import at_least, at_most, derived, last
 from jaxtheory.theories.low_rank import G
 
-from . import PAPER, last, law, only, ours, panels, runs, somewhere
+from . import PAPER, law, only, panels, runs
 
 ETA = "learning_rate"
 RATES = {
@@ -66,41 +67,43 @@ FIGURE = Figure(
     draw=draw,
     # the worst on keys 105, 106: .014, .015; .115, .113; the same; 3.6, 3.9; 1.8, 1.5
     claims=(
-        ours(
+        Claim(
             "LR-98",
-            "With momentum and cosine decay as with SGD the change of each matrix has rank 2, at "
-            "each rate: s_3 / s_1 is at most .03.",
-            lambda d: of(beyond(d), *DESCENTS),
-            at_most=0.03,
+            origin=derived("measured"),
+            statement="With momentum and cosine decay as with SGD the change of each matrix has rank 2, at each rate: s_3 / s_1 is at most 0.03.",
+            measure=lambda d: of(beyond(d), *DESCENTS),
+            bound=at_most(0.03),
         ),
-        refuted(
+        Claim(
             "LR-99",
-            "derived",
-            "measured",
-            "So it is with Adam.",
-            lambda d: of(beyond(d), "adam"),
-            at_most=0.03,
+            origin=derived("measured"),
+            statement="So it is with Adam.",
+            measure=lambda d: of(beyond(d), "adam"),
+            bound=at_most(0.03),
+            expect="fails",
         ),
-        ours(
+        Claim(
             "LR-100",
-            "With Adam, too, two directions lead: s_3 / s_1 is at most .2.",
-            lambda d: of(beyond(d), "adam"),
-            at_most=0.2,
+            origin=derived("measured"),
+            statement="With Adam, too, two directions lead: s_3 / s_1 is at most 0.2.",
+            measure=lambda d: of(beyond(d), "adam"),
+            bound=at_most(0.2),
         ),
-        ours(
+        Claim(
             "LR-101",
-            "With momentum and cosine decay as with SGD the neurons fall into small and large "
-            "ones: the largest gap of the sorted norms is a ratio of at least 2.3, at each rate.",
-            lambda d: of(last(d.small_ratio), *DESCENTS),
-            at_least=2.3,
+            origin=derived("measured"),
+            statement="With momentum and cosine decay as with SGD the neurons fall into small and large ones: the largest gap of the sorted norms is a ratio of at least 2.3, at each rate.",
+            measure=lambda d: of(last(d.small_ratio), *DESCENTS),
+            bound=at_least(2.3),
         ),
-        refuted(
+        Claim(
             "LR-102",
-            "derived",
-            "measured",
-            "With Adam there is such a gap at one of three rates.",
-            lambda d: of(last(d.small_ratio), "adam"),
-            **somewhere(at_least=2.3),
+            origin=derived("measured"),
+            statement="With Adam there is such a gap at one of three rates.",
+            measure=lambda d: of(last(d.small_ratio), "adam"),
+            bound=at_least(2.3),
+            where="somewhere",
+            expect="fails",
         ),
     ),
 )

@@ -2,11 +2,11 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, exponent, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, SETTINGS, Measure, only, panels, pick, reading, runs, worst
-from ._training import exponent
+from . import PAPER, SETTINGS, Measure, only, panels, pick, runs, worst
 from .neurons_dictionary import DICTIONARIES
 from .rank_projections import parts
 
@@ -40,8 +40,8 @@ def block(data: xr.Dataset, setting: str, matrix: str, name: str) -> xr.DataArra
 def power(setting: str, matrix: str, name: str) -> Measure:
     """The exponent of M in a block that is positive."""
     return lambda data: exponent(
-        (values := block(data, setting, matrix, name)).where(values.mean("seed") > 0),
-        values.M,
+        (means := block(data, setting, matrix, name).mean("seed", skipna=False)).where(means > 0),
+        "M",
     )
 
 
@@ -73,29 +73,29 @@ FIGURE = Figure(
     quick={"zip": pick(CELLS, 0, 1), "seeds": 2, "record": {"loss": [0, 160]}},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LR-34",
-            *reading("(8)"),
-            "(8), irrelevant columns of W_Q of Omega(1) in relevant rows, read as: they do not "
-            "fall with M, exponent of M at least -.25, in P1.",
-            power("P1", "WQ", "irrelevant_columns"),
-            at_least=-0.25,
+            origin=interpretation(PAPER, "(8)"),
+            statement="(8), irrelevant columns of W_Q of Omega(1) in relevant rows, read as: they do not fall with M, exponent of M at least -0.25, in P1.",
+            measure=power("P1", "WQ", "irrelevant_columns"),
+            bound=at_least(-0.25),
         ),
-        refuted(
+        Claim(
             "LR-39",
-            *reading("(10)"),
-            "(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: exponent of M "
-            "at least -1.25, in G. It falls nearly as 1/M^2.",
-            power("G", "WV", "irrelevant_diagonal"),
-            at_least=-1.25,
+            origin=interpretation(PAPER, "(10)"),
+            statement="(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: exponent of M at least -1.25, in G. It falls nearly as 1/M^2.",
+            measure=power("G", "WV", "irrelevant_diagonal"),
+            bound=at_least(-1.25),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "LR-54",
-            *reading("(9)"),
-            "(9), a relevant diagonal of W_V of Omega(1), read as: exponent of M at least -.25, "
-            "in P1 and G.",
-            lambda data: worst(*(power(name, "WV", "relevant_diagonal")(data) for name in NAMES)),
-            at_least=-0.25,
+            origin=interpretation(PAPER, "(9)"),
+            statement="(9), a relevant diagonal of W_V of Omega(1), read as: exponent of M at least -0.25, in P1 and G.",
+            measure=lambda data: worst(
+                *(power(name, "WV", "relevant_diagonal")(data) for name in NAMES)
+            ),
+            bound=at_least(-0.25),
         ),
     ),
 )

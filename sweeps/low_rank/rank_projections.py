@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, interpretation
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, Measure, bars, only, reading, somewhere
+from . import FULL, PAPER, QUICK, Measure, bars, only
 
 
 def parts(P: xr.DataArray) -> xr.Dataset:
@@ -86,78 +87,79 @@ FIGURE = Figure(
     quick=QUICK,
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LR-31",
-            *reading("(7)"),
-            "(7) read as: on relevant columns of W_Q, W_K the diagonal is at least 10 times the "
-            "mean size of all else, in S1.",
-            lambda data: largest_off(data, "S1", "WQ", "WK"),
+            origin=interpretation(PAPER, "(7)"),
+            statement="(7) read as: on relevant columns of W_Q, W_K the diagonal is at least 10 times the mean size of all else, in S1.",
+            measure=lambda data: largest_off(data, "S1", "WQ", "WK"),
+            bound=at_most(0.1),
             statistic="each",
-            at_most=0.1,
         ),
-        refuted(
+        Claim(
             "LR-32",
-            *reading("(7)"),
-            "(7) read as the same for W_K of P1.",
-            lambda data: largest_off(data, "P1", "WK"),
+            origin=interpretation(PAPER, "(7)"),
+            statement="(7) read as the same for W_K of P1.",
+            measure=lambda data: largest_off(data, "P1", "WK"),
+            bound=at_most(0.1),
             statistic="each",
-            at_most=0.1,
+            expect="fails",
         ),
-        refuted(
+        Claim(
             "LR-33",
-            *reading("(7)"),
-            "(7), cross terms of O(1/(MT)), read as: in W_Q of P1p they are at most 1/M = .05 of "
-            "the diagonal, on average.",
-            lambda data: (
+            origin=interpretation(PAPER, "(7)"),
+            statement="(7), cross terms of O(1/(MT)), read as: in W_Q of P1p they are at most 1/M = 0.05 of the diagonal, on average.",
+            measure=lambda data: (
                 part("relevant_cross", "WQ", setting="P1p")(data)
                 / part("relevant_diagonal", "WQ", setting="P1p")(data)
             ),
-            at_most=0.05,
+            bound=at_most(0.05),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "LR-35",
-            *reading("(8), its sign only"),
-            "(8) read as its sign: irrelevant columns of W_Q point to relevant rows with a "
-            "positive mean, in every setting.",
-            part("irrelevant_columns", "WQ"),
-            at_least=1e-4,
+            origin=interpretation(PAPER, "(8), its sign only"),
+            statement="(8) read as its sign: irrelevant columns of W_Q point to relevant rows with a positive mean, in every setting.",
+            measure=part("irrelevant_columns", "WQ"),
+            bound=at_least(1e-4),
         ),
-        refuted(
+        Claim(
             "LR-36",
-            *reading("(8), its sign only"),
-            "(8) read as its sign: in W_K as well, in some setting.",
-            part("irrelevant_columns", "WK"),
-            **somewhere(at_least=0.0),
+            origin=interpretation(PAPER, "(8), its sign only"),
+            statement="(8) read as its sign: in W_K as well, in some setting.",
+            measure=part("irrelevant_columns", "WK"),
+            bound=at_least(0.0),
+            where="somewhere",
+            expect="fails",
         ),
-        refuted(
+        Claim(
             "LR-37",
-            *reading("(9)"),
-            "(9) read as: irrelevant rows of W_V are at most a tenth of the relevant diagonal in "
-            "size, in S1.",
-            lambda data: off_values(data, "S1"),
-            at_most=0.1,
+            origin=interpretation(PAPER, "(9)"),
+            statement="(9) read as: irrelevant rows of W_V are at most a tenth of the relevant diagonal in size, in S1.",
+            measure=lambda data: off_values(data, "S1"),
+            bound=at_most(0.1),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "LR-38",
-            *reading("(9)"),
-            "(9) read as the same in G.",
-            lambda data: off_values(data, "G"),
-            at_most=0.1,
+            origin=interpretation(PAPER, "(9)"),
+            statement="(9) read as the same in G.",
+            measure=lambda data: off_values(data, "G"),
+            bound=at_most(0.1),
         ),
-        holds(
+        Claim(
             "LR-40",
-            *reading("(11), (12)"),
-            "Neurons “are close to either” relevant pattern, read as: those of norm above .2 "
-            "have a mean cosine of at least .8 with that of their class, in G.",
-            lambda data: own_cosine(data, "G"),
-            at_least=0.8,
+            origin=interpretation(PAPER, "(11), (12)"),
+            statement="Neurons “are close to either” relevant pattern, read as: those of norm above 0.2 have a mean cosine of at least 0.8 with that of their class, in G.",
+            measure=lambda data: own_cosine(data, "G"),
+            bound=at_least(0.8),
         ),
-        refuted(
+        Claim(
             "LR-41",
-            *reading("(11), (12)"),
-            "That neurons “are close to either” is read as the same in S1.",
-            lambda data: own_cosine(data, "S1"),
-            at_least=0.8,
+            origin=interpretation(PAPER, "(11), (12)"),
+            statement="That neurons “are close to either” is read as the same in S1.",
+            measure=lambda data: own_cosine(data, "S1"),
+            bound=at_least(0.8),
+            expect="fails",
         ),
     ),
 )

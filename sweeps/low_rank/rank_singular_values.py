@@ -1,16 +1,14 @@
 """Do two singular values of the change of W_K grow away from the others along training?"""
 
-from typing import Any
-
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
 from jaxtheory.theories.low_rank import S1
 
-from . import FULL, PAPER, QUICK, final, lines, only, ours, panels, printed, ratio, reading
+from . import FULL, PAPER, QUICK, final, lines, only, panels, ratio
 
 TIMES = [1, 10, 20, 30]
-EVERY_RUN: dict[str, Any] = {"statistic": "share", "at_least": 1.0}
 
 
 def of_keys(data: xr.Dataset) -> xr.DataArray:
@@ -54,46 +52,46 @@ FIGURE = Figure(
     | {"record": {"singular_values": [0, *TIMES, 120, 150], "loss": [0, 150]}, "steps": 150},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LR-10",
-            *printed("figure 2"),
-            "The singular values “increase along the training”: the first two do over t = 1, 10, "
-            "20, 30, in every run of every setting.",
-            lambda data: (of_keys(data).sel(index=[1, 2], step=TIMES).diff("step") > 0).all(
+            origin=printed(PAPER, "figure 2"),
+            statement="The singular values “increase along the training”: the first two do over t = 1, 10, 20, 30, in every run of every setting.",
+            measure=lambda data: (of_keys(data).sel(index=[1, 2], step=TIMES).diff("step") > 0).all(
                 ["step", "index"]
             ),
-            **EVERY_RUN,
+            bound=at_least(1.0),
+            statistic="share",
             minimum=2,
         ),
-        holds(
+        Claim(
             "LR-11",
-            *printed("figure 2"),
-            "“The first two singular values become the largest along the training, while others "
-            "are at least 10 times smaller”: at t = 20 and 30, in every run of every setting.",
-            lambda data: (gap(data).sel(step=[20, 30]) >= 10).all("step"),
-            **EVERY_RUN,
+            origin=printed(PAPER, "figure 2"),
+            statement="“The first two singular values become the largest along the training, while others are at least 10 times smaller”: at t = 20 and 30, in every run of every setting.",
+            measure=lambda data: (gap(data).sel(step=[20, 30]) >= 10).all("step"),
+            bound=at_least(1.0),
+            statistic="share",
         ),
-        ours(
+        Claim(
             "LR-12",
-            "So they are at the end of training.",
-            lambda data: final(gap(data)) >= 10,
-            **EVERY_RUN,
+            origin=derived("measured"),
+            statement="So they are at the end of training.",
+            measure=lambda data: final(gap(data)) >= 10,
+            bound=at_least(1.0),
+            statistic="share",
         ),
-        holds(
+        Claim(
             "LR-13",
-            *reading("section IV"),
-            "That “the ranks of parameter updates gradually change into 2” is read as: in P1 and "
-            "P1p there is no gap at t = 1, s_2 / s_3 is at most 3 on average.",
-            lambda data: gap(data).sel(setting=["P1", "P1p"], step=1),
-            at_most=3.0,
+            origin=interpretation(PAPER, "section IV"),
+            statement="That “the ranks of parameter updates gradually change into 2” is read as: in P1 and P1p there is no gap at t = 1, s_2 / s_3 is at most 3 on average.",
+            measure=lambda data: gap(data).sel(setting=["P1", "P1p"], step=1),
+            bound=at_most(3.0),
         ),
-        ours(
+        Claim(
             "LR-14",
-            "In S1 and S1p there is one from the first step on: s_2 / s_3 at t = 1 is at least 8 "
-            "on average.",
-            lambda data: gap(data).sel(setting=["S1", "S1p"], step=1),
-            source="derived: the first step has rank 2 without noise",
-            at_least=8.0,
+            origin=derived("derived: the first step has rank 2 without noise"),
+            statement="In S1 and S1p there is one from the first step on: s_2 / s_3 at t = 1 is at least 8 on average.",
+            measure=lambda data: gap(data).sel(setting=["S1", "S1p"], step=1),
+            bound=at_least(8.0),
         ),
     ),
 )

@@ -6,9 +6,10 @@ No claims.
 import xarray as xr
 
 from jaxtheory import Figure, plot
+from jaxtheory.claims import last
 from jaxtheory.theories.low_rank import TEXT, text_theory
 
-from . import last, lines, panels, runs
+from . import lines, panels, runs
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:

@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import (
@@ -15,10 +16,8 @@ from . import (
     final,
     law,
     lines,
-    ours,
     panels,
     rank_cost,
-    reading,
     worst,
 )
 
@@ -73,72 +72,70 @@ FIGURE = Figure(
     quick=QUICK,
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "LR-1",
-            *reading("figure 1A"),
-            "From rank 2 on “the testing performance and the attention map are close to those "
-            "with full-rank approximation”, read as: cutting all changes to any such rank "
-            "changes the loss by less than .001, in S1, S1p, P1, P1p.",
-            lambda data: abs(cost(data, slice(2, None))).max("kept_rank"),
-            at_most=1e-3,
+            origin=interpretation(PAPER, "figure 1A"),
+            statement="From rank 2 on “the testing performance and the attention map are close to those with full-rank approximation”, read as: cutting all changes to any such rank changes the loss by less than 0.001, in S1, S1p, P1, P1p.",
+            measure=lambda data: abs(cost(data, slice(2, None))).max("kept_rank"),
+            bound=at_most(1e-3),
         ),
-        holds(
+        Claim(
             "LR-2",
-            *reading("figure 1A"),
-            "Rank 1: “an evident drop in the testing performance”, read as a loss larger by .2.",
-            lambda data: cost(data, 1),
-            at_least=0.2,
+            origin=interpretation(PAPER, "figure 1A"),
+            statement="Rank 1: “an evident drop in the testing performance”, read as a loss larger by 0.2.",
+            measure=lambda data: cost(data, 1),
+            bound=at_least(0.2),
         ),
-        ours(
+        Claim(
             "LR-3",
-            "Rank 1 costs margin, not accuracy: in each of them at most 2 % more of the test "
-            "samples are wrong.",
-            lambda data: cost(data, 1, "truncated_error"),
-            at_most=0.02,
+            origin=derived("measured"),
+            statement="Rank 1 costs margin, not accuracy: in each of them at most 2 % more of the test samples are wrong.",
+            measure=lambda data: cost(data, 1, "truncated_error"),
+            bound=at_most(0.02),
         ),
-        ours(
+        Claim(
             "LR-4",
-            "P1: attention on relevant tokens rises from .30 to at least .45.",
-            lambda data: final(data.relevant_attention.sel(setting="P1")),
-            at_least=0.45,
+            origin=derived("measured"),
+            statement="P1: attention on relevant tokens rises from 0.30 to at least 0.45.",
+            measure=lambda data: final(data.relevant_attention.sel(setting="P1")),
+            bound=at_least(0.45),
         ),
-        holds(
+        Claim(
             "LR-5",
-            *reading("figure 1B"),
-            "The attention map is close to that of full rank, read as: rank 2 keeps it within "
-            ".002, in P1.",
-            lambda data: abs(lost(data, 2)),
-            at_most=2e-3,
+            origin=interpretation(PAPER, "figure 1B"),
+            statement="The attention map is close to that of full rank, read as: rank 2 keeps it within 0.002, in P1.",
+            measure=lambda data: abs(lost(data, 2)),
+            bound=at_most(2e-3),
         ),
-        holds(
+        Claim(
             "LR-6",
-            *reading("figure 1B"),
-            "Rank 1: an evident drop in “attention weights on label-relevant patterns”, read as: "
-            "in P1 it loses at least .005 of them, .02 for relevant queries.",
-            lambda data: worst(
+            origin=interpretation(PAPER, "figure 1B"),
+            statement="Rank 1: an evident drop in “attention weights on label-relevant patterns”, read as: in P1 it loses at least 0.005 of them, 0.02 for relevant queries.",
+            measure=lambda data: worst(
                 lost(data, 1) + 0.005, lost(data, 1, "truncated_query_attention") + 0.02
             ),
-            at_most=0.0,
+            bound=at_most(0.0),
         ),
-        ours(
+        Claim(
             "LR-7",
-            "With one a for all positions attention hardly learns: S1 and S1p gain at most .05, "
-            "so that figure 1B needs one per position.",
-            lambda data: final(data.relevant_attention.sel(setting=["S1", "S1p"])) - 0.3,
-            at_most=0.05,
+            origin=derived("measured"),
+            statement="With one a for all positions attention hardly learns: S1 and S1p gain at most 0.05, so that figure 1B needs one per position.",
+            measure=lambda data: final(data.relevant_attention.sel(setting=["S1", "S1p"])) - 0.3,
+            bound=at_most(0.05),
         ),
-        ours(
+        Claim(
             "LR-8",
-            "Neither W_V nor W_O can be cut to rank 1: each alone costs at least .05 in S1, S1p, "
-            "P1, P1p.",
-            lambda data: alone(data).sel(setting=PRINTED, cut=["WV", "WO"]),
-            at_least=0.05,
+            origin=derived("measured"),
+            statement="Neither W_V nor W_O can be cut to rank 1: each alone costs at least 0.05 in S1, S1p, P1, P1p.",
+            measure=lambda data: alone(data).sel(setting=PRINTED, cut=["WV", "WO"]),
+            bound=at_least(0.05),
         ),
-        ours(
+        Claim(
             "LR-9",
-            "W_K alone can: at most .02.",
-            lambda data: alone(data).sel(setting=PRINTED, cut="WK"),
-            at_most=0.02,
+            origin=derived("measured"),
+            statement="W_K alone can: at most 0.02.",
+            measure=lambda data: alone(data).sel(setting=PRINTED, cut="WK"),
+            bound=at_most(0.02),
         ),
     ),
 )

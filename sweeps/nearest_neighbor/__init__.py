@@ -5,20 +5,19 @@ Thresholds come from the exact population and from runs on keys 100 to 102, wide
 what was measured.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import xarray as xr
 
 import jaxtheory
-from jaxtheory import Claim, holds, plot, statistics
+from jaxtheory import plot
+from jaxtheory.claims import exponent
 from jaxtheory.theories.nearest_neighbor import Config
 
 THEORY = jaxtheory.theories.get("nearest_neighbor")
 PAPER = "arXiv 2411.10830"
 FORM = f"{PAPER}, proposition on the form of W"
 SHIFT = f"{PAPER}, theorem on shift"
-HARDMAX = "the talk: softmax is near a hardmax as xi1 >> xi2"
 D, N, ETA, SIGMA, B = "dimension", "context", "learning_rate", "mask", "num_prompts"
 SYMBOLS = {D: "d", N: "N", SIGMA: "σ", ETA: "η"}
 ROWS = [
@@ -33,7 +32,6 @@ STEPS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 600, 700, 850, 1000, 1200, 
 RUNS: dict[str, Any] = {"seeds": 8, "steps": 2000, "record": STEPS, "dtype": "float32"}
 EXACT: dict[str, Any] = {"algorithm": "population", "dtype": "float64"}
 LOG: dict[str, Any] = {"xscale": "log", "yscale": "log"}
-EACH: dict[str, Any] = {"statistic": "each", "minimum": 2}
 
 # Quick figures share shapes, hence a compilation per algorithm.
 SMALL = Config(num_prompts=500, num_test=200)
@@ -55,23 +53,6 @@ def settings(rows: list[tuple[int, int, float, float]], *, without: str = "") ->
     return {"setting": [label(row) for row in named]} | columns
 
 
-def derived(
-    id: str,
-    statement: str,
-    measure: Callable[[xr.Dataset], xr.DataArray],
-    *,
-    source: str = "derived",
-    **bound: Any,
-) -> Claim:
-    """A claim of ours, expected to hold."""
-    return holds(id, "derived", source, statement, measure, **bound)
-
-
-def without_seeds(*claims: Claim) -> tuple[Claim, ...]:
-    """Claims on infinitely many prompts: one run decides."""
-    return tuple(claim._replace(minimum=1) for claim in claims)
-
-
 def course(
     ax: Any,
     values: xr.DataArray,
@@ -86,11 +67,6 @@ def course(
         plot.theory(ax, law.step.values, law.values, law_label, color=color)
 
 
-def last(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last recorded step."""
-    return values.isel(step=-1)
-
-
 def started(data: xr.Dataset) -> xr.Dataset:
     """All but step 0, which a logarithmic axis cannot show."""
     return data.isel(step=data.step.values >= 1)
@@ -98,7 +74,7 @@ def started(data: xr.Dataset) -> xr.Dataset:
 
 def late_slope(values: xr.DataArray) -> xr.DataArray:
     """Exponent of t from t = 500 on."""
-    return statistics.slope(values.sel(step=slice(500, None)), "step")
+    return exponent(values.sel(step=slice(500, None)), "step")
 
 
 def valley_share(data: xr.Dataset) -> xr.DataArray:

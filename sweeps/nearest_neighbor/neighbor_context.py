@@ -6,25 +6,11 @@ On the exact population: no seeds.
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, last
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import (
-    ETA,
-    EXACT,
-    LOG,
-    PAPER,
-    THEORY,
-    D,
-    N,
-    course,
-    derived,
-    last,
-    late_slope,
-    started,
-    valley_share,
-    without_seeds,
-)
+from . import ETA, EXACT, LOG, PAPER, THEORY, D, N, course, late_slope, started, valley_share
 
 
 def below(data: xr.Dataset) -> xr.DataArray:
@@ -72,32 +58,42 @@ FIGURE = Figure(
     },
     quick={"vary": {N: [4, 8]}, "zip": {"dim": [3, 8], D: [3, 8], ETA: [3.0, 8.0]}},
     draw=draw,
-    claims=without_seeds(
-        derived(
+    claims=(
+        Claim(
             "NN-15",
-            "N >= sqrt(d) log d is not needed: below it, too, L(1000) <= L(0) / 2.",
-            lambda data: (
+            origin=derived(),
+            statement="N >= sqrt(d) log d is not needed: below it, too, L(1000) <= L(0) / 2.",
+            measure=lambda data: (
                 last(data.population_loss) / data.population_loss.isel(step=0, drop=True)
             ).where(below(data)),
-            at_most=0.5,
+            bound=at_most(0.5),
+            minimum=1,
         ),
-        derived(
+        Claim(
             "NN-16",
-            "There, too, the loss falls as a power of t: exponent from t = 500 on.",
-            lambda data: late_slope(data.population_loss).where(below(data)),
-            between=(-0.65, -0.28),
+            origin=derived(),
+            statement="There, too, the loss falls as a power of t: exponent from t = 500 on.",
+            measure=lambda data: late_slope(data.population_loss).where(below(data)),
+            bound=between(-0.65, -0.28),
+            minimum=1,
         ),
-        derived(
+        Claim(
             "NN-17",
-            "Longer prompts take longer, at every d: L(1000) grows with N.",
-            lambda data: last(data.population_loss).diff(N),
-            at_least=0.0,
+            origin=derived(),
+            statement="Longer prompts take longer, at every d: L(1000) grows with N.",
+            measure=lambda data: last(data.population_loss).diff(N),
+            bound=at_least(0.0),
+            minimum=1,
         ),
-        derived(
+        Claim(
             "NN-18",
-            "xi1 and xi2 over the valley's at t = 1000, where 2 L <= .21.",
-            lambda data: last(valley_share(data)).where(2 * last(data.population_loss) <= 0.21),
-            between=(0.87, 1.1),
+            origin=derived(),
+            statement="xi1 and xi2 over the valley's at t = 1000, where 2 L <= 0.21.",
+            measure=lambda data: last(valley_share(data)).where(
+                2 * last(data.population_loss) <= 0.21
+            ),
+            bound=between(0.87, 1.1),
+            minimum=1,
         ),
     ),
 )

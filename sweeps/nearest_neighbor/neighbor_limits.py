@@ -7,13 +7,13 @@ Nothing is trained: (xi1, xi2) are set, and d = 3, where P(t* < 1 - r) = ((2 - r
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, between, derived, exponent, interpretation, printed
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import HARDMAX, LOG, SHIFT, SIGMA, THEORY, N, derived
+from . import LOG, PAPER, SIGMA, THEORY, N
 
 XI0 = "initial_alignment"
-SOFTMAX = "the talk, Diverse roles of self-attention"
 SCALES = [0.05, 0.1, 5.0, 10.0, 20.0, 40.0]
 LARGE = SCALES[2:]
 RATIOS = {"ξ2 = ξ1 / 4": 0.25, "ξ2 = ξ1 / 2": 0.5, "ξ2 = ξ1": 1.0, "ξ2 = 2 ξ1": 2.0}
@@ -79,45 +79,40 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "NN-33",
-            "printed",
-            SOFTMAX,
-            "Softmax is near an “average” for small logits: at xi1 = xi2 = x the nearest example's "
-            "attention differs from 1 / (N + 1) as x: exponent.",
-            lambda data: statistics.slope(
+            origin=printed("the talk", "Diverse roles of self-attention"),
+            statement="Softmax is near an “average” for small logits: at xi1 = xi2 = x the nearest example's attention differs from 1 / (N + 1) as x: exponent.",
+            measure=lambda data: exponent(
                 ray(data, 1.0, SCALES[:2]).nearest_attention - 1 / (1 + data[N]), "xi1"
             ),
-            between=(0.9, 1.1),  # key 100: 1.01 to 1.02
+            bound=between(0.9, 1.1),  # key 100: 1.01 to 1.02
         ),
-        holds(
+        Claim(
             "NN-37",
-            "printed",
-            SOFTMAX,
-            "It is near a “'hard max'” for large ones: at xi2 = 2 xi1 it selects the nearest "
-            "example, 1 - mean s* falling as 1 / xi1: exponent from xi1 = 10 on, N = 4 and 8.",
-            lambda data: statistics.slope(
+            origin=printed("the talk", "Diverse roles of self-attention"),
+            statement="It is near a “'hard max'” for large ones: at xi2 = 2 xi1 it selects the nearest example, 1 - mean s* falling as 1 / xi1: exponent from xi1 = 10 on, N = 4 and 8.",
+            measure=lambda data: exponent(
                 1 - ray(data, 2.0, LARGE[1:]).nearest_attention.sel({N: [4, 8]}).mean("seed"),
                 "xi1",
             ),  # key 100: -.94, -.90
-            between=(-1.1, -0.8),
+            bound=between(-1.1, -0.8),
         ),
-        refuted(
+        Claim(
             "NN-28",
-            "reading",
-            HARDMAX,
-            "Softmax selects the nearest example as xi1 >> xi2 -> infinity, read as: along xi2 = "
-            "xi1 / 4 the loss at xi1 = 40 is at most half of that at xi1 = 10.",
-            lambda data: (
+            origin=interpretation("the talk: softmax is near a hardmax as xi1 >> xi2"),
+            statement="Softmax selects the nearest example as xi1 >> xi2 -> infinity, read as: along xi2 = xi1 / 4 the loss at xi1 = 40 is at most half of that at xi1 = 10.",
+            measure=lambda data: (
                 ray(data, 0.25).test_loss.sel(xi1=40.0) / ray(data, 0.25).test_loss.sel(xi1=10.0)
             ),
-            at_most=0.5,  # key 100: 1.08 at N = 4
+            bound=at_most(0.5),  # key 100: 1.08 at N = 4
+            expect="fails",
         ),
-        derived(
+        Claim(
             "NN-38",
-            "Along xi2 = r xi1 the query keeps the prompts with t* < 1 - r: mean attention on it "
-            "at xi1 = 40 over ((2 - r) / 2)^N, r = 1/4 and 1/2, N = 4 and 8.",
-            lambda data: xr.concat(
+            origin=derived(),
+            statement="Along xi2 = r xi1 the query keeps the prompts with t* < 1 - r: mean attention on it at xi1 = 40 over ((2 - r) / 2)^N, r = 1/4 and 1/2, N = 4 and 8.",
+            measure=lambda data: xr.concat(
                 [
                     ray(data, r).query_attention.sel({"xi1": 40.0, N: [4, 8]})
                     / (1 - r / 2) ** data[N].sel({N: [4, 8]})
@@ -125,18 +120,16 @@ FIGURE = Figure(
                 ],
                 "r",
             ),
-            between=(0.85, 1.15),  # key 100: 1.00 to 1.04
+            bound=between(0.85, 1.15),  # key 100: 1.00 to 1.04
         ),
-        holds(
+        Claim(
             "NN-39",
-            "reading",
-            SHIFT,
-            "The test loss is O(R^2 N^2), read as: for set parameters, delta = 1, xi2 = 2 xi1, the "
-            "error under shift grows with N with an exponent of 1 to 2.",
-            lambda data: statistics.slope(
+            origin=interpretation(PAPER, "theorem on shift"),
+            statement="The test loss is O(R^2 N^2), read as: for set parameters, delta = 1, xi2 = 2 xi1, the error under shift grows with N with an exponent of 1 to 2.",
+            measure=lambda data: exponent(
                 ray(data, 2.0, LARGE[:3]).shift_error.mean("seed"), N
             ),  # key 100: 1.52, 1.51, 1.36 at xi1 = 5, 10, 20
-            between=(1.0, 2.0),
+            bound=between(1.0, 2.0),
         ),
     ),
 )

@@ -2,25 +2,12 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import (
-    LOG,
-    PAPER,
-    QUICK,
-    ROWS,
-    RUNS,
-    SIGMA,
-    THEORY,
-    course,
-    derived,
-    last,
-    settings,
-    started,
-)
+from . import LOG, PAPER, QUICK, ROWS, RUNS, SIGMA, THEORY, course, settings, started
 
-TALK = "the talk: the mask keeps the query from attending to itself"
 PANELS = {
     "test_loss": (2, "2 L on test prompts"),
     "xi2": (1, r"$\xi_2$"),
@@ -61,41 +48,38 @@ FIGURE = Figure(
     quick=QUICK | {"zip": settings(ROWS[:1], without=SIGMA), "vary": {SIGMA: [0.0, 5.0]}},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "NN-11",
-            "No mask is needed: the layer is trained without, 2 L(2000) <= .2 at sigma = 0.",
-            lambda data: 2 * last(data.test_loss).sel({SIGMA: 0.0}),  # .12
-            at_most=0.2,
+            origin=derived(),
+            statement="No mask is needed: the layer is trained without, 2 L(2000) <= 0.2 at sigma = 0.",
+            measure=lambda data: 2 * last(data.test_loss).sel({SIGMA: 0.0}),  # .12
+            bound=at_most(0.2),
         ),
-        derived(
+        Claim(
             "NN-12",
-            "All masks lead to one loss: at t = 2000 the largest mean over the least is at most "
-            "1.2.",
-            lambda data: (
+            origin=derived("derived: the valley"),
+            statement="All masks lead to one loss: at t = 2000 the largest mean over the least is at most 1.2.",
+            measure=lambda data: (
                 last(data.test_loss).mean("seed").max(SIGMA)
                 / last(data.test_loss).mean("seed").min(SIGMA)
             ),  # 1.09
-            source="derived: the valley",
-            at_most=1.2,
+            bound=at_most(1.2),
         ),
-        holds(
+        Claim(
             "NN-13",
-            "reading",
-            TALK,
-            "The mask is “to prevent the query from attending to itself”, read as: at sigma = 0 "
-            "that attention first rises, by 5 % or more.",
-            lambda data: (data.query_attention.max("step") / data.query_attention.isel(step=0)).sel(
-                {SIGMA: 0.0}
-            ),
-            at_least=1.05,
+            origin=interpretation("the talk: the mask keeps the query from attending to itself"),
+            statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 0 that attention first rises, by 5 % or more.",
+            measure=lambda data: (
+                data.query_attention.max("step") / data.query_attention.isel(step=0)
+            ).sel({SIGMA: 0.0}),
+            bound=at_least(1.05),
         ),
-        holds(
+        Claim(
             "NN-14",
-            "reading",
-            TALK,
-            "And read as: at sigma = 10 it stays below .02.",
-            lambda data: data.query_attention.sel({SIGMA: 10.0}).max("step"),
-            at_most=0.02,
+            origin=interpretation("the talk: the mask keeps the query from attending to itself"),
+            statement="And read as: at sigma = 10 it stays below 0.02.",
+            measure=lambda data: data.query_attention.sel({SIGMA: 10.0}).max("step"),
+            bound=at_most(0.02),
         ),
     ),
 )

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from jaxtheory import Figure, optimizers, plot, statistics
+from jaxtheory import Claim, Figure, optimizers, plot
+from jaxtheory.claims import at_least, between, derived, exponent, last
 
-from . import ETA, FORM, LOG, QUICK, THEORY, Config, derived, last
+from . import ETA, FORM, LOG, QUICK, THEORY, Config
 
 T = 600
 RATES = {
@@ -43,7 +44,7 @@ def growth(*algorithms: str) -> Measure:
     """The exponent of t in xi1 over the last two thirds, at the two faster rates."""
     return lambda data: xr.concat(
         [
-            statistics.slope(faster(data.xi1, name).sel(step=slice(T // 3, None)), "step")
+            exponent(faster(data.xi1, name).sel(step=slice(T // 3, None)), "step")
             for name in algorithms
         ],
         "algorithm",
@@ -122,39 +123,42 @@ FIGURE = Figure(
     draw=draw,
     # the worst on keys 105, 106: 1.016, 1.016; .305, .304; .467, .458; .982, .983; 2.9, 2.7
     claims=(
-        derived(
+        Claim(
             "NN-40",
-            "At every rate momentum at (1 - beta) eta and the cosine from 2 eta end with the xi1 "
-            "of descent at eta, within 3 %.",
-            twin,
-            between=(0.97, 1.03),
+            origin=derived(),
+            statement="At every rate momentum at (1 - beta) eta and the cosine from 2 eta end with the xi1 of descent at eta, within 3 %.",
+            measure=twin,
+            bound=between(0.97, 1.03),
         ),
-        derived(
+        Claim(
             "NN-41",
-            "With momentum, xi1 grows as t^(1/3) as with descent, at the two faster rates: "
-            "exponent over the last two thirds.",
-            growth("sgd", "momentum"),
-            between=(0.28, 0.37),
+            origin=derived(),
+            statement="With momentum, xi1 grows as t^(1/3) as with descent, at the two faster rates: exponent over the last two thirds.",
+            measure=growth("sgd", "momentum"),
+            bound=between(0.28, 0.37),
         ),
-        derived(
+        Claim(
             "NN-42",
-            "With Adam on xi or on W it grows faster, with an exponent of at least .42.",
-            growth("adam", "adam_literal"),
-            at_least=0.42,
+            origin=derived(),
+            statement="With Adam on xi or on W it grows faster, with an exponent of at least 0.42.",
+            measure=growth("adam", "adam_literal"),
+            bound=at_least(0.42),
         ),
-        derived(
+        Claim(
             "NN-43",
-            "Each optimizer leads to the nearest neighbor: at its two faster rates at least 97 % "
-            "of the signs are those of its label.",
-            signs,
-            at_least=0.97,
+            origin=derived(),
+            statement="Each optimizer leads to the nearest neighbor: at its two faster rates at least 97 % of the signs are those of its label.",
+            measure=signs,
+            bound=at_least(0.97),
         ),
-        derived(
+        Claim(
             "NN-44",
-            "Adam on W leaves the form diag(xi1 I, 0, -xi2): at the slowest rates its distance, "
-            "over xi1, is at least twice that of descent on W.",
-            lambda data: off(data, "adam_literal").isel(rate=0) / off(data, "literal").isel(rate=0),
-            at_least=2.0,
+            origin=derived(),
+            statement="Adam on W leaves the form diag(xi1 I, 0, -xi2): at the slowest rates its distance, over xi1, is at least twice that of descent on W.",
+            measure=lambda data: (
+                off(data, "adam_literal").isel(rate=0) / off(data, "literal").isel(rate=0)
+            ),
+            bound=at_least(2.0),
         ),
     ),
 )

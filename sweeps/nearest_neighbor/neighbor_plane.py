@@ -3,10 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, between, derived, last
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import EXACT, FORM, SIGMA, THEORY, derived, last, started, without_seeds
+from . import EXACT, FORM, SIGMA, THEORY, started
 
 XI0 = "initial_alignment"
 GRID = [float(v) for v in range(0, 13, 2)]
@@ -62,19 +63,23 @@ FIGURE = Figure(
     },
     quick={"vary": {XI0: [0.0, 6.0], SIGMA: [0.0, 6.0]}},
     draw=draw,
-    claims=without_seeds(
-        derived(
+    claims=(
+        Claim(
             "NN-27",
-            "xi1 does not grow from every point: somewhere the flow lowers it, by .001 or more.",
-            lambda data: flow(data, "xi1"),  # -.007 at its least
+            origin=derived(),
+            statement="xi1 does not grow from every point: somewhere the flow lowers it, by 0.001 or more.",
+            measure=lambda data: flow(data, "xi1"),  # -.007 at its least
+            bound=at_most(-0.001),
             where="somewhere",
-            at_most=-0.001,
+            minimum=1,
         ),
-        derived(
+        Claim(
             "NN-29",
-            "From every start 300 steps at eta = 10 lead into the valley: xi2 / xi1.",
-            lambda data: last(data.xi2 / data.xi1),
-            between=(1.33, 1.49),
+            origin=derived(),
+            statement="From every start 300 steps at eta = 10 lead into the valley: xi2 / xi1.",
+            measure=lambda data: last(data.xi2 / data.xi1),
+            bound=between(1.33, 1.49),
+            minimum=1,
         ),
     ),
 )

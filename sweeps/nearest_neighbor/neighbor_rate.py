@@ -6,18 +6,23 @@ Runs on infinitely many prompts, at learning rates at which xi1 passes 15; tests
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    derived,
+    exponent,
+    interpretation,
+    last,
+    printed,
+)
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import EXACT, LOG, SHIFT, THEORY, N, course, derived, last, settings, started
+from . import EXACT, LOG, PAPER, SHIFT, THEORY, N, course, late_slope, settings, started
 
 DELTA = "separation"
 ROWS = [(4, 4, 5.0, 10.0), (3, 8, 5.0, 10.0), (8, 16, 5.0, 20.0)]
-
-
-def exponent(data: xr.Dataset, name: str) -> xr.DataArray:
-    """Exponent of t of a mean error from t = 500 on."""
-    return statistics.slope(data[name].mean("seed").sel(step=slice(500, None)), "step")
 
 
 def worst(data: xr.Dataset) -> xr.DataArray:
@@ -57,7 +62,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         ax.set_ylim(1e-9, 3)
     for i, setting in enumerate(data.setting.values):
         for name, line in (("shift_error", "-"), ("separated_error", "--")):
-            values = -exponent(data, name).sel(setting=setting)
+            values = -late_slope(data[name].mean("seed")).sel(setting=setting)
             label = setting if line == "-" else ""
             axes[0, 2].plot(data[DELTA], values, line, color=plot.COLOURS[i], label=label)
     plot.finish(axes[0, 2], "separation δ", "− exponent of T", "dashed: any query", **LOG)
@@ -91,41 +96,40 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "NN-23",
-            "reading",
-            SHIFT,
-            "The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*} the exponent of "
-            "T from t = 500 on grows in proportion to delta, exponent over delta = .3 to 1.",
-            lambda data: statistics.slope(
-                -exponent(data, "shift_error").sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
+            origin=interpretation(PAPER, "theorem on shift"),
+            statement="The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*} the exponent of T from t = 500 on grows in proportion to delta, exponent over delta = 0.3 to 1.",
+            measure=lambda data: exponent(
+                -late_slope(data["shift_error"].mean("seed")).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
             ),  # keys 100, 101: .89 to .93
-            between=(0.8, 1.1),
+            bound=between(0.8, 1.1),
         ),
-        derived(
+        Claim(
             "NN-26",
-            "It is no power: the error falls as exp(-delta xi1), xi1 the valley's c t^(1/3): "
-            "-d log(error) / d xi1 over delta at delta = .5 and 1.",
-            lambda data: per_alignment(data).sel(
+            origin=derived(),
+            statement="It is no power: the error falls as exp(-delta xi1), xi1 the valley's c t^(1/3): -d log(error) / d xi1 over delta at delta = 0.5 and 1.",
+            measure=lambda data: per_alignment(data).sel(
                 {DELTA: [0.5, 1.0]}
             ),  # keys 100, 101: 1.06 to 1.20
-            between=(0.9, 1.35),
+            bound=between(0.9, 1.35),
         ),
-        refuted(
+        Claim(
             "NN-20",
-            "printed",
-            SHIFT,
-            "“For any data satisfying” the separation the test loss falls with T, measured where "
-            "every example is at -q with one label: loss / R^2 at most .5 at t = 2000.",
-            lambda data: last(worst(data)).isel({DELTA: 0}),  # .99 and more
-            at_most=0.5,
+            origin=printed(PAPER, "theorem on shift"),
+            statement="“For any data satisfying” the separation the test loss falls with T, measured where every example is at -q with one label: loss / R^2 at most 0.5 at t = 2000.",
+            measure=lambda data: last(worst(data)).isel({DELTA: 0}),  # .99 and more
+            bound=at_most(0.5),
+            expect="fails",
         ),
-        derived(
+        Claim(
             "NN-30",
-            "For queries drawn like examples delta gives no power either: from delta = 1 on the "
-            "error falls no faster than 1 / T, exponent from t = 500 on.",
-            lambda data: exponent(data, "separated_error").sel({DELTA: [1.0, 2.0]}),
-            at_least=-1.0,  # keys 100, 101: -.09 to -.37
+            origin=derived(),
+            statement="For queries drawn like examples delta gives no power either: from delta = 1 on the error falls no faster than 1 / T, exponent from t = 500 on.",
+            measure=lambda data: late_slope(data["separated_error"].mean("seed")).sel(
+                {DELTA: [1.0, 2.0]}
+            ),
+            bound=at_least(-1.0),  # keys 100, 101: -.09 to -.37
         ),
     ),
 )

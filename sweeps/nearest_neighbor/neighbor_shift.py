@@ -4,22 +4,11 @@ say so?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import (
-    LOG,
-    PAPER,
-    QUICK,
-    ROWS,
-    RUNS,
-    THEORY,
-    course,
-    derived,
-    last,
-    settings,
-    started,
-)
+from . import LOG, PAPER, QUICK, ROWS, RUNS, THEORY, course, settings, started
 
 DELTA = "separation"
 THREE = [ROWS[0], ROWS[2], ROWS[3]]
@@ -63,43 +52,41 @@ FIGURE = Figure(
     quick=QUICK | {"zip": settings(THREE[::2]), "vary": {DELTA: [1.0]}},
     draw=draw,
     claims=(
-        derived(
+        Claim(
             "NN-19",
-            "|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on "
-            "every prompt (to rounding, 1e-5), and reaches .9 of it: largest ratio of each run, "
-            "over t and delta.",
-            lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: .99 to 1
-            between=(0.9, 1 + 1e-5),
+            origin=derived(),
+            statement="|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on every prompt (to rounding, 1e-5), and reaches 0.9 of it: largest ratio of each run, over t and delta.",
+            measure=lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: .99 to 1
+            bound=between(0.9, 1 + 1e-5),
             statistic="each",
         ),
-        derived(
+        Claim(
             "NN-21",
-            "Where q = x_{i*} the mean squared error is below (N - 1) a^2 + ((N - 1) a + b)^2, a = "
-            "exp(-xi1 delta / 2), b = exp(-xi2), and drawn prompts are far from the worst: at t = "
-            "2000 it is below .05 of that, delta = .3 and 1.",
-            lambda data: last(data.shift_error / data.shift_bound).sel({DELTA: [0.3, 1.0]}),
-            at_most=0.05,  # key 100: .0002 to .021
+            origin=derived(),
+            statement="Where q = x_{i*} the mean squared error is below (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2), b = exp(-xi2), and drawn prompts are far from the worst: at t = 2000 it is below 0.05 of that, delta = 0.3 and 1.",
+            measure=lambda data: last(data.shift_error / data.shift_bound).sel({DELTA: [0.3, 1.0]}),
+            bound=at_most(0.05),  # key 100: .0002 to .021
         ),
-        holds(
+        Claim(
             "NN-22",
-            "reading",
-            f"{PAPER}, experiments and appendix B",
-            "“test loss (right) curves under gradient descent” are lost, read as: at every delta  "
-            "the error under shift falls from each recorded step to the next.",
-            lambda data: data.shift_error.mean("seed").diff("step"),
-            at_most=0.0,
+            origin=interpretation(PAPER, "experiments and appendix B"),
+            statement="“test loss (right) curves under gradient descent” are lost, read as: at every delta  the error under shift falls from each recorded step to the next.",
+            measure=lambda data: data.shift_error.mean("seed").diff("step"),
+            bound=at_most(0.0),
         ),
-        derived(
+        Claim(
             "NN-24",
-            "The bound says nothing at delta = .1 by t = 2000: it is still 1 or more.",
-            lambda data: last(data.shift_bound.sel({DELTA: 0.1})),
-            at_least=1.0,
+            origin=derived(),
+            statement="The bound says nothing at delta = 0.1 by t = 2000: it is still 1 or more.",
+            measure=lambda data: last(data.shift_bound.sel({DELTA: 0.1})),
+            bound=at_least(1.0),
         ),
-        derived(
+        Claim(
             "NN-25",
-            "At delta = 1, t = 2000 it is below .02.",
-            lambda data: last(data.shift_bound.sel({DELTA: 1.0})),
-            at_most=0.02,
+            origin=derived(),
+            statement="At delta = 1, t = 2000 it is below 0.02.",
+            measure=lambda data: last(data.shift_bound.sel({DELTA: 1.0})),
+            bound=at_most(0.02),
         ),
     ),
 )

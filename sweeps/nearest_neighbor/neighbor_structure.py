@@ -4,10 +4,11 @@ query's logit?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, between, derived, exponent, interpretation, last, printed
 from jaxtheory.theories.nearest_neighbor import Config
 
-from . import FORM, LOG, QUICK, THEORY, B, course, derived, last
+from . import FORM, LOG, PAPER, QUICK, THEORY, B, course
 
 ROUTES = {
     "W": ("literal", "averaged"),
@@ -81,47 +82,49 @@ FIGURE = Figure(
     quick=QUICK | {"zip": routes("W", "ξ"), "vary": {B: [500]}},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "NN-31",
-            "reading",
-            FORM,
-            "W: “the weights has the form” diag(xi1 I, 0, -xi2), read as: for infinitely many "
-            "prompts, the distance from it falls as B^(-1/2), with averaged and with drawn labels: "
-            "exponent.",
-            lambda data: statistics.slope(distance(data).mean("seed"), B),
-            between=(-0.65, -0.35),
+            origin=interpretation(PAPER, "proposition on the form of W"),
+            statement="W: “the weights has the form” diag(xi1 I, 0, -xi2), read as: for infinitely many prompts, the distance from it falls as B^(-1/2), with averaged and with drawn labels: exponent.",
+            measure=lambda data: exponent(distance(data).mean("seed"), B),
+            bound=between(-0.65, -0.35),
         ),
-        derived(
+        Claim(
             "NN-32",
-            "So do the largest entry off the diagonal and the spread of diag W_11.",
-            lambda data: xr.concat(
+            origin=derived(),
+            statement="So do the largest entry off the diagonal and the spread of diag W_11.",
+            measure=lambda data: xr.concat(
                 [
-                    statistics.slope(last(data[name]).sel(route="W").mean("seed"), B)
+                    exponent(last(data[name]).sel(route="W").mean("seed"), B)
                     for name in ("off_diagonal", "diagonal_spread")
                 ],
                 "quantity",
             ),
-            between=(-0.75, -0.28),
+            bound=between(-0.75, -0.28),
         ),
-        refuted(
+        Claim(
             "NN-34",
-            "printed",
-            "the talk, proof sketch: last entry of the softmax",
-            "The query's logit h_q^T W h_q is “-\\xi_2^{(t)}”, measured within .1.",
-            lambda data: abs(last(data.query_logit + data.xi2)).sel(route="W"),  # 3.85 = xi1
-            at_most=0.1,
+            origin=printed("the talk", "proof sketch: last entry of the softmax"),
+            statement="The query's logit h_q^T W h_q is “-\\xi_2^{(t)}”, measured within 0.1.",
+            measure=lambda data: abs(last(data.query_logit + data.xi2)).sel(
+                route="W"
+            ),  # 3.85 = xi1
+            bound=at_most(0.1),
+            expect="fails",
         ),
-        derived(
+        Claim(
             "NN-35",
-            "It is xi1 - xi2, within .02.",
-            lambda data: abs(last(data.query_logit - data.xi1 + data.xi2)).sel(route="W"),
-            at_most=0.02,
+            origin=derived(),
+            statement="It is xi1 - xi2, within 0.02.",
+            measure=lambda data: abs(last(data.query_logit - data.xi1 + data.xi2)).sel(route="W"),
+            bound=at_most(0.02),
         ),
-        derived(
+        Claim(
             "NN-36",
-            "With 8000 prompts xi1 is that of infinitely many, within 2 %, on each route.",
-            lambda data: last(data.xi1 / data.xi1.sel(route="ξ, B = ∞")).isel({B: -1}),
-            between=(0.98, 1.02),
+            origin=derived(),
+            statement="With 8000 prompts xi1 is that of infinitely many, within 2 %, on each route.",
+            measure=lambda data: last(data.xi1 / data.xi1.sel(route="ξ, B = ∞")).isel({B: -1}),
+            bound=between(0.98, 1.02),
         ),
     ),
 )

@@ -4,13 +4,11 @@ near ties?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last, printed
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import (
-    EACH,
-    FORM,
-    HARDMAX,
     LOG,
     PAPER,
     QUICK,
@@ -18,8 +16,6 @@ from . import (
     RUNS,
     THEORY,
     course,
-    derived,
-    last,
     late_slope,
     settings,
     started,
@@ -81,86 +77,86 @@ FIGURE = Figure(
     quick=QUICK | {"zip": settings(ROWS[:1] + ROWS[3:4])},
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "NN-1",
-            "reading",
-            f"{PAPER}, theorem",
-            "The loss “converges to zero”, read as: it falls from each recorded step to the next.",
-            lambda data: data.loss.diff("step"),
-            at_most=0.0,
-            **EACH,
-        ),
-        holds(
-            "NN-2",
-            "printed",
-            FORM,
-            "“Along the optimization path of gradient descent” xi1, xi2 > 0, measured at every "
-            "recorded step from the first on: share of runs.",
-            lambda data: ((data.xi1 > 0) & (data.xi2 > 0)).isel(step=slice(1, None)).all("step"),
-            statistic="share",
-            where="together",
-            at_least=1.0,
+            origin=interpretation(PAPER, "theorem"),
+            statement="The loss “converges to zero”, read as: it falls from each recorded step to the next.",
+            measure=lambda data: data.loss.diff("step"),
+            bound=at_most(0.0),
+            statistic="each",
             minimum=2,
         ),
-        derived(
+        Claim(
+            "NN-2",
+            origin=printed(PAPER, "proposition on the form of W"),
+            statement="“Along the optimization path of gradient descent” xi1, xi2 > 0, measured at every recorded step from the first on: share of runs.",
+            measure=lambda data: (
+                ((data.xi1 > 0) & (data.xi2 > 0)).isel(step=slice(1, None)).all("step")
+            ),
+            bound=at_least(1.0),
+            statistic="share",
+            where="together",
+            minimum=2,
+        ),
+        Claim(
             "NN-3",
-            "xi1 grows as t^(1/3): exponent from t = 500 on, where 2 L(500) <= .21.",
-            lambda data: converged(data, late_slope(data.xi1)),  # .339, .359, .336
-            between=(0.30, 0.40),
+            origin=derived(),
+            statement="xi1 grows as t^(1/3): exponent from t = 500 on, where 2 L(500) <= 0.21.",
+            measure=lambda data: converged(data, late_slope(data.xi1)),  # .339, .359, .336
+            bound=between(0.30, 0.40),
         ),
-        derived(
+        Claim(
             "NN-4",
-            "The loss falls as t^(-1/3): exponent from t = 500 on, where 2 L(500) <= .21.",
-            lambda data: converged(data, late_slope(data.test_loss)),  # -.338, -.384, -.329
-            between=(-0.48, -0.22),
+            origin=derived(),
+            statement="The loss falls as t^(-1/3): exponent from t = 500 on, where 2 L(500) <= 0.21.",
+            measure=lambda data: converged(data, late_slope(data.test_loss)),  # -.338, -.384, -.329
+            bound=between(-0.48, -0.22),
         ),
-        derived(
+        Claim(
             "NN-5",
-            "Near ties make the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= .25.",
-            lambda data: learned(
+            origin=derived(),
+            statement="Near ties make the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= 0.25.",
+            measure=lambda data: learned(
                 data,
                 data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law),
             ),  # 1.01 to 1.12
-            between=(0.75, 1.4),
+            bound=between(0.75, 1.4),
         ),
-        derived(
+        Claim(
             "NN-6",
-            "xi1 over its law (3 C p(0) eta t / d)^(1/3) at t = 2000, where 2 L <= .25.",
-            lambda data: learned(data, data.xi1 / data.predicted_xi1_law),  # .88 to 1.01
-            between=(0.82, 1.08),
+            origin=derived(),
+            statement="xi1 over its law (3 C p(0) eta t / d)^(1/3) at t = 2000, where 2 L <= 0.25.",
+            measure=lambda data: learned(data, data.xi1 / data.predicted_xi1_law),  # .88 to 1.01
+            bound=between(0.82, 1.08),
         ),
-        derived(
+        Claim(
             "NN-7",
-            "xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = "
-            "2000, where 2 L <= .25.",
-            lambda data: learned(data, valley_share(data)),  # .93 to 1.08
-            between=(0.82, 1.3),
+            origin=derived(),
+            statement="xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = 2000, where 2 L <= 0.25.",
+            measure=lambda data: learned(data, valley_share(data)),  # .93 to 1.08
+            bound=between(0.82, 1.3),
         ),
-        derived(
+        Claim(
             "NN-8",
-            "Attention comes to select the nearest example as t^(-1/3): exponent of 1 - mean s* "
-            "from t = 500 on, where 2 L(500) <= .21.",
-            lambda data: converged(data, late_slope(1 - data.nearest_attention)),
-            between=(-0.42, -0.26),  # key 100: -.30, -.34, -.31
+            origin=derived(),
+            statement="Attention comes to select the nearest example as t^(-1/3): exponent of 1 - mean s* from t = 500 on, where 2 L(500) <= 0.21.",
+            measure=lambda data: converged(data, late_slope(1 - data.nearest_attention)),
+            bound=between(-0.42, -0.26),  # key 100: -.30, -.34, -.31
         ),
-        refuted(
+        Claim(
             "NN-9",
-            "reading",
-            HARDMAX,
-            "xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t, exponent at least "
-            ".1 from t = 500 on, where 2 L(500) <= .21.",
-            lambda data: converged(data, late_slope(data.xi1 / data.xi2)),
-            at_least=0.1,  # key 100: -.06 to .01
+            origin=interpretation("the talk: softmax is near a hardmax as xi1 >> xi2"),
+            statement="xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t, exponent at least 0.1 from t = 500 on, where 2 L(500) <= 0.21.",
+            measure=lambda data: converged(data, late_slope(data.xi1 / data.xi2)),
+            bound=at_least(0.1),  # key 100: -.06 to .01
+            expect="fails",
         ),
-        holds(
+        Claim(
             "NN-10",
-            "reading",
-            f"{PAPER}, theorem",
-            "The layer “can be trained to perform in-context one-nearest neighbor prediction”, "
-            "read as: the output has that prediction's sign on 97 % of the prompts at t = 2000, "
-            "where 2 L(500) <= .21.",
-            lambda data: converged(data, last(data.agreement)),  # .986 to .995
-            at_least=0.97,
+            origin=interpretation(PAPER, "theorem"),
+            statement="The layer “can be trained to perform in-context one-nearest neighbor prediction”, read as: the output has that prediction's sign on 97 % of the prompts at t = 2000, where 2 L(500) <= 0.21.",
+            measure=lambda data: converged(data, last(data.agreement)),  # .986 to .995
+            bound=at_least(0.97),
         ),
     ),
 )

@@ -12,6 +12,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import plot
+from jaxtheory.claims import last
 from jaxtheory.theories.random_walk import CIRCLE6
 
 THEORY = jaxtheory.theories.get("random_walk")
@@ -19,7 +20,7 @@ PAPER, TALK = (
     "Towards Understanding Transformers in Learning Random Walks",
     "Transformers Learn Random Walk Prediction (talk)",
 )
-THEOREM, COROLLARY = f"{TALK}, theorem", f"{TALK}, corollary"
+THEOREM = f"{TALK}, theorem"
 Measure = Callable[[xr.Dataset], xr.DataArray]
 K, N, M, B = "num_states", "length", "encoding_dim", "num_sequences"
 P, ETA, DELTA = "clockwise_probability", "learning_rate", "perturbation"
@@ -32,11 +33,6 @@ FULL = {"seeds": 16, "steps": 50, "record": [0, 50], "buckets": "pad", "dtype": 
 # compilation.
 SHAPES = CIRCLE6.pad(num_states=20, length=101, encoding_dim=1015)
 QUICK = {"config": SHAPES, "seeds": 2, "steps": 50, "buckets": "pad", "dtype": "float32"}
-
-
-def last(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last recorded step."""
-    return values.isel(step=-1)
 
 
 def right(data: xr.Dataset) -> xr.DataArray:
@@ -68,14 +64,3 @@ def predicted(ax: Any, curve: xr.DataArray, x: str, label: str, color: int | Non
     """A predicted curve against x, dashed; every seed has the same."""
     curve = curve.max("seed").squeeze(drop=True)
     plot.theory(ax, curve[x].values, curve.values, label, color=color)
-
-
-def share(least: float, measure: Measure) -> dict[str, Any]:
-    """Measure and bound of a claim on the share of all runs."""
-    return {"measure": measure, "statistic": "share", "where": "together", "at_least": least}
-
-
-def seldom(most: float, measure: Measure, at: dict[str, Any]) -> dict[str, Any]:
-    """Measure and bound of a claim on the share of some runs, those left out that diverged."""
-    kept = lambda data: measure(data).astype(float).where(finite(data)).sel(at)
-    return {"measure": kept, "statistic": "share", "where": "together", "at_most": most}

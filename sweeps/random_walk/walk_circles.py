@@ -4,30 +4,12 @@ paper (K = 6, N = 97)?
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, interpretation, last, printed
 from jaxtheory.theories.random_walk import CIRCLE6
 
-from . import (
-    COROLLARY,
-    FULL,
-    OF_V,
-    ON_CIRCLE6,
-    PAPER,
-    QUICK,
-    TALK,
-    THEOREM,
-    K,
-    N,
-    P,
-    V,
-    last,
-    optimal,
-    predicted,
-    right,
-    share,
-)
+from . import FULL, OF_V, ON_CIRCLE6, PAPER, QUICK, TALK, K, N, P, V, optimal, predicted, right
 
-FAILURE = f"{TALK}, failure theorem"
 SHOWN = {
     "loss": "loss L",
     "accuracy": "accuracy",
@@ -39,7 +21,7 @@ SHOWN = {
 
 def at_half(data: xr.Dataset) -> xr.Dataset:
     """The end of the runs at p = 1/2 that select the parent (K = 6: all but 1 in 100)."""
-    return data.where(right(data)).sel({P: 0.5}).isel(step=-1)
+    return last(data.where(right(data)).sel({P: 0.5}))
 
 
 def counts(data: xr.Dataset) -> xr.DataArray:
@@ -105,71 +87,65 @@ FIGURE = Figure(
     # measured on keys 100 and 101: V 1.055, 1.025; loss -.0004, .0005; KL 1.022, 1.020 (the worse
     # circle); K accuracy at p = 1 1.021, 1.017
     claims=(
-        holds(
+        Claim(
             "RW-1",
-            "printed",
-            COROLLARY,
-            "p = 1/2: “The trained transformer achieves optimal prediction accuracy”, 1/2 (90 % of "
-            "the runs).",
-            **share(0.9, lambda data: optimal(data).sel({P: 0.5})),
+            origin=printed(TALK, "corollary"),
+            statement="p = 1/2: “The trained transformer achieves optimal prediction accuracy”, 1/2 (90 % of the runs).",
+            measure=lambda data: optimal(data).sel({P: 0.5}),
+            bound=at_least(0.9),
+            statistic="share",
+            where="together",
         ),
-        holds(
+        Claim(
             "RW-2",
-            "reading",
-            THEOREM,
-            "p = 1/2: “Softmax attention selects the “direct parent” token”, read as at least .999 "
-            "of the attention from t = 4 on (90 % of the runs).",
-            **share(
-                0.9,
-                lambda data: (
-                    data.parent_attention.sel({P: 0.5, "step": slice(4, None)}) >= 0.999
-                ).all("step"),
-            ),
+            origin=interpretation(TALK, "theorem"),
+            statement="p = 1/2: “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention from t = 4 on (90 % of the runs).",
+            measure=lambda data: (
+                data.parent_attention.sel({P: 0.5, "step": slice(4, None)}) >= 0.999
+            ).all("step"),
+            bound=at_least(0.9),
+            statistic="share",
+            where="together",
         ),
-        *(
-            holds(id, "derived", "derived", f"p = 1/2, t = 50: {text}", measure, between=span)
-            for id, measure, span, text in (
-                (
-                    "RW-3",
-                    direction_ratio,
-                    (0.88, 1.12),
-                    "the direction error of V is sqrt(e^2 + K/(2B)), e that of infinitely many "
-                    "sequences, within 12 %.",
-                ),
-                (
-                    "RW-4",
-                    loss_gap,
-                    (-0.004, 0.004),
-                    "the training loss is that of infinitely many sequences less K/(2B), within "
-                    ".004.",
-                ),
-                (
-                    "RW-5",
-                    kl_ratio,
-                    (0.95, 1.05),
-                    "KL is that of infinitely many sequences (.22 nats, not yet near 0), within "
-                    "5 %.",
-                ),
-            )
+        Claim(
+            "RW-3",
+            origin=derived(),
+            statement="p = 1/2, t = 50: the direction error of V is sqrt(e^2 + K/(2B)), e that of infinitely many sequences, within 12 %.",
+            measure=direction_ratio,
+            bound=between(0.88, 1.12),
         ),
-        holds(
+        Claim(
+            "RW-4",
+            origin=derived(),
+            statement="p = 1/2, t = 50: the training loss is that of infinitely many sequences less K/(2B), within 0.004.",
+            measure=loss_gap,
+            bound=between(-0.004, 0.004),
+        ),
+        Claim(
+            "RW-5",
+            origin=derived(),
+            statement="p = 1/2, t = 50: KL is that of infinitely many sequences (0.22 nats, not yet near 0), within 5 %.",
+            measure=kl_ratio,
+            bound=between(0.95, 1.05),
+        ),
+        Claim(
             "RW-7",
-            "printed",
-            FAILURE,
-            "p = 1: “Random guess”: K times the accuracy is 1 at t = 50.",
+            origin=printed(TALK, "failure theorem"),
+            statement="p = 1: “Random guess”: K times the accuracy is 1 at t = 50.",
             # the share of one label among 1000 test sequences: K accuracy is 1 up to sqrt((K - 1) /
             # 1000) a run
-            lambda data: last(data.accuracy.sel({P: 1.0})) * data[K],
+            measure=lambda data: last(data.accuracy.sel({P: 1.0})) * data[K],
+            bound=between(0.85, 1.15),
             where="together",
-            between=(0.85, 1.15),
         ),
-        holds(
+        Claim(
             "RW-8",
-            "printed",
-            FAILURE,
-            "p = 1: “with probability 1” all tokens keep the same attention: within 1e-12 on "
-            "every finite sample.",
-            **share(1.0, lambda data: (data.attention_spread.sel({P: 1.0}) < 1e-12).all("step")),
+            origin=printed(TALK, "failure theorem"),
+            statement="p = 1: “with probability 1” all tokens keep the same attention: within 1e-12 on every finite sample.",
+            measure=lambda data: (data.attention_spread.sel({P: 1.0}) < 1e-12).all("step"),
+            bound=at_least(1.0),
+            statistic="share",
+            where="together",
         ),
     ),
 )

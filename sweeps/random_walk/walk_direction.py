@@ -3,34 +3,16 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, interpretation, last, printed, share
 
-from . import (
-    COROLLARY,
-    OF_V,
-    ON_CIRCLE6,
-    QUICK,
-    THEOREM,
-    P,
-    V,
-    end,
-    last,
-    optimal,
-    predicted,
-    right,
-    share,
-)
+from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, P, V, end, optimal, predicted, right
 
 SHOWN = {
     "value_ratio": r"$v(1)/v(-1)$, entries of V",
     V: OF_V,
     "kl": "KL(law || output), nats",
 }
-TO_PI = (
-    "“The value matrix converges to the true transition matrix in direction”: v(1)/v(-1) = "
-    "(p/(1-p))^a with a = 1."
-)
-TO_ROOT = "V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2."
 LAWS = {"theorem": "theorem", "sqrt_law": "sqrt law, t = ∞", "population": "theory, this t"}
 
 
@@ -80,28 +62,40 @@ FIGURE = Figure(
     quick=QUICK | {"vary": {P: [0.1, 0.3, 0.5, 0.9]}, "record": [0, 10, 50]},
     draw=draw,
     claims=(
-        *(
-            judge(id, origin, source, text, odds_exponent, where="together", between=span)
-            for judge, id, origin, source, span, text in (
-                (refuted, "RW-11", "printed", THEOREM, (0.9, 1.1), TO_PI),
-                (holds, "RW-12", "derived", "derived", (0.45, 0.55), TO_ROOT),
-            )
+        Claim(
+            "RW-11",
+            origin=printed(TALK, "theorem"),
+            statement="“The value matrix converges to the true transition matrix in direction”: v(1)/v(-1) = (p/(1-p))^a with a = 1.",
+            measure=odds_exponent,
+            bound=between(0.9, 1.1),
+            where="together",
+            expect="fails",
         ),
-        holds(
+        Claim(
+            "RW-12",
+            origin=derived(),
+            statement="V takes the direction of sqrt(Pi^T), entry by entry: a = 1/2.",
+            measure=odds_exponent,
+            bound=between(0.45, 0.55),
+            where="together",
+        ),
+        Claim(
             "RW-13",
-            "reading",
-            THEOREM,
-            "K = 6, .05 <= p <= .95: “Softmax attention selects the “direct parent” token”, read "
-            "as at least .999 of the attention (85 % of the runs).",
-            **share(0.85, lambda data: last(data.parent_attention) >= 0.999),
+            origin=interpretation(TALK, "theorem"),
+            statement="K = 6, 0.05 <= p <= 0.95: “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention (85 % of the runs).",
+            measure=lambda data: last(data.parent_attention) >= 0.999,
+            bound=at_least(0.85),
+            statistic="share",
+            where="together",
         ),
-        holds(
+        Claim(
             "RW-14",
-            "printed",
-            COROLLARY,
-            "“The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p): every "
-            "run in which the parent is selected.",
-            **share(1.0, lambda data: optimal(data).astype(float).where(right(data))),
+            origin=printed(TALK, "corollary"),
+            statement="“The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p): every run in which the parent is selected.",
+            measure=lambda data: share(optimal(data), among=right(data)),
+            bound=at_least(1.0),
+            statistic="share",
+            where="together",
         ),
     ),
 )

@@ -3,10 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 from jaxtheory.theories.random_walk import Config
 
-from . import DELTA, ETA, TALK, THEORY, P, last, predicted, share
+from . import DELTA, ETA, TALK, THEORY, P, predicted
 
 RIDGE = Config(population=True, clockwise_probability=1.0)
 UNIFORM = 1 / 96  # attention on each of the N - 1 tokens, N = 97
@@ -83,29 +84,28 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "RW-28",
-            "reading",
-            f"{TALK}, ridge of bad points",
-            "p = 1, N = rK + 1: “a “ridge” of bad points”, read as one that every disturbance of "
-            "the start leaves: accuracy 1 at t = 50, η = 1.",
-            **share(1.0, lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9),
+            origin=interpretation(TALK, "ridge of bad points"),
+            statement="p = 1, N = rK + 1: “a “ridge” of bad points”, read as one that every disturbance of the start leaves: accuracy 1 at t = 50, η = 1.",
+            measure=lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9,
+            bound=at_least(1.0),
+            statistic="share",
+            where="together",
         ),
-        holds(
+        Claim(
             "RW-29",
-            "derived",
-            "derived",
-            "A small disturbance grows as linear theory has it.",
-            growth_error,
-            at_most=0.3,
+            origin=derived(),
+            statement="A small disturbance grows as linear theory has it.",
+            measure=growth_error,
+            bound=at_most(0.3),
         ),
-        holds(
+        Claim(
             "RW-30",
-            "derived",
-            "derived",
-            "The escape time is that of linear theory, within a step.",
-            lambda data: abs(escape(data).mean("seed") - escape(data, LINEAR).mean("seed")),
-            at_most=1.0,
+            origin=derived(),
+            statement="The escape time is that of linear theory, within a step.",
+            measure=lambda data: abs(escape(data).mean("seed") - escape(data, LINEAR).mean("seed")),
+            bound=at_most(1.0),
         ),
     ),
 )

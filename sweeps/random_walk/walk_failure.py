@@ -8,10 +8,11 @@ import functools
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, last, printed
 from jaxtheory.theories.random_walk import Config
 
-from . import ETA, TALK, THEORY, K, N, P, V, end, last
+from . import ETA, TALK, THEORY, K, N, P, V, end
 
 LENGTHS = {K: [6] * 6 + [5] * 3, N: [95, 96, 97, 98, 99, 100, 26, 27, 28]}
 
@@ -81,26 +82,22 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        holds(
+        Claim(
             "RW-9",
-            "printed",
-            f"{TALK}, failure theorem",
-            "p in {0, 1}, N = rK + 1: for three losses and two rates, on the exact law and at "
-            "every step, a “Random guess” (accuracy 1/K), “softmax attention serves as an "
-            "average”, and V is as far from Pi^T as 11^T: all within 1e-12.",
-            distance,
+            origin=printed(TALK, "failure theorem"),
+            statement="p in {0, 1}, N = rK + 1: for three losses and two rates, on the exact law and at every step, a “Random guess” (accuracy 1/K), “softmax attention serves as an average”, and V is as far from Pi^T as 11^T: all within 1e-12.",
+            measure=distance,
+            bound=at_most(1e-12),
             statistic="each",
-            at_most=1e-12,
             minimum=1,
         ),
-        holds(
+        Claim(
             "RW-10",
-            "derived",
-            "derived from the failure theorem's condition",
-            "p in {0, 1}, N != rK + 1, on the exact law: accuracy 1 from t = 10 on.",
-            lambda data: circles(data, False).accuracy.sel(step=slice(10, None)).fillna(0),
+            origin=derived("derived from the failure theorem's condition"),
+            statement="p in {0, 1}, N != rK + 1, on the exact law: accuracy 1 from t = 10 on.",
+            measure=lambda data: circles(data, False).accuracy.sel(step=slice(10, None)).fillna(0),
+            bound=at_least(1 - 1e-9),
             statistic="each",
-            at_least=1 - 1e-9,
             minimum=1,
         ),
     ),

@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived, exponent, interpretation, last, share
 
-from . import FULL, ON_CIRCLE6, QUICK, THEOREM, M, N, P, end, last, right, seldom, share
+from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, M, N, P, end, finite, right
 
 RULES = {
     "M = N": lambda n: n,
@@ -108,45 +109,42 @@ FIGURE = Figure(
     # measured on key 100, 16 seeds: exponents .91 (p = .5) and .96 (p = .8); share at M = N = 97, p
     # = 1/2: .56
     claims=(
-        holds(
+        Claim(
             "RW-24",
-            "reading",
-            THEOREM,
-            "“Under certain conditions”, read as M >= N^1.5: the parent is selected for every N "
-            "(95 % of the runs).",
-            **share(
-                0.95,
-                lambda data: right(data).isel(
-                    case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))
-                ),
+            origin=interpretation(TALK, "theorem"),
+            statement="“Under certain conditions”, read as M >= N^1.5: the parent is selected for every N (95 % of the runs).",
+            measure=lambda data: right(data).isel(
+                case=np.flatnonzero(data[M].values >= np.round(data[N].values ** 1.5))
             ),
+            bound=at_least(0.95),
+            statistic="share",
+            where="together",
         ),
-        holds(
+        Claim(
             "RW-25",
-            "derived",
-            "derived",
-            "M = N = 97, p = 1/2: orthogonal encodings alone do not suffice; less than 95 % of the "
-            "runs select the parent.",
-            **seldom(0.94, right, {P: 0.5, "case": "M = N, N = 97"}),
+            origin=derived(),
+            statement="M = N = 97, p = 1/2: orthogonal encodings alone do not suffice; less than 95 % of the runs select the parent.",
+            measure=lambda data: share(right(data), among=finite(data)).sel(
+                {P: 0.5, "case": "M = N, N = 97"}
+            ),
+            bound=at_most(0.94),
+            statistic="share",
+            where="together",
         ),
-        holds(
+        Claim(
             "RW-26",
-            "reading",
-            f"{THEOREM}: exp(-Omega(N))",
-            "M = 4 N^1.5: 1 - exp(-Omega(N)), read as -log(1 - attention on the parent) growing "
-            "with N by an exponent of at least .75.",
+            origin=interpretation(TALK, "theorem: exp(-Omega(N))"),
+            statement="M = 4 N^1.5: 1 - exp(-Omega(N)), read as -log(1 - attention on the parent) growing with N by an exponent of at least 0.75.",
             # mean over p
-            lambda data: statistics.slope(typical(data, "M = 4 N^1.5"), N).mean(),
-            at_least=0.75,
+            measure=lambda data: exponent(typical(data, "M = 4 N^1.5"), N).mean(),
+            bound=at_least(0.75),
         ),
-        holds(
+        Claim(
             "RW-27",
-            "derived",
-            "derived",
-            "The constant in exp(-Omega(N)) depends on M: at M = 1000 the larger N has a smaller "
-            "-log(1 - attention on the parent), at N = 97 at most a fifth of that at N = 7.",
-            growth,
-            at_most=0.2,
+            origin=derived(),
+            statement="The constant in exp(-Omega(N)) depends on M: at M = 1000 the larger N has a smaller -log(1 - attention on the parent), at N = 97 at most a fifth of that at N = 7.",
+            measure=growth,
+            bound=at_most(0.2),
         ),
     ),
 )

@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from jaxtheory import Figure, holds, optimizers, plot, refuted
+from jaxtheory import Claim, Figure, optimizers, plot
+from jaxtheory.claims import at_least, at_most, derived, last
 
 from . import CIRCLE6, ETA, OF_V, THEORY, Measure, V, right
 
@@ -30,7 +31,7 @@ def of(measure: Measure, *algorithms: str) -> Measure:
 
 def solved(data: xr.Dataset) -> xr.DataArray:
     """Whether a run ended with most attention on the parent and the best accuracy."""
-    return right(data) & (abs(data.accuracy.isel(step=-1) - CHANCE) < 1e-5)
+    return right(data) & (abs(last(data.accuracy) - CHANCE) < 1e-5)
 
 
 def at_start(sigma: float) -> Measure:
@@ -91,46 +92,42 @@ FIGURE = Figure(
     draw=draw,
     # keys 105, 106: 1, 1; .04, .06; 6e-8; .03, .08
     claims=(
-        holds(
+        Claim(
             "RW-42",
-            "derived",
-            "measured",
-            "Zero start: with momentum and cosine decay as with descent, at each rate, runs give "
-            "the parent the most attention and predict optimally: a share of .95 of all.",
-            of(at_start(0.0), *LINEAR),
+            origin=derived("measured"),
+            statement="Zero start: with momentum and cosine decay as with descent, at each rate, runs give the parent the most attention and predict optimally: a share of 0.95 of all.",
+            measure=of(at_start(0.0), *LINEAR),
+            bound=at_least(0.95),
             statistic="share",
-            at_least=0.95,
         ),
-        refuted(
+        Claim(
             "RW-43",
-            "derived",
-            "measured",
-            "So do half of the runs of Adam, on u, w and on W, together.",
-            of(at_start(0.0), *ADAM),
+            origin=derived("measured"),
+            statement="So do half of the runs of Adam, on u, w and on W, together.",
+            measure=of(at_start(0.0), *ADAM),
+            bound=at_least(0.5),
             statistic="share",
             where="together",
-            at_least=0.5,
+            expect="fails",
         ),
-        holds(
+        Claim(
             "RW-44",
-            "derived",
-            "derived: from zero, Adam's first step is eta in each entry of V that has a gradient",
-            "After one step Adam's V is 11^T in direction, within 1e-3 of its error, in every run; "
-            "so its output does not depend on attention.",
-            of(equal_values, *ADAM),
+            origin=derived(
+                "derived: from zero, Adam's first step is eta in each entry of V that has a gradient"
+            ),
+            statement="After one step Adam's V is 11^T in direction, within 1e-3 of its error, in every run; so its output does not depend on attention.",
+            measure=of(equal_values, *ADAM),
+            bound=at_most(1e-3),
             statistic="each",
-            at_most=1e-3,
         ),
-        holds(
+        Claim(
             "RW-45",
-            "derived",
-            "measured",
-            "A random start of sigma = .01 is no way out: with raw tokens at most .35 of the runs "
-            "of all optimizers together get there.",
-            of(at_start(0.01), *RATES),
+            origin=derived("measured"),
+            statement="A random start of sigma = 0.01 is no way out: with raw tokens at most 0.35 of the runs of all optimizers together get there.",
+            measure=of(at_start(0.01), *RATES),
+            bound=at_most(0.35),
             statistic="share",
             where="together",
-            at_most=0.35,
         ),
     ),
 )

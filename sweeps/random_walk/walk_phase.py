@@ -1,27 +1,12 @@
 """For which K and p does attention select the parent, and which token else?"""
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Claim, Figure, holds, plot, refuted
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, derived, interpretation, last
 
-from . import (
-    FULL,
-    ON_CIRCLE6,
-    QUICK,
-    THEOREM,
-    K,
-    N,
-    P,
-    end,
-    last,
-    optimal,
-    optimum,
-    right,
-    share,
-)
+from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, K, N, P, end, optimal, optimum, right
 
 
 def commonest_stray(data: xr.Dataset) -> xr.DataArray:
@@ -32,15 +17,6 @@ def commonest_stray(data: xr.Dataset) -> xr.DataArray:
         return float(values[np.argmax(counts)]) if len(values) else 1.0
 
     return xr.apply_ufunc(mode, last(data.selected_lag), input_core_dims=[["seed"]], vectorize=True)
-
-
-def selected(judge: Any, id: str, source: str, case: str, least: float, at: dict) -> Claim:
-    """A claim that the parent is selected in a share of the runs of some K and p."""
-    text = (
-        f"“Under certain conditions”, read as {case}: the parent is selected by t = 50 "
-        f"({100 * least:.0f} % of the runs)."
-    )
-    return judge(id, "reading", source, text, **share(least, lambda data: right(data).sel(at)))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -76,30 +52,42 @@ FIGURE = Figure(
     # shares measured on key 100, 16 seeds: K = 6 .94 to 1 for .05 <= p <= .95; K = 20 1 at p = .5,
     # .69 at .7, .25 at .8; K = 4 0 at p = .5
     claims=(
-        selected(
-            holds,
+        Claim(
             "RW-20",
-            THEOREM,
-            "K = 6, N = 97, .05 <= p <= .95",
-            0.88,
-            {K: 6, P: slice(None, 0.95)},
+            origin=interpretation(TALK, "theorem"),
+            statement="“Under certain conditions”, read as K = 6, N = 97, 0.05 <= p <= 0.95: the parent is selected by t = 50 (88 % of the runs).",
+            measure=lambda data: right(data).sel({K: 6, P: slice(None, 0.95)}),
+            bound=at_least(0.88),
+            statistic="share",
+            where="together",
         ),
-        selected(holds, "RW-21", THEOREM, "K = 20, N = 101, p = 1/2", 0.9, {K: 20, P: 0.5}),
-        selected(
-            refuted,
+        Claim(
+            "RW-21",
+            origin=interpretation(TALK, "theorem"),
+            statement="“Under certain conditions”, read as K = 20, N = 101, p = 1/2: the parent is selected by t = 50 (90 % of the runs).",
+            measure=lambda data: right(data).sel({K: 20, P: 0.5}),
+            bound=at_least(0.9),
+            statistic="share",
+            where="together",
+        ),
+        Claim(
             "RW-22",
-            f"{THEOREM}: any 0 < p < 1",
-            "K = 20, N = 101, p = .7",
-            0.95,
-            {K: 20, P: 0.7},
+            origin=interpretation(TALK, "theorem: any 0 < p < 1"),
+            statement="“Under certain conditions”, read as K = 20, N = 101, p = 0.7: the parent is selected by t = 50 (95 % of the runs).",
+            measure=lambda data: right(data).sel({K: 20, P: 0.7}),
+            bound=at_least(0.95),
+            statistic="share",
+            where="together",
+            expect="fails",
         ),
-        holds(
+        Claim(
             "RW-23",
-            "derived",
-            "derived",
-            "K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for "
-            "every odd lag tells as much.",
-            **share(0.8, lambda data: (~right(data) & optimal(data)).sel({K: 4, P: 0.5})),
+            origin=derived(),
+            statement="K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for every odd lag tells as much.",
+            measure=lambda data: (~right(data) & optimal(data)).sel({K: 4, P: 0.5}),
+            bound=at_least(0.8),
+            statistic="share",
+            where="together",
         ),
     ),
 )

@@ -1,24 +1,15 @@
 """Are the two question-answering tasks learned: is the average of the tokens enough?"""
 
-from typing import Any
-
 import xarray as xr
 
-from jaxtheory import Claim, Figure, holds, plot
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, between, derived, interpretation
 from jaxtheory.theories.random_walk import QA1
 
 from . import PAPER, THEORY
 
 SHOWN = {"accuracy": "accuracy", "kl": "KL(answer || output), nats"}
 TASKS = {"qa1": ("task 1, majority", "answer known"), "qa2": ("task 2, preference", "fair coin")}
-
-
-def of_task(id: str, task: int, statement: str, name: str, **bound: Any) -> Claim:
-    """A claim on a metric of one task at t = 100."""
-    measure = lambda data: data[name].sel(task=f"qa{task}", step=100)
-    origin = "reading" if "read as" in statement else "derived"
-    source = f"{PAPER}, task {task}" if origin == "reading" else "derived"
-    return holds(id, origin, source, statement, measure, **bound)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -60,36 +51,33 @@ FIGURE = Figure(
     draw=draw,
     # measured on key 100 at t = 100: accuracies 1 and .493, KL .614 and .706
     claims=(
-        of_task(
+        Claim(
             "RW-38",
-            1,
-            "The average of the tokens tells the answer, read as an accuracy of at least .98 at "
-            "t = 100.",
-            "accuracy",
-            at_least=0.98,
+            origin=interpretation(PAPER, "task 1"),
+            statement="The average of the tokens tells the answer, read as an accuracy of at least 0.98 at t = 100.",
+            measure=lambda data: data.accuracy.sel(task="qa1", step=100),
+            bound=at_least(0.98),
         ),
-        of_task(
+        Claim(
             "RW-39",
-            2,
-            "The average tells nothing, read as an accuracy of one half at t = 100.",
-            "accuracy",
-            between=(0.42, 0.58),
+            origin=interpretation(PAPER, "task 2"),
+            statement="The average tells nothing, read as an accuracy of one half at t = 100.",
+            measure=lambda data: data.accuracy.sel(task="qa2", step=100),
+            bound=between(0.42, 0.58),
         ),
-        of_task(
+        Claim(
             "RW-40",
-            1,
-            "Task 1 is answered long before the output is certain: at t = 100 KL is .5 nats to "
-            "log 2 - .05.",
-            "kl",
-            between=(0.5, 0.643),
+            origin=derived(),
+            statement="Task 1 is answered long before the output is certain: at t = 100 KL is 0.5 nats to log 2 - 0.05.",
+            measure=lambda data: data.kl.sel(task="qa1", step=100),
+            bound=between(0.5, 0.643),
         ),
-        of_task(
+        Claim(
             "RW-41",
-            2,
-            "The KL divergence stays near log 2, that of a thrown coin, read as .65 to .73 nats at "
-            "t = 100.",
-            "kl",
-            between=(0.65, 0.73),
+            origin=interpretation(PAPER, "task 2"),
+            statement="The KL divergence stays near log 2, that of a thrown coin, read as 0.65 to 0.73 nats at t = 100.",
+            measure=lambda data: data.kl.sel(task="qa2", step=100),
+            bound=between(0.65, 0.73),
         ),
     ),
 )

@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Figure, holds, plot, refuted, statistics
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_most, between, derived, exponent, interpretation, last, printed
 
-from . import COROLLARY, OF_V, ON_CIRCLE6, QUICK, THEOREM, B, Measure, P, V, predicted, right
+from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, B, Measure, P, V, predicted, right
 
 GAP, LIMIT = "output_gap", "predicted_output_gap_sqrt_law"
 SHOWN = {
@@ -23,14 +24,14 @@ def runs(data: xr.Dataset, name: str) -> xr.DataArray:
     return data[name].where(right(data)).sel(step=WINDOW).isel({B: -1})
 
 
-def exponent(name: str, p: float) -> Measure:
-    """A metric's exponent of t."""
-    return lambda data: statistics.slope(runs(data, name).sel({P: p}), "step")
+def falls(name: str, p: float) -> Measure:
+    """The exponent of t of a metric."""
+    return lambda data: exponent(runs(data, name).sel({P: p}), "step")
 
 
 def excess(data: xr.Dataset) -> xr.DataArray:
     """The gap of the output at the end over its limit under the sqrt law, less 1."""
-    return (runs(data, GAP) / runs(data, LIMIT)).isel(step=-1) - 1
+    return last(runs(data, GAP) / runs(data, LIMIT)) - 1
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -84,61 +85,57 @@ FIGURE = Figure(
     # measured on key 100, 10 seeds: V -.491 (p = .5), -.493 (p = .7, root), -.148 (p = .7); outputs
     # -.499 and -.149; the output's gap as printed -.050, .021 above its limit at t = 300
     claims=(
-        holds(
+        Claim(
             "RW-15",
-            "reading",
-            THEOREM,
-            "p = 1/2: V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most "
-            "-.45.",
-            exponent(V, 0.5),
-            at_most=-0.45,
+            origin=interpretation(TALK, "theorem"),
+            statement="p = 1/2: V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most -0.45.",
+            measure=falls(V, 0.5),
+            bound=at_most(-0.45),
         ),
-        holds(
+        Claim(
             "RW-16",
-            "derived",
-            "derived",
-            "p = .7: against sqrt(Pi^T) the direction error of V falls as t^(-1/2).",
-            exponent(f"{V}_sqrt", 0.7),
-            between=(-0.55, -0.45),
+            origin=derived(),
+            statement="p = 0.7: against sqrt(Pi^T) the direction error of V falls as t^(-1/2).",
+            measure=falls(f"{V}_sqrt", 0.7),
+            bound=between(-0.55, -0.45),
         ),
-        refuted(
+        Claim(
             "RW-17",
-            "reading",
-            THEOREM,
-            "p = .7: V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most "
-            "-.45.",
-            exponent(V, 0.7),
-            at_most=-0.45,
+            origin=interpretation(TALK, "theorem"),
+            statement="p = 0.7: V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most -0.45.",
+            measure=falls(V, 0.7),
+            bound=at_most(-0.45),
+            expect="fails",
         ),
-        *(
-            judge(
-                id,
-                "reading",
-                COROLLARY,
-                f"p = {p:g}: o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its "
-                "exponent is at most -.45.",
-                exponent("output_error", p),
-                at_most=-0.45,
-            )
-            for judge, id, p in ((holds, "RW-18", 0.5), (refuted, "RW-19", 0.7))
+        Claim(
+            "RW-18",
+            origin=interpretation(TALK, "corollary"),
+            statement="p = 0.5: o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its exponent is at most -0.45.",
+            measure=falls("output_error", 0.5),
+            bound=at_most(-0.45),
         ),
-        refuted(
+        Claim(
+            "RW-19",
+            origin=interpretation(TALK, "corollary"),
+            statement="p = 0.7: o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its exponent is at most -0.45.",
+            measure=falls("output_error", 0.7),
+            bound=at_most(-0.45),
+            expect="fails",
+        ),
+        Claim(
             "RW-6",
-            "printed",
-            COROLLARY,
-            "p = 1/2: “The transformer converges to the optimal predictor”, | f/|f| - Pi^T x_{N-1} "
-            "| = o(1/sqrt T): its exponent is at most -.45.",
-            exponent(GAP, 0.5),
-            at_most=-0.45,
+            origin=printed(TALK, "corollary"),
+            statement="p = 1/2: “The transformer converges to the optimal predictor”, | f/|f| - Pi^T x_{N-1} | = o(1/sqrt T): its exponent is at most -0.45.",
+            measure=falls(GAP, 0.5),
+            bound=at_most(-0.45),
+            expect="fails",
         ),
-        holds(
+        Claim(
             "RW-35",
-            "derived",
-            "derived",
-            "That gap tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, .293 at p = 1/2, for |Pi^T x| "
-            "is below 1: at t = 300 it is 0 to 5 % above it (p = 1/2 and .7).",
-            excess,
-            between=(0.0, 0.05),
+            origin=derived(),
+            statement="That gap tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, 0.293 at p = 1/2, for |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above it (p = 1/2 and 0.7).",
+            measure=excess,
+            bound=between(0.0, 0.05),
         ),
     ),
 )

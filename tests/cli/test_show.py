@@ -93,12 +93,13 @@ def test_a_file_says_what_its_rows_say(capsys: pytest.CaptureFixture) -> None:
     assert f"more: jaxtheory show {EXAMPLE} --all" in printed
 
 
-def test_claims_that_are_refuted_say_so(tmp_path: Path) -> None:
+def test_claims_that_are_expected_to_fail_say_so(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     template = (Path(jaxtheory.__file__).parent / "cli" / "template.py").read_text()
     file.write_text(
-        template + '\nFIGURE = FIGURE._replace(claims=tuple(c._replace(expected="refuted", '
-        'statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'
+        template
+        + "\nimport dataclasses\nFIGURE = FIGURE._replace(claims=tuple(dataclasses.replace("
+        'c, expect="fails", statement="grows") for c in FIGURE.claims))\nFIGURES = (FIGURE,)\n'
     )
     (figure,) = _load_figures(str(file))
     head, sections = _of_figure(figure, whole=True)

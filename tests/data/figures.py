@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import jaxtheory
-from jaxtheory import Figure, holds, plot, refuted, undecided
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, last, printed
 
 THEORY = jaxtheory.theories.load(
     Path(__file__).parents[2] / "docs" / "examples" / "linear_regression.py"
@@ -11,20 +12,19 @@ THEORY = jaxtheory.theories.load(
 
 
 def falls(dataset):
-    return dataset.loss.isel(step=-1) < dataset.loss.isel(step=0)
+    return last(dataset.loss) < dataset.loss.isel(step=0)
 
 
-def claim(name, expected, minimum=2):
-    made = {"holds": holds, "refuted": refuted, "open": undecided}[expected]
-    return made(
+def claim(name, expect, minimum=2):
+    return Claim(
         name,
-        "printed",
-        "source",
-        "the loss falls",
-        falls,
+        origin=printed("source"),
+        statement="the loss falls",
+        measure=falls,
+        bound=at_least(0.9),
         statistic="share",
         where="together",
-        at_least=0.9,
+        expect=expect,
         minimum=minimum,
     )
 
@@ -52,8 +52,8 @@ FIGURES = (
     figure(
         "good",
         claim("falls", "holds"),
-        claim("rises", "open"),
-        claim("rarely", "refuted", minimum=3),
+        claim("rises", None),
+        claim("rarely", "fails", minimum=3),
     ),
-    figure("bad", claim("wrong", "refuted")),
+    figure("bad", claim("wrong", "fails")),
 )

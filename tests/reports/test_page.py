@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxtheory.claims.claim import run_figure
+from jaxtheory.claims.figure import run_figure
 from jaxtheory.cli.main import main
 from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.reports.page import records, report

@@ -88,13 +88,13 @@ def test_claims_are_numbered_through(theory):
 
 @each_theory
 def test_a_statement_shows_whose_it_is(theory):
-    """Printed: the source's words in “ ”; a reading says how it reads them."""
+    """Printed: the source's words in “ ”; an interpretation says how it reads them."""
     claims = [claim for figure in of(theory) for claim in figure.claims]
     for claim in claims:
         quotes = "“" in claim.statement and "”" in claim.statement
-        if claim.origin == "printed":
-            assert quotes and claim.source not in ("derived", "measured"), claim.id
-        if claim.origin == "reading":
+        if claim.origin.kind == "printed":
+            assert quotes and claim.origin.source not in ("derived", "measured"), claim.id
+        if claim.origin.kind == "interpretation":
             assert "read as" in claim.statement, claim.id
 
 

@@ -31,9 +31,9 @@ def test_the_readme_counts_the_claims_right():
     assert {name for name, *_ in rows} == {*theories.names()}
     for name, *numbers in rows:
         claims = [c for e in ENTRIES.values() if e.theory == name for c in get(e.name).claims]
-        found = Counter((claim.origin, claim.expected) for claim in claims)
+        found = Counter((claim.origin.kind, claim.expect) for claim in claims)
         for origin, (holds, of) in zip(
-            ("printed", "reading"), (numbers[:2], numbers[2:]), strict=True
+            ("printed", "interpretation"), (numbers[:2], numbers[2:]), strict=True
         ):
             assert int(holds) == found[origin, "holds"], (name, origin)
             assert int(of) == sum(n for (o, _), n in found.items() if o == origin), (name, origin)
