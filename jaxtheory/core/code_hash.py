@@ -322,7 +322,7 @@ def _globals(function: types.FunctionType) -> Iterator[Any]:
     for name, chain in sorted({(use.name, use.chain) for use in names.uses(code)}):
         if name not in scope or name in _PLACES or name in code.co_freevars:
             continue
-        if text is None or text.words >= {name, *chain}:  # names in assertions do not count
+        if text is None or text.names >= {name, *chain}:  # names in assertions do not count
             yield name
             yield from _reached(scope[name], chain, code)
     for entry in names.imports(code):

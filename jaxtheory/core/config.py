@@ -163,7 +163,7 @@ def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit:
 
     Args:
         default: The default length.
-        symbol: The symbol of the paper, which is a second name of the field and stands for the
+        symbol: The symbol of the paper, which is a second name of the field and denotes the
             length in the shapes of arrays.
         meaning: A short phrase for messages and tables.
         valid: The interval of valid lengths.

@@ -70,12 +70,12 @@ def algorithms(theory: Theory) -> dict[str, str]:
     """
     standard = _meanings(doc(from_optax.standard))
     modules = dict.fromkeys(_function_module(a.step) for a in theory.algorithms.values())
-    known = standard if standard.keys() <= theory.algorithms.keys() else {}
+    rows = standard if standard.keys() <= theory.algorithms.keys() else {}
     for name in modules:
         if name != from_optax.__name__:
-            known = known | _meanings(doc(sys.modules.get(name)))
+            rows = rows | _meanings(doc(sys.modules.get(name)))
     return {
-        name: known.get(name) or _sentence(doc(algorithm.step))
+        name: rows.get(name) or _sentence(doc(algorithm.step))
         for name, algorithm in theory.algorithms.items()
     }
 

@@ -12,11 +12,11 @@ from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, load_file, off
 from jaxtheory.core.theory import Theory
 
 
-def theory_of(given: Any, config: Any = None) -> Theory:
+def theory_of(reference: Any, config: Any = None) -> Theory:
     """Return the theory that a user means.
 
     Args:
-        given: A theory, a module that defines `THEORY`, a name, or the path of a Python file. A
+        reference: A theory, a module that defines `THEORY`, a name, or the path of a Python file. A
             name is one of `SHIPPED`, or one that an installed package offers.
         config: The config it is used with. If its class comes from the file at that path, the
             module that is already loaded is used, because loading it again makes another class.
@@ -28,24 +28,24 @@ def theory_of(given: Any, config: Any = None) -> Theory:
         InputError: It is none of these, the name is unknown, or the file or package cannot be
             loaded or defines no THEORY.
     """
-    if isinstance(given, Theory):
-        return given
-    if isinstance(given, str) and not given.endswith(".py"):
-        return named_theory(given)
-    module = given if isinstance(given, ModuleType) else None
-    if isinstance(given, str | Path):
+    if isinstance(reference, Theory):
+        return reference
+    if isinstance(reference, str) and not reference.endswith(".py"):
+        return named_theory(reference)
+    module = reference if isinstance(reference, ModuleType) else None
+    if isinstance(reference, str | Path):
         loaded = sys.modules.get(type(config).__module__)
         home = getattr(loaded, "__file__", None)
-        same = home is not None and Path(home).resolve() == Path(given).resolve()
-        module = loaded if same else load_file(given)
+        same = home is not None and Path(home).resolve() == Path(reference).resolve()
+        module = loaded if same else load_file(reference)
     if module is None:
         raise InputError(
-            f"theory is a {type(given).__name__}, expected a jaxtheory.Theory, a module that "
+            f"theory is a {type(reference).__name__}, expected a jaxtheory.Theory, a module that "
             "defines THEORY, a name, or the path of a file"
         )
     theory = getattr(module, "THEORY", None)
     if theory is None:
-        where = given if isinstance(given, str | Path) else module.__name__
+        where = reference if isinstance(reference, str | Path) else module.__name__
         raise InputError(f"{where}: defines no THEORY = jaxtheory.Theory(...)")
     resolved: Theory = theory
     return resolved

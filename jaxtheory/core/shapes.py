@@ -55,13 +55,13 @@ def check_shapes(
         _check_record(name, record, lengths)
 
 
-def _check_record(name: str, record: Any, known: Mapping[str, SymbolLength]) -> None:
-    lengths = dict(known)
+def _check_record(name: str, record: Any, common: Mapping[str, SymbolLength]) -> None:
+    lengths = dict(common)  # with those of this record alone
     kinds: Any = type(record)
     for field, kind in _annotations(kinds).items():
         value = getattr(record, field)
         if hasattr(value, "_fields"):
-            _check_record(f"{name}.{field}", value, known)
+            _check_record(f"{name}.{field}", value, common)
         elif kind is not None and value is not None:
             match(f"{name}.{field}", value, kind, lengths)
 
@@ -96,12 +96,13 @@ def match(name: str, array: Any, kind: Any, lengths: dict[str, SymbolLength]) ->
     expected = ", ".join(
         symbol if n is None else str(n) for symbol, n in zip(symbols, want, strict=True)
     )
-    known = [lengths.get(symbols[i], SymbolLength(0)) for i in wrong]
+    origins = [lengths.get(symbols[i], SymbolLength(0)) for i in wrong]
     ways = [
-        f"set {size.field}={shape[i]}" for i, size in zip(wrong, known, strict=True) if size.field
+        f"set {size.field}={shape[i]}" for i, size in zip(wrong, origins, strict=True) if size.field
     ]
     hints = dict.fromkeys(
-        ways or [f"{symbols[i]} = {want[i]} {s.origin}" for i, s in zip(wrong, known, strict=True)]
+        ways
+        or [f"{symbols[i]} = {want[i]} {s.origin}" for i, s in zip(wrong, origins, strict=True)]
     )
     raise InputError(
         f"{name} has shape {shape}, expected ({kind.dim_str.replace(' ', ', ')}) = ({expected})"

@@ -33,7 +33,7 @@ class Text(NamedTuple):
     """Normal form of a function, with the names and attributes in it."""
 
     normal: str
-    words: frozenset[str]
+    names: frozenset[str]
 
 
 def _normal(node: ast.AST) -> Text:
@@ -41,7 +41,7 @@ def _normal(node: ast.AST) -> Text:
 
     The name of the function itself does not count. `__debug__` counts by its value.
     """
-    out, words, waiting = list[str](), set[str](), list[Any]([node])
+    out, names, waiting = list[str](), set[str](), list[Any]([node])
     while waiting:
         thing = waiting.pop()
         if isinstance(thing, tuple):  # the name of a field
@@ -60,7 +60,7 @@ def _normal(node: ast.AST) -> Text:
                 ) or value == []:
                     continue
                 if kind is ast.Name or (kind is ast.Attribute and name == "attr"):
-                    words.add(str(value))
+                    names.add(str(value))
                     value = str(__debug__) if value == "__debug__" else value
                 if name in _BODIES and isinstance(value, list):
                     value = [x for x in value if not _without_effect(x)]
@@ -72,7 +72,7 @@ def _normal(node: ast.AST) -> Text:
             out.append(str(len(inside)))
         else:
             out.append(repr(thing))
-    return Text("\n".join(out), frozenset(words))
+    return Text("\n".join(out), frozenset(names))
 
 
 @functools.cache

@@ -48,7 +48,7 @@ def test_a_function_is_read_only_where_its_file_holds_its_code(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(TEXT)
     first = loaded(TEXT)
-    assert {"x", "y"} <= first.words
+    assert {"x", "y"} <= first.names
     assert loaded("def f(x, y=1):\n    return x + y * 4\n") is None  # the file holds another
     file.write_text(TEXT.replace("def f", "def  f"))
     linecache.checkcache(str(file))
