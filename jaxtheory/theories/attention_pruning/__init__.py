@@ -57,11 +57,12 @@ __all__ = [
 P1 = Config(step_scale=0.1, regularization=100.0)
 P2 = Config(step_scale=0.02, regularization=18.0, clip=True)
 P3 = Config()
+# name -> config and steps; lambda is near the best of each preset
 PRESETS = {
     "P1": (P1, 100),
     "P2": (P2, 400),
     "P3": (P3, 1500),
-}  # name -> config, steps; lambda near the best of each
+}
 
 THEORY = Theory(
     name="attention_pruning",

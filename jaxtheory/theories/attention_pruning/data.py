@@ -29,9 +29,8 @@ def problem(key: Array, config: Config) -> Problem:
     d, L, S = config.dimension, config.length, config.num_sequences
     k_inputs, k_weights = jax.random.split(key)
     sequences = Size(HELDOUT + S.cap, None if S.value is None else HELDOUT + S.value)
-    X = draws.normal(
-        k_inputs, sequences, L, d
-    )  # few calls of the generator: each costs compilation time
+    # one call for several arrays, since each call costs compilation time
+    X = draws.normal(k_inputs, sequences, L, d)
     G = draws.normal(k_weights, 5, d, d)
     W_Q, W_K = jnp.sqrt(config.logit_scale / LITERAL_SCALE) * jax.vmap(truncate, (0, None))(
         G[:2], config.rank

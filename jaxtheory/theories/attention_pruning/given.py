@@ -51,7 +51,7 @@ def given(
     config = settle(Config, settings, read, rank=k)
     W_Q, W_K = (jnp.pad(arrays[name], ((0, 0), (0, d - k))) for name in ("query", "key"))
     unseen = jnp.full((1, *arrays["inputs"].shape[1:]), jnp.nan)
-    made = Problem(
+    problem = Problem(
         arrays["inputs"],
         unseen if heldout is None else arrays["heldout"],
         W_Q,
@@ -60,4 +60,4 @@ def given(
         data.attention_mask(config) if attends is None else arrays["attends"],
         jax.random.uniform(draws.run_key(seed, 0), (3, d, d)),
     )
-    return made, Batch(made.inputs), config
+    return problem, Batch(problem.inputs), config

@@ -1,9 +1,9 @@
 """The source's inequalities with their constants: norms (appendix E), Lipschitz constants (F) and
 the Polyak-Lojasiewicz chain (G).
 
-Matrix norms are Frobenius norms over all sequences together unless said; ||X||_2 is the spectral
-norm. The constants are derived: the source's own are lost. None needs the mask to be binary or
-clipped, except where ||M||_F <= d is assumed.
+Matrix norms are Frobenius norms over all sequences together unless stated otherwise. ||X||_2 is the
+spectral norm. The constants are derived, since those of the source are lost. None of them needs the
+mask to be binary or clipped, except where ||M||_F <= d is assumed.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from jaxtheory.ops import linalg
 from jaxtheory.theories.attention_pruning import calculus, model
 from jaxtheory.theories.attention_pruning.model import Batch, Config, FusedMask, Params, Problem
 
+# the bounds of `bound_ratio`
 BOUNDS = (
     "lipschitz",
     "gradient_norm",
@@ -27,14 +28,14 @@ BOUNDS = (
     "part_norm",
     "logit_gradient_norm",
     "radius",
-)  # of `bound_ratio`
-# of (1/2) ||softmax(z) - f*||^2, whose Hessian is J^2 + sum_j f_j (c_j - m)(e_j - f)(e_j - f)^T, m
-# = <f, c>: from ||J|| = ||diag f - f f^T|| <= 1/2 and |c_j - m| <= 2. Loose by a factor 4.
+)
+# A bound on the curvature of (1/2) ||softmax(z) - f*||^2, whose Hessian is
+# J^2 + sum_j f_j (c_j - m)(e_j - f)(e_j - f)^T with m = <f, c>. It follows from
+# ||J|| = ||diag f - f f^T|| <= 1/2 and |c_j - m| <= 2, and is loose by a factor 4.
 ROW_CURVATURE = 1 / 4 + 2 / 2
 _X = (15 - 33**0.5) / 24
-SHARP_ROW_CURVATURE = (
-    4 * _X**2 * (1 - _X) * (2 - 3 * _X)
-)  # 0.308117, the maximum of `two_entry_curvature`
+# 0.308117, the maximum of `two_entry_curvature`
+SHARP_ROW_CURVATURE = 4 * _X**2 * (1 - _X) * (2 - 3 * _X)
 
 
 def mask_norm(config: Config) -> Float[Array, ""]:
@@ -175,9 +176,8 @@ def gram_floor(inputs: Float[Array, "S L d"], config: Config) -> Float[Array, ""
     Source: lemma G.4, stated there for one sequence, where it needs n <= d.
     """
     Z = inputs.reshape(-1, inputs.shape[-1])
-    spectrum = linalg.eigvalsh(Z.T @ Z)[
-        ::-1
-    ]  # ascending reversed; the Sn leading values are those of Z Z^T
+    # ascending reversed; the Sn leading values are those of Z Z^T
+    spectrum = linalg.eigvalsh(Z.T @ Z)[::-1]
     rows = config.num_sequences.n * config.length.n
     least = spectrum[jnp.clip(jnp.asarray(rows, int) - 1, 0, spectrum.size - 1)]
     return jnp.where(rows <= config.dimension.n, jnp.maximum(least, 0), 0)

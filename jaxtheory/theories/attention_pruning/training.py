@@ -122,7 +122,7 @@ def smooth_step(
     return state._replace(params=from_optax.descended(state.params, gradient, state.rate))
 
 
-# those whose state holds the target of the theory's batch bring that batch
+# algorithms whose state holds the target of a batch train on that batch
 ALGORITHMS = {
     "gradient_descent": Algorithm(
         init, step, lambda state, problem, config: state.params, data.sample

@@ -32,8 +32,8 @@ __all__ = [
     "sample",
 ]
 
-# The source's own numbers, as far as they are known: they do not learn within 1000 steps at these
-# rates.
+# The numbers of the source, as far as they are known. At these rates nothing is learned within 1000
+# steps.
 PAPER = Config(length=5000, batch_size=64, learning_rate=0.01, late_learning_rate=0.005)
 
 THEORY = Theory(

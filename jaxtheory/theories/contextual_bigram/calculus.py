@@ -5,7 +5,7 @@ With p = X a^(k), r = V p - e_y and averages over the batch:
 
     g_V = E r p^T,      g_{a^(k)}[t] = E 1[x_{T+1} = k] (V^T r)_{x_t}
 
-A column whose token is no query of the batch has gradient 0.
+A column whose token is not a query of the batch has gradient 0.
 """
 
 import jax.numpy as jnp
@@ -36,9 +36,8 @@ def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> 
     else:
         pull = jnp.broadcast_to(u[:, N - 1 :], x.shape)
         for n in range(N - 1):
-            pull = jnp.where(
-                x == n, u[:, n : n + 1], pull
-            )  # a chain of selects is cheaper than a gather
+            # a chain of selects is cheaper than a gather
+            pull = jnp.where(x == n, u[:, n : n + 1], pull)
     return draws.masked(
         jnp.zeros((N, x.shape[1]), u.dtype).at[batch.query].add(pull).T, config.length
     )
@@ -84,7 +83,7 @@ def soft_threshold(
                the denoising
     textbook   sign(a) max(|a| - lambda, 0), the prox of lambda |a|_1
 
-    As lambda -> 0 the first tends to max(a, 0), while lambda = 0 stands for no prox at all.
+    As lambda -> 0 the first tends to max(a, 0), while lambda = 0 means no proximal map.
     Source: equation (6); the two cases are the source's. Whether it takes lambda or eta lambda is
     lost.
     """
@@ -113,14 +112,14 @@ def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for
     which a_(n) > nu.
     """
-    shown, top = model.valid(config), largest(A, config)
-    # padding too low to be among the largest
-    a = jnp.where(shown, A, jnp.where(jnp.isfinite(top), top, 0) - 2)
+    valid, top = model.valid(config), largest(A, config)
+    # padded entries get a value too low to be among the largest
+    a = jnp.where(valid, A, jnp.where(jnp.isfinite(top), top, 0) - 2)
     down = -jnp.sort(-a, axis=0)
     n = jnp.arange(1, len(A) + 1, dtype=A.dtype)[:, None]
     nu = (jnp.cumsum(down, axis=0) - 1) / n
     last = jnp.maximum(jnp.sum(down > nu, axis=0, keepdims=True) - 1, 0)
-    return jnp.where(shown, jnp.maximum(a - jnp.take_along_axis(nu, last, axis=0), 0), 0)
+    return jnp.where(valid, jnp.maximum(a - jnp.take_along_axis(nu, last, axis=0), 0), 0)
 
 
 def proximal(

@@ -49,14 +49,14 @@ def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], F
     rows = N.replace(
         cap=N.cap * CANDIDATES, value=None if N.value is None else N.value * CANDIDATES
     )
-    P = (
-        dirichlet(key, rows, config).reshape(N.cap, CANDIDATES, N.cap).transpose(1, 2, 0)
-    )  # [candidate, y, x]
+    # [candidate, y, x]
+    P = dirichlet(key, rows, config).reshape(N.cap, CANDIDATES, N.cap).transpose(1, 2, 0)
     mu = jax.vmap(stationary)(P)
     least = jnp.min(jnp.where(N.mask()[None, :], mu, jnp.inf), axis=1)
+    # K_P
     signal = jnp.sum(
         mu[:, None, :] * jnp.where(N.mask()[None, None, :], P - mu[:, :, None], 0) ** 2, axis=(1, 2)
-    )  # K_P
+    )
     varied = signal >= LEAST_SIGNAL * jnp.sum(mu**2, axis=1)
     good = varied & (least >= config.stationary_floor)
     chosen = jnp.where(jnp.any(good), jnp.argmax(good), jnp.argmax(jnp.where(varied, least, -1)))
@@ -143,14 +143,14 @@ def pretrained(
     orthogonal to it that keeps mu, and c = |P - mu 1^T|, or less where an entry would be negative.
     rho = 1 gives P. Source: section 4; the construction is ours.
     """
-    one = config.num_states.mask().astype(mu.dtype)
+    ones = config.num_states.mask().astype(mu.dtype)
     inner = lambda A, B: jnp.sum(mu[None, :] * A * B)
     unit = lambda A: A / jnp.where(inner(A, A) > 0, jnp.sqrt(inner(A, A)), 1)
-    trivial = mu[:, None] * one[None, :]
+    trivial = mu[:, None] * ones[None, :]
     gap = P - trivial
     G = mu[:, None] * draws.normal(key, config.num_states, config.num_states)
     G = G - mu[:, None] * jnp.sum(G, axis=0, keepdims=True)  # 1^T G = 0
-    G = G - (G @ mu)[:, None] * one[None, :]  # G mu = 0
+    G = G - (G @ mu)[:, None] * ones[None, :]  # G mu = 0
     u = unit(gap)
     rho = jnp.asarray(config.correlation, float)
     direction = rho * u + jnp.sqrt(1 - rho**2) * unit(G - inner(G, u) * u)
@@ -243,9 +243,8 @@ def count_reached(
     if config.num_states.cap > model.SELECTED:
         find = jax.vmap(lambda limits, halves: jnp.searchsorted(limits, halves, side="right"))
         return find(limits, halves.astype(jnp.int32)).astype(dtype)
-    within = (
-        limits < RESOLUTION
-    )  # comparing 16 bits with 16 bits is fastest, but 2^16 is not among them
+    # comparisons of 16-bit numbers are fastest, but 2^16 does not fit in 16 bits
+    within = limits < RESOLUTION
     reached = [
         (halves >= limits[:, n : n + 1].astype(jnp.uint16)) & within[:, n : n + 1]
         for n in range(limits.shape[1])

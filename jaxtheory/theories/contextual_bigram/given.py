@@ -11,7 +11,7 @@ from jaxtheory.ops import draws
 from jaxtheory.theories.contextual_bigram import data, model
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Problem
 
-SUMS = 1e-5  # by how much the sum of a law may differ from 1
+SUMS = 1e-5  # largest deviation of a law's sum from 1
 
 
 def given(
@@ -62,18 +62,18 @@ def given(
         even = all(
             np.ptp(q[at]) <= SUMS
             for q, at in zip(np.asarray(context).T, places, strict=True)
-            if len(at)  # a column of zeros is refused below
+            if len(at)  # a column of zeros raises an error below
         )
         config = settle(Config, settings, read, weights="uniform" if even else "unequal", **least)
     N = config.num_states
     for name, x in zip(("tokens", "query", "labels"), samples, strict=True):
         if x is not None and not bool(jnp.all((x >= 0) & (x < N.cap))):
             raise InputError(f"{name}: must be integers in [0, num_states (N)) = [0, {N.cap})")
-    made = unknown_task(config) if task[0] is None else own_task(arrays, config)
+    problem = unknown_task(config) if task[0] is None else own_task(arrays, config)
     if samples[0] is None:
-        return made, data.sample(draws.run_key(seed, 0), made, config), config
+        return problem, data.sample(draws.run_key(seed, 0), problem, config), config
     kind = jnp.uint8 if N.cap <= 256 else jnp.int32
-    return made, Batch(samples[0].astype(kind), samples[1], samples[2]), config
+    return problem, Batch(samples[0].astype(kind), samples[1], samples[2]), config
 
 
 def own_task(arrays: dict[str, Any], config: Config) -> Problem:
@@ -85,7 +85,9 @@ def own_task(arrays: dict[str, Any], config: Config) -> Problem:
         if x is not None and not (
             bool(jnp.all(x >= 0)) and bool(jnp.all(jnp.abs(jnp.sum(x, axis=0) - 1) <= SUMS))
         ):
-            raise InputError(f"{name}: columns must be >= 0 with sum 1; transpose it?")
+            raise InputError(
+                f"{name}: entries must be >= 0 and columns must sum to 1; was it meant transposed?"
+            )
     P, Q = (
         arrays[name] / jnp.sum(arrays[name], axis=0, keepdims=True)
         for name in ("transition", "context")

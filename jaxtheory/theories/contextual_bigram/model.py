@@ -20,8 +20,8 @@ Symbols, with their shapes:
     A  (T, N)   attention, column k = a^(k), learns Q
     U  (T, N)   uniform attention 1 1^T / T
 
-Source: arXiv 2410.23438, section 2 (columns, not rows, are transition laws). How P and Q are drawn
-is reconstructed.
+Source: arXiv 2410.23438, section 2 (columns, not rows, are transition laws). The draws of P and
+Q are reconstructed.
 """
 
 from typing import Any, NamedTuple
@@ -36,8 +36,8 @@ from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, evaluation, size, static, traced
 from jaxtheory.ops import draws
 
-# up to this many tokens sums over a context run through the tokens' values; beyond, they scatter
-# and gather
+# Up to this many tokens, sums over a context run through the tokens' values. Beyond it they scatter
+# and gather.
 SELECTED = 8
 LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are divided by it
 
@@ -106,29 +106,29 @@ class Config(fields.Config):
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
         N, T, Q = self.num_states.n, self.length.n, self.sparsity.n
-        found = []
+        conflicts = []
         if concretely(lambda Q, T: Q > T, Q, T):
-            found.append(
+            conflicts.append(
                 f"sparsity (Q) = {Q}: must be at most length (T) = {T}; lower Q or raise T"
             )
         elif self.weights == "uniform" and concretely(lambda Q, T: Q == T, Q, T):
-            found.append(
+            conflicts.append(
                 f"sparsity (Q) = {Q} = length (T) with uniform weights: K_Q = 0, nothing to "
                 "learn; lower Q or set weights=unequal"
             )
         if concretely(lambda N, rho: (N == 2) & (rho < 1), N, self.correlation):
-            found.append(
+            conflicts.append(
                 f"correlation (rho) = {self.correlation}: must be 1 for two tokens, where mu "
                 "leaves one direction; set rho=1"
             )
         if self.given is not None:
-            found += given_violations(self.given, N)
+            conflicts += given_violations(self.given, N)
         elif concretely(lambda floor, N: floor * N >= 1, self.stationary_floor, N):
-            found.append(
+            conflicts.append(
                 f"stationary_floor (mu0) = {self.stationary_floor}: must be in [0, 1/N) = [0, "
                 f"{1 / np.max(N):g}); lower mu0"
             )
-        return found
+        return conflicts
 
 
 def given_violations(given: Any, N: Any) -> list[str]:
@@ -239,9 +239,8 @@ def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Arr
     if N.cap > SELECTED:
         rows = jnp.arange(len(x))[:, None]
         return jnp.zeros((len(x), N.cap), a.dtype).at[rows, x.astype(jnp.int32)].add(a)
-    counted = (
-        N.cap if N.value is not None else N.cap - 1
-    )  # with padding the last column is not the last token
+    # with padding the last column is not the last token
+    counted = N.cap if N.value is not None else N.cap - 1
     values = jnp.arange(counted, dtype=x.dtype)
     p = jnp.sum(jnp.where(x[:, None, :] == values[None, :, None], a[:, None, :], 0), axis=2)
     if counted == N.cap:

@@ -50,12 +50,12 @@ def given(
             raise InputError(f"{name}: must be +1 or -1")
     read = {"num_samples": n["n"], "group_dim": n["d"], "num_groups": n["D"]}
     config = settle(Config, settings, {**read, "downstream_samples": 1})
-    made = lambda x, y: Batch(jnp.moveaxis(x, 0, 2), y, Size(len(y)).weights())
-    train = made(arrays["features"], arrays["labels"])
+    to_batch = lambda x, y: Batch(jnp.moveaxis(x, 0, 2), y, Size(len(y)).weights())
+    train = to_batch(arrays["features"], arrays["labels"])
     nowhere = jax.tree.map(lambda x: jnp.full_like(x[..., :1], jnp.nan), train)
     test = unknown(train)
     if test_features is not None:
-        test = made(arrays["test_features"], arrays["test_labels"])
+        test = to_batch(arrays["test_features"], arrays["test_labels"])
     no_direction = jnp.full(n["d"], jnp.nan)
     v = no_direction if truth is None else data.direction(arrays["truth"])
     return Problem(train, test, nowhere, nowhere, v, no_direction), train, config

@@ -19,9 +19,8 @@ from jaxtyping import Array, Float
 from jaxtheory.theories.group_sparse import calculus
 from jaxtheory.theories.group_sparse.model import Config, Params, Problem
 
-RATE = (
-    2 / math.sqrt(2 * math.pi) * math.pi**2 / 12
-)  # twice the density of z at 0, times the integral of log(1 + e^-s): 0.6563
+# twice the density of z at 0, times the integral of log(1 + e^-s): 0.6563
+RATE = 2 / math.sqrt(2 * math.pi) * math.pi**2 / 12
 NODES = 48
 
 

@@ -15,7 +15,7 @@ Symbols, with their shapes:
     j*           the relevant group, counted from 1
     P (D, D)     encodings, P^T P = rho I, rho = (D + 1) / 2
 
-The downstream task has the same j*, a direction of its own, and a margin: y <v~, x_{j*}> >= gamma.
+The downstream task has the same j*, another direction, and a margin: y <v~, x_{j*}> >= gamma.
 
 Source: "Transformer Learns Optimal Variable Selection in Group-Sparse Classification" (arXiv
 2504.08638), by its talk. The encoding ("orthogonal sines") is reconstructed: DST-I.
@@ -72,22 +72,22 @@ class Config(fields.Config):
 
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
-        found = []
+        conflicts = []
         d, D = self.group_dim.n, self.num_groups.n
         if concretely(lambda j, groups: j > groups, self.relevant_group, D):
-            found.append(
+            conflicts.append(
                 f"relevant_group (jstar) = {self.relevant_group} exceeds num_groups (D) = {D}: "
                 f"choose one of 1..{D}"
             )
         if self.partition != "contiguous" and concretely(
             lambda d, D: not _covers(self.partition, int(d), int(D)), d, D
         ):
-            found.append(
+            conflicts.append(
                 f"partition = {self.partition!r}: give 'contiguous', or num_groups (D) = {D} "
                 f"tuples of group_dim (d) = {d} coordinates "
                 f"that hold each of 0..{d * D - 1} once"
             )
-        return found
+        return conflicts
 
 
 def _covers(partition: Any, d: int, D: int) -> bool:

@@ -27,12 +27,12 @@ def selection(
         share = jnp.where(
             total > 0, linalg.quotient(weight @ model.relevant(config), total), 1 / D.real
         )
-        found = jnp.broadcast_to(share, (D.cap, x.shape[2]))
+        selected = jnp.broadcast_to(share, (D.cap, x.shape[2]))
     else:
-        found = jnp.sum(
+        selected = jnp.sum(
             model.attend(params, x, config) * model.relevant(config)[:, None, None], axis=0
         )
-    return jnp.where(D.mask()[:, None], found, jnp.nan)
+    return jnp.where(D.mask()[:, None], selected, jnp.nan)
 
 
 def value(params: Params | Linear, config: Config) -> tuple[Float[Array, " d"], Float[Array, ""]]:
@@ -83,17 +83,19 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
     """
     train, test, truth = task(params, problem, config)
     model.fit(params, test, config)
-    own = params.layer if isinstance(params, Tuned) else params
-    f = model.output(own, test.x, config)
-    v1, rest = value(own, config)
+    layer = params.layer if isinstance(params, Tuned) else params
+    f = model.output(layer, test.x, config)
+    v1, rest = value(layer, config)
     norm = jnp.sqrt(jnp.sum(v1**2))
-    S = selection(own, test.x, config)
+    S = selection(layer, test.x, config)
     least = jnp.nanmin(S, axis=0)
     zero = jnp.zeros_like(norm)
-    a, b, off = (zero, zero, zero) if isinstance(own, Linear) else structure(own, problem, config)
+    a, b, off = (
+        (zero, zero, zero) if isinstance(layer, Linear) else structure(layer, problem, config)
+    )
     return {
-        "loss": model.loss(own, train, problem, config),
-        "test_loss": model.loss(own, test, problem, config),
+        "loss": model.loss(layer, train, problem, config),
+        "test_loss": model.loss(layer, test, problem, config),
         "accuracy": accuracy(f, test),
         "value_norm": norm,
         "value_cosine": linalg.unit(v1) @ truth,
@@ -102,7 +104,7 @@ def metrics(params: Params | Tuned | Linear, problem: Problem, config: Config) -
         "relevant_attention_min": jnp.mean(least),
         "relevant_attention_worst": jnp.min(least),
         "fit_attention": jnp.sum(
-            jnp.nanmean(selection(own, train.x, config), axis=0) * train.weight
+            jnp.nanmean(selection(layer, train.x, config), axis=0) * train.weight
         ),
         "feature_attention": a,
         "feature_attention_rest": b,

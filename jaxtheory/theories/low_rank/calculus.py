@@ -49,17 +49,19 @@ def neuron_gradient(
 def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> Params:
     """The gradient of `model.loss` in W_Q, W_K, W_V, W_O (top of this file)."""
     model.fit(params, batch, problem, config)
-    seen = model.forward(params, batch.tokens, problem, config)
-    G = neuron_gradient(slope(seen.F, batch, config), seen.hidden, problem, config)
-    dO = jnp.einsum("bla,blm->am", seen.values, G).T  # in this order G is not laid out anew
+    forward = model.forward(params, batch.tokens, problem, config)
+    G = neuron_gradient(slope(forward.F, batch, config), forward.hidden, problem, config)
+    dO = jnp.einsum(
+        "bla,blm->am", forward.values, G
+    ).T  # this order of operands avoids a copy of G into another memory layout
     D = G @ params.output
     dQ, dK, dV = [], [], []
     for layer in reversed(range(config.num_layers)):
         X, q, k, p = (
-            seen.inputs[layer],
-            seen.queries[layer],
-            seen.keys[layer],
-            seen.attention[layer],
+            forward.inputs[layer],
+            forward.queries[layer],
+            forward.keys[layer],
+            forward.attention[layer],
         )
         C = jnp.einsum("bhlj,bje->bhle", p, X)
         dV.append(jnp.einsum("bla,bhle->hae", D, C))
@@ -68,7 +70,7 @@ def gradient(params: Params, batch: Batch, problem: Problem, config: Config) -> 
         dq, dk = jnp.einsum("bhlj,bhjq->bhlq", e, k), jnp.einsum("bhlj,bhlq->bhjq", e, q)
         dQ.append(jnp.einsum("bhlq,bld->hqd", dq, X))
         dK.append(jnp.einsum("bhlq,bld->hqd", dk, X))
-        if layer > 0:  # X = X_before + v_before: both get the gradient in X
+        if layer > 0:  # X = X_before + v_before, so both get the gradient in X
             D = (
                 jnp.einsum("bhlj,bhle->bje", p, dC)
                 + jnp.einsum("bhlq,hqd->bld", dq, params.query[layer])
@@ -92,8 +94,8 @@ def balance_drift(params: Params, problem: Problem, config: Config) -> Float[Arr
         return (p.query @ p.query.mT, p.key @ p.key.mT), (V, p.output.T @ p.output)
 
     size = lambda x: jnp.sqrt(jnp.sum(x**2))
-    found = []
+    drifts = []
     for (a, b), (a0, b0) in zip(grams(params), grams(start), strict=True):
         moved, total = size((a - a0) - (b - b0)), size(a - a0) + size(b - b0)
-        found.append(moved / jnp.where(total > 0, total, 1))
-    return jnp.stack(found)
+        drifts.append(moved / jnp.where(total > 0, total, 1))
+    return jnp.stack(drifts)

@@ -211,13 +211,15 @@ def class_means(problem: Problem, config: Config) -> Float[Array, "C d"]:
     """
     R, C, M = config.num_relevant_patterns, config.num_classes, config.num_patterns
     r, c = indices(M.cap)[None, :], indices(C.cap)[:, None]
-    own = ((r < R.n) & (r % C.n == c)).astype(problem.patterns.dtype)
-    count = jnp.maximum(jnp.sum(own, axis=1, keepdims=True), 1)
-    one = own / count  # the pattern of a class, on average
-    others = (jnp.sum(one, axis=0, keepdims=True) - one) / jnp.asarray(C.real - 1, own.dtype)
-    rest = ((r >= R.n) & (r < M.n)).astype(own.dtype)
+    members = ((r < R.n) & (r % C.n == c)).astype(problem.patterns.dtype)
+    count = jnp.maximum(jnp.sum(members, axis=1, keepdims=True), 1)
+    average = members / count  # the pattern of a class, on average
+    others = (jnp.sum(average, axis=0, keepdims=True) - average) / jnp.asarray(
+        C.real - 1, members.dtype
+    )
+    rest = ((r >= R.n) & (r < M.n)).astype(members.dtype)
     parts = (
-        config.num_relevant.real * one
+        config.num_relevant.real * average
         + config.num_confusion.real * others
         + config.num_irrelevant_each.real * rest
     )
@@ -270,7 +272,7 @@ def _folder(folder: Path) -> np.ndarray:
                 continue
             texts.append(raw)
     if not texts:
-        raise InputError(f"{folder}: no folder with text files")
+        raise InputError(f"{folder}: must be a folder with UTF-8 text files")
     return np.frombuffer(b"\n".join(texts), np.uint8)
 
 
@@ -291,10 +293,10 @@ def _labeled(file: Path) -> Corpus:
         if not line:
             continue
         if not tab:
-            raise InputError(f"{file}, line {number}: no tab between label and text")
+            raise InputError(f"{file}, line {number}: must be label<TAB>text, and has no tab")
         texts.setdefault(label, []).append(text)
     if len(texts) != 2:
-        raise InputError(f"{file}: {len(texts)} labels ({', '.join(sorted(texts))}), expected two")
+        raise InputError(f"{file}: {len(texts)} labels ({', '.join(sorted(texts))}), must be two")
     first, second = (
         np.frombuffer("\n".join(texts[label]).encode(), np.uint8) for label in sorted(texts)
     )
@@ -316,7 +318,7 @@ def text_problem(corpus: Corpus | None = None) -> Callable[[Array, Config], Prob
         if config.task != "binary" or config.num_classes.cap != 2:
             raise InputError(
                 f"task (task) = {config.task}, num_classes (C) = {config.num_classes.cap}: two "
-                "texts make two classes, task=binary"
+                "texts have two classes; set task=binary and num_classes=2"
             )
         if min(len(part) for part in texts) * (1 - TRAIN) < 2 * L.cap:
             raise InputError(
@@ -329,12 +331,12 @@ def text_problem(corpus: Corpus | None = None) -> Callable[[Array, Config], Prob
             label = indices(n.cap) % 2
             share = draws.uniform(key, n)
             at = jnp.arange(L.cap)[None, :]
-            found = []
+            drawn = []
             for text in texts:
                 cut = text[int(low * len(text)) : int(high * len(text))]
                 begin = (share * (len(cut) - L.cap)).astype(int)
-                found.append(jnp.asarray(cut)[begin[:, None] + at])
-            chosen = jnp.where(label[:, None] == 0, found[0], found[1])
+                drawn.append(jnp.asarray(cut)[begin[:, None] + at])
+            chosen = jnp.where(label[:, None] == 0, drawn[0], drawn[1])
             tokens = draws.masked(vectors[chosen.astype(jnp.int32)], n, L)
             pattern = jnp.full((n.cap, L.cap), config.num_patterns.cap, jnp.int32)
             return Batch(tokens, label, pattern, n.weights())

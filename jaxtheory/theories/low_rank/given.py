@@ -74,8 +74,8 @@ def given(
     U = nowhere if arrays["patterns"] is None else arrays["patterns"]
     lead = lambda W: W if heads else W[None, None]
     W_Q, W_K, W_V, W_O = matrices
-    own = None if W_Q is None else Params(lead(W_Q), lead(W_K), lead(W_V), W_O)
-    problem = Problem(train, test, U, A, normal, basis, shuffle, own)
+    start = None if W_Q is None else Params(lead(W_Q), lead(W_K), lead(W_V), W_O)
+    problem = Problem(train, test, U, A, normal, basis, shuffle, start)
     model.fit(model.initial(problem, config), train, problem, config)
     return problem, train, config
 
@@ -102,7 +102,7 @@ def own_config(arrays: dict[str, Any], n: dict[str, int], settings: dict[str, An
     table = fields.fields(Config)
     small = {word: min(table[word].default, n["d"]) for word in ("query_dim", "value_dim")}
     classes = max(2, top + 1)
-    found = {
+    sizes = {
         **small,
         "num_classes": classes,
         "task": "binary" if classes == 2 else "multiclass",
@@ -117,7 +117,7 @@ def own_config(arrays: dict[str, Any], n: dict[str, int], settings: dict[str, An
         "batch_size": min(table["batch_size"].default, n["n"]),
         "truncation_rank": min(2, *(n.get(s, n["d"]) for s in ("q", "m_a", "m", "d"))),
     }
-    config = settle(Config, settings, read, **found)
+    config = settle(Config, settings, read, **sizes)
     L, C = model.length(config).cap, config.num_classes.cap
     if n["L"] != L:
         raise InputError(

@@ -11,7 +11,7 @@ from jaxtheory.ops.positions import indices
 from jaxtheory.theories.low_rank import calculus, data, model
 from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
-KAPPA = 1.05  # of the law of the small set, fitted on one setting
+KAPPA = 1.05  # constant of `small_fraction`, fitted on one setting
 
 
 def relevant_share(config: Config) -> Float[Array, ""]:
@@ -61,7 +61,7 @@ def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
 
     The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
     the size of its noise. kappa = 1.05 is fitted. Gaussian noise, mean |m| over the classes; for
-    values of at least d dimensions (with m_a < d, sqrt(m_a) stands for sqrt(d)).
+    values of at least d dimensions (with m_a < d, sqrt(m_a) replaces sqrt(d)).
     Source: reconstructed.
     """
     size = jnp.sqrt(jnp.sum(carried_means(problem, config) ** 2, axis=1))

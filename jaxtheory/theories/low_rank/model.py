@@ -194,12 +194,12 @@ class Config(fields.Config):
                 "2 for task=binary; set task=multiclass",
             ),
         )
-        found = [
+        conflicts = [
             f"{name} ({table[name].symbol}) = {n[name]}: must be {valid}"
             for holds, name, valid in rules
             if not holds
         ]
-        return found + ([] if self.given is None else _given_violations(self.given, M, d))
+        return conflicts + ([] if self.given is None else _given_violations(self.given, M, d))
 
 
 def _given_violations(given: Any, M: Any, d: Any) -> list[str]:
@@ -401,8 +401,8 @@ def output_weights(problem: Problem, config: Config) -> Float[Array, "K m T"]:
     """
     if config.output == "per_token" and problem.signs.shape[2] != length(config).cap:
         raise InputError(
-            f"A has {problem.signs.shape[2]} positions and X has {length(config).cap}: per_token "
-            "weights hold for one length"
+            f"output weights A have {problem.signs.shape[2]} positions and tokens X have "
+            f"{length(config).cap}: with output=per_token a problem holds for one length only"
         )
     return problem.signs / jnp.sqrt(jnp.asarray(config.num_neurons.real, problem.signs.dtype))
 
@@ -418,17 +418,17 @@ def forward(
     """
     L = length(config)
     mask = None if L.value is None else L.mask()[None, None, None, :]
-    X, seen = tokens, []
+    X, layers = tokens, []
     for layer in range(config.num_layers):
         q, k = (jnp.einsum("bld,hqd->bhlq", X, W[layer]) for W in (params.query, params.key))
         p = attention.softmax(jnp.einsum("bhlq,bhjq->bhlj", q, k), mask)
         v = jnp.einsum("bhle,hae->bla", jnp.einsum("bhlj,bje->bhle", p, X), params.value[layer])
-        seen.append((X, q, k, p))
+        layers.append((X, q, k, p))
         if layer + 1 < config.num_layers:
             X = X + (v if L.value is None else jnp.where(L.mask()[None, :, None], v, 0))
     hidden = v @ params.output.T
     F = read_out(hidden, problem, config)
-    inputs, queries, keys, maps = zip(*seen, strict=True)
+    inputs, queries, keys, maps = zip(*layers, strict=True)
     return Forward(inputs, queries, keys, maps, v, hidden, F)
 
 

@@ -57,13 +57,13 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
     relevant_query_attention    the same, mean over the queries that are such tokens
     Of the parameters, Delta W = W - W(0):
     singular_values, gap_rank   singular values of each Delta W; where s_r / s_(r+1) is largest
-    balance_drift               by how much the conservation laws of gradient flow fail
+    balance_drift               relative violation of the conservation laws of gradient flow
     dead_neurons                share of neurons inactive on every class mean
     small_fraction              share of neurons below the largest gap in the sorted |o_i|
     small_ratio                 the ratio of that gap
     small_changes               share of neurons with |Delta o_i| below 0.33 of its 95 % quantile
     """
-    loss, error, every, own = attention.evaluate(params, problem, config)
+    loss, error, every, of_relevant = attention.evaluate(params, problem, config)
     delta = model.change(params, problem, config)
     s = ranks.singular_values(delta, config)
     share, ratio = neurons.small_set(pruning.norms(params.output), config)
@@ -72,7 +72,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict[str, Array
         "loss": loss,
         "error": error,
         "relevant_attention": every,
-        "relevant_query_attention": own,
+        "relevant_query_attention": of_relevant,
         "singular_values": s,
         "gap_rank": ranks.gap_rank(s, ranks.rank_limit(config)).astype(s.dtype),
         "balance_drift": calculus.balance_drift(params, problem, config),
@@ -87,8 +87,8 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     """Return the analyses of the trained parameters. Losses are those of the test set.
 
     neuron_norms, neuron_changes   |o_i|; |o_i - o_i(0)|
-    neuron_class, neuron_start     the class a neuron speaks for; o_i(0)^T W_V(0) m_c on each class
-                                   mean
+    neuron_class, neuron_start     the class that a neuron supports; o_i(0)^T W_V(0) m_c on each
+                                   class mean
     projections                    mu_i^T Delta W mu_j of W_Q, W_K, W_V
     neuron_projections             o_i^T mu_j
     truncated_loss                 loss with all Delta W cut to rank 1, 2, ..
@@ -162,7 +162,7 @@ def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Arra
         jnp.asarray(config.query_dim.real, float), jnp.asarray(config.value_dim.real, float)
     )
     size = jnp.sqrt(jnp.sum(problem.test.tokens**2, axis=2))
-    shown = (problem.test.weight > 0)[:, None] & model.length(config).mask()[None, :]
+    valid = (problem.test.weight > 0)[:, None] & model.length(config).mask()[None, :]
     radius = jnp.asarray(config.noise, float) * (
         1.0 if config.noise_law == "bounded" else jnp.sqrt(d)
     )
@@ -170,7 +170,7 @@ def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Arra
     overlap = jnp.max(jnp.abs(jnp.where(jnp.eye(len(U), dtype=bool), 0, U @ U.T)))
     margins = {
         "tokens of unit norm, margin 1e-6 - max | |x| - 1 |": 1e-6
-        - jnp.max(jnp.where(shown, jnp.abs(size - 1), 0)),
+        - jnp.max(jnp.where(valid, jnp.abs(size - 1), 0)),
         "noise at most 1/M, margin 1/M - its norm": 1 / M - radius,
         "pairwise orthogonal patterns, margin 1e-9 - max |cos|": 1e-9 - overlap,
         "delta <= 0.2": 0.2 - jnp.asarray(config.init_diagonal, float),

@@ -39,7 +39,7 @@ __all__ = [
     "sample",
 ]
 
-# With 2000 steps, the numbers of the source that are known; d, N, eta and sigma are lost.
+# The known numbers of the source, which trains for 2000 steps; its d, N, eta and sigma are lost.
 PAPER = Config(num_prompts=10000)
 
 THEORY = Theory(

@@ -52,13 +52,17 @@ def gradient(params: Params, batch: Prompts, _problem: Problem, config: Config) 
     if isinstance(params, Reduced) and batch.y is None:
         return averaged_gradient(params, batch, config)
     g = batch.weight[None, :] * logit_gradient(model.attend(params, batch, config), batch)
-    own = g[-1]
+    of_query = g[-1]
     if isinstance(params, Reduced):
-        return Reduced(jnp.sum(g[:-1] * batch.t.T) + jnp.sum(own), -jnp.sum(own))
+        return Reduced(jnp.sum(g[:-1] * batch.t.T) + jnp.sum(of_query), -jnp.sum(of_query))
     q, y = batch.q, jnp.zeros_like(batch.t) if batch.y is None else batch.y
-    at_x = jnp.sum(g[:-1].T[:, :, None] * batch.x, axis=1) + own[:, None] * q
-    keys = jnp.concatenate([at_x, jnp.sum(g[:-1] * y.T, axis=0)[:, None], own[:, None]], axis=1)
-    query = jnp.concatenate([q, jnp.zeros_like(own)[:, None], jnp.ones_like(own)[:, None]], axis=1)
+    at_x = jnp.sum(g[:-1].T[:, :, None] * batch.x, axis=1) + of_query[:, None] * q
+    keys = jnp.concatenate(
+        [at_x, jnp.sum(g[:-1] * y.T, axis=0)[:, None], of_query[:, None]], axis=1
+    )
+    query = jnp.concatenate(
+        [q, jnp.zeros_like(of_query)[:, None], jnp.ones_like(of_query)[:, None]], axis=1
+    )
     return Full(keys.T @ query)
 
 
@@ -69,14 +73,14 @@ def averaged_gradient(params: Reduced, batch: Prompts, config: Config) -> Reduce
     Source: derived.
     """
     model.fit(params, batch, config)
-    t, real, own = batch.t.T, config.context.mask()[:, None], params.xi1 - params.xi2
+    t, real, query_logit = batch.t.T, config.context.mask()[:, None], params.xi1 - params.xi2
     high, low = (jnp.max(jnp.where(real, sign * t, -jnp.inf), axis=0) for sign in (1, -1))
-    top = jnp.maximum(jnp.maximum(params.xi1 * high, -params.xi1 * low), own)
+    top = jnp.maximum(jnp.maximum(params.xi1 * high, -params.xi1 * low), query_logit)
     best, other = model.picked(t, batch), real & ~model.at_nearest(batch)
     away, at = jnp.where(other, t - best[None, :], 0), params.xi1 * best - top
     e = jnp.where(other, jnp.exp(params.xi1 * away + at[None, :]), 0)
     first, squares, moved, squares_moved = sums(e, e * e, e * away, e * e * away, axis=0)
-    query, star = jnp.exp(own - top), jnp.exp(at)
+    query, star = jnp.exp(query_logit - top), jnp.exp(at)
     each = 1 / (star + first + query)
     rise = (star * (first + query) - squares) * each * each  # s* - Q
     of_query = query * each * rise

@@ -9,7 +9,7 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.theories.nearest_neighbor import data, model
 from jaxtheory.theories.nearest_neighbor.model import Config, Problem, Prompts
 
-UNIT = 1e-4  # by how much the length of a point may differ from 1
+UNIT = 1e-4  # largest deviation of a point's length from 1
 
 
 @with_settings
@@ -49,7 +49,8 @@ def given(
             gap = float(jnp.max(jnp.abs(jnp.sqrt(model.inner(points, points)) - 1)))
             if gap > UNIT:
                 raise InputError(
-                    f"{name}: lengths differ from 1 by up to {gap:.2g}; divide by them"
+                    f"{name}: points must have length 1, and differ from it by up to {gap:.2g}; "
+                    "divide each point by its length"
                 )
     signs = y is not None and bool(jnp.all(jnp.abs(y) == 1))
     law = "averaged" if y is None else "rademacher" if signs else "gaussian"
@@ -67,7 +68,7 @@ def given(
         )
     train = data.make_prompts(x, q, y, n["B"], config)
     if test_x is None:
-        shown = unknown(train._replace(y=jnp.full_like(train.t, jnp.nan)))
+        test = unknown(train._replace(y=jnp.full_like(train.t, jnp.nan)))
     else:
-        shown = data.make_prompts(test_x, test_q, test_y, n["M"], config)
-    return Problem(train, shown, data.at_example(shown)), train, config
+        test = data.make_prompts(test_x, test_q, test_y, n["M"], config)
+    return Problem(train, test, data.at_example(test)), train, config

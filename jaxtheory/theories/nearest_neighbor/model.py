@@ -143,8 +143,8 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "tokens B"]:
     xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
     """
     if isinstance(params, Reduced):
-        own = jnp.broadcast_to(params.xi1 - params.xi2, prompts.t.shape[:1])
-        return jnp.concatenate([params.xi1 * prompts.t.T, own[None, :]])
+        of_query = jnp.broadcast_to(params.xi1 - params.xi2, prompts.t.shape[:1])
+        return jnp.concatenate([params.xi1 * prompts.t.T, of_query[None, :]])
     d, W = prompts.q.shape[1], params.W
     m = prompts.q @ W[:, :d].T + W[None, :, d + 1]
     z = inner(prompts.x, m[:, None, :d])

@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 CIRCLE6 = Config()
-# The source states sigma = eta = 0.01, which learns nothing in 1000 steps of the mean loss; eta =
-# 10, as if 1000 losses were summed, does.
+# The source states sigma = eta = 0.01, with which nothing is learned in 1000 steps of the mean
+# loss. With eta = 10, as if 1000 losses were summed, the layer learns.
 RANDOM_START = Config(init_scale=0.01, learning_rate=10.0, tokens="unit")
 QA1 = Config(
     num_states=19, length=17, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa1"

@@ -24,7 +24,7 @@ from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Problem
 
 TEST_SEQUENCES = 1000
-BITS = 24  # of a word, whose number is then exact in float32
+BITS = 24  # per word, whose value is then exact in float32
 
 
 def circulant(v: Float[Array, " K"], config: Config) -> Float[Array, "K K"]:
@@ -60,7 +60,8 @@ def label_law(batch: Batch, config: Config) -> Float[Array, "B K"]:
     if config.task == "walk":
         last = jnp.take(batch.s, config.length.n - 2, axis=1)
         d = indices(K.cap)[None, :] - last[:, None]
-        return jnp.where(K.mask()[None, :], probability(d, config), 0)  # without a table to gather
+        # faster than gathering rows of Pi
+        return jnp.where(K.mask()[None, :], probability(d, config), 0)
     return jax.nn.one_hot(batch.y, config.num_states.cap)
 
 

@@ -41,9 +41,10 @@ from jaxtheory.ops import attention, draws, positions
 from jaxtheory.ops.positions import indices
 from jaxtheory.ops.sizes import sums
 
-# states, up to which a sum each is faster than a scatter, and a choice than a gather (2 cores)
+# Up to this many states one masked sum per state is faster than a scatter, and a chain of selects
+# is faster than a gather (measured on 2 cores).
 FEW = 12
-# of the questions, see `data`
+# words and sentences of the question-answering tasks, see `data`
 VOCABULARY = tuple(
     "apple orange Based on the which type of fruit list appears most frequently sentence I prefer "
     "an to do".split()
@@ -96,9 +97,9 @@ class Config(fields.Config):
 
     def violations(self) -> list[str]:
         """Conditions between fields; those on traced values are skipped while tracing."""
-        found = []
+        conflicts = []
         if concretely(lambda m, n: m < n, self.encoding_dim.n, self.length.n):
-            found.append(
+            conflicts.append(
                 f"encoding_dim (M) = {self.encoding_dim.n} is below length (N) = {self.length.n}: "
                 "orthogonal encodings need M >= N"
             )
@@ -110,7 +111,7 @@ class Config(fields.Config):
             ):
                 value = getattr(self, name).n
                 if concretely(lambda a, b: a != b, value, want):
-                    found.append(
+                    conflicts.append(
                         f"{name} ({symbol}) = {value}: task {self.task!r} has {want}; set "
                         f"{name}={want}"
                     )
@@ -118,16 +119,16 @@ class Config(fields.Config):
             self.task != "walk"
             or concretely(lambda p: (p != 0) & (p != 1), self.clockwise_probability)
         ):
-            found.append(
+            conflicts.append(
                 "population = True needs task = 'walk' and clockwise_probability (p) 0 or 1, "
                 "where the law has K sequences"
             )
         if self.value == "mlp" and concretely(lambda sigma: sigma == 0, self.init_scale):
-            found.append(
+            conflicts.append(
                 "init_scale (sigma) = 0 is a fixed point of value = 'mlp': set init_scale > 0, "
                 "for instance 0.01"
             )
-        return found
+        return conflicts
 
 
 class Batch(NamedTuple):
@@ -232,9 +233,8 @@ def scores(params: Params, config: Config) -> tuple[Float[Array, " K"], Float[Ar
     K = config.num_states.cap
     _, n, n_query = token_norms(config)
     P = encodings(config)
-    image = params.W[:, K:] @ (
-        jnp.take(P, config.length.n - 1, axis=0) / n_query
-    )  # W xt_N; the query's token part is 0
+    # W xt_N; the query's token part is 0
+    image = params.W[:, K:] @ (jnp.take(P, config.length.n - 1, axis=0) / n_query)
     return image[:K] / n[0], P @ image[K:] / n
 
 

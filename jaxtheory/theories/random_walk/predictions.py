@@ -11,8 +11,8 @@ from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import data, laws, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
 
-TIE = 1e-9  # entries of f this close to the largest, relative to it, are tied
-FLOOR = 1e-12  # smallest probability a normalized output is taken to give
+TIE = 1e-9  # relative distance from the largest entry of f within which entries are tied
+FLOOR = 1e-12  # smallest probability of a normalized output
 RATIO_CAP = 1e12
 
 
@@ -41,7 +41,8 @@ def normalized(f: Float[Array, "B K"], config: Config) -> Float[Array, "B K"]:
 def divergence(law: Float[Array, "*#n K"], q: Float[Array, "*#n K"]) -> Float[Array, "*n"]:
     """KL(law || q) = sum_k law_k log(law_k / q_k) in nats, with 0 log 0 = 0."""
     some = law > 0
-    ratio = jnp.where(some, law, 1) / jnp.where(some, q, 1)  # chosen before the log: vectorized
+    # the choice precedes the log, so that the log is vectorized
+    ratio = jnp.where(some, law, 1) / jnp.where(some, q, 1)
     return jnp.sum(law * jnp.log(ratio), axis=-1)
 
 
@@ -68,18 +69,18 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
     """
     train, test = problem.train, problem.test
-    seen, exact = model.factored(params, train, config)
+    factors, exact = model.factored(params, train, config)
     loss = unless(
         exact,
-        model.loss_at(params, train, seen.g * seen.C, config),
+        model.loss_at(params, train, factors.g * factors.C, config),
         lambda params, train: model.loss(params, train, problem, config),
         params,
         train,
     )
-    seen, exact = model.factored(params, test, config)
-    found = unless(
+    factors, exact = model.factored(params, test, config)
+    of_test = unless(
         exact,
-        _test_metrics(params, *model.spread_out(seen, test, config), test, config),
+        _test_metrics(params, *model.spread_out(factors, test, config), test, config),
         lambda params, test: _test_metrics(
             params, *model.attend(params, test, config), test, config
         ),
@@ -87,7 +88,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         test,
     )
     of_value = _value_metrics(params, config) if config.task == "walk" else {}
-    return {"loss": loss, **found, **of_value}
+    return {"loss": loss, **of_test, **of_value}
 
 
 def _test_metrics(
@@ -153,7 +154,7 @@ def predict(_problem: Problem, config: Config, steps: Int[np.ndarray, " T"]) -> 
                                                      (`laws.selected_run`)
     attention_spread: linear                         p in {0, 1}, N = rK + 1, start disturbed by
                                                      delta: delta times the growth, to first order
-    NaN where a curve says nothing: all but the first and the last need 0 < p < 1.
+    NaN where a curve does not apply: all but the first and the last need 0 < p < 1.
     """
     times = np.asarray(steps)
     constant = lambda value: jnp.broadcast_to(jnp.asarray(value, float), times.shape)

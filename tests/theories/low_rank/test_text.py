@@ -45,7 +45,7 @@ def test_text_from_labeled_lines_and_bad_sources(tmp_path):
     for source, words in (
         (lines, "1 labels"),
         (tmp_path / "none", "no such file"),
-        ((tmp_path, tmp_path / "none"), "no folder with text files"),
+        ((tmp_path, tmp_path / "none"), "must be a folder"),
         ((tmp_path,), "give two"),
         (tmp_path, "a folder; give two"),
         (5, "give two folders"),
@@ -54,7 +54,7 @@ def test_text_from_labeled_lines_and_bad_sources(tmp_path):
         with pytest.raises(InputError, match=words):
             data.read_text(source)
     lines.write_text("no tab\n")
-    with pytest.raises(InputError, match="line 1: no tab"):
+    with pytest.raises(InputError, match="line 1: must be label<TAB>text"):
         data.read_text(lines)
     lines.write_bytes("\ufeffa\tone\x0ctwo\r\nb\tthree\r\n\r\n".encode())
     assert [part.tobytes() for part in data.read_text(lines)] == [b"one\x0ctwo", b"three"]

@@ -1,6 +1,6 @@
 """Pruners of one linear map y = X W, W (inputs, outputs): magnitude, Wanda, SparseGPT.
 
-What is zeroed is said by a `Rule`: a share of a comparison group, or all but N of every M
+A `Rule` determines what is zeroed: a share of a comparison group, or all but N of every M
 consecutive inputs of an output (N:M). `gram` is X^T X (inputs, inputs).
 """
 
@@ -80,9 +80,8 @@ def inverse_factor(
     H = gram + jnp.diag(raised - diagonal + damp)
     R = linalg.cholesky(H[::-1, ::-1])[::-1, ::-1]
     pivots = jnp.diagonal(R) ** 2
-    regular = jnp.min(pivots) > pivots.size * jnp.finfo(H.dtype).eps * jnp.max(
-        jnp.diagonal(H)
-    )  # False for NaN
+    # a comparison with NaN is False
+    regular = jnp.min(pivots) > pivots.size * jnp.finfo(H.dtype).eps * jnp.max(jnp.diagonal(H))
     if concretely(np.logical_not, regular):
         raise InputError(
             f"SparseGPT: the Cholesky factor of X^T X fails with damping = {damping:g}; raise "
@@ -119,7 +118,7 @@ def sparsegpt(
     W = jnp.where(jnp.diagonal(gram)[:, None] == 0, 0, weights)
     filled = lambda a: jnp.pad(a, ((0, more), (0, 0)))
     W, valid = filled(W), filled(valid)
-    given = None if kept is None else filled(kept)
+    kept_rows = None if kept is None else filled(kept)
 
     def prune_input(errors: Array, row: tuple) -> tuple[Array, Array]:
         j, w, u, kept_j = row
@@ -131,7 +130,7 @@ def sparsegpt(
         rows = lambda a: jax.lax.dynamic_slice_in_dim(a, i * size, size)
         W_in, U_in = rows(W), rows(rows(U).T).T
         scores = (W_in / jnp.diagonal(U_in)[:, None]) ** 2
-        chosen = rule.whole(scores, rows(valid)) if given is None else rows(given)
+        chosen = rule.whole(scores, rows(valid)) if kept_rows is None else rows(kept_rows)
         errors, done = jax.lax.scan(
             prune_input, jnp.zeros_like(W_in), (jnp.arange(size), W_in, U_in.T, chosen)
         )

@@ -191,8 +191,8 @@ def plain_errors(
         "relative_error_heldout": heldout(problem),
     }
     return {
-        name: jax.vmap(error, (0, None, None, None))(weights, *given)
-        for name, given in both.items()
+        name: jax.vmap(error, (0, None, None, None))(weights, *sequences)
+        for name, sequences in both.items()
     }
 
 

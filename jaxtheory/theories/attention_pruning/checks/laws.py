@@ -110,13 +110,13 @@ def attention_floor(key: Array, config: Config) -> Compared:
     """Remark 4.2, in logarithms because attention underflows. It is attained at equal logits, and
     nearly attained by rows with one low logit.
     """
-    shown = jnp.tril(jnp.ones((5, 5), bool))[None]
+    causal = jnp.tril(jnp.ones((5, 5), bool))[None]
     z = 10 * jax.random.normal(key, (1, 5, 5))
     low = z.at[0, 4].set(20 * jnp.asarray([-1.0, 1, 1, 1, 1]))
     config = config.replace(length=5)
-    bounds = [laws.log_attention_floor(x, shown, config) for x in (0 * z, z, low)]
-    log_f = jax.nn.log_softmax(jnp.where(shown, jnp.stack([z, low]), -jnp.inf), axis=-1)
-    least = jnp.min(jnp.where(shown[None], log_f, jnp.inf), axis=(1, 2, 3))
+    bounds = [laws.log_attention_floor(x, causal, config) for x in (0 * z, z, low)]
+    log_f = jax.nn.log_softmax(jnp.where(causal, jnp.stack([z, low]), -jnp.inf), axis=-1)
+    least = jnp.min(jnp.where(causal[None], log_f, jnp.inf), axis=(1, 2, 3))
     excess = material.excess(jnp.stack(bounds[1:]), least)
     return (bounds[0], excess), (jnp.log(jnp.asarray(1 / 5)), jnp.zeros(2))
 
@@ -271,9 +271,8 @@ def smallest_attention(key: Array, config: Config) -> Compared:
     mask = jnp.broadcast_to(jnp.tril(jnp.ones((4, 4), bool)), (2, 4, 4))
     scale = jnp.asarray([1.0, 0.0])[:, None, None]
     f, f_star = softmax(scale * z[0], mask), softmax(z[1], mask)
-    c = jnp.where(
-        mask & (jnp.arange(4) == 3)[None, :, None], f - f_star, 0
-    )  # the last row, whose tokens all see each other
+    # the last row, whose tokens all see each other
+    c = jnp.where(mask & (jnp.arange(4) == 3)[None, :, None], f - f_star, 0)
     p = calculus.logit_gradient(f, c)
     delta = jnp.stack([laws.smallest_attention(f[i, 3:], mask[i, 3:]) for i in range(2)])
     below, above = delta * jax.vmap(calculus.norm)(c), jax.vmap(calculus.norm)(p)
@@ -353,8 +352,8 @@ def descent_path(key: Array, config: Config) -> Compared:
 
     def advance(state: training.State, t: Array) -> tuple[training.State, tuple]:
         loss, slope = jax.value_and_grad(model.loss)(state.params, batch, problem, config)
-        seen = loss, model.attention_loss(state.params, batch, problem, config)
-        return training.step(key, t, state, batch, problem, config), (*seen, calculus.norm(slope))
+        both = loss, model.attention_loss(state.params, batch, problem, config)
+        return training.step(key, t, state, batch, problem, config), (*both, calculus.norm(slope))
 
     _, (losses, attention, slopes) = jax.lax.scan(advance, state, jnp.arange(STEPS))
     got = jnp.max(attention), losses[1:] + eta / 2 * slopes[:-1] ** 2

@@ -30,10 +30,10 @@ def setting(key: Array, config: Config) -> tuple[Problem, Batch, FusedMask, Fact
     X, heldout, left, right, uniform, masks = (
         x.reshape(shape) for x, shape in zip(draws, shapes, strict=True)
     )
-    shown = (jnp.arange(d) < jnp.asarray(config.rank, int)).astype(left.dtype)
+    in_rank = (jnp.arange(d) < jnp.asarray(config.rank, int)).astype(left.dtype)
     W_Q, W_K = (
         jnp.sqrt(config.logit_scale / data.LITERAL_SCALE / d)
-        * (left * shown[None, None, :])
+        * (left * in_rank[None, None, :])
         @ right
     )
     problem = Problem(
@@ -57,7 +57,7 @@ def where(applies: Callable[[Config], bool]) -> Callable[[Function], Function]:
 once = where(lambda config: config.num_sequences.cap == 3)  # the first example
 where_rows = where(lambda config: config.length.cap > 1)  # else attention is constant
 where_long = where(lambda config: config.length.cap > 3)  # several causal sequences, and blocks
-# 1 < S L <= d; elsewhere the Polyak-Lojasiewicz chain says nothing
+# 1 < S L <= d; elsewhere the Polyak-Lojasiewicz chain is vacuous
 where_short = where(
     lambda config: 1 < config.num_sequences.cap * config.length.cap <= config.dimension.cap
 )

@@ -39,8 +39,8 @@ def _all(*rules: Callable[[Config], bool]) -> Callable[[Config], bool]:
     return lambda config: all(rule(config) for rule in rules)
 
 
-# The examples that a check speaks about: laws see the weights, the data and the gradients how many
-# tokens there are, training neither, as it is made of these.
+# The examples on which a check is run. Laws depend on the weights, and data and gradients depend on
+# the number of tokens. Training is composed of these, so it needs neither.
 _FIRST = _all(_few, _even, _plain)
 _LAWS, _SIZES = _all(_few, _plain), _all(_even, _plain)
 _FILES = {
@@ -69,9 +69,9 @@ _ONE_BY_ONE = {
 }
 CHECKS = tuple(
     check._replace(
-        fn=material.on_a_task(check.fn, _ONE_BY_ONE.get(check.name.split(":")[0], speaks))
+        fn=material.on_a_task(check.fn, _ONE_BY_ONE.get(check.name.split(":")[0], applies))
     )
-    for file, speaks in _FILES.items()
+    for file, applies in _FILES.items()
     for check in file.CHECKS
 )
 

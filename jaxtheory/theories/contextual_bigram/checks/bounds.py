@@ -9,7 +9,7 @@ from jaxtheory.theories.contextual_bigram import calculus, model
 from jaxtheory.theories.contextual_bigram.laws import bounds, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
-LENGTH = 1000  # of the contexts, zeros added
+LENGTH = 1000  # of the contexts, padded with zeros
 
 
 def lengthened(problem: Problem, config: Config) -> tuple[Problem, Config]:

@@ -80,7 +80,7 @@ def samples_law(key: Array, problem: Problem, params: Params, config: Config) ->
     N, n = config.num_states.cap, len(label)
     P, mu, Q = problem.transition, problem.stationary, problem.context
     first = jnp.argmax(Q > 0, axis=0)
-    seen = jnp.take_along_axis(x, first[query][:, None], axis=1)[:, 0]
+    attended = jnp.take_along_axis(x, first[query][:, None], axis=1)[:, 0]
     weight = Q[first, jnp.arange(N)][:, None, None]
     joint = (
         mu[:, None, None]
@@ -88,14 +88,14 @@ def samples_law(key: Array, problem: Problem, params: Params, config: Config) ->
         * (weight * P.T[None] + (1 - weight) * mu[None, None, :])
     )
     hot = lambda x: jax.nn.one_hot(x, N)
-    found = (
-        jnp.einsum("bk,bi,bl->kil", hot(query), hot(seen), hot(label)) / n,
+    frequencies = (
+        jnp.einsum("bk,bi,bl->kil", hot(query), hot(attended), hot(label)) / n,
         jnp.mean(hot(x), axis=0),
         jnp.einsum("bti,btj->tij", hot(x[:, :-1]), hot(x[:, 1:])) / n,
     )
-    pair = jnp.broadcast_to((mu[:, None] * mu[None, :])[None], found[2].shape)
-    law = (joint, jnp.broadcast_to(mu[None, :], found[1].shape), pair)
-    return found, law, jax.tree.map(lambda p: jnp.sqrt(p * (1 - p) / n), law)
+    pair = jnp.broadcast_to((mu[:, None] * mu[None, :])[None], frequencies[2].shape)
+    law = (joint, jnp.broadcast_to(mu[None, :], frequencies[1].shape), pair)
+    return frequencies, law, jax.tree.map(lambda p: jnp.sqrt(p * (1 - p) / n), law)
 
 
 def thresholds_dither(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -130,8 +130,8 @@ def generated_law(key: Array, problem: Problem, params: Params, config: Config) 
     windows = jnp.stack([jnp.append(start[1:], jnp.int32(y)) for y in range(N)])
     law = after(start)[:, None] * jax.vmap(after)(windows)
     hot = jax.nn.one_hot(outputs, N)
-    found = jnp.mean(hot[:, 0, :, None] * hot[:, 1, None, :], axis=0)
-    return found, law, jnp.sqrt(law * (1 - law) / len(outputs))
+    frequencies = jnp.mean(hot[:, 0, :, None] * hot[:, 1, None, :], axis=0)
+    return frequencies, law, jnp.sqrt(law * (1 - law) / len(outputs))
 
 
 def sequences_law(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
@@ -153,8 +153,8 @@ def sequences_law(key: Array, problem: Problem, params: Params, config: Config) 
         law = jnp.sum((law[:, None] * next_token).reshape(N, -1), axis=0)
     joint = jnp.sum((law[:, None] * next_token).reshape(N, -1, N, N), axis=1)
     hot = lambda x: jax.nn.one_hot(x, N)
-    found = jnp.einsum("bi,bk,bl->ikl", hot(x[:, 0]), hot(query), hot(label)) / len(label)
-    return found, joint, jnp.sqrt(joint * (1 - joint) / len(label))
+    frequencies = jnp.einsum("bi,bk,bl->ikl", hot(x[:, 0]), hot(query), hot(label)) / len(label)
+    return frequencies, joint, jnp.sqrt(joint * (1 - joint) / len(label))
 
 
 CHECKS = (

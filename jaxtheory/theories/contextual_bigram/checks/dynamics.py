@@ -121,15 +121,15 @@ def eigenvalues_of_jacobian(
     """Sum and product of the eigenvalues are trace and determinant, and the leading orders are -2
     and -d/2 within d.
     """
-    one = population.Alignment(jnp.ones(()), jnp.ones(()))
+    fixed_point = population.Alignment(jnp.ones(()), jnp.ones(()))
     move = lambda a, v: (
         jnp.stack(dynamics.boosted(population.Alignment(a, v), 1.0, problem, config))
         - jnp.stack([a, v])
     )
-    J = jnp.stack(jax.jacfwd(move, argnums=(0, 1))(*one), axis=1)
-    found = dynamics.eigenvalues(problem, config)
+    J = jnp.stack(jax.jacfwd(move, argnums=(0, 1))(*fixed_point), axis=1)
+    values = dynamics.eigenvalues(problem, config)
     det = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]
-    return jnp.stack([jnp.sum(found), jnp.prod(found)]), jnp.stack([jnp.trace(J), det])
+    return jnp.stack([jnp.sum(values), jnp.prod(values)]), jnp.stack([jnp.trace(J), det])
 
 
 CHECKS = (

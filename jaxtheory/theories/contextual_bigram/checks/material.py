@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxtheory.theories.contextual_bigram.model import Batch, Config, Params, Problem
 
-DRAWS = 4000  # where a law is held against frequencies
+DRAWS = 4000  # to compare a law with frequencies
 
 
 def setting(key: Array, config: Config) -> tuple[Problem, Params]:
@@ -36,11 +36,13 @@ def setting(key: Array, config: Config) -> tuple[Problem, Params]:
     return Problem(P, mu, context, near), Params(summing_to_one(A), summing_to_one(V))
 
 
-def on_a_task(check: Callable, speaks: Callable[[Config], bool]) -> Callable:
+def on_a_task(check: Callable, applies: Callable[[Config], bool]) -> Callable:
     """Make a check of check(key, problem, params, config), which runs on the `setting` of its key
     and config. It gives None where the config adds nothing to the check.
     """
-    return lambda key, config: check(key, *setting(key, config), config) if speaks(config) else None
+    return lambda key, config: (
+        check(key, *setting(key, config), config) if applies(config) else None
+    )
 
 
 def summing_to_one(x: Float[Array, "n m"]) -> Float[Array, "n m"]:

@@ -84,8 +84,8 @@ def excess_at_the_task(key: Array, problem: Problem, params: Params, config: Con
     K_P, K_Q = population.signals(problem, config)
     left = K_P / 2 * (K_Q + 1 / config.length.cap - overlap**2 / a2)
     got = [population.excess_loss(p, problem, config) for p in (exact, best)]
-    one = jnp.ones(())
-    return jnp.stack([one, *got]), jnp.stack([one, jnp.zeros_like(left), left])
+    unit = jnp.ones(())
+    return jnp.stack([unit, *got]), jnp.stack([unit, jnp.zeros_like(left), left])
 
 
 def tokens(*counts: int) -> list[Array]:

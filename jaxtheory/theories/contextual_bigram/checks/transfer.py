@@ -15,13 +15,13 @@ def transfer_start(key: Array, problem: Problem, params: Params, config: Config)
     """The initial alignment against the projections of the starting matrices."""
     start = transfer.init(key, problem, config)
     alpha, square = transfer.initial_alignment(problem, config)
-    found = population.alignment(start, problem, config)
+    alphas = population.alignment(start, problem, config)
     off = population.residual(start, problem, config).value
     mu = problem.stationary
     gap = config.pretrained_weight * (problem.pretrained - mu[:, None])
-    # 1 sets the scale of what may vanish
+    # the 1 sets the scale, since the entries beside it may vanish
     scaled = lambda a, square: (1 + a.attention, a.value, 1 + square / literal.dot(mu, gap, gap))
-    return scaled(alpha, square), scaled(found, literal.dot(mu, off, off))
+    return scaled(alpha, square), scaled(alphas, literal.dot(mu, off, off))
 
 
 def first_rate_reaches(key: Array, problem: Problem, params: Params, config: Config) -> Compared:

@@ -79,9 +79,8 @@ def attention_variance(params: Params, problem: Problem, config: Config) -> Floa
         - 2 * s * (m @ (G @ mu))
         + jnp.sum(jnp.diagonal(G) * mu)
     )
-    return (
-        jnp.maximum(trace, 0) * calculus.inverse(mu) / config.batch_size.real
-    )  # zero at the start, to rounding
+    # the variance is zero at the start, where rounding may give a negative number
+    return jnp.maximum(trace, 0) * calculus.inverse(mu) / config.batch_size.real
 
 
 def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:

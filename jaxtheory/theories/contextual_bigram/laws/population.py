@@ -157,10 +157,13 @@ def expected_gradient(params: Params, problem: Problem, config: Config) -> Param
     second = lambda diagonal, total: (
         diagonal * jnp.diag(mu) + (total - diagonal) * mu[:, None] * mu[None, :]
     )
-    seen, wanted = second(x.attention_square, x.sums_square), second(x.attention_overlap, x.sums)
+    occupancy, wanted = (
+        second(x.attention_square, x.sums_square),
+        second(x.attention_overlap, x.sums),
+    )
     return Params(
         jnp.where(config.length.mask()[:, None], mu[None, :] * slope, 0),
-        params.value @ seen - problem.transition @ wanted,
+        params.value @ occupancy - problem.transition @ wanted,
     )
 
 

@@ -17,10 +17,11 @@ from jaxtheory.theories.contextual_bigram import data, model
 from jaxtheory.theories.contextual_bigram.laws import noise, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
+# integral over the largest entry: standard deviations on either side, number of nodes
 REACH, NODES = (
     8.0,
     128,
-)  # of the integral over the largest entry: standard deviations on either side, nodes
+)
 
 
 def init(_key: Array, problem: Problem, config: Config) -> Params:
@@ -89,10 +90,11 @@ def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
     - q_j| <= 8 sd. 1 without noise and for padded tokens. Source: derived.
     """
     _, weights = data.support(problem, config)
+    # (Q, N), zero beyond the attended entries
     q, theta0 = (
         weights.T,
         jnp.asarray(config.stage_threshold, float),
-    )  # (Q, N), zero beyond the attended entries
+    )
     spread = step_spread(problem, config)
     sd = jnp.where(spread > 0, spread, jnp.ones_like(spread))
     others = config.length.real - jnp.sum(q > 0, axis=0).astype(sd.dtype)
@@ -103,9 +105,8 @@ def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
     z = low[None] + (REACH - low)[None] * (nodes + 1) / 2
     m = q[None] + sd[None, None, :] * z  # (nodes, j, N)
     inside = jnp.exp(others[None, None, :] * norm.logcdf(theta0 * m / sd[None, None, :]))
-    below = lambda cut: norm.cdf(
-        (cut[:, :, None] - q[None, None]) / sd[None, None, None, :]
-    )  # (nodes, j, i, N)
+    # (nodes, j, i, N)
+    below = lambda cut: norm.cdf((cut[:, :, None] - q[None, None]) / sd[None, None, None, :])
     rival = (q > 0)[None, None] & ~jnp.eye(len(q), dtype=bool)[None, :, :, None]
     kept = jnp.prod(jnp.where(rival, jnp.maximum(below(m) - below(theta0 * m), 0), 1), axis=2)
     density = weight * (REACH - low)[None] / 2 * norm.pdf(z)

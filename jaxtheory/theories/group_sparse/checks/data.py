@@ -25,13 +25,13 @@ def labels_of_flat_vectors(key: Array, config: Config) -> Compared:
     if config.partition != "contiguous":
         G = np.array(config.partition)
     flat = lambda x: jnp.reshape(jnp.swapaxes(x, 0, 1), (d * D, -1))[np.argsort(G.ravel())]
-    own = jnp.asarray(G)[jnp.asarray(config.relevant_group, int) - 1]
+    group = jnp.asarray(G)[jnp.asarray(config.relevant_group, int) - 1]
     got, want = [], []
     for old, new, v in (
         (problem.train, problem.test, problem.truth),
         (problem.downstream, problem.downstream_test, problem.downstream_truth),
     ):
-        beta = jnp.zeros(d * D).at[own].set(v)
+        beta = jnp.zeros(d * D).at[group].set(v)
         for batch in (old, new):
             n = batch.y.size
             got += [batch.y, batch.weight]

@@ -113,8 +113,8 @@ def growth_rate(_key: Array, config: Config) -> Compared:
     )
     rate = 2 / np.sqrt(2 * np.pi) * np.sum(w * np.log1p(np.exp(-s)))
     c = laws.growth(t, config)
-    found = jax.vmap(jax.grad(lambda t: laws.growth(t, config)))(t)
-    return found * c**2, jnp.broadcast_to(
+    slopes = jax.vmap(jax.grad(lambda t: laws.growth(t, config)))(t)
+    return slopes * c**2, jnp.broadcast_to(
         config.learning_rate * rate / (config.num_groups.real * config.noise_scale), (3,)
     )
 

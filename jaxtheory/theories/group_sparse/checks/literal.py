@@ -62,9 +62,14 @@ def form(v: Float[Array, " d"], star: Int[Array, ""], D: int) -> Float[Array, "m
     d = len(v)
     P, rho = sines(D), (D + 1) / 2
     k, j = np.indices((D, D))
-    own, other = (k == star).astype(float), (k != star).astype(float)
+    is_star, other = (k == star).astype(float), (k != star).astype(float)
     at, apart = (j == star).astype(float), (j != star).astype(float)
-    first, second, third, fourth = own * at, own * apart, other * (k == j).astype(float), other * at
+    first, second, third, fourth = (
+        is_star * at,
+        is_star * apart,
+        other * (k == j).astype(float),
+        other * at,
+    )
     fifth = other * apart - third
     A = [first - fourth / (D - 1), second - third]  # D = 2 has no fifth class
     if D > 2:

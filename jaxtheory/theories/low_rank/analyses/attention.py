@@ -25,8 +25,8 @@ def attention_mass(
     L = model.length(config)
     every = jnp.sum(jnp.where(L.mask()[None, :], per_query, 0), axis=1) / L.real
     count = jnp.sum(is_relevant, axis=1).astype(attention.dtype)
-    own = jnp.sum(jnp.where(is_relevant, per_query, 0), axis=1) / jnp.maximum(count, 1)
-    return jnp.sum(batch.weight * every), jnp.sum(batch.weight * own)
+    of_relevant = jnp.sum(jnp.where(is_relevant, per_query, 0), axis=1) / jnp.maximum(count, 1)
+    return jnp.sum(batch.weight * every), jnp.sum(batch.weight * of_relevant)
 
 
 def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, Array, Array, Array]:
@@ -34,13 +34,13 @@ def evaluate(params: Params, problem: Problem, config: Config) -> tuple[Array, A
     the relevant ones, on the test set.
     """
     model.fit(params, problem.test, problem, config)
-    seen = model.forward(params, problem.test.tokens, problem, config)
-    wrong = model.margin(seen.F, problem.test.label, config) <= 0
+    forward = model.forward(params, problem.test.tokens, problem, config)
+    wrong = model.margin(forward.F, problem.test.label, config) <= 0
     error = jnp.sum(jnp.where(wrong, problem.test.weight, 0))
     return (
-        model.hinge(seen.F, problem.test, config),
+        model.hinge(forward.F, problem.test, config),
         error,
-        *attention_mass(seen.attention[-1], problem.test, config),
+        *attention_mass(forward.attention[-1], problem.test, config),
     )
 
 

@@ -18,7 +18,7 @@ from jaxtheory.theories.low_rank.model import Batch, Config, Params, Problem
 
 STEPS = 200  # rates 0, 1/200, .., 1
 RATES = tuple(j / STEPS for j in range(STEPS + 1))
-TIE = 64  # units of rounding of the largest score: nearer ones are equal
+TIE = 64  # scores closer than this many units of rounding of the largest are equal
 ORDERS = ("small", "large", "random", "change", "saliency")
 
 

@@ -99,7 +99,7 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     alone = np.full((4, 4), n, np.int32)
     np.fill_diagonal(alone, 1)
     ranks = jnp.concatenate([jnp.broadcast_to(indices(n)[:, None] + 1, (n, 4)), jnp.asarray(alone)])
-    loss, error, every, own = jax.lax.map(
+    loss, error, every, relevant = jax.lax.map(
         lambda rank: attention.evaluate(truncated(start, factors, Params(*rank)), problem, config),
         ranks,
     )
@@ -113,7 +113,7 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
         "truncated_loss": loss[:n],
         "truncated_error": error[:n],
         "truncated_attention": every[:n],
-        "truncated_query_attention": own[:n],
+        "truncated_query_attention": relevant[:n],
         "alone_truncated_loss": loss[n:],
         "pruned_truncated_loss": pruning.losses_of(f, small, problem.test, config),
     }

@@ -29,7 +29,7 @@ def heads_and_values_removed(key: Array, config: Config) -> Compared:
     """
     if config.num_heads == 1:
         return None
-    params, _, made = material.setting(key, config)
+    params, _, problem = material.setting(key, config)
     heads = literal.places(jnp.sum(params.value**2, axis=(0, 2, 3)))
     m_a, H = config.value_dim.cap, config.num_heads
     size = jnp.sum(params.output**2, axis=0) * jnp.sum(params.value[-1] ** 2, axis=(0, 2))
@@ -42,12 +42,12 @@ def heads_and_values_removed(key: Array, config: Config) -> Compared:
         value = jnp.where(heads[None, :, None, None] < n[0], 0, params.value)
         output = jnp.where(columns[None, :] < n[1], 0, params.output)
         cut = params._replace(value=value, output=output)
-        return literal.loss(cut, made.test, made, config)
+        return literal.loss(cut, problem.test, problem, config)
 
     losses = jax.lax.map(without, gone)
     return (
-        attention.head_loss(params, made, config),
-        attention.value_loss(params, made, config),
+        attention.head_loss(params, problem, config),
+        attention.value_loss(params, problem, config),
     ), (losses[: H + 1], losses[H + 1 :])
 
 

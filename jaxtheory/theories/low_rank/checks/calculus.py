@@ -14,11 +14,11 @@ def gradient_literal(key: Array, config: Config) -> Compared:
     """The gradient in all four matrices, together with W_O^T g_O = sum_h g_V W_V^T of the last
     layer and W_K g_K^T = g_Q W_Q^T of each head.
     """
-    params, batch, made = material.setting(key, config)
-    g = calculus.gradient(params, batch, made, config)
+    params, batch, problem = material.setting(key, config)
+    g = calculus.gradient(params, batch, problem, config)
     values = jnp.einsum("had,hbd->ab", g.value[-1], params.value[-1])
     return (g, params.output.T @ g.output, params.key @ g.key.mT), (
-        jax.grad(literal.loss)(params, batch, made, config),
+        jax.grad(literal.loss)(params, batch, problem, config),
         values,
         g.query @ params.query.mT,
     )
@@ -30,9 +30,9 @@ def drift_second_order(key: Array, config: Config) -> Compared:
     """
     if (material.plain(config) and config.num_layers == 1) or config.task == "multiclass":
         return None
-    _, batch, made = material.setting(key, config)
-    start, eta = model.initial(made, config), config.learning_rate
-    g = calculus.gradient(start, batch, made, config)
+    _, batch, problem = material.setting(key, config)
+    start, eta = model.initial(problem, config), config.learning_rate
+    g = calculus.gradient(start, batch, problem, config)
     new = jax.tree.map(lambda w, dw: w - eta * dw, start, g)
     size = lambda x: jnp.sqrt(jnp.sum(x**2))
     moved = lambda f: size(f(new) - f(start))
@@ -46,7 +46,7 @@ def drift_second_order(key: Array, config: Config) -> Compared:
     want = jnp.stack(
         [eta**2 * a / jnp.where(b > 0, b, 1) for a, b in zip(left, whole, strict=True)]
     )
-    return calculus.balance_drift(new, made, config), want
+    return calculus.balance_drift(new, problem, config), want
 
 
 CHECKS = (

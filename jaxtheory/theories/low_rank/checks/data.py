@@ -21,16 +21,16 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
     U, clean = data.patterns(config), config.replace(noise=0.0 * config.noise)
     _, test = data.datasets(key, U, clean)  # no label is flipped
     M, R, C = config.num_patterns.cap, config.num_relevant_patterns.cap, config.num_classes.cap
-    found = jnp.sum(jax.nn.one_hot(test.pattern, M), axis=1)  # (N, M)
+    counts = jnp.sum(jax.nn.one_hot(test.pattern, M), axis=1)  # (N, M)
     pick = lambda table: jnp.take_along_axis(table, test.label[:, None], axis=1)[:, 0]
-    each = jnp.stack([jnp.sum(found[:, c:R:C], axis=1) for c in range(C)], axis=1)
-    shown = jnp.stack([jnp.sum(found[:, c:R:C] > 0, axis=1) for c in range(C)], axis=1)
+    each = jnp.stack([jnp.sum(counts[:, c:R:C], axis=1) for c in range(C)], axis=1)
+    patterns_shown = jnp.stack([jnp.sum(counts[:, c:R:C] > 0, axis=1) for c in range(C)], axis=1)
     members = jnp.asarray([len(range(c, R, C)) for c in range(C)])[test.label]
-    own, rest = pick(each), found[:, R:]
-    voting = jnp.full(len(own), float(config.num_relevant.cap + config.num_confusion.cap))
+    of_label, rest = pick(each), counts[:, R:]
+    voting = jnp.full(len(of_label), float(config.num_relevant.cap + config.num_confusion.cap))
     exact = config.counts == "exact"
     want_own = (
-        jnp.full(len(own), float(config.num_relevant.cap)) if exact else jnp.max(each, axis=1)
+        jnp.full(len(of_label), float(config.num_relevant.cap)) if exact else jnp.max(each, axis=1)
     )
     want_rest = jnp.full(rest.shape, float(config.num_irrelevant_each.cap)) if exact else rest
     want_shown = (
@@ -38,7 +38,13 @@ def samples_as_counted(key: Array, config: Config) -> Compared:
         if config.occurrence == "together"
         else jnp.ones_like(members)
     )
-    return (test.tokens, own, jnp.sum(each, axis=1), rest, pick(shown).astype(float)), (
+    return (
+        test.tokens,
+        of_label,
+        jnp.sum(each, axis=1),
+        rest,
+        pick(patterns_shown).astype(float),
+    ), (
         U[test.pattern],
         want_own,
         voting,
@@ -92,11 +98,14 @@ def patterns_gram(_key: Array, config: Config) -> Compared:
     e_1.
     """
     U, R = data.patterns(config), config.num_relevant_patterns.cap
-    own = jnp.eye(R).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
+    relevant = jnp.eye(R).at[0, 1].set(config.coherence).at[1, 0].set(config.coherence)
     j = jnp.arange(len(U))
-    size, one = jnp.where(j < R, 1, config.overlap), jnp.eye(len(U))
-    want = size[:, None] * size[None, :] * own[j % R][:, j % R]
-    return (U @ U.T, U[0]), (jnp.where(one == 1, one, want), jnp.eye(config.dimension.cap)[0])
+    size, identity = jnp.where(j < R, 1, config.overlap), jnp.eye(len(U))
+    want = size[:, None] * size[None, :] * relevant[j % R][:, j % R]
+    return (U @ U.T, U[0]), (
+        jnp.where(identity == 1, identity, want),
+        jnp.eye(config.dimension.cap)[0],
+    )
 
 
 def labels_flipped(key: Array, config: Config) -> Compared:
@@ -107,11 +116,11 @@ def labels_flipped(key: Array, config: Config) -> Compared:
         return None
     N = material.MANY
     train, _ = data.datasets(key, data.patterns(config), config.replace(num_samples=Size(N)))
-    found, p = (
+    share, p = (
         jnp.mean((train.label.astype(int) != jnp.arange(N) % 2).astype(float)),
         config.label_noise,
     )
-    return found, p, jnp.sqrt(p * (1 - p) / N)
+    return share, p, jnp.sqrt(p * (1 - p) / N)
 
 
 def rotation_orthonormal(key: Array, config: Config) -> Compared:
@@ -130,19 +139,18 @@ def batches_distinct(key: Array, config: Config) -> Compared:
     """Every training sample is in a batch with probability B / N, and at most once."""
     if not material.plain(config) or config.num_layers > 1:
         return None
-    _, _, made = material.setting(key, config)
+    _, _, problem = material.setting(key, config)
     N, B = config.num_samples.cap, config.batch_size.cap
-    made = made._replace(
-        train=made.train._replace(label=jnp.arange(N, dtype=jnp.int32))
-    )  # labels tell the samples apart
-    batches = jax.vmap(lambda k: data.sample(k, made, config))(
+    # labels tell the samples apart
+    problem = problem._replace(train=problem.train._replace(label=jnp.arange(N, dtype=jnp.int32)))
+    batches = jax.vmap(lambda k: data.sample(k, problem, config))(
         jax.random.split(key, material.BATCHES)
     )
-    seen = jnp.sum(jax.nn.one_hot(batches.label, N), axis=1)
+    counts = jnp.sum(jax.nn.one_hot(batches.label, N), axis=1)
     share = B / N
-    tokens = made.train.tokens[batches.label[0]]
+    tokens = problem.train.tokens[batches.label[0]]
     return (
-        (jnp.mean(seen, axis=0), jnp.max(seen), batches.tokens[0], jnp.sum(batches.weight[0])),
+        (jnp.mean(counts, axis=0), jnp.max(counts), batches.tokens[0], jnp.sum(batches.weight[0])),
         (jnp.full(N, share), jnp.ones(()), tokens, jnp.ones(())),
         (
             jnp.full(N, (share * (1 - share) / material.BATCHES) ** 0.5 + 1e-12),
@@ -204,9 +212,9 @@ def means_of_classes(key: Array, config: Config) -> Compared:
     C = config.num_classes.cap
     hot = jax.nn.one_hot(train.label, C)
     each = jnp.sum(hot, axis=0)[:, None]
-    found = hot.T @ mean / each
-    spread = jnp.sqrt(jnp.maximum(hot.T @ mean**2 / each - found**2, 0) / each)
-    return data.class_means(material.shown(config), config), found, spread + 1e-13
+    means = hot.T @ mean / each
+    spread = jnp.sqrt(jnp.maximum(hot.T @ mean**2 / each - means**2, 0) / each)
+    return data.class_means(material.shown(config), config), means, spread + 1e-13
 
 
 CHECKS = (

@@ -86,8 +86,8 @@ def ranks_of_counts(key: Array, config: Config) -> Compared:
         return None
     train, _ = data.datasets(key, data.patterns(many), many)
     R, C = config.num_relevant_patterns.cap, config.num_classes.cap
-    found = jnp.sum(jax.nn.one_hot(train.pattern, config.num_patterns.cap), axis=1)[:, :R]
-    s = linalg.eigvalsh(found.T @ found)
+    counts = jnp.sum(jax.nn.one_hot(train.pattern, config.num_patterns.cap), axis=1)[:, :R]
+    s = linalg.eigvalsh(counts.T @ counts)
     rank = jnp.sum(s > 1e-9 * s[-1]).astype(float)
     classes = jnp.sum(jnp.bincount(train.label, length=C) > 0).astype(float)
     each = config.num_heads * config.num_layers
@@ -102,18 +102,18 @@ def first_step_exact(key: Array, config: Config) -> Compared:
     """
     if config.num_layers > 1:
         return None
-    params, batch, made = material.setting(key, config)
+    params, batch, problem = material.setting(key, config)
 
     def without(keep: Array) -> tuple[Params, Params]:
         """The parameters with W_Q = 0 where it is not kept, else with W_K = 0."""
         cut = params._replace(query=keep * params.query, key=(1 - keep) * params.key)
-        return laws.first_step(cut, batch, made, config), calculus.gradient(
-            cut, batch, made, config
+        return laws.first_step(cut, batch, problem, config), calculus.gradient(
+            cut, batch, problem, config
         )
 
-    found, want = jax.vmap(without)(jnp.asarray([0.0, 1.0]))
+    steps, want = jax.vmap(without)(jnp.asarray([0.0, 1.0]))
     exact = lambda g: (g.query[0], g.value, g.output, g.key[1])
-    return exact(found), exact(want)
+    return exact(steps), exact(want)
 
 
 def first_step_rank(key: Array, config: Config) -> Compared:
@@ -125,10 +125,10 @@ def first_step_rank(key: Array, config: Config) -> Compared:
     )
     if config.num_layers > 1 or config.output != "shared" or not alike:
         return None
-    params, _, made = material.setting(key, config)
-    batch, _ = data.datasets(key, made.patterns, config)
-    clean = batch._replace(tokens=made.patterns[batch.pattern])
-    g = laws.first_step(params._replace(query=0 * params.query), clean, made, config)
+    params, _, problem = material.setting(key, config)
+    batch, _ = data.datasets(key, problem.patterns, config)
+    clean = batch._replace(tokens=problem.patterns[batch.pattern])
+    g = laws.first_step(params._replace(query=0 * params.query), clean, problem, config)
     C = config.num_classes.cap
     s = [linalg.singular_values(W) for W in (g.query[0, 0], g.value[0, 0], g.output)]
     rest = [x[C] / jnp.maximum(x[0], 1e-30) if len(x) > C else jnp.zeros(()) for x in s]
@@ -141,13 +141,13 @@ def keys_without_noise(key: Array, config: Config) -> Compared:
     """
     if config.output == "shared":
         return None
-    params, batch, made = material.setting(key, config)
-    clean = batch._replace(tokens=made.patterns[batch.pattern])
-    null = laws.noiseless_null(made, config)
-    g = calculus.gradient(params, clean, made, config).key
+    params, batch, problem = material.setting(key, config)
+    clean = batch._replace(tokens=problem.patterns[batch.pattern])
+    null = laws.noiseless_null(problem, config)
+    g = calculus.gradient(params, clean, problem, config).key
     pushed = g @ null
-    return (made.patterns @ null, pushed), (
-        jnp.ones(len(made.patterns)),
+    return (problem.patterns @ null, pushed), (
+        jnp.ones(len(problem.patterns)),
         jnp.zeros_like(pushed),
     )
 

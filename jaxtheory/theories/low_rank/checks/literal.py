@@ -97,15 +97,15 @@ def error(params: Params, made: Problem, config: Config) -> Array:
 
 def attention_mass(weights: Array, batch: Batch, config: Config) -> tuple[Array, Array]:
     """Sums of attention query by query, as the mean over all queries and over relevant queries."""
-    own = (batch.pattern < config.num_relevant_patterns.cap) & (
+    relevant = (batch.pattern < config.num_relevant_patterns.cap) & (
         batch.pattern % config.num_classes.cap == batch.label[:, None]
     )
 
-    def one(weights: Array, own: Array) -> tuple[Array, Array]:
+    def one(weights: Array, relevant: Array) -> tuple[Array, Array]:
         """The sums of one sample: over all queries, over the relevant ones."""
-        share = own.astype(float)
+        share = relevant.astype(float)
         per_query = jnp.mean(weights @ share, axis=0)
         return jnp.mean(per_query), per_query @ share / jnp.maximum(jnp.sum(share), 1)
 
-    every, mine = jax.vmap(one)(weights, own)
+    every, mine = jax.vmap(one)(weights, relevant)
     return jnp.mean(every), jnp.mean(mine)

@@ -67,13 +67,15 @@ def setting(key: Array, config: Config) -> tuple[Params, Batch, Problem]:
         Batch(tokens[at], label[at], pattern[at], jnp.full(n, 1 / n))
         for n, at in ((N, slice(N)), (T, slice(N, None)), (B, slice(B)))
     ]
-    basis = (
-        jnp.eye(d) - 2 * v[:, None] * v[None, :] / jnp.sum(v**2) if H > 1 else jnp.eye(d)
-    )  # a reflection
-    made = Problem(
+    # a reflection
+    basis = jnp.eye(d) - 2 * v[:, None] * v[None, :] / jnp.sum(v**2) if H > 1 else jnp.eye(d)
+    problem = Problem(
         sets[0], sets[1], U, jnp.where(sign < 0.5, -1.0, 1.0), 2 * normal - 1, basis, shuffle
     )
     params = Params(
-        *(w + 1.4 * (u - 0.5) for w, u in zip(model.initial(made, config), parts[7:], strict=True))
+        *(
+            w + 1.4 * (u - 0.5)
+            for w, u in zip(model.initial(problem, config), parts[7:], strict=True)
+        )
     )
-    return params, sets[2], made
+    return params, sets[2], problem

@@ -14,8 +14,8 @@ def start_diagonal(key: Array, config: Config) -> Compared:
     """One head: delta I. Several heads: the rows of W_Q^h are delta times orthonormal ones, and
     sum_h W_V^h = rv delta I. W_O = xi times the normals.
     """
-    _, _, made = material.setting(key, config)
-    W, delta = model.initial(made, config), config.init_diagonal
+    _, _, problem = material.setting(key, config)
+    W, delta = model.initial(problem, config), config.init_diagonal
     n, d, m_b, m_a = (
         config.num_layers,
         config.dimension.cap,
@@ -27,7 +27,7 @@ def start_diagonal(key: Array, config: Config) -> Compared:
     kept = jnp.broadcast_to(
         (delta**2 * jnp.diag((jnp.arange(m_b) < d).astype(float)))[None], (n, m_b, m_b)
     )
-    one = (
+    query = (
         jnp.broadcast_to((delta * jnp.eye(m_b, d))[None], (n, m_b, d))
         if config.num_heads == 1
         else rows
@@ -35,9 +35,9 @@ def start_diagonal(key: Array, config: Config) -> Compared:
     return (rows @ rows.mT, jnp.sum(W.value, axis=1), rows, W.key, W.output), (
         kept,
         value,
-        one,
+        query,
         W.query,
-        config.output_scale * made.normal,
+        config.output_scale * problem.normal,
     )
 
 
@@ -45,14 +45,14 @@ def forward_literal(key: Array, config: Config) -> Compared:
     """F, the values, the attention and the neurons of the last layer; and the input, the queries
     and the keys of the first.
     """
-    params, batch, made = material.setting(key, config)
-    seen = model.forward(params, batch.tokens, made, config)
+    params, batch, problem = material.setting(key, config)
+    forward = model.forward(params, batch.tokens, problem, config)
     v, attention = jax.vmap(lambda X: literal.attention(params, X, config))(batch.tokens)
-    last = (seen.F, seen.values, seen.attention[-1], seen.hidden)
-    first = (seen.inputs[0], seen.queries[0], seen.keys[0])
+    last = (forward.F, forward.values, forward.attention[-1], forward.hidden)
+    first = (forward.inputs[0], forward.queries[0], forward.keys[0])
     heads = lambda W: jax.vmap(lambda X: jax.vmap(lambda one: X @ one.T)(W[0]))(batch.tokens)
     return (*last, *first), (
-        literal.outputs(params, batch, made, config),
+        literal.outputs(params, batch, problem, config),
         v.mT,
         attention,
         jax.vmap(lambda values: values.T @ params.output.T)(v),

@@ -17,38 +17,49 @@ def projections_literal(key: Array, config: Config) -> Compared:
     """
     if (material.plain(config) and config.num_layers == 1) or config.value_dim.cap == 2:
         return None
-    params, _, made = material.setting(key, config)
-    delta = model.change(params, made, config)
-    U, d, m_b, m_a = made.patterns, config.dimension.cap, config.query_dim.cap, config.value_dim.cap
-    basis = made.basis[:m_b] if m_b <= d else jnp.concatenate([made.basis, jnp.zeros((m_b - d, d))])
+    params, _, problem = material.setting(key, config)
+    delta = model.change(params, problem, config)
+    U, d, m_b, m_a = (
+        problem.patterns,
+        config.dimension.cap,
+        config.query_dim.cap,
+        config.value_dim.cap,
+    )
+    basis = (
+        problem.basis[:m_b]
+        if m_b <= d
+        else jnp.concatenate([problem.basis, jnp.zeros((m_b - d, d))])
+    )
     left = [U @ basis.T, U @ basis.T, U @ jnp.eye(m_a, d).T]
     right = [delta.query[-1].reshape(m_b, d), delta.key[-1].reshape(m_b, d), sum(delta.value[-1])]
     entry = lambda W: jax.vmap(lambda a: jax.vmap(lambda mu: jnp.dot(a, W @ mu))(U))
     entries = [entry(W)(rows) for rows, W in zip(left, right, strict=True)]
-    return neurons.projections(params, made, config), jnp.stack(entries)
+    return neurons.projections(params, problem, config), jnp.stack(entries)
 
 
 def neurons_described(key: Array, config: Config) -> Compared:
     """o_i^T mu_j, o_i^T W_V m_c and the class of a neuron, one by one, with one a per position."""
     if config.output == "shared":
         return None
-    params, _, made = material.setting(key, config)
-    U, d, m_a = made.patterns, config.dimension.cap, config.value_dim.cap
+    params, _, problem = material.setting(key, config)
+    U, d, m_a = problem.patterns, config.dimension.cap, config.value_dim.cap
     carried = lambda mu: jnp.eye(m_a, d) @ mu
-    one = lambda o: jax.vmap(lambda mu: jnp.dot(o, carried(mu)))(U)
-    want = jax.vmap(one)(params.output)
-    means = data.class_means(made, config)
+    onto_patterns = lambda o: jax.vmap(lambda mu: jnp.dot(o, carried(mu)))(U)
+    want = jax.vmap(onto_patterns)(params.output)
+    means = data.class_means(problem, config)
     active = jnp.stack([params.output @ sum(W @ m for W in params.value[-1]) for m in means])
-    total = jnp.sum(made.signs, axis=2)
-    own = jnp.where(total[0] > 0, 0, 1) if config.task == "binary" else jnp.argmax(total, axis=0)
+    total = jnp.sum(problem.signs, axis=2)
+    classes = (
+        jnp.where(total[0] > 0, 0, 1) if config.task == "binary" else jnp.argmax(total, axis=0)
+    )
     alive = jnp.sum(active > 0, axis=0)
     got = (
-        neurons.neuron_projections(params, made, config),
-        neurons.activity(params, made, config),
-        neurons.own_class(made, config).astype(float),
-        neurons.dead(params, made, config).astype(float),
+        neurons.neuron_projections(params, problem, config),
+        neurons.activity(params, problem, config),
+        neurons.own_class(problem, config).astype(float),
+        neurons.dead(params, problem, config).astype(float),
     )
-    return got, (want, active, own.astype(float), (alive == 0).astype(float))
+    return got, (want, active, classes.astype(float), (alive == 0).astype(float))
 
 
 def small_sets(key: Array, config: Config) -> Compared:

@@ -21,12 +21,12 @@ def contributions_literal(key: Array, config: Config) -> Compared:
     """
     if config.num_layers > 1 or config.value_dim.cap == 2:
         return None
-    params, batch, made = material.setting(key, config)
-    hidden = model.forward(params, batch.tokens, made, config).hidden
-    f = pruning.contributions(hidden, made, config)
-    each = jax.vmap(lambda X: literal.neurons(params, X, made, config))(batch.tokens)
-    train = jax.vmap(lambda X: literal.neurons(params, X, made, config))(made.train.tokens)
-    return (f, pruning.saliency(params, made, config)), (
+    params, batch, problem = material.setting(key, config)
+    hidden = model.forward(params, batch.tokens, problem, config).hidden
+    f = pruning.contributions(hidden, problem, config)
+    each = jax.vmap(lambda X: literal.neurons(params, X, problem, config))(batch.tokens)
+    train = jax.vmap(lambda X: literal.neurons(params, X, problem, config))(problem.train.tokens)
+    return (f, pruning.saliency(params, problem, config)), (
         each.mT,
         jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0),
     )
@@ -38,19 +38,19 @@ def curves_literal(key: Array, config: Config) -> Compared:
     """
     if config.num_layers > 1 or config.value_dim.cap == 2:
         return None
-    params, _, made = material.setting(key, config)
+    params, _, problem = material.setting(key, config)
     m = config.num_neurons.cap
-    train = jax.vmap(lambda X: literal.neurons(params, X, made, config))(made.train.tokens)
+    train = jax.vmap(lambda X: literal.neurons(params, X, problem, config))(problem.train.tokens)
     size = jnp.linalg.norm(params.output, axis=1)
-    moved = jnp.linalg.norm(params.output - config.output_scale * made.normal, axis=1)
+    moved = jnp.linalg.norm(params.output - config.output_scale * problem.normal, axis=1)
     keys = jnp.stack(
-        [size, -size, made.shuffle, moved, jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0)]
+        [size, -size, problem.shuffle, moved, jnp.mean(jnp.sum(jnp.abs(train), axis=1), axis=0)]
     )
     kept = literal.places(keys)[None] >= jnp.arange(m + 1)[:, None, None]  # (count, order, m)
     of = jax.vmap(
-        jax.vmap(lambda k: literal.loss(literal.without(params, k), made.test, made, config))
+        jax.vmap(lambda k: literal.loss(literal.without(params, k), problem.test, problem, config))
     )(kept)
-    return pruning.curves(params, made, config), of[_counts(m)]
+    return pruning.curves(params, problem, config), of[_counts(m)]
 
 
 def removed_rounds(_key: Array, config: Config) -> Compared:
@@ -76,8 +76,8 @@ def ties_by_index(key: Array, config: Config) -> Compared:
     near = (1 + level) * (1 + 1e-15 * jax.random.uniform(key, (40,)))
     want = jnp.argsort(literal.places(jnp.stack([level, -level])[:, :38]), axis=-1)
     rest = jnp.broadcast_to(jnp.asarray([38, 39]), (2, 2))
-    found = pruning.order(jnp.stack([near, -near]), jnp.arange(40) < 38)
-    return found.astype(float), jnp.concatenate([want, rest], axis=1).astype(float)
+    places = pruning.order(jnp.stack([near, -near]), jnp.arange(40) < 38)
+    return places.astype(float), jnp.concatenate([want, rest], axis=1).astype(float)
 
 
 CHECKS = (

@@ -49,8 +49,8 @@ def truncation_literal(key: Array, config: Config) -> Compared:
     """
     if config.num_heads == 1:
         return None
-    params, _, made = material.setting(key, config)
-    start = model.initial(made, config)
+    params, _, problem = material.setting(key, config)
+    start = model.initial(problem, config)
     delta = jax.tree.map(jnp.subtract, params, start)
     n, m = ranks.full_rank(config), config.num_neurons.cap
 
@@ -60,9 +60,13 @@ def truncation_literal(key: Array, config: Config) -> Compared:
 
     def looked_at(each: Array) -> tuple[Array, ...]:
         p = cut(each)
-        _, attention = jax.vmap(lambda X: literal.attention(p, X, config))(made.test.tokens)
-        mass = literal.attention_mass(attention, made.test, config)
-        return literal.loss(p, made.test, made, config), literal.error(p, made, config), *mass
+        _, attention = jax.vmap(lambda X: literal.attention(p, X, config))(problem.test.tokens)
+        mass = literal.attention_mass(attention, problem.test, config)
+        return (
+            literal.loss(p, problem.test, problem, config),
+            literal.error(p, problem, config),
+            *mass,
+        )
 
     together = [[r] * 4 for r in range(1, n + 1)]
     alone = [[1 if i == j else n for j in range(4)] for i in range(4)]
@@ -71,15 +75,16 @@ def truncation_literal(key: Array, config: Config) -> Compared:
     place = literal.places(jnp.linalg.norm(half.output, axis=1))
     count = jnp.asarray([0, (2 * 100 * m + 200) // 400, m])
     pruned = jax.lax.map(
-        lambda q: literal.loss(literal.without(half, place >= q), made.test, made, config), count
+        lambda q: literal.loss(literal.without(half, place >= q), problem.test, problem, config),
+        count,
     )
-    found = ranks.truncation(params, made, config)
+    analyses = ranks.truncation(params, problem, config)
     names = ("truncated_error", "truncated_attention", "truncated_query_attention")
     return (
-        found["truncated_loss"],
-        *(found[name] for name in names),
-        found["alone_truncated_loss"],
-        found["pruned_truncated_loss"][::100],
+        analyses["truncated_loss"],
+        *(analyses[name] for name in names),
+        analyses["alone_truncated_loss"],
+        analyses["pruned_truncated_loss"][::100],
     ), (loss[:n], *(x[:n] for x in others), loss[n:], pruned)
 
 

@@ -28,18 +28,21 @@ def lora_start(key: Array, config: Config) -> Compared:
     """
     if (material.plain(config) and config.num_layers == 1) or config.task == "multiclass":
         return None
-    _, _, made = material.setting(key, config)
-    state = training.init_lora(key, made, config)
-    several = jax.vmap(lambda k: training.init_lora(k, made, config).down)(
+    _, _, problem = material.setting(key, config)
+    state = training.init_lora(key, problem, config)
+    several = jax.vmap(lambda k: training.init_lora(k, problem, config).down)(
         jax.random.split(key, material.BATCHES)
     )
-    found = [x.reshape(material.BATCHES, -1) ** 2 * x.shape[-1] for x in several]
-    found.append(jnp.concatenate(found, axis=1).reshape(-1, 1))  # all of them together
-    zero = jax.tree.map(jnp.zeros_like, model.initial(made, config))
+    squares = [x.reshape(material.BATCHES, -1) ** 2 * x.shape[-1] for x in several]
+    squares.append(jnp.concatenate(squares, axis=1).reshape(-1, 1))  # all of them together
+    zero = jax.tree.map(jnp.zeros_like, model.initial(problem, config))
     return (
-        (training.merged(state, made, config), jax.tree.map(lambda x: jnp.mean(x, axis=0), found)),
-        (model.initial(made, config), jax.tree.map(lambda x: jnp.ones(x.shape[1]), found)),
-        (zero, jax.tree.map(lambda x: jnp.std(x, axis=0) / len(x) ** 0.5, found)),
+        (
+            training.merged(state, problem, config),
+            jax.tree.map(lambda x: jnp.mean(x, axis=0), squares),
+        ),
+        (model.initial(problem, config), jax.tree.map(lambda x: jnp.ones(x.shape[1]), squares)),
+        (zero, jax.tree.map(lambda x: jnp.std(x, axis=0) / len(x) ** 0.5, squares)),
     )
 
 
@@ -49,20 +52,20 @@ def lora_descends(key: Array, config: Config) -> Compared:
     """
     if config.task == "multiclass" or config.output == "per_token":
         return None
-    _, batch, made = material.setting(key, config)
-    state = training.init_lora(key, made, config)
+    _, batch, problem = material.setting(key, config)
+    state = training.init_lora(key, problem, config)
     up = jax.tree.map(lambda b: 0.5 * jax.random.normal(key, b.shape), state.up)
     state = state._replace(up=up)
-    start = model.initial(made, config)
+    start = model.initial(problem, config)
 
     def sums(factors: training.Factors) -> Params:
         added = lambda W, B, A: W + jnp.einsum("...ir,...rj->...ij", B, A)
         return jax.tree.map(added, start, *factors)
 
     params, pull = jax.vjp(sums, state)
-    (slope,) = pull(calculus.gradient(params, batch, made, config))
+    (slope,) = pull(calculus.gradient(params, batch, problem, config))
     want = jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)
-    new = training.lora_step(key, jnp.int32(0), state, batch, made, config)
+    new = training.lora_step(key, jnp.int32(0), state, batch, problem, config)
     return new, want
 
 

@@ -30,9 +30,9 @@ def worst(best: float, params: Reduced, config: Config) -> tuple[Prompts, Array,
     y = jnp.where(other, 3.0, -3.0)[None]
     prompts = Prompts(None, None, t, jnp.zeros(1, jnp.int32), y, jnp.ones(1))
     weights = jnp.where(other, jnp.exp(-params.xi1 / 2), 0)
-    own = jnp.exp(params.xi1 * (1 - best) - params.xi2)
-    total = 1 + jnp.sum(weights) + own
-    return prompts, weights / total, own / total
+    of_query = jnp.exp(params.xi1 * (1 - best) - params.xi2)
+    total = 1 + jnp.sum(weights) + of_query
+    return prompts, weights / total, of_query / total
 
 
 def bound_attained(_key: Array, config: Config) -> Compared:
@@ -44,8 +44,8 @@ def bound_attained(_key: Array, config: Config) -> Compared:
     ratios = []
     for best, xi1, xi2 in ((1.0, 70.0, 200.0), (0.2, 90.0, 104.0), (0.2, 70.0, 91.0)):
         params = Reduced(jnp.asarray(xi1), jnp.asarray(xi2))
-        prompts, s, own = worst(best, params, config)
-        error = 6 * jnp.sum(s) + 3 * own
+        prompts, s, of_query = worst(best, params, config)
+        error = 6 * jnp.sum(s) + 3 * of_query
         limit = bounds.bound(params, prompts, 1.0, config)[0]
         ratios.append(jnp.where(limit > 0, error, 1) / jnp.where(limit > 0, limit, 1))
     return jnp.stack(ratios), jnp.ones(3)
@@ -72,8 +72,8 @@ def shift_bound_attained(_key: Array, config: Config) -> Compared:
     ratios = [bounds.shift_bound(Reduced(jnp.zeros(()), jnp.zeros(())), 1.0, config) / 2]
     for xi1, xi2 in ((70.0, 200.0), (90.0, 32.0), (70.0, 35.0)):
         params = Reduced(jnp.asarray(xi1), jnp.asarray(xi2))
-        _, s, own = worst(1.0, params, config)
-        error = jnp.sum(s**2) + (jnp.sum(s) + own) ** 2
+        _, s, of_query = worst(1.0, params, config)
+        error = jnp.sum(s**2) + (jnp.sum(s) + of_query) ** 2
         ratios.append(error / bounds.shift_bound(params, 1.0, config))
     return jnp.stack(ratios), jnp.ones(4)
 

@@ -125,13 +125,13 @@ def off_structure_norm(key: Array, config: Config) -> Compared:
     """
     W, d = material.full(key, config).W, config.dimension.real
     xi1, xi2 = jnp.trace(W[:-2, :-2]) / d, -W[-1, -1]
-    found = calculus.off_structure(Full(W), config)
+    distances = calculus.off_structure(Full(W), config)
     place = jnp.arange(len(W))
     off = jnp.where(place[:, None] != place[None, :], jnp.abs(W), 0)
     diagonal = jnp.diag(W)[:-2]
     both = config.dimension.mask()[:, None] & config.dimension.mask()[None, :]
     gaps = jnp.where(both, diagonal[:, None] - diagonal[None, :], 0)
-    return [found["off_structure"], found["off_diagonal"], found["diagonal_spread"]], [
+    return [distances["off_structure"], distances["off_diagonal"], distances["diagonal_spread"]], [
         jnp.sqrt(jnp.sum(W**2) - d * xi1**2 - xi2**2),
         jnp.max(off),
         jnp.max(gaps),

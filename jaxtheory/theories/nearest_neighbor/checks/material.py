@@ -21,7 +21,7 @@ from jaxtheory.theories.nearest_neighbor.model import (
 )
 
 PAPER = "arXiv 2411.10830"
-UNREAD = Problem._make([None] * 3)  # a problem that is not looked at
+UNREAD = Problem._make([None] * 3)  # for checks that do not use the problem
 
 
 def unpadded(config: Config) -> bool:
@@ -102,5 +102,5 @@ def against(key: Array, prompts: Prompts, config: Config) -> tuple[Array, Array,
             -g[-1],
         ]
     )
-    found, error = jnp.mean(values, axis=1), jnp.std(values, axis=1) / math.sqrt(values.shape[1])
-    return found, jnp.stack([population.loss(params, config), slope.xi1, slope.xi2]), error
+    means, error = jnp.mean(values, axis=1), jnp.std(values, axis=1) / math.sqrt(values.shape[1])
+    return means, jnp.stack([population.loss(params, config), slope.xi1, slope.xi2]), error

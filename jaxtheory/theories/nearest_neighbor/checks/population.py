@@ -121,8 +121,8 @@ def nearest_density_elementary(_key: Array, config: Config) -> Compared:
         f, F = literal.law(d, t)
         want.append(np.log(N * f * F ** (N - 1)))
     d, N = jnp.asarray(((2, 3), *CASES)).T
-    one = lambda d, N: population.log_nearest_density(jnp.asarray(t), case(d, N))
-    return jax.vmap(one)(d, N), jnp.asarray(np.stack(want))
+    log_density = lambda d, N: population.log_nearest_density(jnp.asarray(t), case(d, N))
+    return jax.vmap(log_density)(d, N), jnp.asarray(np.stack(want))
 
 
 def valley_balance(_key: Array, config: Config) -> Compared:
@@ -131,7 +131,7 @@ def valley_balance(_key: Array, config: Config) -> Compared:
     """
     if not once(config):
         return None
-    found, d, N = [], *(jnp.asarray(z) for z in np.transpose(CASES))
+    ratios, d, N = [], *(jnp.asarray(z) for z in np.transpose(CASES))
     tie = (np.log(2) - 0.5) * np.array([literal.gap(*sizes) for sizes in CASES])
     times = np.array([1e3, 8e3, 7e5])[None, :] / tie[:, None]
     eta = 1.7
@@ -141,9 +141,9 @@ def valley_balance(_key: Array, config: Config) -> Compared:
     r, tie = xi2 / xi1, tie[:, None]
     for i, (dim, context) in enumerate(CASES):
         f, F = literal.law(dim, 1 - r[i], jnp)
-        found.append(context * f * F ** (context - 1) * (dim + r[i] ** 2) * xi1[i] / 2 / r[i])
+        ratios.append(context * f * F ** (context - 1) * (dim + r[i] ** 2) * xi1[i] / 2 / r[i])
     cubes = xi1**3 * (d[:, None].astype(float) + r**2) / (3 * eta * times)
-    return (cubes / tie, jnp.stack(found) / tie), (jnp.ones(r.shape), jnp.ones(r.shape))
+    return (cubes / tie, jnp.stack(ratios) / tie), (jnp.ones(r.shape), jnp.ones(r.shape))
 
 
 CHECKS = (

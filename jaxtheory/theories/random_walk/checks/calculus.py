@@ -86,11 +86,11 @@ def imprint_scores(key: Array, config: Config) -> Compared:
     before = calculus.reduce(params, config)
     u, w = before.u[::-1], jnp.where(config.length.mask(), before.w**2, 0)
     after = params._replace(W=calculus.imprint(params.W, u, w, config))
-    found = calculus.reduce(after, config)
+    new = calculus.reduce(after, config)
     unseen = [
-        x.W - calculus.lift(scores, config).W for x, scores in ((after, found), (params, before))
+        x.W - calculus.lift(scores, config).W for x, scores in ((after, new), (params, before))
     ]
-    return (material.flat((found.u, found.w)), unseen[0]), (material.flat((u, w)), unseen[1])
+    return (material.flat((new.u, new.w)), unseen[0]), (material.flat((u, w)), unseen[1])
 
 
 CHECKS = (

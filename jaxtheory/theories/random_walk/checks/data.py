@@ -42,14 +42,14 @@ def law_of_steps(key: Array, config: Config) -> Compared:
     shares = [jnp.sum(turn == d).astype(float) / count for d in (1, K.n - 1)]
     first = jnp.mean(s[:, :1] == indices(K.cap)[None, :], axis=0)
     uniform = jnp.where(K.mask(), 1 / jnp.asarray(K.real, float), 0)
-    one = jnp.ones(2)
+    ones = jnp.ones(2)
     return (
         (jnp.stack(shares), first, jnp.stack([jnp.sum(train.weight), jnp.sum(batch.weight)])),
-        (jnp.stack([p, 1 - p]), uniform, one),
+        (jnp.stack([p, 1 - p]), uniform, ones),
         (
-            one * jnp.sqrt(p * (1 - p) / count),
+            ones * jnp.sqrt(p * (1 - p) / count),
             jnp.sqrt(uniform * (1 - uniform) / data.TEST_SEQUENCES),
-            0 * one,
+            0 * ones,
         ),
     )
 
@@ -70,8 +70,8 @@ def all_sentences(_key: Array, config: Config) -> Compared:
         for j, fruit in zip(slots, fruits, strict=True):
             row[j] = bool(fruit)
         coins.append(row)
-        said = [("apple", "orange")[left.pop(0)] if word == "?" else word for word in words]
-        want.append([model.VOCABULARY.index(word) for word in said])
+        sentence = [("apple", "orange")[left.pop(0)] if word == "?" else word for word in words]
+        want.append([model.VOCABULARY.index(word) for word in sentence])
         answers.append(fruits[0] if config.task == "qa2" else sorted(fruits)[2])
     s, y = data.sentences(jnp.asarray(coins), config.task)
     return (s[:, : len(words)], y), (jnp.asarray(want), jnp.asarray(answers))

@@ -122,9 +122,9 @@ def limits_of_direction(_key: Array, config: Config) -> Compared:
         )
         / config.num_states.real
     )
-    one = jnp.ones(())
-    return jnp.stack([one, *laws.limit_error(config)]), jnp.stack(
-        [one, linalg.direction_error(root, law), kl, jnp.sum(gaps) / config.num_states.real]
+    unit = jnp.ones(())
+    return jnp.stack([unit, *laws.limit_error(config)]), jnp.stack(
+        [unit, linalg.direction_error(root, law), kl, jnp.sum(gaps) / config.num_states.real]
     )
 
 
@@ -140,8 +140,8 @@ def symmetric_training(key: Array, config: Config) -> Compared:
 
     def run(w: Array) -> tuple[Array, Array, Array]:
         def following(state: Reduced, t: Array) -> tuple[Any, tuple[Array, Array, Array]]:
-            seen = state.V, state.w, model.attend(state, problem.train, config)[0]
-            return training.step(key, t, state, problem.train, problem, config), seen
+            record = state.V, state.w, model.attend(state, problem.train, config)[0]
+            return training.step(key, t, state, problem.train, problem, config), record
 
         start = Reduced(jnp.zeros((K, K)), jnp.zeros(K), w)
         return jax.lax.scan(following, start, jnp.arange(STEPS + 1))[1]
