@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_written_is_told_of(
     store: Path, capsys: pytest.CaptureFixture
 ) -> None:
     assert main(["export", str(store), "--to", "csv", "--out", "absent/data.csv"]) == 2
-    assert "absent/data.csv: there is no directory absent" in capsys.readouterr().err
+    assert "absent/data.csv: the directory absent does not exist" in capsys.readouterr().err
     assert main(["export", str(store), "--to", "csv", "--out", str(store)]) == 2
     assert f"{store}: Is a directory; choose another --out" in capsys.readouterr().err
     assert not list(store.parent.glob(".tmp-*"))

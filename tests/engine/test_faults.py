@@ -231,7 +231,7 @@ def test_a_limit_on_the_size_of_files(forked, whole, outcome):
     assert 1000 < manifest < manifest + 300 < part < part + 300 < largest
     for size, kept in ((manifest - 300, 0), (manifest + 150, 0), (part + 150, 4)):
         limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
-        one_line(*forked.run(command(store, limit)), f"store {store}", "has room")
+        one_line(*forked.run(command(store, limit)), f"store {store}", "free space")
         assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()
         assert (store / "manifest.json").exists() == (size > manifest)
         assert len(list(store.glob("parts/*.part"))) == kept
@@ -363,7 +363,7 @@ def test_a_damaged_manifest(tmp_path, outcome):
             assert sweep(THEORY, Config(dimension=3), store=run, **SMALL).identical(first)
         except InputError as error:
             refused += 1
-            assert "choose another store directory" in str(error) and "\n" not in str(error)
+            assert "choose another directory for store=" in str(error) and "\n" not in str(error)
         file.write_bytes(text)
     assert refused > 50
     outcome("one line: what was asked is not known any more", "kept, not used")

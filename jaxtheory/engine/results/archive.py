@@ -1,8 +1,8 @@
-"""A dataset on disk, as Zarr: written, compared with what had to be written, summed and opened.
+"""Datasets on disk as Zarr: write them, verify them, compute their checksums and open them.
 
-Libraries are handed a store of this machine's files, not a path: what they take for an address,
-such as `exp::v2`, is an ordinary name. Only Zarr's third format is read, node by node: consolidated
-metadata may hold arrays of the second, whose filters may run a pickle.
+Libraries get a Zarr store of local files instead of a path, because they would take a directory
+name such as `exp::v2` for a URL. Only version 3 of the Zarr format is read, node by node:
+consolidated metadata may contain arrays of version 2, whose filters can run a pickle.
 """
 
 import contextlib
@@ -19,15 +19,16 @@ import xarray as xr
 
 from jaxtheory.system import disk
 
-_CHUNK_BYTES = 16 << 20  # of one chunk of an array
+_CHUNK_BYTES = 16 << 20  # of one Zarr chunk of an array
 _IN_MEMORY = 1 << 30  # bytes up to which a dataset is read into memory
-_OF = "# of "  # how data.sum names the store's mark: a comment to `sha256sum --check`
+_OF = "# of "  # before the mark of the store in data.sum; `sha256sum --check` skips comments
 _filters = threading.Lock()
 
 
 def write_zarr(dataset: xr.Dataset, target: Path) -> None:
-    """Write a dataset whose chunks carry a checksum that reading meets; every chunk is written,
-    also one that is all NaN.
+    """Write a dataset whose chunks carry a checksum that is verified when they are read.
+
+    Every chunk is written, also one that is all NaN, so that a missing chunk means damage.
     """
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -48,38 +49,40 @@ def write_zarr(dataset: xr.Dataset, target: Path) -> None:
 
 
 def _files(target: Path, read_only: bool = True) -> Any:
-    """A folder of this machine as Zarr's store."""
+    """A local folder as a Zarr store."""
     from zarr.storage import LocalStore
 
     return LocalStore(target, read_only=read_only)
 
 
 def lacking(dataset: xr.Dataset, target: Path) -> list[str]:
-    """The names that stand otherwise on disk than in a dataset: missing or of another shape, type
-    or dimensions, or with a chunk that is missing.
+    """Return the names of variables that differ between the disk and a dataset.
+
+    A variable differs if it is missing on one side, has another shape, type or dimensions, or lacks
+    a chunk.
     """
     with _without_warnings():
-        found = _lazily(target).variables
+        stored = _lazily(target).variables
         whole = _complete(target)
     wanted = dataset.variables
     return [
         str(name)
-        for name in {**wanted, **found}
+        for name in {**wanted, **stored}
         if name not in whole
         or name not in wanted
-        or name not in found
-        or _described(wanted[name]) != _described(found[name])
+        or name not in stored
+        or _described(wanted[name]) != _described(stored[name])
     ]
 
 
 def _described(variable: xr.Variable) -> tuple:
-    """Dimensions, shape and type of a variable; texts are read back as another type of text."""
+    """Dimensions, shape and type of a variable; strings may be read back as another string type."""
     text = variable.dtype.kind in "OTU"
     return variable.dims, variable.shape, "text" if text else variable.dtype
 
 
 def _complete(target: Path) -> set[str]:
-    """The arrays all of whose chunks are there, and nothing else."""
+    """Names of the arrays whose folder holds all of their chunks and nothing else."""
     import zarr
 
     group = zarr.open_group(_files(target), mode="r", zarr_format=3, use_consolidated=False)
@@ -87,20 +90,24 @@ def _complete(target: Path) -> set[str]:
 
 
 def _has_all_chunks(folder: Path, array: Any) -> bool:
-    """True where the files of an array are its chunks; counted before they are named, as metadata
-    may declare any number.
+    """True if the files of an array are exactly its chunks.
+
+    They are counted before their names are listed, because damaged metadata may declare any number
+    of chunks.
     """
-    found = {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file()}
-    found.discard("zarr.json")
+    files = {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file()}
+    files.discard("zarr.json")
     counts = [-(-n // c) for n, c in zip(array.shape, array.chunks, strict=True)]
-    return math.prod(counts) == len(found) and found == {
+    return math.prod(counts) == len(files) and files == {
         "/".join(("c", *map(str, place))) for place in np.ndindex(*counts)
     }
 
 
 def read_whole(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
-    """The dataset of a store with this mark, or None where it is missing, damaged, or another
-    store's. No clock is asked: parts of one manifest that are computed again are the same.
+    """Return the dataset of the store with this mark, or None if it is missing or damaged.
+
+    A dataset of another store counts as damaged. Timestamps are not compared: parts that are
+    computed again under one manifest are the same.
     """
     try:
         text = disk.read_bytes(sums).decode(errors="replace")
@@ -110,50 +117,52 @@ def read_whole(target: Path, sums: Path, mark: str) -> xr.Dataset | None:
             names = {str(name) for name in _lazily(target).variables}
             whole = names == _complete(target)
         return open_dataset(target) if names and whole else None
-    except Exception:  # whatever Zarr raises of files that it did not write
+    except Exception:  # Zarr raises anything on files that it did not write
         return None
 
 
 def summed(target: Path, mark: str) -> str:
-    """The text of data.sum: the store's mark, and a checksum per file."""
+    """Return the text of data.sum: the mark of the store, and a checksum per file."""
     lines = (f"{digest}  {name}\n" for name, digest in sorted(_checksums(target).items()))
     return f"{_OF}{mark}\n{''.join(lines)}"
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file of a folder, by its path there."""
-    found = {}
+    """SHA-256 of every file of a folder, by its relative path."""
+    checksums = {}
     for file in sorted(file for file in folder.rglob("*") if file.is_file()):
         with disk.open_regular(file) as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
-        found[file.relative_to(folder).as_posix()] = digest
-    return found
+        checksums[file.relative_to(folder).as_posix()] = digest
+    return checksums
 
 
 def open_dataset(target: Path) -> xr.Dataset:
-    """A dataset from disk, in memory where it is small."""
+    """Open a dataset, and read it into memory if it is small."""
     with _without_warnings():
         dataset = _lazily(target)
     return dataset.load() if dataset.nbytes <= _IN_MEMORY else dataset
 
 
 def _lazily(target: Path) -> xr.Dataset:
-    """A dataset on disk, its names in order; nothing is read but metadata and coordinates."""
-    # a field's unit may be "seconds": numbers all the same
-    found = xr.open_zarr(
+    """Open a dataset with its names in order; only metadata and coordinates are read."""
+    # without decoding, because a config field with the unit "seconds" is still a plain number
+    dataset = xr.open_zarr(
         _files(target), chunks=None, decode_timedelta=False, zarr_format=3, consolidated=False
     )
     data, coordinates = (
         {name: group[name].variable for name in sorted(group, key=str)}
-        for group in (found.data_vars, found.coords)
+        for group in (dataset.data_vars, dataset.coords)
     )
-    return xr.Dataset(data, coordinates, found.attrs)
+    return xr.Dataset(data, coordinates, dataset.attrs)
 
 
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Without warnings: zarr says that string types and consolidation are not final; tests read
-    both back. One thread at a time: the filters are the process's, and each restores what it found.
+    """Suppress warnings: Zarr says that string types and consolidation are not final.
+
+    Tests read both back. One thread enters at a time, because warning filters belong to the whole
+    process.
     """
     with _filters, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -161,7 +170,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _chunk_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Chunks of about CHUNK_BYTES, whole along the last axes."""
+    """Shape of chunks of about _CHUNK_BYTES, whole along the last axes."""
     left, chunks = max(_CHUNK_BYTES // max(itemsize, 1), 1), []
     for n in reversed(shape):
         chunks.append(max(min(n, left), 1))

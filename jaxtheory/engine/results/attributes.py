@@ -1,6 +1,4 @@
-"""What a dataset says of itself: the request it answers, and what its coordinates and variables
-mean.
-"""
+"""Attributes of a dataset: its request, and the meaning of its coordinates and variables."""
 
 import contextlib
 import json
@@ -19,15 +17,17 @@ _OWN = {
     "step": ("training step", "steps", "t"),
     "steps": ("number of training steps", "steps", "steps"),
     "algorithm": ("training algorithm", "1", "algorithm"),
-}  # long_name, units and symbol of the coordinates that are no field
+}  # long_name, units and symbol of the coordinates that are not config fields
 _DIVERGED = "first recorded step at which a run was not finite, -1 for none"
 
 
 def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
-    """Theory, algorithm, base configuration (JSON), steps, key, dtype, version and the hash of the
-    theory's code, given that of each of its parts and of the engine.
+    """Return the attributes of a request's dataset.
+
+    They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and a hash of
+    the theory's code. `code` holds the hash of each part of the theory, and of the engine.
     """
-    found: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "theory": request.theory.name,
         "algorithm": request.points.point(0).algorithm,
         "config": json.dumps(values(request.config)),
@@ -37,21 +37,21 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
         "theory_digest": fingerprint({k: v for k, v in code.items() if k != "engine"}),
     }
     if isinstance(request.key, int):
-        found["key"] = request.key
+        entries["key"] = request.key
     with contextlib.suppress(metadata.PackageNotFoundError):
-        found["jaxtheory_version"] = metadata.version("jaxtheory")
-    return found
+        entries["jaxtheory_version"] = metadata.version("jaxtheory")
+    return entries
 
 
 def values(config: Config) -> dict[str, Any]:
-    """The fields of a config as JSON writes them; of sizes how many entries are valid."""
+    """Return the fields of a config as JSON writes them; a size is its number of valid entries."""
     each = {name: getattr(config, name) for name in fields(type(config))}
     return {n: int(v.n) if isinstance(v, Size) else as_json(v) for n, v in each.items()}
 
 
 def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
-    """The dataset with long_name, units and symbol on every coordinate, and long_name on every
-    variable; a name that nothing describes stands for itself.
+    """Return the dataset with long_name, units and symbol on each coordinate, and long_name on each
+    variable. A name without a description is its own long_name.
     """
     table = fields(type(request.config))
     for coordinate in dataset.coords:

@@ -1,4 +1,4 @@
-"""Tables as CSV that a spreadsheet takes for data: no text of a theory becomes a formula there."""
+"""CSV tables in which no string becomes a formula when a spreadsheet opens them."""
 
 import csv
 import io
@@ -9,8 +9,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def cell(value: Any) -> Any:
-    """A value of a table. A text that a spreadsheet would run as a formula gets an apostrophe in
-    front; numbers stay numbers, those that are written as a text too.
+    """Return a table entry, with an apostrophe before a string that would run as a formula.
+
+    Numbers are kept, also those that are written as strings.
     """
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
@@ -22,7 +23,7 @@ def cell(value: Any) -> Any:
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as CSV under a line of their columns."""
+    """Return rows as CSV, below a header with the names of the columns."""
     text = io.StringIO(newline="")
     table = csv.writer(text)
     table.writerow(map(cell, columns))

@@ -1,8 +1,8 @@
-"""The modules of jaxtheory that decide the bits of a result, hashed as one set: their text in
-normal form, constants included, and what was replaced in them since they were imported.
+"""Hash of the modules of jaxtheory that decide the bits of a result.
 
-Importing this module imports them and reads their texts, so that a file that is edited later says
-nothing of what runs in this process.
+The hash covers their source in normal form, constants included, and attributes that were replaced
+since their import. This module imports them and reads their source at once, because a file that is
+edited later does not describe the code that runs in this process.
 """
 
 import functools
@@ -19,20 +19,20 @@ _imported = {name: dict(vars(module)) for name, module in _MODULES.items()}
 
 
 def digest() -> str:
-    """A hash of what decides the bits in this process."""
+    """Return a hash of the code that decides the bits in this process."""
     changed = _replaced()
     return code_hash((_of_texts(), changed)) if changed else _of_texts()
 
 
 @functools.cache
 def _of_texts() -> str:
-    """A hash of the modules' texts in normal form."""
+    """Hash of the modules' source in normal form."""
     each = sorted((name, source.normal_text(text)) for name, text in _TEXTS.items())
     return hashlib.sha256(repr(each).encode()).hexdigest()[:16]
 
 
 def _replaced() -> dict[str, Any]:
-    """The attributes of the modules that were replaced since their import, by name."""
+    """Attributes of the modules that were replaced since their import, by name."""
     return {
         f"{module}.{name}": vars(_MODULES[module]).get(name)
         for module, before in _imported.items()

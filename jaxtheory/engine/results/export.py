@@ -1,4 +1,4 @@
-"""A finished store as a file for other programs: one tidy table, or the whole dataset."""
+"""Export a finished store to other programs, as one tidy table or as the whole dataset."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.engine.results import netcdf
 from jaxtheory.engine.results.cells import cell
-from jaxtheory.engine.results.store import finished_dataset, mark_of, parsed
+from jaxtheory.engine.results.store import finished_dataset, mark_of, read_manifest
 from jaxtheory.engine.results.summary import axes_of
 from jaxtheory.system.temporary import beside, tidy
 
@@ -20,72 +20,77 @@ SUFFIXES = {"csv": "csv", "netcdf": "nc", "parquet": "parquet"}
 
 
 def read_store(store: Path) -> xr.Dataset:
-    """The dataset of a store. Raises InputError where there is none, or none that is whole."""
+    """Return the dataset of a store. Raises InputError if it is missing, incomplete or damaged."""
     path = store.parent if store.name == "data.zarr" else store
     if not path.is_dir():
-        raise InputError(f"{store}: no such directory; give a store that a sweep has written")
+        raise InputError(
+            f"{store}: no such directory; give the directory of a store that a sweep wrote"
+        )
     if not (path / "manifest.json").is_file():
         inside = sorted(file.parent.name for file in path.glob("*/manifest.json"))
-        held = f"; it holds the stores {', '.join(inside[:5])}" if inside else ""
+        listed = f"; it holds the stores {', '.join(inside[:5])}" if inside else ""
         more = f" and {len(inside) - 5} more" if len(inside) > 5 else ""
-        raise InputError(f"{store}: no store of a sweep, it has no manifest.json{held}{more}")
+        raise InputError(
+            f"{store} is not the store of a sweep: it has no manifest.json{listed}{more}"
+        )
     try:
-        data = finished_dataset(path, mark_of(parsed(path / "manifest.json")))
-    except InputError:  # nobody knows any more what it is of
+        data = finished_dataset(path, mark_of(read_manifest(path / "manifest.json")))
+    except InputError:  # without its manifest the dataset cannot be checked
         data = None
     if data is None:
         raise InputError(
-            f"{store}: incomplete or damaged; the command that wrote it completes it when it runs "
-            "again"
+            f"{store} is incomplete or damaged; rerun the command that wrote it to complete it"
         )
     return data
 
 
 def require_package(to: str) -> None:
-    """Raise InputError where the package that writes a format is missing."""
+    """Raise InputError if the package that writes a format is missing."""
     package = _NEEDS[to]
     if package is not None and importlib.util.find_spec(package) is None:
         raise InputError(f"--to {to} needs the package {package}: pip install 'jaxtheory[export]'")
 
 
 def left_out(data: xr.Dataset) -> list[str]:
-    """The variables that a table has no column for: those with dimensions of their own."""
-    own = {*axes_of(data), "seed", "step"}
-    return [str(name) for name, variable in data.data_vars.items() if set(variable.dims) - own]
+    """Return the variables without a column in a table: those with dimensions of their theory."""
+    columns = {*axes_of(data), "seed", "step"}
+    return [str(name) for name, variable in data.data_vars.items() if set(variable.dims) - columns]
 
 
 def _table(data: xr.Dataset) -> xr.Dataset:
-    """The variables of a table with the axes, seed and step alone."""
-    kept = data.drop_vars(left_out(data))
-    own = {str(dim) for dim in kept.dims}
-    return kept.drop_vars([n for n, c in kept.coords.items() if set(c.dims) - own])
+    """The dataset without the variables and coordinates that have other dimensions than a table."""
+    table = data.drop_vars(left_out(data))
+    dims = {str(dim) for dim in table.dims}
+    return table.drop_vars([n for n, c in table.coords.items() if set(c.dims) - dims])
 
 
 def write_file(data: xr.Dataset, to: str, file: Path) -> None:
-    """Write csv, netcdf or parquet beside the file, and rename it when it is whole.
+    """Write a csv, netcdf or parquet file beside the target, and rename it when it is whole.
 
-    A table has a row per point, seed and step, the axes first; what has no step stands in each of
-    its rows. Raises InputError where the file cannot be written.
+    A table has one row per point, seed and step, with the axes first. A variable without steps is
+    repeated in each row of its run. Raises InputError if the file cannot be written.
     """
     require_package(to)
     if not file.parent.is_dir():
-        raise InputError(f"{file}: there is no directory {file.parent}; choose another --out")
+        raise InputError(
+            f"{file}: the directory {file.parent} does not exist; choose another --out"
+        )
     writers: dict[str, Callable[[Path], object]] = {
         "netcdf": lambda target: netcdf.write_netcdf(data, target),
-        "csv": lambda target: _unformulated(_frame(data)).to_csv(target, index=False),
+        "csv": lambda target: _without_formulas(_frame(data)).to_csv(target, index=False),
         "parquet": lambda target: _frame(data).to_parquet(target, index=False),
     }
     try:
         tidy(file.parent)
-        with beside(file.absolute()) as temporary:  # such a path is nobody's address
+        with beside(file.absolute()) as temporary:  # an absolute path is never taken for a URL
             writers[to](temporary)
             os.replace(temporary, file)
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or line(error)}; choose another --out") from None
 
 
-def _unformulated(rows: Any) -> Any:
-    """The rows with names and texts that no spreadsheet takes for a formula."""
+def _without_formulas(rows: Any) -> Any:
+    """The rows with column names and strings that a spreadsheet does not take for formulas."""
     for name in rows.columns:
         if rows[name].dtype.kind not in "biufcmM":
             rows[name] = rows[name].map(cell)
@@ -93,9 +98,9 @@ def _unformulated(rows: Any) -> Any:
 
 
 def _frame(data: xr.Dataset) -> Any:
-    """The rows of a table, a pandas.DataFrame."""
-    kept = _table(data)
-    order = [dim for dim in (*axes_of(data), "seed", "step") if dim in kept.dims]
-    rows = kept.to_dataframe(dim_order=order).reset_index()
-    labels = [*order, *(str(n) for n in kept.coords if n not in order)]
-    return rows[[*labels, *(str(n) for n in kept.data_vars)]]
+    """The rows of a table, as a pandas.DataFrame."""
+    table = _table(data)
+    order = [dim for dim in (*axes_of(data), "seed", "step") if dim in table.dims]
+    rows = table.to_dataframe(dim_order=order).reset_index()
+    labels = [*order, *(str(n) for n in table.coords if n not in order)]
+    return rows[[*labels, *(str(n) for n in table.data_vars)]]

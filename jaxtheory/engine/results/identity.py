@@ -1,5 +1,6 @@
-"""Identity of a result: the request as plain data plus a hash of the code that computes it, the
-theory's by its parts and the engine's as one.
+"""Identity of a result: the request as plain data plus a hash of the code that computes it.
+
+The code of the theory is hashed slot by slot, and that of the engine as a whole.
 """
 
 import hashlib
@@ -31,8 +32,8 @@ THEORY_SLOTS = (
 
 
 def identity(request: Request) -> dict[str, Any]:
-    """A request as plain data: equal for two requests exactly when their numbers are."""
-    from jaxtheory.engine.results import computing  # which imports what imports this
+    """Return a request as plain data, equal for two requests exactly when their numbers are."""
+    from jaxtheory.engine.results import computing  # it imports modules that import this one
 
     config = {n: getattr(request.config, n) for n in fields(type(request.config))}
     return {
@@ -70,30 +71,36 @@ def identity(request: Request) -> dict[str, Any]:
 
 
 def _theory_code(request: Request) -> dict[str, str]:
-    """A checksum of each slot of the theory, and of each algorithm, that a request uses."""
-    used = dict.fromkeys(request.points.values("algorithm"))
+    """Checksum of each slot and of each algorithm of the theory that a request uses."""
+    algorithms = dict.fromkeys(request.points.values("algorithm"))
     slots = {name: code_hash(getattr(request.theory, name)) for name in THEORY_SLOTS}
     return slots | {
         f"algorithm {name}": code_hash((request.theory.algorithms[name], request.theory.sample))
-        for name in used
+        for name in algorithms
     }
 
 
 def fingerprint(described: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits that name a request."""
+    """Return eight hexadecimal digits that identify a request."""
     return hashlib.sha256(json.dumps(as_json(described), sort_keys=True).encode()).hexdigest()[:8]
 
 
 def store_of(
     folder: Path, name: str, theory: Theory, config: Config, asked: dict[str, Any]
 ) -> Path:
-    """FOLDER/<name>-<fingerprint of what `sweep` is asked>: an edited theory starts anew."""
+    """Return the store directory of a sweep: FOLDER/<name>-<fingerprint of the request>.
+
+    `asked` holds the keyword arguments of `sweep`. An edited theory has another fingerprint, and
+    thus a new directory.
+    """
     return folder / f"{name}-{fingerprint(identity(read(theory, config, **asked)))}"
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON writes it; arrays become lists, functions their name with a hash of their
-    code, other objects their text without the address that `repr` may add.
+    """Return a value that JSON can write.
+
+    Arrays become lists, functions their name with a hash of their code, and other objects their
+    string without the memory address that `repr` may add.
     """
     if isinstance(value, Mapping):
         return {str(k): as_json(v) for k, v in value.items()}

@@ -1,4 +1,4 @@
-"""A dataset as a netCDF file, on a disk that may be full."""
+"""Write a dataset as a netCDF file, and report a full disk as an error."""
 
 import io
 import os
@@ -8,9 +8,10 @@ from typing import Any
 import xarray as xr
 
 
-class Unfailing(io.RawIOBase):
-    """A file of which HDF5 sees no failure: the process crashes where HDF5 cannot write. The first
-    failure is kept, and what follows it is let pass.
+class _Unfailing(io.RawIOBase):
+    """A file that hides failures from HDF5, which would crash the process where it cannot write.
+
+    The first failure is kept in `failure`. Later operations pretend to succeed.
     """
 
     def __init__(self, file: io.RawIOBase):
@@ -34,12 +35,12 @@ class Unfailing(io.RawIOBase):
         return self.file.tell()
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; with zeros beyond what could be written."""
+        """Fill a buffer, with zeros beyond the data that could be written."""
         view = memoryview(buffer).cast("B")
         count = 0
         try:
-            while count < len(view) and (some := self.file.readinto(view[count:])):
-                count += some
+            while count < len(view) and (more := self.file.readinto(view[count:])):
+                count += more
         except OSError as error:
             self.failure = self.failure or error
         if self.failure:
@@ -48,7 +49,7 @@ class Unfailing(io.RawIOBase):
         return count
 
     def write(self, data: Any) -> int:
-        """Write all, and say so in any case."""
+        """Write all data, and report success in any case."""
         view = memoryview(data).cast("B")
         if self.failure is None:
             try:
@@ -60,7 +61,7 @@ class Unfailing(io.RawIOBase):
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
-        """Change the size, and say so in any case."""
+        """Change the size, and report success in any case."""
         try:
             return self.file.truncate(size)
         except OSError as error:
@@ -69,9 +70,9 @@ class Unfailing(io.RawIOBase):
 
 
 def write_netcdf(dataset: xr.Dataset, target: Path) -> None:
-    """Write all of a dataset. Raises OSError where the disk does not take it."""
+    """Write a whole dataset. Raises OSError where the disk fails or is full."""
     with target.open("w+b", buffering=0) as file:
-        unfailing = Unfailing(file)
+        unfailing = _Unfailing(file)
         try:
             dataset.to_netcdf(unfailing, engine="h5netcdf")
         except Exception:

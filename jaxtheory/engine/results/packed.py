@@ -1,5 +1,7 @@
-"""A part as bytes: its arrays behind a checksum of them, of the store's mark and of the part's
-name, so that a part of another store, or under another part's name, does not read back.
+"""Encode the part of a chunk as bytes with a checksum.
+
+The checksum covers the arrays, the mark of the store and the name of the part, so that a part of
+another store, or one under another part's name, is recognized as damaged.
 """
 
 import hashlib
@@ -15,7 +17,7 @@ _LENGTH = hashlib.sha256().digest_size
 
 
 def encode_part(part: Part, mark: str, name: str) -> bytes:
-    """The bytes of a part for its place in a store."""
+    """Return the bytes of a part under a name in the store with this mark."""
     buffer = io.BytesIO()
     np.savez(
         buffer, allow_pickle=False, **{"point": part.point, "place": part.place, **part.values}
@@ -25,12 +27,12 @@ def encode_part(part: Part, mark: str, name: str) -> bytes:
 
 
 def whole(packed: bytes, mark: str, name: str) -> bool:
-    """True for bytes that `encode_part` made for this place in this store."""
+    """True if `encode_part` made these bytes for this name and mark."""
     return _checksum(packed[_LENGTH:], mark, name) == packed[:_LENGTH]
 
 
 def decode_part(packed: bytes, mark: str, name: str) -> Part | None:
-    """The part, or None for other bytes than those that `encode_part` made for this place."""
+    """Return the part, or None unless `encode_part` made these bytes for this name and mark."""
     if not whole(packed, mark, name):
         return None
     try:
@@ -42,6 +44,6 @@ def decode_part(packed: bytes, mark: str, name: str) -> Part | None:
 
 def _checksum(data: bytes, mark: str, name: str) -> bytes:
     """SHA-256 of a store's mark, a part's name and its arrays."""
-    found = hashlib.sha256(f"{mark} {name}\n".encode())
-    found.update(data)
-    return found.digest()
+    checksum = hashlib.sha256(f"{mark} {name}\n".encode())
+    checksum.update(data)
+    return checksum.digest()

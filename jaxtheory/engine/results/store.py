@@ -1,15 +1,15 @@
-"""Results on disk: resumable, labeled, never half-written, by as many processes as like.
+"""Store of results on disk: resumable, labeled, and safe for concurrent writers.
 
-    DIR/manifest.json     the request's identity, the fixed plan, versions; written once and never
-                          again
+    DIR/manifest.json     the identity of the request, the fixed plan and the versions; written once
+                          (versions that are accepted later are added)
     DIR/parts/*.part      one file per finished chunk: a checksum and its arrays, renamed into place
-    DIR/data.zarr         the labeled dataset, assembled beside and renamed when whole; its chunks
-                          carry checksums
+    DIR/data.zarr         the labeled dataset, written to a temporary name and renamed when whole;
+                          its chunks carry checksums
     DIR/data.sum          the mark of the manifest, and a checksum per file of data.zarr
 
-A part is finished when its file reads back whole; one that is missing or damaged is computed again.
-Parts and the dataset are checked together with the mark, so that those of another store count as
-damaged. Files of other names are left alone. No pickle is loaded.
+A part is finished when its file reads back whole. A part that is missing or damaged is computed
+again. The checksums of parts and of the dataset include the mark of the store, so that those of
+another store count as damaged. Files with other names are left alone, and pickles are never loaded.
 """
 
 import contextlib
@@ -45,13 +45,20 @@ _KEYS = (
     "fold_in(threefry2x32 key(k), seed); streams 0 problem, 1 init, 2 steps; fold_in(steps, "
     "t): 0 batch, 1 step"
 )
-_MARKED = ("format", "request", "plan", "keys", "versions")  # of the manifest, in the mark
-_PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # copies that other programs make have other names
+_MARKED = (
+    "format",
+    "request",
+    "plan",
+    "keys",
+    "versions",
+)  # entries of the manifest that make up the mark
+_PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # backup copies have other names
 
 
 class Store:
-    """A result directory. Opening reads it and compares the request; nothing is written before
-    `begin`.
+    """A directory of results.
+
+    Opening it reads the manifest and compares the request. Nothing is written before `begin`.
     """
 
     def __init__(self, path: str | os.PathLike, identity: Mapping[str, Any]):
@@ -60,31 +67,32 @@ class Store:
         self.manifest: dict[str, Any] | None = None
         file = self.path / "manifest.json"
         try:
-            taken = self.path.exists() and (
+            occupied = self.path.exists() and (
                 not self.path.is_dir()
                 or any(not other.name.startswith(PREFIX) for other in self.path.iterdir())
             )
-            if file.exists():  # looked for last: another process may create the store meanwhile
+            if file.exists():  # checked last: another process may be creating it
                 self.manifest = self._read_manifest(file)
                 return
         except OSError as error:
             raise self._refusal(error) from None
-        if taken:
+        if occupied:
             raise InputError(
-                f"{self.path} exists and is no result directory; choose another store directory"
+                f"{self.path} already exists and is not a jaxtheory store; choose another "
+                "directory for store="
             )
 
     def _read_manifest(self, file: Path) -> dict[str, Any]:
-        """The manifest, if it is whole and of the same request."""
-        manifest = parsed(file)
+        """Read the manifest. Raises InputError unless it is whole and of the same request."""
+        manifest = read_manifest(file)
         stored = manifest["request"]
         changed = _differences({**stored, "code": None}, {**self.identity, "code": None})
         if changed:
             raise InputError(
                 "\n".join(
                     [
-                        f"{self.path} holds the results of another request; choose another store "
-                        "directory:",
+                        f"{self.path} holds the results of another request; choose another "
+                        "directory for store=:",
                         *changed,
                     ]
                 )
@@ -94,19 +102,19 @@ class Store:
             theory = self.identity["theory"]
             raise InputError(
                 f"{self.path}: the code of {theory} has changed since ({', '.join(edited)}); "
-                "choose another store directory"
+                "choose another directory for store="
             )
         return manifest
 
     @functools.cached_property
     def mark(self) -> str:
-        """What parts and the dataset of this store carry."""
+        """The mark of this store, which its parts and its dataset carry."""
         assert self.manifest is not None
         return mark_of(self.manifest)
 
     @property
     def plan(self) -> list[dict[str, Any]] | None:
-        """The stored plan, which a resumed sweep follows: a layout per bucket."""
+        """The stored plan, with one layout per bucket, which a resumed sweep follows."""
         return None if self.manifest is None else self.manifest["plan"]
 
     @property
@@ -114,8 +122,9 @@ class Store:
         return self.path / "parts"
 
     def begin(self, plan: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Create the directory with the plan, unless another process was faster; returns the plan
-        to follow.
+        """Create the directory with a plan, and return the plan to follow.
+
+        It is another one if another process created the store first.
         """
         if self.manifest is None:
             self.manifest = self._create(plan)
@@ -127,9 +136,7 @@ class Store:
         return list(self.manifest["plan"])
 
     def _create(self, plan: list[dict[str, Any]]) -> dict[str, Any]:
-        """Write the manifest, or read another process's, in a directory that holds temporary files
-        at most.
-        """
+        """Write the manifest, or read that of a process that was faster."""
         whole = {
             "format": _FORMAT,
             "request": self.identity,
@@ -143,7 +150,7 @@ class Store:
             self.path.mkdir(parents=True, exist_ok=True)
             with beside(file) as temporary:
                 synced(temporary, json.dumps(whole, indent=1).encode())
-                os.link(temporary, file)  # fails where there is one
+                os.link(temporary, file)  # fails if another process was faster
         except FileExistsError:
             pass
         except OSError as error:
@@ -151,18 +158,18 @@ class Store:
         return self._read_manifest(file)
 
     def tidy(self) -> None:
-        """Remove what killed processes left."""
+        """Remove temporary files of killed processes."""
         tidy(self.path)
         tidy(self.parts)
 
     def _refusal(self, error: OSError) -> InputError:
         return InputError(
-            f"store {self.path}: {error.strerror or error}; choose a directory that can be "
-            "written and has room"
+            f"store {self.path}: {error.strerror or error}; choose a writable directory on a disk "
+            "with free space"
         )
 
     def missing(self, chunks: Iterable[Chunk]) -> list[Chunk]:
-        """The slots of some chunks that no whole part holds, as chunks."""
+        """Return the slots of these chunks that are not in a whole part, as chunks."""
         kept = self._kept()
         return [
             piece
@@ -171,8 +178,8 @@ class Store:
         ]
 
     def _kept(self) -> dict[int, list[tuple[int, int]]]:
-        """Per bucket the ranges of slots whose parts read back whole; damaged files are removed."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        """For each bucket, the slots whose parts read back whole; damaged files are removed."""
+        ranges: dict[int, list[tuple[int, int]]] = {}
         for file in self._files():
             try:
                 whole = packed.whole(disk.read_bytes(file), self.mark, file.stem)
@@ -180,35 +187,36 @@ class Store:
                 whole = False
             if whole:
                 bucket, first, last = map(int, file.stem.split("-"))
-                found.setdefault(bucket, []).append((first, last))
+                ranges.setdefault(bucket, []).append((first, last))
             else:
                 self._remove(file)
-        return found
+        return ranges
 
     def _files(self) -> list[Path]:
-        """The files of parts; those that are being written stand elsewhere."""
+        """The files of finished parts, without temporary files."""
         return sorted(file for file in self.parts.glob("*") if _PART.fullmatch(file.name))
 
     def _remove(self, file: Path) -> None:
-        """Remove a part that is damaged."""
+        """Remove a damaged part."""
         try:
             file.unlink(missing_ok=True)
         except OSError as error:
             why = error.strerror or error
             raise InputError(
-                f"store {self.path}: {file} is damaged and cannot be removed ({why}); remove it"
+                f"store {self.path}: {file} is damaged and cannot be removed ({why}); remove it "
+                "yourself"
             ) from None
 
     def file(self, chunk: Chunk) -> Path:
-        """Where a chunk's part stands."""
+        """Return the path of a chunk's part."""
         return self.parts / f"{chunk.name}.part"
 
     def has(self, chunk: Chunk) -> bool:
-        """Whether the part of just this chunk stands here, whole or not."""
+        """True if the file of this chunk's part exists, whole or damaged."""
         return self.file(chunk).exists()
 
     def write(self, chunk: Chunk, part: Part) -> None:
-        """Keep a finished part."""
+        """Write a finished part."""
         target = self.file(chunk)
         try:
             with beside(target) as temporary:
@@ -218,7 +226,7 @@ class Store:
             raise self._refusal(error) from None
 
     def read_parts(self) -> Iterator[Part]:
-        """Every part, one after the other."""
+        """Yield the parts one after the other. Raises InputError for a damaged one."""
         for file in self._files():
             try:
                 part = packed.decode_part(disk.read_bytes(file), self.mark, file.stem)
@@ -226,16 +234,18 @@ class Store:
                 part = None
             if part is None:
                 self._remove(file)
-                raise InputError(f"{file}: damaged while it was read; run the same command again")
+                raise InputError(f"{file} was damaged while it was read; rerun the same command")
             yield part
 
     def dataset(self) -> xr.Dataset | None:
-        """The finished dataset, or None where it is missing, damaged, or another store's."""
+        """Return the finished dataset, or None if it is missing or damaged."""
         return None if self.manifest is None else finished_dataset(self.path, self.mark)
 
     def finish(self, dataset: xr.Dataset) -> xr.Dataset:
-        """Write data.zarr beside the target, rename it, and open it. Of several processes the first
-        one's stays: replaced while another reads it, chunks that are gone would read as NaN.
+        """Write data.zarr under a temporary name, rename it, and open it.
+
+        If several processes finish, the first dataset stays: if it were replaced while another
+        process reads it, missing chunks would read as NaN.
         """
         target = self.path / "data.zarr"
         try:
@@ -256,22 +266,22 @@ class Store:
                         os.replace(text, self.path / "data.sum")
                     return archive.open_dataset(target)
         except OSError as error:
-            done = self.dataset()  # of another process, that was faster
+            done = self.dataset()  # of a process that was faster
             if done is not None:
                 return done
             raise self._refusal(error) from None
 
     def _compare(self, dataset: xr.Dataset, written: Path) -> None:
-        """Raise InputError unless all of a dataset stands on disk."""
+        """Raise InputError unless the whole dataset is on disk."""
         if lost := archive.lacking(dataset, written):
             raise InputError(
                 f"store {self.path}: {', '.join(lost)} of the dataset changed on disk while it was "
-                "written; run the same command again"
+                "written; rerun the same command"
             )
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Any]:
-        """An allocator of arrays that live in files, for assembling what memory need not hold."""
+        """Give an allocator of arrays in temporary files, for a dataset that exceeds memory."""
         count = iter(range(1 << 30))
 
         def allocate(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -280,7 +290,7 @@ class Store:
                 return np.empty(shape, dtype)
             file = folder / str(next(count))
             try:
-                with file.open("wb") as handle:  # a full disk is met here, not while it is written
+                with file.open("wb") as handle:  # fails here if the disk is full
                     if hasattr(os, "posix_fallocate"):
                         os.posix_fallocate(handle.fileno(), 0, size)
                     else:
@@ -298,45 +308,43 @@ class Store:
 
 
 def finished_dataset(path: Path, mark: str) -> xr.Dataset | None:
-    """The dataset of a result directory with this mark, or None where it is missing, damaged, or
-    another one's.
-    """
+    """Return the dataset of the store with this mark, or None if it is missing or damaged."""
     return archive.read_whole(path / "data.zarr", path / "data.sum", mark)
 
 
-def parsed(file: Path) -> dict[str, Any]:
-    """A manifest of this format whose checksum agrees. Raises InputError."""
+def read_manifest(file: Path) -> dict[str, Any]:
+    """Read a manifest. Raises InputError unless its format and its checksum agree."""
     try:
         manifest: dict[str, Any] = dict(json.loads(disk.read_bytes(file)))
         if manifest["format"] != _FORMAT:
             raise InputError(
-                f"{file.parent} was written by another version of jaxtheory; choose another store "
-                "directory"
+                f"{file.parent} was written by another version of jaxtheory; choose another "
+                "directory for store="
             )
         if manifest.pop("digest") != manifest_checksum(manifest):
-            raise ValueError("its checksum is another")
+            raise ValueError("its checksum does not match")
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise InputError(f"{file} cannot be read ({why}); choose another store directory") from None
+        raise InputError(
+            f"{file} cannot be read ({why}); choose another directory for store="
+        ) from None
     return manifest
 
 
 def mark_of(manifest: Mapping[str, Any]) -> str:
-    """A digest of all that a manifest said from the beginning; what a later sweep notes in it is
-    left out.
-    """
+    """Return the mark of a store: a hash of its first manifest, without later additions."""
     return manifest_checksum({name: manifest.get(name) for name in _MARKED})
 
 
 def manifest_checksum(manifest: Mapping[str, Any]) -> str:
-    """A checksum of a manifest."""
+    """Return the checksum of a manifest."""
     return hashlib.sha256(json.dumps(as_json(manifest), sort_keys=True).encode()).hexdigest()
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """What differs between two JSON values, a line each."""
+    """Differences between two JSON values, one line each."""
     if isinstance(old, dict) and isinstance(new, dict):
         return [
             line
@@ -344,12 +352,12 @@ def _differences(old: Any, new: Any, where: str = "") -> list[str]:
             for line in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)
         ]
     return (
-        [] if old == new else [f"  {where}: stored {json.dumps(old)}, asked for {json.dumps(new)}"]
+        [] if old == new else [f"  {where}: stored {json.dumps(old)}, requested {json.dumps(new)}"]
     )
 
 
 def _without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
-    """What is left of a chunk when some ranges of slots are taken out."""
+    """The chunks that remain when ranges of slots are removed from a chunk."""
     left, at = [], chunk.first
     for first, last in sorted(ranges):
         if at < min(first, chunk.last):
@@ -359,16 +367,16 @@ def _without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
 
 
 def installed_versions() -> dict[str, str]:
-    """What computed the numbers."""
+    """Return the versions of the software that computes in this process."""
     names = ("jaxtheory", "jax", "jaxlib", "numpy", "optax", "xarray", "zarr")
-    found = {
+    versions = {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "backend": jax.default_backend(),
     }
     for name in names:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         here = Path(__file__).parent
         run = subprocess.run(
@@ -378,5 +386,5 @@ def installed_versions() -> dict[str, str]:
             timeout=5,
             check=True,
         )
-        found["commit"] = run.stdout.strip()
-    return found
+        versions["commit"] = run.stdout.strip()
+    return versions

@@ -209,7 +209,7 @@ def crafted(run: Path, mark: Path, consolidated: bool) -> None:
         (target / "zarr.json").write_text(json.dumps(group))
     else:
         (target / ".zgroup").write_text('{"zarr_format": 2}')
-    of = store.mark_of(store.parsed(run / "manifest.json"))
+    of = store.mark_of(store.read_manifest(run / "manifest.json"))
     (run / "data.sum").write_text(archive.summed(target, of))
 
 
@@ -236,7 +236,7 @@ def test_an_array_that_declares_more_than_is_there_is_not_read(made: dict, run: 
     text = json.loads(file.read_text())
     text["shape"][0] = 10**12
     file.write_text(json.dumps(text))
-    of = store.mark_of(store.parsed(run / "manifest.json"))
+    of = store.mark_of(store.read_manifest(run / "manifest.json"))
     (run / "data.sum").write_text(archive.summed(run / "data.zarr", of))
     with pytest.raises(InputError, match="incomplete or damaged"):
         export.read_store(run)

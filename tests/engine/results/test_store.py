@@ -101,7 +101,7 @@ def test_a_damaged_manifest_gives_one_line(tmp_path, text):
     run = tmp_path / "run"
     sweep(THEORY, Config(), store=run, **OPTIONS)
     (run / "manifest.json").write_text(text)
-    with pytest.raises(InputError, match="choose another store directory") as error:
+    with pytest.raises(InputError, match="choose another directory for store=") as error:
         sweep(THEORY, Config(), store=run, **OPTIONS)
     assert "\n" not in str(error.value)
 
@@ -118,8 +118,8 @@ def test_a_full_disk_a_read_only_folder_and_a_home(tmp_path, monkeypatch):
         patched.setattr(os, "fsync", full)
         with pytest.raises(
             InputError,
-            match=r"^store .*No space left on device; choose a directory that can be written and "
-            r"has room$",
+            match=r"^store .*No space left on device; choose a writable directory on a disk "
+            r"with free space$",
         ):
             sweep(THEORY, Config(), store=tmp_path / "full", **OPTIONS)
     assert not [file for file in (tmp_path / "full").rglob("*") if file.name.startswith(".tmp")]
@@ -185,13 +185,13 @@ def test_parts_that_others_are_writing_are_not_read(tmp_path):
 
 def test_another_request_is_refused_with_the_difference(tmp_path):
     sweep(THEORY, Config(), store=tmp_path / "run", **OPTIONS)
-    with pytest.raises(InputError, match=r"config.noise: stored 0.1, asked for 0.2"):
+    with pytest.raises(InputError, match=r"config.noise: stored 0.1, requested 0.2"):
         sweep(THEORY, Config(noise=0.2), store=tmp_path / "run", **OPTIONS)
-    with pytest.raises(InputError, match=r"key: stored 0, asked for 1"):
+    with pytest.raises(InputError, match=r"key: stored 0, requested 1"):
         sweep(THEORY, Config(), store=tmp_path / "run", key=1, **OPTIONS)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
-    with pytest.raises(InputError, match="no result directory"):
+    with pytest.raises(InputError, match="is not a jaxtheory store"):
         sweep(THEORY, Config(), store=tmp_path / "mine", **OPTIONS)
 
 
