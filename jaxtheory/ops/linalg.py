@@ -52,7 +52,7 @@ def svd(A: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
     Example:
         >>> import jax.numpy as jnp, jaxtheory
         >>> U, s, Vt = jaxtheory.linalg.svd(jnp.diag(jnp.array([1.0, 3.0])))
-        >>> s.round(3).tolist()
+        >>> s.round().tolist()
         [3.0, 1.0]
     """
     U, s, Vt = jnp.linalg.svd(A, full_matrices=False)
@@ -71,7 +71,7 @@ def singular_values(A: Float[Array, "m n"]) -> Float[Array, " k"]:
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
-        >>> jaxtheory.linalg.singular_values(jnp.diag(jnp.array([1.0, 3.0]))).round(3).tolist()
+        >>> jaxtheory.linalg.singular_values(jnp.diag(jnp.array([1.0, 3.0]))).round().tolist()
         [3.0, 1.0]
     """
     return jnp.linalg.svd(A, compute_uv=False)
@@ -89,7 +89,7 @@ def eigvalsh(A: Float[Array, "n n"]) -> Float[Array, " n"]:
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
-        >>> jaxtheory.linalg.eigvalsh(jnp.array([[0.0, 1.0], [1.0, 0.0]])).round(3).tolist()
+        >>> jaxtheory.linalg.eigvalsh(jnp.array([[0.0, 1.0], [1.0, 0.0]])).round().tolist()
         [-1.0, 1.0]
     """
     return jnp.linalg.eigvalsh(A)
@@ -164,7 +164,7 @@ def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[A
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
-        >>> jaxtheory.linalg.truncate(jnp.diag(jnp.array([1.0, 3.0])), 1).round(3).tolist()
+        >>> jaxtheory.linalg.truncate(jnp.diag(jnp.array([1.0, 3.0])), 1).round().tolist()
         [[0.0, 0.0], [0.0, 3.0]]
     """
     u, s, vt = svd(matrix)
