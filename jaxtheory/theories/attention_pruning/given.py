@@ -23,13 +23,34 @@ def given(
     seed: int = 0,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Return (problem, batch, config) for your own inputs X (S, L, d) or (L, d) and weights W_Q,
-    W_K (d, k), k <= d. W = W_Q W_K^T contains all scales, so the logits are X W X^T.
+    """Return a problem with your own inputs X and weights W_Q, W_K.
 
-    Factors of k < d columns are filled with zeros: with two masks their entries there carry the
-    penalty alone. attends (L, L): booleans, token i attends to token j, in place of `attention`.
-    heldout (H, L, d): what is measured on it is NaN without. seed: of the random masks. Raises
-    InputError for arrays that do not fit each other or the settings.
+    W = W_Q W_K^T contains all scales, so the logits are X W X^T. Factors of k < d columns are
+    filled with zeros. With two masks, only the penalty acts on the entries of the masks there.
+
+    Args:
+        inputs: The calibration sequences X, shape (S, L, d) or (L, d).
+        query: The query weights W_Q, shape (d, k) with k <= d.
+        key: The key weights W_K, shape (d, k).
+        attends: Booleans of shape (L, L), True where token i attends to token j. They replace the
+            field `attention`.
+        heldout: Sequences for the held-out metrics, shape (H, L, d). These metrics are NaN without.
+        seed: The seed of the random masks.
+        **settings: Fields of the config, by name or paper symbol.
+
+    Returns:
+        (problem, batch, config). Pass the problem as `problem=` to `jaxtheory.simulate` or `sweep`.
+
+    Raises:
+        InputError: Arrays do not fit each other or the settings.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory.theories import attention_pruning
+        >>> X, W_Q, W_K = np.ones((2, 5, 4)), np.eye(4), np.eye(4)
+        >>> problem, batch, config = attention_pruning.THEORY.given(X, W_Q, W_K)
+        >>> problem.weights.shape, config.dimension.n
+        ((4, 4), 4)
     """
     X, others = (x[None] if np.ndim(x) == 2 else x for x in (inputs, heldout))
     arrays, n = read_arrays(

@@ -25,14 +25,35 @@ def given(
     seed: int = 0,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Return (problem, batch, config) for your own task, or samples, or both: P (N, N) and Q (T,
-    N), whose columns are laws; contexts (B, T), last tokens k (B,) and labels y (B,), integers in
-    [0, N).
+    """Return a problem with your own task, your own samples, or both.
 
-    Without samples the batch is drawn from the task by `seed`; training always draws. Without a
-    task, P, Q and what is measured against them are NaN; loss and gradient need the samples alone.
-    pretrained: P~, P itself if None. Start from A and V of your own by `Params(A, V)`. Raises
-    InputError for arrays that do not fit each other or the settings.
+    Without samples the batch is drawn from the task by `seed`. Training always draws its batches.
+    Without a task, P, Q and the metrics that compare with them are NaN, while loss and gradient
+    need only the samples. To start from your own A and V, pass `Params(A, V)` as `start=`.
+
+    Args:
+        transition: P, whose columns are laws, shape (N, N).
+        context: Q, whose columns are laws, shape (T, N).
+        tokens: The contexts x_1..x_T of B samples, integers in [0, N), shape (B, T).
+        query: Their last tokens k, integers in [0, N), shape (B,).
+        labels: Their labels y, integers in [0, N), shape (B,).
+        pretrained: P~, shape (N, N); None for P itself.
+        seed: The seed of the batch.
+        **settings: Fields of the config, by name or paper symbol.
+
+    Returns:
+        (problem, batch, config). Pass the problem as `problem=` to `jaxtheory.simulate` or `sweep`.
+
+    Raises:
+        InputError: Arrays do not fit each other or the settings.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory.theories import contextual_bigram
+        >>> P, Q = np.array([[0.9, 0.2], [0.1, 0.8]]), np.eye(3, 2)
+        >>> problem, batch, config = contextual_bigram.THEORY.given(P, Q)
+        >>> config.num_states.n, config.length.n
+        (2, 3)
     """
     arrays, n = read_arrays(
         {

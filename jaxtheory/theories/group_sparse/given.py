@@ -23,12 +23,33 @@ def given(
     /,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Return (problem, batch, config) for your own features X (n, d, D), with one group in each
-    column, and labels y = +-1 (n,). The weights are 1/n.
+    """Return a problem with your own features and labels.
 
-    truth (d,): v*, taken over its length. Set `jstar`. What is measured against the truth, on test
-    samples or downstream is NaN without them; the downstream task is not given. Raises InputError
-    for arrays that do not fit each other or the settings.
+    Metrics against v* or on test samples are NaN if these are not given. The downstream task is not
+    given, so its metrics are NaN too. Set `jstar`, the relevant group.
+
+    Args:
+        features: X with one group in each column, shape (n, d, D).
+        labels: y = +1 or -1, shape (n,).
+        truth: The direction v*, shape (d,). It is divided by its length.
+        test_features: Features for the test metrics, in the same form.
+        test_labels: Their labels.
+        **settings: Fields of the config, by name or paper symbol.
+
+    Returns:
+        (problem, batch, config). Pass the problem as `problem=` to `jaxtheory.simulate` or `sweep`.
+        The weights of the samples are equal and sum to 1.
+
+    Raises:
+        InputError: Arrays do not fit each other or the settings.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory.theories import group_sparse
+        >>> X, y = np.arange(24.0).reshape(4, 2, 3), np.array([1, -1, 1, -1])
+        >>> problem, batch, config = group_sparse.THEORY.given(X, y, jstar=2)
+        >>> config.num_samples.n, config.group_dim.n, config.num_groups.n
+        (4, 2, 3)
     """
     labels, test_labels = (
         y if y is None or np.asarray(y).dtype.kind not in "iu" else np.asarray(y, float)

@@ -34,18 +34,38 @@ def given(
     /,
     **more: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Return (problem, batch, config) for your own tokens (n, L, d), labels (n,), integers from 0
-    (binary: 0 for y = +1, 1 for y = -1), and start matrices W_Q, W_K (m_b, d), W_V (m_a, d), W_O
-    (m, m_a), all four or none. The weights are 1/n.
+    """Return a problem with your own samples and, if you like, start matrices.
 
-    With several layers and heads W_Q, W_K, W_V have the leading axes (n_l, H). Among `more`:
+    With several layers and heads W_Q, W_K and W_V have the leading axes (n_l, H). The start is
+    drawn by `seed` where it is not given.
 
-    patterns (M, d)    U; pattern (n, L): which of them each token is; none is relevant without
-    signs (K, m, T)    of A; drawn by `seed` without, as is what of the start is not given
-    test_tokens, test_labels, test_pattern   NaN is measured without
-    fields of the config, by word or symbol
+    Args:
+        tokens: The tokens X, shape (n, L, d).
+        labels: Classes, integers from 0, shape (n,). With two classes, 0 is y = +1 and 1 is y = -1.
+        query: The start W_Q, shape (m_b, d). Give all four start matrices or none.
+        key: The start W_K, shape (m_b, d).
+        value: The start W_V, shape (m_a, d).
+        output: The start W_O, shape (m, m_a).
+        **more: Fields of the config, by name or paper symbol; `seed`; and these arrays:
+            `patterns` (M, d) is U, and `pattern` (n, L) holds the index in U of each token; without
+            it no token is relevant. `signs` (K, m, T) are the signs of A, drawn if not given.
+            `test_tokens`, `test_labels` and `test_pattern` are for the test metrics, which are NaN
+            without.
 
-    Raises InputError for arrays that do not fit each other or the settings.
+    Returns:
+        (problem, batch, config). Pass the problem as `problem=` to `jaxtheory.simulate` or `sweep`.
+        The weights of the samples are equal and sum to 1.
+
+    Raises:
+        InputError: Arrays do not fit each other or the settings.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory.theories import low_rank
+        >>> X, y = np.ones((6, 3, 4)), np.array([0, 1, 0, 1, 0, 1])
+        >>> problem, batch, config = low_rank.THEORY.given(X, y, num_neurons=8)
+        >>> config.num_samples.n, config.dimension.n
+        (6, 4)
     """
     heads = "nl H " if np.ndim(query) == 4 else ""
     seed, others = more.pop("seed", 0), {name: more.pop(name, None) for name in OTHERS}

@@ -23,12 +23,33 @@ def given(
     /,
     **settings: Any,
 ) -> tuple[Problem, Prompts, Config]:
-    """Return (problem, batch, config) for your own prompts: examples x (B, N, d) and queries q (B,
-    d) of length 1, and labels y (B, N), which are averaged where none are given. The weights are
-    1/B.
+    """Return a problem with your own prompts.
 
-    What is measured on test prompts is NaN without such. Raises InputError for arrays that do not
-    fit each other or the settings, and for points off the sphere.
+    Metrics on test prompts are NaN if none are given.
+
+    Args:
+        examples: The examples x_i of B prompts, of length 1, shape (B, N, d).
+        queries: The queries q, of length 1, shape (B, d).
+        labels: The labels y of the examples, shape (B, N); None to average over them.
+        test_examples: Examples of the test prompts, in the same form.
+        test_queries: Their queries.
+        test_labels: Their labels.
+        **settings: Fields of the config, by name or paper symbol.
+
+    Returns:
+        (problem, batch, config). Pass the problem as `problem=` to `jaxtheory.simulate` or `sweep`.
+        The weights of the prompts are equal and sum to 1.
+
+    Raises:
+        InputError: Arrays do not fit each other or the settings, or points are off the sphere.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory.theories import nearest_neighbor
+        >>> x, q = np.eye(3)[None, :2], np.eye(3)[2:]
+        >>> problem, batch, config = nearest_neighbor.THEORY.given(x, q)
+        >>> config.context.n, config.dimension.n
+        (2, 3)
     """
     arrays, n = read_arrays(
         {

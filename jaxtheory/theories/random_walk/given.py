@@ -19,12 +19,35 @@ def given(
     test_labels: Any = None,
     **settings: Any,
 ) -> tuple[Problem, Batch, Config]:
-    """Return (problem, batch, config) for your own sequences s_1..s_{N-1} (B, N-1) with labels y
-    (B,), integers in [0, K). The weights are 1/B.
+    """Return a problem with your own sequences and labels.
 
-    K is the largest integer plus one, where `num_states` is not among the settings. Set `p`: the
-    metrics compare with the law. What they say of the test sequences is NaN without such. Raises
-    InputError for arrays that do not fit each other or the settings.
+    The metrics compare with the law of the walk, so set `p`. Those of the test sequences are NaN if
+    none are given.
+
+    Args:
+        sequences: The states s_1..s_{N-1} of B sequences, integers in [0, K), shape (B, N-1).
+        labels: The states y that follow, integers in [0, K), shape (B,).
+        test_sequences: Sequences for the test metrics, in the same form.
+        test_labels: Their labels.
+        **settings: Fields of the config, by name or paper symbol. `num_states` (K) is the largest
+            integer plus one if it is not given.
+
+    Returns:
+        (problem, batch, config). Pass the problem as `problem=` to `jaxtheory.simulate` or `sweep`.
+        The weights of the samples are equal and sum to 1.
+
+    Raises:
+        InputError: Arrays do not fit each other or the settings.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> problem, batch, config = random_walk.THEORY.given([[0, 1, 2], [2, 1, 0]], [0, 2], p=0.5)
+        >>> run = jaxtheory.simulate(
+        ...     random_walk, config, jaxtheory.run_key(0, 0), steps=2, problem=problem
+        ... )
+        >>> run.metrics["loss"].shape
+        (3,)
     """
     arrays, n = read_arrays(
         {
