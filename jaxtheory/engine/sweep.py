@@ -49,10 +49,9 @@ def sweep(
 ) -> xr.Dataset:
     """Train every combination of axis values and seeds, and return what was measured.
 
-    Runs whose arrays have the same shapes are trained side by side in one compiled program. The
-    numbers of a run do not depend on which other runs stand beside it: the same config, seed and
-    dtype draw the same data bit for bit in any sweep, and what is computed from them agrees up to
-    rounding.
+    Runs whose arrays have the same shapes are trained together in one compiled program. The numbers
+    of a run do not depend on the other runs: the same config, seed and dtype draw the same data bit
+    for bit in any sweep, and results computed from them agree up to rounding.
 
     Args:
         theory: A theory as a record (`jaxtheory.Theory`), as a module that defines `THEORY`, such
@@ -87,7 +86,7 @@ def sweep(
         progress: A function that is called with a `Progress` as runs advance.
         accept_versions: True to resume a store that was begun under another version of jax,
             jaxlib, numpy, optax or Python, or on another backend, which may differ in the last
-            bits. What was accepted is noted in the manifest and in the dataset.
+            bits. Accepted versions are noted in the manifest and in the dataset.
 
     Returns:
         An `xarray.Dataset` with the dimensions of the axes, then "seed", then "step" (of metrics
@@ -125,45 +124,45 @@ def sweep(
         buckets=buckets,
     )
     identified = identity(request)  # fails, if at all, before anything is trained
-    said = describe(request, identified["code"])
+    described = describe(request, identified["code"])
     if store is None:
-        return _in_memory(request, said, execute, progress)
-    kept = Store(store, identified)
-    if (finished := kept.dataset()) is not None:
-        kept.tidy()
+        return _in_memory(request, described, execute, progress)
+    directory = Store(store, identified)
+    if (finished := directory.dataset()) is not None:
+        directory.tidy()
         return finished
     todo = plan_request(request)
-    todo = todo.following(kept.begin(todo.layouts))
-    said.attributes.update(require_versions(kept, accept_versions))
-    missing = kept.missing(todo.chunks)
+    todo = todo.following(directory.begin(todo.layouts))
+    described.attributes.update(require_versions(directory, accept_versions))
+    missing = directory.missing(todo.chunks)
     meter = Meter(progress, request.points.total, todo.chunks, missing)
-    task = Task(request, kept, flag("jax_debug_nans"))
-    for chunk, _ in execute(task, missing, meter.tell):
-        if not kept.has(chunk):
+    task = Task(request, directory, flag("jax_debug_nans"))
+    for chunk, _ in execute(task, missing, meter.report):
+        if not directory.has(chunk):
             raise InputError(
-                f"store {kept.path}: {chunk.name}.part was written elsewhere; choose a directory "
-                "that this machine and all workers share"
+                f"store {directory.path}: a worker wrote {chunk.name}.part to another disk; "
+                "choose a directory that this machine and all workers share"
             )
         meter.finished(chunk)
-    with kept.scratch() as allocate:
-        return kept.finish(assemble(request, said, kept.read_parts(), allocate))
+    with directory.scratch() as allocate:
+        return directory.finish(assemble(request, described, directory.read_parts(), allocate))
 
 
 def _in_memory(
     request: Request,
-    said: Described,
+    described: Described,
     execute: Execute,
     progress: Callable[[Progress], None] | None,
 ) -> xr.Dataset:
-    """The dataset of a request, without a store; each part is laid into it as it comes."""
+    """Compute the dataset of a request without a store; parts are added as they are finished."""
     todo = plan_request(request)
     meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
     task = Task(request, None, flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:
-        for chunk, part in execute(task, todo.chunks, meter.tell):
+        for chunk, part in execute(task, todo.chunks, meter.report):
             assert part is not None
             yield part
             meter.finished(chunk)
 
-    return assemble(request, said, parts())
+    return assemble(request, described, parts())

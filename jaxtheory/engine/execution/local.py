@@ -1,6 +1,4 @@
-"""Computing chunks: one of them as a pure function, all of them on the devices of this machine, and
-how long a chunk may be.
-"""
+"""Compute chunks: one as a pure function, and all of them on the devices of this machine."""
 
 import collections
 import queue
@@ -20,23 +18,24 @@ from jaxtheory.engine.request.settings import numerics, settings, under
 from jaxtheory.system.backend import backend, workers
 
 Tell = Callable[[Chunk, int], None]
-Computed = Part | None  # None: a part that stands in the store
+Computed = Part | None  # None: the part is in the store
 Execute = Callable[
     [Callable[[Chunk, Tell], Computed], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Computed]]
 ]
 
 
 class GivenUpError(Exception):
-    """Raised in a worker whose sweep is given up."""
+    """Raised in the threads of a sweep that was interrupted."""
 
 
 def silent(chunk: Chunk, step: int) -> None:
-    """Report nothing."""
+    """Ignore a report of progress."""
 
 
 def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
-    """The part of a chunk: the same in this process or in another, computed once or twice.
-    tell(chunk, step) follows the records.
+    """Compute the part of a chunk, which is the same in any process.
+
+    tell(chunk, step) is called after each record.
     """
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
@@ -45,8 +44,10 @@ def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
 
 
 class Waiting:
-    """Chunks that wait, cut as they are taken. The first of a bucket is one slot; the others take
-    as many slots as its measured time allows in CHUNK_SECONDS.
+    """Queue of pending chunks, which are split as they are taken.
+
+    The first chunk of a bucket has one slot. Later ones have as many slots as take about
+    CHUNK_SECONDS by the measured time per slot.
     """
 
     def __init__(self, chunks: Iterable[Chunk]):
@@ -60,15 +61,14 @@ class Waiting:
         return bool(self.chunks)
 
     def take(self, count: int) -> Chunk:
-        """The next chunk, of a length that `count` workers share; what is left of it waits."""
+        """Take a chunk, short enough that `count` workers share; the rest stays in the queue."""
         chunk = self.chunks.pop()
         number = chunk.bucket.number
-        known = self.seconds.get(number)
-        most = (
-            1
-            if known is None
-            else max(1, min(int(CHUNK_SECONDS / max(known, 1e-9)), -(-self.left[number] // count)))
-        )
+        seconds = self.seconds.get(number)
+        most = 1
+        if seconds is not None:
+            share = -(-self.left[number] // count)
+            most = max(1, min(int(CHUNK_SECONDS / max(seconds, 1e-9)), share))
         if chunk.first + most < chunk.last:
             self.chunks.append(chunk._replace(first=chunk.first + most))
             chunk = chunk._replace(last=chunk.first + most)
@@ -76,13 +76,13 @@ class Waiting:
         return chunk
 
     def note(self, chunk: Chunk, took: float) -> None:
-        """Keep the least time per slot seen of a bucket: the first chunk compiles as well."""
+        """Note the time of a chunk; the least per slot counts, as the first chunk also compiles."""
         each, number = took / (chunk.last - chunk.first), chunk.bucket.number
         self.seconds[number] = min(each, self.seconds.get(number, each))
 
 
 def places(count: int) -> "queue.SimpleQueue[Any]":
-    """The devices that `count` threads take turns in: accelerators; on CPU one device for all."""
+    """Return a queue of the devices for `count` threads: accelerators, or the one CPU device."""
     devices = jax.local_devices() if backend() != "cpu" else [None]
     free: queue.SimpleQueue[Any] = queue.SimpleQueue()
     for k in range(count):
@@ -95,13 +95,13 @@ def here(
 ) -> Iterator[tuple[Chunk, Computed]]:
     """Compute chunks on this machine and yield (chunk, part) as they are finished.
 
-    One thread per worker. On CPU all threads use one device, hence one compilation, and the
-    processor's cores side by side; accelerators get a thread each.
+    There is one thread per worker. On CPU all threads use one device, so that each program is
+    compiled once, and together they use all cores. Each accelerator has its own thread.
     """
     count = workers()
     waiting, given_up, free, mine = Waiting(chunks), threading.Event(), places(count), settings()
 
-    def told(chunk: Chunk, step: int) -> None:
+    def tell_unless_given_up(chunk: Chunk, step: int) -> None:
         if given_up.is_set():
             raise GivenUpError
         tell(chunk, step)
@@ -111,7 +111,7 @@ def here(
         try:
             with under(mine, device):
                 begun = time.perf_counter()
-                part = run(chunk, told)
+                part = run(chunk, tell_unless_given_up)
                 return chunk, part, time.perf_counter() - begun
         finally:
             free.put(device)

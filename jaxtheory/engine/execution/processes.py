@@ -1,4 +1,4 @@
-"""Work side by side in processes, one per core: tracing and compiling hold Python's lock."""
+"""Run jobs in processes, one per core, because tracing and compiling hold Python's global lock."""
 
 import contextlib
 import gc
@@ -16,14 +16,16 @@ from jaxtheory.system.backend import backend, workers
 
 
 def count_processes(jobs: int) -> int:
-    """How many processes serve so many jobs: on CPU at most one per core, else one."""
+    """Return the number of processes for so many jobs: on CPU at most one per core, else one."""
     return min(jobs, workers()) if backend() == "cpu" else 1
 
 
 def in_processes(function: Callable, jobs: Sequence[tuple], first: Sequence[int]) -> Iterator[Any]:
-    """function(*job) of every job, in their order; they begin in the order of the indices `first`.
-    A function of a module; jobs and results travel by pickle. The processes do not read the main
-    script again, which need not stand under `if __name__ == "__main__":`.
+    """Yield function(*job) for every job, in order; jobs start in the order of the indices `first`.
+
+    The function is defined at the top level of a module, and jobs and results are pickled. The
+    processes do not run the main script again, which therefore does not need
+    `if __name__ == "__main__":`.
     """
     context = multiprocessing.get_context("spawn")
     count = count_processes(len(jobs))
@@ -40,7 +42,7 @@ def in_processes(function: Callable, jobs: Sequence[tuple], first: Sequence[int]
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Within: processes that are spawned find no main script to read."""
+    """Hide the main script from processes that are spawned in this context."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -50,8 +52,10 @@ def _without_main() -> Iterator[None]:
 
 
 def _on_one_core() -> None:
-    """One thread; garbage is seldom looked for, as tracing makes many objects that stay; no word on
-    Ctrl-C; and an end when the process that asked has ended, killed for instance.
+    """Set up a worker process.
+
+    It computes in one thread, collects garbage infrequently (tracing allocates many long-lived
+    objects), is silent on Ctrl-C, and exits if the parent dies.
     """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(200_000)

@@ -1,4 +1,4 @@
-"""Progress of a sweep: what is being done, how much is done, how long it takes still."""
+"""Progress of a sweep: its phase, the finished share and the time that remains."""
 
 import threading
 import time
@@ -9,8 +9,11 @@ from jaxtheory.engine.planning.layout import Chunk
 
 
 class Progress(NamedTuple):
-    """What a sweep is doing: phase in {"compile", "run", "resume", "assemble"}; eta_seconds is None
-    while unknown.
+    """State of a running sweep.
+
+    phase: "compile", "run", "resume" or "assemble". done_points, points: finished and all points.
+    step, steps: recorded step and last step of the chunk that reported. eta_seconds: estimated time
+    that remains, None while unknown.
     """
 
     phase: str
@@ -22,8 +25,9 @@ class Progress(NamedTuple):
 
 
 class Meter:
-    """Turns finished and running chunks into `Progress` events; the steps of all lanes
-    count alike.
+    """Turns reports of running and finished chunks into `Progress` events.
+
+    The steps of all runs count alike.
     """
 
     def __init__(
@@ -44,8 +48,8 @@ class Meter:
         if self.left < self.total:
             self.event("resume", 0, 0)
 
-    def tell(self, chunk: Chunk, step: int) -> None:
-        """A chunk has come to a step."""
+    def report(self, chunk: Chunk, step: int) -> None:
+        """Note that a chunk has reached a step."""
         self.event(
             "run" if self.left < self.missing or step else "compile",
             step,
@@ -53,13 +57,13 @@ class Meter:
         )
 
     def finished(self, chunk: Chunk) -> None:
-        """A chunk is finished."""
+        """Note that a chunk is finished."""
         self.left -= chunk.last - chunk.first
         steps = chunk.bucket.longest
         self.event("run" if self.left else "assemble", steps, steps)
 
     def event(self, phase: str, step: int, steps: int) -> None:
-        """Show where the sweep stands."""
+        """Show the present state of the sweep."""
         if self.show is None:
             return
         done = self.missing - self.left

@@ -1,4 +1,4 @@
-"""The work of a sweep: what an executor calls for each chunk, here or on another machine."""
+"""The task of a sweep: the function that an executor calls for each chunk, here or elsewhere."""
 
 import dataclasses
 
@@ -12,9 +12,11 @@ from jaxtheory.engine.results.store import Store
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Computes a chunk. With a store the part is written by whoever computed it, and None returned:
-    no array has to travel. `finite`: a run that is not finite is an error, as jax_debug_nans asks;
-    otherwise it is flagged in the dataset.
+    """Computes a chunk.
+
+    With a store the part is written where it was computed, and None is returned, so that no array
+    has to be sent. If `finite` is true, as jax_debug_nans requests, a run that is not finite is an
+    error; otherwise the dataset flags it.
     """
 
     request: Request
@@ -27,8 +29,8 @@ class Task:
         if self.finite and len(lost):
             at = int(part.values["diverged_at"][lost[0]])
             raise InputError(
-                f"jax_debug_nans is on, and a run was not finite after step {at}; without it "
-                "`diverged_at` flags such runs"
+                f"jax_debug_nans is on, and a run was not finite after step {at}; turn it off to "
+                "have such runs flagged in diverged_at instead"
             )
         if self.store is None:
             return part

@@ -1,4 +1,4 @@
-"""From parts to one labeled dataset: every part is laid into its places and forgotten."""
+"""Assemble the parts of a sweep into one labeled dataset, one part at a time."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -22,13 +22,15 @@ _Allocate = Callable[[str, tuple[int, ...], np.dtype], np.ndarray]
 
 
 def _in_memory(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array in memory."""
+    """An empty array in memory."""
     return np.empty(shape, dtype)
 
 
 class Described(NamedTuple):
-    """The attributes of a dataset, and the theory's labels of each dimension: a list for each set
-    of labels that some point has. Neither depends on training.
+    """The part of a dataset that does not depend on training.
+
+    attributes: attributes of the dataset. labels: for each dimension of the theory, the different
+    lists of labels that points have.
     """
 
     attributes: dict[str, Any]
@@ -36,25 +38,27 @@ class Described(NamedTuple):
 
 
 def describe(request: Request, code: dict[str, str]) -> Described:
-    """The attributes and labels of the dataset that this code computes for a request. Raises
-    InputError where the theory's `coords` fail, before anything is trained.
+    """Return the attributes and labels of the dataset that this code computes for a request.
+
+    Raises InputError if the `coords` of the theory fail, before anything is trained.
     """
     labels: dict[str, list[list]] = {}
-    what = f"{request.theory.name}.coords"
+    slot = f"{request.theory.name}.coords"
     for i in _examples(request):
-        found = tried(what, request.theory.coords, request.points.point(i).config)
-        for dim, names in found.items():
+        coords = tried(slot, request.theory.coords, request.points.point(i).config)
+        for dim, names in coords.items():
             if list(names) not in labels.setdefault(dim, []):
                 labels[dim].append(list(names))
     return Described(attributes.of_dataset(request, code), labels)
 
 
 def assemble(
-    request: Request, said: Described, parts: Iterable[Part], allocate: _Allocate = _in_memory
+    request: Request, described: Described, parts: Iterable[Part], allocate: _Allocate = _in_memory
 ) -> xr.Dataset:
-    """One dataset from all parts, with what it says of itself: dims are the axes, seed, step, then
-    the theory's; NaN where a point has no entry. Raises InputError where the parts are not all
-    there.
+    """Assemble one dataset from all parts.
+
+    Its dimensions are the axes, then seed and step, then those of the theory. It is NaN where a
+    point has no entry. Raises InputError if parts are missing.
     """
     grid = (*request.points.shape, len(request.seeds))
     whole: dict[str, np.ndarray] = {}  # [point and seed, ...]
@@ -70,40 +74,43 @@ def assemble(
             whole[name][(at, *(slice(n) for n in values.shape[1:]))] = values
     if not seen.all():
         raise InputError(
-            f"parts of {np.sum(~seen)} of {seen.size} runs were lost meanwhile; run the same "
-            "command again"
+            f"the results of {np.sum(~seen)} of {seen.size} runs disappeared from the store while "
+            "it was being assembled; rerun the same command to recompute them"
         )
     variables: dict[str, tuple] = {}
     for name, array in whole.items():
-        title, dims = _described(request, name, array.ndim - 1)
+        title, dims = _title_and_dims(request, name, array.ndim - 1)
         variables[title] = (dims, array.reshape(grid + array.shape[1:]))
     lengths = {
         dim: n
         for dims, array in variables.values()
         for dim, n in zip(dims, array.shape, strict=True)
     }
-    coords = _coordinates(request, lengths, said.labels)
-    return attributes.add(xr.Dataset(variables, coords, said.attributes), request)
+    coords = _coordinates(request, lengths, described.labels)
+    return attributes.add(xr.Dataset(variables, coords, described.attributes), request)
 
 
 def _room_for(
-    name: str, have: np.ndarray | None, values: np.ndarray, entries: int, allocate: _Allocate
+    name: str, before: np.ndarray | None, values: np.ndarray, entries: int, allocate: _Allocate
 ) -> np.ndarray:
-    """An array of all entries that holds what `have` holds and has room for values [entry, ...];
-    NaN, or NEVER, where nothing is yet.
+    """An array of all entries that contains `before` and has room for `values` [entry, ...].
+
+    It is NaN where no values are written yet, and NEVER for `diverged_at`.
     """
-    extent = values.shape[1:] if have is None else tuple(map(max, have.shape[1:], values.shape[1:]))
-    if have is not None and extent == have.shape[1:]:
-        return have
+    extent = values.shape[1:]
+    if before is not None:
+        extent = tuple(map(max, before.shape[1:], extent))
+    if before is not None and extent == before.shape[1:]:
+        return before
     room = allocate(name, (entries, *extent), values.dtype)
     room[...] = NEVER if name == "diverged_at" else np.nan
-    if have is not None:
-        room[tuple(slice(n) for n in have.shape)] = have
+    if before is not None:
+        room[tuple(slice(n) for n in before.shape)] = before
     return room
 
 
-def _described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, ...]]:
-    """The variable's name and dimensions, for values with `ndim` axes after point and seed."""
+def _title_and_dims(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, ...]]:
+    """Name and dimensions of the variable whose values have `ndim` axes after point and seed."""
     kind, _, word = name.rpartition("/")
     metric, _, label = word.partition(":")
     stepped = ("step",) if kind in ("metric", "predicted") else ()
@@ -111,8 +118,8 @@ def _described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, 
     inner = request.theory.dims.get(metric, tuple(f"{metric}_{i}" for i in range(count)))[:count]
     if len(inner) < count:
         raise InputError(
-            f"{request.theory.name}.dims[{metric!r}] names {len(inner)} dimensions of an array "
-            f"with {count}"
+            f"{request.theory.name}.dims[{metric!r}] names {len(inner)} dimensions, but the "
+            f"array has {count}; name each of them"
         )
     title = f"predicted_{metric}" + (f"_{label}" if label else "") if kind == "predicted" else word
     return title, (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
@@ -121,8 +128,8 @@ def _described(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, 
 def _coordinates(
     request: Request, lengths: dict[str, int], labels: dict[str, list[list]]
 ) -> dict[str, Any]:
-    """Labels of every dimension: axes, zipped fields, seeds, steps, and the theory's where they
-    mean the same for every point.
+    """Coordinates of the axes, zipped fields, seeds and steps, and of the theory's dimensions where
+    labels agree for all points.
     """
     coords: dict[str, Any] = {
         "seed": request.seeds.astype(np.int64),
@@ -137,7 +144,7 @@ def _coordinates(
                 if word != axis.name
             }
         )
-    # labels of the longest, where every point's are the first of them
+    # the longest list of labels, if all others are beginnings of it
     for dim, several in labels.items():
         longest = max(several, key=len)
         if len(longest) == lengths.get(dim) and all(
@@ -148,15 +155,15 @@ def _coordinates(
 
 
 def _labels_of(values: Values) -> np.ndarray:
-    """Values as coordinates: numbers, or texts where they are anything else."""
+    """Values as coordinates: numbers, booleans or strings as they are, others as strings."""
     kinds = {*map(type, values)} if isinstance(values, tuple) else set()
-    plain = (len(kinds) < 2 and kinds <= {str, bool}) or kinds <= {int, float}
-    return np.array(values if plain else list(map(str, values)))
+    uniform = (len(kinds) < 2 and kinds <= {str, bool}) or kinds <= {int, float}
+    return np.array(values if uniform else list(map(str, values)))
 
 
 def _examples(request: Request) -> list[int]:
-    """Points in which every value of every axis that may change labels stands once, and every
-    combination of sizes and static values.
+    """Points that cover every combination of sizes and static values, and every axis value that may
+    change labels.
     """
     points, table = request.points, fields(type(request.config))
     words = [w for axis in request.axes for w in axis.values if w in table]
@@ -170,25 +177,26 @@ def _examples(request: Request) -> list[int]:
     return sorted(chosen)
 
 
-def _labels_read_numbers(request: Request, some: list[int]) -> bool:
-    """True if the theory's labels may depend on numbers that vary, of which there may be millions:
-    they do not where traced numbers give the same ones.
+def _labels_read_numbers(request: Request, examples: list[int]) -> bool:
+    """True if labels may depend on numbers that vary, of which there may be millions.
+
+    They do not if traced numbers give the same labels.
     """
     table = fields(type(request.config))
     words = [w for axis in request.axes for w in axis.values if w in table]
     numbers = [w for w in words if table[w].kind in ("traced", "evaluation")]
-    found: list[Any] = []
+    results: list[Any] = []
 
     def labels(values: dict[str, Any]) -> None:
-        for i in some:
+        for i in examples:
             config = request.points.point(i).config.replace(**values)
-            found.append({dim: list(v) for dim, v in request.theory.coords(config).items()})
+            results.append({dim: list(v) for dim, v in request.theory.coords(config).items()})
 
     try:
         jax.eval_shape(labels, dict.fromkeys(numbers, 0.0))
         labels({})
-        traced, known = found[: len(some)], found[len(some) :]
+        traced, concrete = results[: len(examples)], results[len(examples) :]
         leaves = jax.tree.leaves(traced)
-        return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves) or traced != known
-    except Exception:  # labels that are made of numbers raise anything when given traced ones
+        return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves) or traced != concrete
+    except Exception:  # labels made of numbers raise anything on traced ones
         return True

@@ -1,5 +1,7 @@
-"""A finished sweep in a few rows: the last value of each scalar metric over seeds, its gap to what
-the theory predicts, and how many runs diverged.
+"""Summary of a finished sweep in a few rows.
+
+It has the last value of each scalar metric over seeds, its difference to the theory's prediction,
+and the number of diverged runs.
 """
 
 from typing import Any, NamedTuple
@@ -14,10 +16,11 @@ _PREDICTED = "predicted_"
 
 
 class Summary(NamedTuple):
-    """Rows of texts under their columns, one row per point of the axes; of how many points; and
-    the names of the metrics that have no column. A column `a - b` is the gap of metric a to its
-    predicted curve b. A mean over fewer runs than there are seeds says over how many; `_behind` is
-    the range of these numbers in words.
+    """A table of strings with one row per point of the axes.
+
+    A column `a - b` is metric a less its predicted curve b. A mean over fewer runs than there are
+    seeds is followed by the number of runs. points: number of points, of which the rows show some.
+    left_out: metrics without a column. behind: range of the numbers of runs behind the means.
     """
 
     axes: list[str]
@@ -29,31 +32,33 @@ class Summary(NamedTuple):
 
 
 def summary(data: xr.Dataset, rows: int = _ROWS, columns: int | None = None) -> Summary:
-    """mean ± standard error over the runs that did not diverge, at the last record; of a single
-    point in up to ROWS columns, else in up to COLUMNS.
+    """Summarize a sweep as mean ± standard error over the runs that did not diverge.
+
+    Values are those of the last record. A single point gets up to `_ROWS` columns, several points
+    up to `_COLUMNS`.
     """
     axes = axes_of(data)
     points = int(np.prod([data.sizes[axis] for axis in axes], dtype=int))
     most = columns or (_ROWS if points == 1 else _COLUMNS)
-    found: dict[str, np.ndarray] = {}
+    table: dict[str, np.ndarray] = {}
     shown = []
     for name in metrics(data):
         wanted = {_title(data, name): final(data, name), **_gaps(data, name)}
-        if found and len(found) + len(wanted) > most:
+        if table and len(table) + len(wanted) > most:
             break
         shown.append(name)
-        found |= {column: _texts(values, axes) for column, values in wanted.items()}
+        table |= {column: _texts(values, axes) for column, values in wanted.items()}
     lost = data["diverged_at"] >= 0
     if bool(lost.any()) and "seed" in lost.dims:
         counts = lost.sum("seed").transpose(*axes).values.ravel()
-        found["diverged"] = np.array([f"{n} of {data.sizes['seed']}" for n in counts])
-    some = np.unique(np.linspace(0, points - 1, min(points, rows)).round().astype(int))
+        table["diverged"] = np.array([f"{n} of {data.sizes['seed']}" for n in counts])
+    places = np.unique(np.linspace(0, points - 1, min(points, rows)).round().astype(int))
     labels = [np.array([label(x) for x in data[axis].values]) for axis in axes]
     grid = [line.ravel() for line in np.meshgrid(*labels, indexing="ij")]
     return Summary(
         axes,
-        list(found),
-        [[str(column[i]) for column in (*grid, *found.values())] for i in some],
+        list(table),
+        [[str(column[i]) for column in (*grid, *table.values())] for i in places],
         points,
         [name for name in metrics(data) if name not in shown],
         _behind([final(data, name) for name in shown]),
@@ -61,9 +66,7 @@ def summary(data: xr.Dataset, rows: int = _ROWS, columns: int | None = None) -> 
 
 
 def _behind(values: list[xr.DataArray]) -> str:
-    """How many seeds are behind the means of some values: `4`, or `1 to 4 of 4` where runs have no
-    value.
-    """
+    """Number of runs behind the means, such as `4`, or `1 to 4 of 4` if some runs have no value."""
     seeds = max((each.sizes["seed"] for each in values), default=1)
     counts = np.array([n for each in values for n in average(each).n.values.ravel()] or [seeds])
     low, high = counts[counts > 0].min(initial=seeds), counts.max(initial=0)
@@ -71,41 +74,42 @@ def _behind(values: list[xr.DataArray]) -> str:
 
 
 def axes_of(data: xr.Dataset) -> list[str]:
-    """The axes of the sweep."""
+    """Return the names of the axes of a sweep."""
     return [str(dim) for dim in data["diverged_at"].dims if dim != "seed"]
 
 
 def metrics(data: xr.Dataset) -> list[str]:
-    """The scalar metrics, those with the axes, seed and step alone; the loss first."""
+    """Return the scalar metrics, with the dimensions axes, seed and step; the loss is first."""
     dims = {*axes_of(data), "seed", "step"}
     names = [n for n in map(str, data.data_vars) if not n.startswith(_PREDICTED)]
     return sorted((n for n in names if set(data[n].dims) == dims), key=lambda n: n != "loss")
 
 
 def curves(data: xr.Dataset, metric: str) -> list[str]:
-    """The labels of the predicted curves of a metric; "" of one without."""
-    own, others = _PREDICTED + metric, metrics(data)
-    found = []
+    """Return the labels of the predicted curves of a metric, "" for a curve without a label."""
+    prefix, names = _PREDICTED + metric, metrics(data)
+    labels = []
     for name in map(str, data.data_vars):
-        whose = [m for m in others if f"{name}_".startswith(f"{_PREDICTED}{m}_")]
+        whose = [m for m in names if f"{name}_".startswith(f"{_PREDICTED}{m}_")]
         if whose and max(whose, key=len) == metric:
-            found.append(name.removeprefix(own).removeprefix("_"))
-    return found
+            labels.append(name.removeprefix(prefix).removeprefix("_"))
+    return labels
 
 
 def curve(data: xr.Dataset, metric: str, named: str) -> xr.DataArray:
-    """A predicted curve by its metric and label."""
+    """Return the predicted curve of a metric with this label."""
     return data[f"{_PREDICTED}{metric}" + (f"_{named}" if named else "")]
 
 
 def final(data: xr.Dataset, metric: str) -> xr.DataArray:
-    """A metric at the last record of each run; NaN where it diverged."""
+    """Return a metric at the last record of each run, NaN if the run diverged."""
     return at_end(data, data[metric], metric).where(data["diverged_at"] < 0)
 
 
 def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
-    """Values at the last step at which a metric was recorded, of each point where `steps` is an
-    axis.
+    """Return values at the last step at which a metric was recorded.
+
+    If `steps` is an axis, this is the last such step of each point.
     """
     last = _recorded(data, metric)
     if "steps" not in data.coords:
@@ -116,7 +120,7 @@ def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
 
 
 def _recorded(data: xr.Dataset, metric: str) -> np.ndarray:
-    """The steps at which some run has a value of a metric; all where none has."""
+    """Steps at which some run has a value of a metric; all steps if no run has one."""
     values = data[metric]
     seen = values.notnull().any([dim for dim in values.dims if dim != "step"]).values
     steps: np.ndarray = data["step"].values
@@ -124,23 +128,23 @@ def _recorded(data: xr.Dataset, metric: str) -> np.ndarray:
 
 
 def _title(data: xr.Dataset, metric: str) -> str:
-    """The metric, with its step where that is not the last one of the dataset."""
+    """Name of a metric, with its last step if that is not the last one of the dataset."""
     last = _recorded(data, metric)[-1]
     return metric if last == data["step"].values[-1] else f"{metric} (step {last})"
 
 
 def _gaps(data: xr.Dataset, metric: str) -> dict[str, xr.DataArray]:
-    """The last values of a metric less those of its predicted curves, where they say something."""
-    found = {}
+    """Last values of a metric less those of its predicted curves, unless these are all NaN."""
+    gaps = {}
     for named in curves(data, metric):
         predicted = at_end(data, curve(data, metric, named), metric)
         if set(predicted.dims) <= {*axes_of(data), "seed"} and bool(predicted.notnull().any()):
-            found[f"{metric} - {named or 'predicted'}"] = final(data, metric) - predicted
-    return found
+            gaps[f"{metric} - {named or 'predicted'}"] = final(data, metric) - predicted
+    return gaps
 
 
 def _texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
-    """mean ± standard error over seeds of each point, in the order of the axes."""
+    """Mean ± standard error over seeds of each point, in the order of the axes."""
     over = average(values)
     each = (x.transpose(*axes).values.ravel() for x in (over.mean, over.error, over.n))
     seeds = values.sizes["seed"]
@@ -153,8 +157,9 @@ def _texts(values: xr.DataArray, axes: list[str]) -> np.ndarray:
 
 
 def _estimate(mean: float, error: float) -> str:
-    """`mean ± error`, both to the first digit of the error; the mean alone of one run, nothing of
-    none.
+    """Format `mean ± error`, rounded to the first digit of the error.
+
+    For one run it is the mean alone, and for none it is empty.
     """
     if np.isnan(mean):
         return ""
@@ -167,5 +172,5 @@ def _estimate(mean: float, error: float) -> str:
 
 
 def label(value: Any) -> str:
-    """A value of an axis."""
+    """Format a value of an axis."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

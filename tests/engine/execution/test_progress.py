@@ -11,7 +11,7 @@ def test_phases_follow_the_chunks():
     events = []
     meter = Meter(events.append, 12, CHUNKS, CHUNKS)
     for step in (0, 5):
-        meter.tell(CHUNKS[0], step)
+        meter.report(CHUNKS[0], step)
     for chunk in CHUNKS:
         meter.finished(chunk)
     assert [event.phase for event in events] == ["compile", "run", "run", "assemble"]
