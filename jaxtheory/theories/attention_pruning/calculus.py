@@ -139,7 +139,7 @@ def saliency(mask: FusedMask, batch: Batch, problem: Problem, config: Config) ->
     saliency.
 
     At M = 0 (uniform attention) it is the limit of the fitted mask for large lambda: a one-shot
-    score. Derived.
+    score. Source: derived.
     """
     B = weight_gradient(*model.residual(mask, batch, problem, config), batch, config)
     return FusedMask(-problem.weights * B / config.regularization)
@@ -151,7 +151,7 @@ def curvature_score(batch: Batch, problem: Problem, config: Config) -> Float[Arr
 
     h_ij = W_ij^2 (1/S) sum_s sum_r X_ri^2 ||J_r X_:j||^2,   J_r = diag(f_r) - f_r f_r^T.
 
-    Memory O(S L^2 d). Derived.
+    It needs O(S L^2 d) memory. Source: derived.
     """
     f, X = model.target(batch, problem, config), batch.inputs
     JX = f[..., None] * (X[:, None] - (f @ X)[:, :, None])  # (S, r, token, j)

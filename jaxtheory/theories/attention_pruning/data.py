@@ -23,8 +23,8 @@ def problem(key: Array, config: Config) -> Problem:
     N(0, 1) matrices, times sqrt(tau / 100).
 
     Source: section 6.1. With tau = 100 this is the literal data, whose attention is nearly one-hot.
-    Equal bit for bit under padding, but for the three weight matrices, which are factorized and so
-    agree to rounding when d is padded.
+    Draws are equal bit for bit under padding, except for the three weight matrices, which are
+    factorized and so agree to rounding when d is padded.
     """
     d, L, S = config.dimension, config.length, config.num_sequences
     k_inputs, k_weights = jax.random.split(key)

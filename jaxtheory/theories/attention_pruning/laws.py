@@ -144,7 +144,7 @@ def two_entry_curvature(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     (x, 1 - x), f* = (0, 1).
 
     Its maximum over x, 0.308117, is the exact bound for rows of two tokens; for longer rows it is
-    conjectured. Derived.
+    conjectured. Source: derived.
     """
     return 4 * x**2 * (1 - x) * (2 - 3 * x)
 

@@ -84,8 +84,8 @@ class Problem(NamedTuple):
     """The data of a run: inputs (S, L, d), heldout (4, L, d), query and key (d, d), weights W = W_Q
     W_K^T (d, d), and the attention mask Mc (L, L).
 
-    Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]:
-    two initial masks, one random ranking.
+    Replace `attention_mask` by any booleans for another attention. `uniform` (3, d, d) in [0, 1]
+    holds two initial masks and one random ranking.
     """
 
     inputs: Float[Array, "S L d"]

@@ -84,8 +84,8 @@ def soft_threshold(
     textbook   sign(a) max(|a| - lambda, 0), the prox of lambda |a|_1
 
     As lambda -> 0 the first tends to max(a, 0), while lambda = 0 means no proximal map.
-    Source: equation (6); the two cases are the source's. Whether it takes lambda or eta lambda is
-    lost.
+    Source: equation (6); the two cases are the source's. It is not known if the source takes lambda
+    or eta lambda.
     """
     if config.prox == "textbook":
         return jnp.sign(a) * jnp.maximum(jnp.abs(a) - lam, 0)
@@ -109,8 +109,8 @@ def on_simplex(A: Float[Array, "T N"], config: Config) -> Float[Array, "T N"]:
     """The projection of each column onto the probability simplex, where the l1 norm is constant: an
     ablation of the proximal map.
 
-    max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the last for
-    which a_(n) > nu.
+    It is max(a - nu, 0) with nu = (a_(1) + .. + a_(n) - 1) / n over the n largest entries, n the
+    last for which a_(n) > nu.
     """
     valid, top = model.valid(config), largest(A, config)
     # padded entries get a value too low to be among the largest

@@ -40,10 +40,10 @@ def problem(key: Array, config: Config) -> Problem:
 def drawn_transition(key: Array, config: Config) -> tuple[Float[Array, "N N"], Float[Array, " N"]]:
     """Draw P with columns Dirichlet(alpha0, .., alpha0), together with its stationary mu.
 
-    Of 16 candidates the first with min mu >= mu0 and K_P >= |mu|^2 / 100, or where none has both,
-    the one with the largest min mu among
-    those of enough K_P: a bounded rejection. Source: the source draws P at random; the law and the
-    floors are reconstructed.
+    It is the first of 16 candidates with min mu >= mu0 and K_P >= |mu|^2 / 100. If none has both,
+    it is the one with the largest min mu among those of enough K_P. This is a rejection with a
+    bounded number of draws. Source: the source draws P at random; the law and the floors are
+    reconstructed.
     """
     N = config.num_states
     rows = N.replace(
@@ -69,9 +69,9 @@ def dirichlet(key: Array, rows: Size, config: Config) -> Float[Array, "rows N"]:
 
     Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha), normalized; Gamma(alpha + 1) is d v with d = alpha
     + 2/3, v = (1 + x / sqrt(9 d))^3 and x ~ N(0, 1), accepted where v > 0 and log U' < x^2/2 + d (1
-    - v + log v), more than 95 % of the time (Marsaglia and Tsang 2000). The
-    first accepted of 8 proposals is taken: one entry in 10^10 has none and takes the first. In
-    logarithms, as small alpha underflows.
+    - v + log v), more than 95 % of the time (Marsaglia and Tsang 2000). The first accepted of 8
+    proposals is used; one entry in 10^10 has none and uses the first. All is computed in
+    logarithms, since small alpha underflows.
     """
     N, alpha = config.num_states, jnp.asarray(config.concentration, float)
     each = 2 * PROPOSALS + 1
@@ -92,8 +92,9 @@ def stationary(P: Float[Array, "N N"]) -> Float[Array, " N"]:
     """The law mu with P mu = mu and sum 1, for irreducible P whose columns sum to 1. It is zero for
     states without transitions (padding).
 
-    Grassmann-Taksar-Heyman elimination: states leave from the last on, what flows through them is
-    passed on to the earlier ones. Nothing is subtracted, so every entry has a small relative error.
+    It is computed by Grassmann-Taksar-Heyman elimination: states are removed from the last on, and
+    the flow through them is passed on to the earlier ones. Nothing is subtracted, so every entry
+    has a small relative error.
     """
     n = len(P)
     states = jnp.arange(n)
@@ -205,7 +206,7 @@ def sequences(key: Array, problem: Problem, config: Config) -> Batch:
     is dropped, the last and the label move up and a new label is drawn, as in `generate`, until no
     token is left of those drawn from mu.
 
-    Source: section 2.1, remark on sequences, left there to future work.
+    Source: section 2.1, remark on sequences, which leaves them to future work.
     """
     T, B = config.length, config.batch_size
     first, later = jax.random.split(key)

@@ -230,8 +230,8 @@ def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Arr
     """p = X a^(k) per sample, the attention that each token receives. Its sum is that of the
     column, 1^T a^(k).
 
-    Few tokens: a masked sum per value but the last, which has what is left of the column's sum.
-    Many: scattered sums.
+    With few tokens it takes a masked sum for each value except the last, which gets the rest of the
+    column's sum. With many tokens the sums are scattered.
     """
     N, x = config.num_states, batch.tokens
     A = draws.masked(A, config.length)

@@ -173,7 +173,7 @@ def assumptions(problem: Problem, config: Config) -> dict[str, tuple[Array, Arra
     """Return assumption 2.1, with C = 4 where the source has some constant. Each condition has its
     margin, negative where it fails.
 
-    Its formulas are lost; (b), (c) and (d) are reconstructed from the remarks.
+    The formulas of the assumption are lost. (b), (c) and (d) are reconstructed from the remarks.
     """
     N, T, Q = (
         jnp.asarray(size.real, float)

@@ -160,8 +160,8 @@ def velocity(reduced: Reduced, batch: Batch, problem: Problem, config: Config) -
     """The rate of change of the six numbers per unit of -eta: the gradient averaged over the
     symmetries, from D x D arrays per sample alone.
 
-    It is the full gradient on the sample completed by all symmetries, and the population's as n
-    grows. A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.
+    It is the full gradient on the sample completed by all symmetries, and tends to the population's
+    gradient as n grows. A moves at rho^2 times dL/dA, since W22 = P A P^T / rho^2.
     """
     x = batch.x
     u = data.along(problem.truth, x)

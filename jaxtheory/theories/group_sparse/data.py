@@ -100,8 +100,8 @@ def along(v: Float[Array, " d"], x: Float[Array, "d ..."]) -> Float[Array, "..."
 def moved(batch: Batch, problem: Problem, config: Config) -> Batch:
     """Downstream samples with their margin: x_{j*} + gamma y v~, so that y <v~, x_{j*}> >= gamma.
 
-    The rule is ours: the source asks for some sub-Gaussian law with that margin. Problem holds the
-    samples before it.
+    The rule is ours, since the source asks for some sub-Gaussian law with that margin. `Problem`
+    holds the samples before this shift.
     """
     star, v = model.relevant(config), config.margin * problem.downstream_truth
     return batch._replace(

@@ -87,7 +87,8 @@ def downstream_step(
     """For t < tau a step of pre-training; from tau on, SGD at rate eta2 on one sample a step, where
     v starts from 0.
 
-    attention: frozen keeps W; trained moves it at the same rate; scratch does so from W = 0.
+    `attention` is "frozen", which keeps W, "trained", which moves it at the same rate, or
+    "scratch", which moves it from W = 0.
     Source: the talk's online SGD; its rate and the frozen W are ours.
     """
     now = since(t, config)

@@ -60,8 +60,9 @@ def small_fraction(problem: Problem, config: Config) -> Float[Array, ""]:
     are inactive, or nearly so, on their own class mean m.
 
     The mean of L tokens is m + sigma z / sqrt(L): a neuron grows where o^T m exceeds -kappa times
-    the size of its noise. kappa = 1.05 is fitted. Gaussian noise, mean |m| over the classes; for
-    values of at least d dimensions (with m_a < d, sqrt(m_a) replaces sqrt(d)).
+    the size of its noise. kappa = 1.05 is fitted. It holds for Gaussian noise, with the mean |m|
+    over the classes, and for values of at least d dimensions (with m_a < d, sqrt(m_a) replaces
+    sqrt(d)).
     Source: reconstructed.
     """
     size = jnp.sqrt(jnp.sum(carried_means(problem, config) ** 2, axis=1))
@@ -77,8 +78,8 @@ def ranks(config: Config) -> Float[Array, " matrix"]:
     """The ranks of the trained changes: the number of relevant patterns that occur independently
     for W_Q and W_K, the number of classes for W_V and W_O.
 
-    Source: derived, measured; the paper has the number of label-relevant patterns for all four,
-    which agrees for R = C = 2.
+    Source: derived and measured; the paper states the number of label-relevant patterns for all
+    four, which agrees for R = C = 2.
     """
     several = (
         config.num_relevant_patterns if config.occurrence == "independent" else config.num_classes
@@ -97,8 +98,8 @@ def first_step(params: Params, batch: Batch, problem: Problem, config: Config) -
     dW_O = sum_l G_l (W_V x_)^T,   dW_V = sum_l D_l x_^T,   dW_Q = W_K Cov W_V^T sum_l D_l x_l^T,
                                                             dW_K = W_Q sum_l x_l (Cov W_V^T D_l)^T.
 
-    Leading order in the scores; exact in W_Q, W_V, W_O where W_Q = 0, and in W_K where W_K = 0.
-    Without noise and with one a for all positions it has rank 2. Source: derived.
+    It is the leading order in the scores, exact in W_Q, W_V, W_O where W_Q = 0, and in W_K where
+    W_K = 0. Without noise and with one a for all positions it has rank 2. Source: derived.
     """
     L = jnp.asarray(model.length(config).real, batch.tokens.dtype)
     X = batch.tokens
@@ -124,9 +125,9 @@ def noiseless_null(problem: Problem, config: Config) -> Float[Array, " d"]:
     """v with mu_j^T v = 1 for every pattern, (mu_1 + mu_2) / (1 + cos) + the other relevant ones +
     sum of (mu_j - ov mu_(j mod R)) / (1 + ov) over the irrelevant: without noise Delta W_K v = 0.
 
-    Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys pay for what
-    relevant ones gain. Of the first layer alone, which sees patterns, and of descent along the
-    gradient, not of Adam. Source: derived.
+    Gradients in the scores sum to zero over the keys, and X^T v = 1: irrelevant keys lose what
+    relevant ones gain. This holds for the first layer alone, whose inputs are patterns, and for
+    descent along the gradient, not for Adam. Source: derived.
     """
     j, U, R = (
         indices(config.num_patterns.cap)[:, None],

@@ -248,8 +248,8 @@ class Problem(NamedTuple):
     """Training and test set, patterns U, signs of A, standard normal W_O(0) / xi, directions of
     W_Q(0) and W_K(0), and a random order.
 
-    `initial` makes W(0) of it, or takes a given `start`. basis is the identity for one head, so
-    that W_Q(0) = W_K(0) = delta I, else a random rotation.
+    `initial` makes W(0) of these, or returns `start` if it is given. `basis` is the identity for
+    one head, so that W_Q(0) = W_K(0) = delta I, else a random rotation.
     """
 
     train: Batch

@@ -120,7 +120,7 @@ def off_structure(params: Params, config: Config) -> dict[str, Float[Array, ""]]
     """Three distances from the two-parameter form: |W - diag(xi1 I, 0, -xi2)|_F with xi1 = tr W_11
     / d and xi2 = -W_33, the largest entry off the diagonal, and max - min of diag W_11.
 
-    0 for the two-parameter form.
+    All three are 0 for the two-parameter form.
     """
     if not isinstance(params, Full):
         return dict.fromkeys(

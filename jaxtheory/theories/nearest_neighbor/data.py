@@ -34,7 +34,8 @@ def draw_prompts(key: Array, count: Size | int, config: Config, labeled: bool = 
     """Draw prompts with examples and query independent and uniform on the sphere. Labels are
     independent, +-1 for `rademacher`, else N(0, 1).
 
-    Point i = 0 is the query, a label comes before the d coordinates of its example.
+    Among the draws, point i = 0 is the query, and a label comes before the d coordinates of its
+    example.
     """
     d = config.dimension
     points = draws.normal(key, count, larger(config.context), larger(d) if labeled else d)
@@ -99,7 +100,7 @@ def relabeled(prompts: Prompts, delta: Float[Array, ""] | float) -> Prompts:
     """Set y_j = y_{i*} wherever |x_j - q|^2 < |x_{i*} - q|^2 + delta. Examples of another label are
     then delta farther than the nearest, or more.
 
-    Source: the condition of the theorem on distribution shift; this way to meet it is ours.
+    Source: the condition of the theorem on distribution shift; this way to satisfy it is ours.
     """
     best, label = (model.picked(values.T, prompts)[:, None] for values in (prompts.t, prompts.y))
     return prompts._replace(y=jnp.where(2 * (best - prompts.t) < delta, label, prompts.y))

@@ -140,7 +140,8 @@ def logits(params: Params, prompts: Prompts) -> Float[Array, "tokens B"]:
     """The logits h_i^T W h_q for i = 1..N and for the query. Labels that are averaged are left out,
     since their row of W stays 0.
 
-    xi1 t_i and xi1 - xi2; for a full W with m = W h_q: <x_i, m_x> + y_i m_y and <q, m_x> + m_1.
+    They are xi1 t_i and xi1 - xi2; for a full W, with m = W h_q, they are <x_i, m_x> + y_i m_y and
+    <q, m_x> + m_1.
     """
     if isinstance(params, Reduced):
         of_query = jnp.broadcast_to(params.xi1 - params.xi2, prompts.t.shape[:1])

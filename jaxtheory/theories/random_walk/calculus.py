@@ -37,7 +37,8 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     """The gradient of `model.loss`, with the structure of its params: in (V, u, w, A) or (V, W, A).
 
     The mean runs over the sequences (weights 1/B). Token columns of dW are zero because the query
-    carries no token. To be differentiated forward only (`ops.fallback`); the loss in either way.
+    carries no token. The gradient can be differentiated only in forward mode (`ops.fallback`), the
+    loss in both modes.
 
     Source: "Towards Understanding Transformers in Learning Random Walks", gradient lemmas of the
     appendix (rederived); A is reconstructed.

@@ -69,7 +69,7 @@ def sentences(coins: Bool[Array, "B N"], task: str) -> tuple[Int[Array, "B N"], 
     """Word indices (B, N), zero from the query on, and the fruits that answer (B,). A fruit is
     orange (1) where its coin shows True.
 
-    Coins are read at the slots of the sentence; qa2 reads the first slot only and fills the second
+    Coins are read at the slots of the sentence. qa2 reads the first slot only, and fills the second
     with the other fruit.
     """
     words = model.SENTENCES[task]

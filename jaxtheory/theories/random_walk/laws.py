@@ -36,7 +36,7 @@ def first_step(config: Config) -> Float[Array, "K K"]:
     """V after the population's first step from zero: eta r(0) / (N K) sum_{l=1}^{N-1} (Pi^T)^l,
     with r(0) = -ell'(0); u and w stay zero.
 
-    The attention weight is 1/N, not 1/(N - 1): the query takes its share. r(0) = 1/eps for the log
+    The attention weight is 1/N, not 1/(N - 1): the query takes the rest. r(0) = 1/eps for the log
     loss.
     Source: "Towards Understanding Transformers in Learning Random Walks", Lemma C.1 (rederived, for
     any loss of f_y).
@@ -68,9 +68,9 @@ def selected_run(config: Config, length: int) -> Curve:
     """Steps 0..length-1 of the population from zero at 0 < p < 1, with uniform attention for two
     steps and the parent selected afterwards.
 
-    t = 1 is exact. At t = 2 the label's output takes its mean f = sum_d v(d) P_lags(d) / N in place
-    of its law.
-    Each start averages over large batches: sampled runs add errors of order B^(-1/2).
+    The step t = 1 is exact. At t = 2 the label's output is replaced by its mean f = sum_d v(d)
+    P_lags(d) / N instead of its law. Each start averages over large batches: sampled runs add
+    errors of order B^(-1/2).
     """
     N, K = config.length.real, config.num_states.real
     share = lag_law_sum(config) / N
@@ -160,7 +160,7 @@ def limit_error(config: Config) -> tuple[Float[Array, ""], Float[Array, ""], Flo
 
     With q = 1 - p: | (sqrt p, sqrt q) - (p, q) / |(p, q)| |, log(sqrt p + sqrt q) + (p log p +
     q log q) / 2, and | (sqrt p, sqrt q) - (p, q) |.
-    Source: derived; the source's theorem and corollary have 0 for all three.
+    Source: derived; the source's theorem and corollary state 0 for all three.
     """
     p = jnp.asarray(config.clockwise_probability, float)
     law = jnp.stack([p, 1 - p])

@@ -214,9 +214,9 @@ def rates(config: Config) -> tuple[Float[Array, ""], Float[Array, " N"]]:
     """The rates at which u and w move when W moves at rate 1: the squared norms of their directions
     in W.
 
-    With n_j what divides xt_j: u: rho / (n_1^2 n_N^2); w_j: rho^2 / (n_j^2 n_N^2).
-    raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j < N, 1 for j =
-    N.
+    With n_j the divisor of xt_j, the rate of u is rho / (n_1^2 n_N^2); that of w_j is rho^2 /
+    (n_j^2 n_N^2). raw tokens: rho and rho^2; unit tokens: 1 / (1 + rho), and rho / (1 + rho) for j
+    < N, 1 for j = N.
     Source: derived; W enters z_j = xt_j^T W xt_N only through [e_k; 0]^T W xt_N and [0; p_j]^T W
     xt_N, which are orthogonal directions.
     """
@@ -285,9 +285,9 @@ def factored(params: Params, batch: Batch, config: Config) -> tuple[Factored, Bo
     exact.
 
     With t = max(max u + max w, w_N), w over the tokens: e_j = exp(w_j - max w), g_k = exp(u_k + max
-    w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). Exact: S is right to within the
-    root of the smallest normal float, since every sequence's sum_k exp(u_k - max u) C_k is above
-    that root. Below it, what underflows may count.
+    w - t) / Z, Z = sum_k exp(u_k + max w - t) C_k + exp(w_N - t). They are exact, that is S is
+    right to within the root of the smallest normal float, if every sequence's sum_k exp(u_k - max
+    u) C_k is above that root. Below it, terms that underflow may matter.
     """
     fit(params, batch, config)
     N, K = config.length, config.num_states
@@ -359,7 +359,7 @@ def ell(f_y: Float[Array, "*n"], config: Config) -> Float[Array, "*n"]:
     where f_y <= -eps.
 
     Source: the log loss is the source's (the talk drops its sign); its failure theorem allows any
-    loss of f_y, and two are taken here.
+    loss of f_y, of which two are offered here.
     """
     if config.loss_function == "log":
         return -jnp.log(f_y + config.epsilon)

@@ -201,8 +201,8 @@ def assumptions(_problem: Problem, config: Config) -> dict:
     """Return the conditions of the source's theorems, each with its margin, which is negative where
     it fails.
 
-    The constants of Omega(.) are not given; 1 is taken. At K = 4 every odd lag tells as much as the
-    parent, which then is not identifiable.
+    The constants of Omega(.) are not given, so they are 1 here. At K = 4 every odd lag carries as
+    much information as the parent, which then is not identifiable.
     """
     if config.task != "walk":
         return {}

@@ -70,8 +70,8 @@ def inverse_factor(
     """The upper triangular U with H^-1 = U^T U for H = X^T X + damping mean(diag) I, where H_ii = 1
     is set first if input i is dead (X_:i = 0).
 
-    From a Cholesky factor of H in reversed order, H = R R^T with R upper, U = R^-1. NaN where H is
-    singular to rounding; outside jit that raises InputError.
+    It comes from a Cholesky factor of H in reversed order, H = R R^T with R upper triangular, as U
+    = R^-1. It is NaN where H is singular to rounding, and outside jit that raises InputError.
     """
     gram = jnp.asarray(gram)
     diagonal = jnp.diagonal(gram)
@@ -105,9 +105,9 @@ def sparsegpt(
 
     e = (w_j - q_j) / U_jj,   w_i <- w_i - U_ji e for i >= j,   q_j the masked row w_j.
 
-    The mask of a block of inputs is chosen when the block is reached: by the smallest w_ji^2 /
-    U_jj^2 over the whole block, all outputs together (the reference code prunes one more), for N:M
-    in blocks of M; or it is `kept`, chosen before. Dead inputs get zero weights.
+    The mask of a block of inputs is chosen when the block is reached, by the smallest w_ji^2 /
+    U_jj^2 over the whole block, all outputs together (the reference code prunes one more). For N:M
+    the blocks have M inputs. If `kept` is given, it is the mask. Dead inputs get zero weights.
     Source: Frantar and Alistarh 2023.
     """
     m = jnp.shape(weights)[0]

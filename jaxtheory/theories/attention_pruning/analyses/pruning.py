@@ -43,8 +43,8 @@ def smallest(
     """True for the `count` valid entries of each column with the smallest scores. Among equal
     scores the first ones count.
 
-    The last of them is found bit by bit, first its score and then its place among its equals: two
-    passes per bit instead of a sort.
+    The last of them is found bit by bit, first its score and then its place among equal scores.
+    This takes two passes per bit instead of a sort.
     """
     scores, count, valid = map(jnp.asarray, (scores, count, valid))
     keys = sortable(scores)
@@ -152,8 +152,9 @@ def best_logit_factor(
 ) -> Float[Array, ""]:
     """The factor alpha in [2^-7, 2] on the logits z whose attention has the least relative error.
 
-    The best octave 2^k, or the half octave beside it. Most of what pruning does to attention is a
-    change of its temperature, which one scalar repairs; compare pruners after it.
+    It is the best octave 2^k, or the half octave beside it. Most of the effect of pruning on
+    attention is a change of its temperature, which one scalar repairs, so pruners are best compared
+    after it.
     """
 
     def double(f: Array, _: None) -> tuple[Array, Array]:

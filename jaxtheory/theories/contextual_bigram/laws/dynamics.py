@@ -67,8 +67,8 @@ def sparsified(
 
     Attended entries lose lambda. The others hold c: below lambda they vanish, above they lose
     lambda too and the projection undoes both. So lambda distorts alpha_A downwards, by Q (lambda -
-    c) a step for uniform weights, and alpha_V makes up for it. Exact on the line where every
-    attended entry exceeds lambda. Source: derived.
+    c) a step for uniform weights, and alpha_V makes up for it. This is exact on the line where
+    every attended entry exceeds lambda. Source: derived.
     """
     background = (1 - alpha) / config.length.real
     return alpha + jnp.minimum(background - lam, 0) * per_entry(problem, config)
@@ -144,8 +144,8 @@ def eigenvalues(problem: Problem, config: Config) -> Float[Array, "2"]:
     """The eigenvalues of equation (8) at (1, 1), over eta, ascending: -1 - d/2 -+ sqrt(1 + d^2/4),
     to leading order -2 and -d/2 = -1 / (2 T K_Q).
 
-    The second is why alpha_A alpha_V ~ 1 comes fast and (1, 1) hardly at all, and why A is rounded
-    at the end. Source: section 3.4.
+    The second is small, so that alpha_A alpha_V ~ 1 is reached fast and (1, 1) very slowly. That is
+    why A is rounded at the end. Source: section 3.4.
     """
     d = drift(problem, config)
     root = jnp.sqrt(1 + d**2 / 4)

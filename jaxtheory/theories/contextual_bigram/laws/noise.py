@@ -87,8 +87,8 @@ def factor(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The lower triangular L with L L^T = R for positive semi-definite R, by Cholesky with a column
     of zeros where the pivot is zero to rounding.
 
-    R is always singular here: r and centered noise have no part along 1. What is left of its last
-    pivot is a few eps of its largest one.
+    R is always singular here, because r and centered noise have no part along 1. Its last pivot is
+    then a few eps of its largest one.
     """
     least = 64 * len(R) * jnp.finfo(R.dtype).eps * jnp.max(jnp.diagonal(R))
 

@@ -233,7 +233,7 @@ def projected_step(
     eta_A <h_A, Q> / K_Q alpha_V + eta_V {K_Q alpha_A (1 - alpha_A alpha_V) + (1 - alpha_V) / T -
     |Delta_A|^2 alpha_V} - eta_V <h_V, P - mu 1^T> / K_P
 
-    Needs 1^T A = 1^T, 1^T V = 1^T; `rates` holds eta_A and eta_V. Source: lemma C.5.
+    This needs 1^T A = 1^T and 1^T V = 1^T. `rates` holds eta_A and eta_V. Source: lemma C.5.
     """
     (a, v), (K_P, K_Q), mu = (
         alignment(params, problem, config),

@@ -87,7 +87,7 @@ def step_recovery(problem: Problem, config: Config) -> Float[Array, " N"]:
     sd) - Phi((theta0 m - q_i) / sd)]
 
     over which attended entry j is the largest, m. The expectation is Gauss-Legendre over m > 0, |m
-    - q_j| <= 8 sd. 1 without noise and for padded tokens. Source: derived.
+    - q_j| <= 8 sd. The probability is 1 without noise and for padded tokens. Source: derived.
     """
     _, weights = data.support(problem, config)
     # (Q, N), zero beyond the attended entries

@@ -59,9 +59,9 @@ def order(score: Float[Array, "*orders m"], shown: Bool[Array, " m"]) -> Int[Arr
     """The places of neurons by score, ties in their own order. Neurons that are not shown come
     last.
 
-    Neurons active on the same tokens move by one vector, so that their |o_i - o_i(0)| differ in the
-    last bits only, which depend on how sums are padded: of the sorted scores each that is within
-    TIE units of rounding of the one before is its equal.
+    Neurons that are active on the same tokens move by one vector, so their |o_i - o_i(0)| differ
+    only in the last bits, which depend on how sums are padded. So each of the sorted scores that is
+    within TIE units of rounding of the one before counts as equal to it.
     """
     first = jnp.argsort(jnp.where(shown, score, jnp.inf), axis=-1)
     s = jnp.take_along_axis(jnp.where(shown, score, jnp.inf), first, axis=-1)

@@ -91,7 +91,7 @@ def truncation(params: Params, problem: Problem, config: Config) -> dict[str, Ar
     """Test loss and attention with all changes cut to rank 1, 2, ..; with one of them cut to rank
     1; and the losses at rank r with the small neurons removed.
 
-    Not unique where s_r = s_(r+1).
+    The truncation is not unique where s_r = s_(r+1).
     """
     start = model.initial(problem, config)
     factors = factorized(model.change(params, problem, config))

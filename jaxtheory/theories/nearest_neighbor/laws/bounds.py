@@ -14,7 +14,7 @@ def bound(
     |y_i| and t* = <x_{i*}, q>, per prompt
 
     whose examples of another label are delta farther from q than the nearest, or more, in squared
-    distance; xi1 >= 0. Attained in the limit of small terms. Source: derived.
+    distance; xi1 >= 0. The bound is attained in the limit of small terms. Source: derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
     R = jnp.max(jnp.where(config.context.mask()[None, :], jnp.abs(prompts.y), 0), axis=1)
@@ -28,7 +28,8 @@ def shift_bound(
     """E_y (f - y_{i*})^2 <= (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2) and b =
     exp(-xi2), where q = x_{i*} and the others are delta away or more; at most 2.
 
-    As s_j <= a and s_q <= b. Attained in the limit of small terms. Source: derived.
+    It follows from s_j <= a and s_q <= b, and is attained in the limit of small terms. Source:
+    derived.
     """
     xi1, xi2 = calculus.reduce(params, config)
     others, a = config.context.real - 1, jnp.exp(-xi1 * jnp.asarray(delta) / 2)

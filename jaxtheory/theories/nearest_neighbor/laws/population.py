@@ -84,7 +84,8 @@ def loss(params: Reduced, config: Config) -> Float[Array, ""]:
     """L(xi1, xi2) = 1/2 (E Q - 2 E s* + 1), for 0 <= xi1 <= 40; NaN beyond, where the nodes do not
     resolve it.
 
-    u = exp(v - e^-v) / N, so that the integrands decay fast at both ends of the v-grid.
+    The substitution u = exp(v - e^-v) / N makes the integrands decay fast at both ends of the
+    v-grid.
     """
     N, (angle, _, law, below) = config.context.real, grid(config)
     xi1, xi2 = jnp.where(params.xi1 <= RESOLVED, params.xi1, jnp.nan), params.xi2
@@ -119,8 +120,8 @@ def gap_density(config: Config) -> Float[Array, ""]:
     """p(0), the density at 0 of the gap between the two largest t: N (N-1) int f(t)^2 F(t)^(N-2)
     dt.
 
-    With f dt = density dtheta, f^2 dt = density^2 / sin theta dtheta. 0 for N = 1, infinite for d =
-    2. Source: derived.
+    With f dt = density dtheta, f^2 dt = density^2 / sin theta dtheta. It is 0 for N = 1 and
+    infinite for d = 2. Source: derived.
     """
     N = jnp.asarray(config.context.real, float)
     angle, density, law, below = grid(config)
@@ -137,7 +138,7 @@ def power_laws(
     once only near ties of the two nearest examples matter.
 
     A gap r between them leaves (1 + e^(xi1 r))^-2, whose mean is C p(0) / xi1; d xi1 / dt = (eta /
-    d) C p(0) / xi1^2 then. NaN where p(0) is 0 or infinite, or xi1 = 0. Source: derived.
+    d) C p(0) / xi1^2 then. Both are NaN where p(0) is 0 or infinite, or xi1 = 0. Source: derived.
     """
     p = gap_density(config)
     rate = 3 * TIE * p * config.learning_rate / config.dimension.real
@@ -169,7 +170,7 @@ def valley(
     The query ties with the nearest example at t* = 1 - r, which pulls xi2 by h(1 - r) / (2 xi1) and
     holds xi1 back by r times that. In balance, d xi2 = r d xi1, it is h(1 - r) (d + r^2) xi1 = 2 r
     C p(0): xi1 as a function of r, and t with it, which is inverted by halving. r then grows to 2,
-    slowly. NaN where p(0) is 0 or infinite, and before the balance. Source: derived.
+    slowly. Both are NaN where p(0) is 0 or infinite, and before the balance. Source: derived.
     """
     d, p = config.dimension.real, gap_density(config)
     defined = (p > 0) & (p < jnp.inf)
