@@ -134,7 +134,7 @@ def import_fault(module: str, name: str) -> str | None:
     if inside(module, "sweeps", "jaxtheory.template", "jaxtheory.cli.template"):
         public = (
             name.count(".") <= 1
-            or inside(name, "jaxtheory.theories", "jaxtheory.llama")
+            or inside(name, "jaxtheory.claims", "jaxtheory.theories", "jaxtheory.llama")
             or inside(name, "jaxtheory.plot")
         )
         return None if not ours or public else "sweeps and the template use the public API only"
