@@ -1,6 +1,4 @@
-"""A part: what a chunk gave, one entry per point and seed, cut to each point's own
-sizes and steps.
-"""
+"""The part of a chunk: its results per point and seed, cut to the sizes and steps of each point."""
 
 from typing import Any, NamedTuple
 
@@ -14,18 +12,16 @@ from jaxtheory.engine.planning.layout import Chunk, Lanes
 from jaxtheory.engine.request.axes import codes_of
 from jaxtheory.engine.request.request import Request
 
-_LEADING = {
-    "metric": 2,
-    "predicted": 2,
-    "analysis": 1,
-}  # axes of an entry before the theory's dims: (point and seed, record)
+# axes before the dims of the theory: point and seed, and record
+_LEADING = {"metric": 2, "predicted": 2, "analysis": 1}
 
 
 class Part(NamedTuple):
-    """Entries of a sweep: the point and the place of the seed of each, and their values, by name.
+    """Results of a sweep, one entry per point and seed.
 
-    Names are "diverged_at", "metric/NAME" and "predicted/NAME" [entry, record, ...],
-    "analysis/NAME" [entry, ...].
+    point: index of the point of each entry. place: index of its seed in `request.seeds`. values:
+    arrays by name, namely "diverged_at" [entry], "metric/NAME" and "predicted/NAME" [entry, record,
+    ...], and "analysis/NAME" [entry, ...].
     """
 
     point: np.ndarray
@@ -34,7 +30,7 @@ class Part(NamedTuple):
 
 
 def pick(request: Request, chunk: Chunk, inputs: Lanes, outcome: Outcome) -> Part:
-    """The part of a chunk; NaN beyond a point's own sizes and steps."""
+    """Return the part of a chunk, NaN beyond the sizes and steps of each point."""
     lanes, points, places = inputs.out
     values: dict[str, np.ndarray] = {"diverged_at": outcome.diverged_at[lanes[:3]].astype(np.int32)}
     for kind, group in (
@@ -60,7 +56,7 @@ def pick(request: Request, chunk: Chunk, inputs: Lanes, outcome: Outcome) -> Par
 def _cut_to_own_sizes(
     request: Request, chunk: Chunk, points: np.ndarray, values: dict[str, np.ndarray]
 ) -> None:
-    """NaN, in place, beyond what each point has without padding."""
+    """Set the entries that only padding adds to NaN, in place."""
     shaped = {
         n: a for n, a in values.items() if "/" in n and a.ndim > _LEADING[n.partition("/")[0]]
     }
@@ -70,21 +66,19 @@ def _cut_to_own_sizes(
         request.points, list(chunk.bucket.sizes), points, lambda length: int(Size.wrap(length).n)
     )
     for code in np.unique(group):
-        mine = np.flatnonzero(group == code)
-        own = _own_shapes(request, chunk, int(points[mine[0]]))
+        members = np.flatnonzero(group == code)
+        shapes = _own_shapes(request, chunk, int(points[members[0]]))
         for name, array in shaped.items():
             skip = _LEADING[name.partition("/")[0]]
             beyond = np.ones(array.shape[skip:], bool)
-            beyond[tuple(slice(n) for n in own[name])] = False
-            some = array[mine]
-            some[..., beyond] = np.nan
-            array[mine] = some
+            beyond[tuple(slice(n) for n in shapes[name])] = False
+            entries = array[members]
+            entries[..., beyond] = np.nan
+            array[members] = entries
 
 
 def _own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of everything a point gives at its own sizes, without padding, read from shapes
-    alone.
-    """
+    """Shapes of all results of a point at its own sizes, without padding; nothing is computed."""
     theory, alg = request.theory, request.theory.algorithms[chunk.bucket.algorithm]
     config = request.points.point(point).config
     lengths = {
@@ -93,7 +87,7 @@ def _own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[i
         if f.kind == "size"
     }
 
-    def everything(key: Any, config: Any) -> Any:
+    def results(key: Any, config: Any) -> Any:
         problem = theory.problem(key, config)
         params = alg.params(alg.init(key, problem, config), problem, config)
         curves = theory.predict(problem, config, np.zeros(1, np.int32))
@@ -106,17 +100,17 @@ def _own_shapes(request: Request, chunk: Chunk, point: int) -> dict[str, tuple[i
             f"{kind}/{n}": v for kind, group in groups.items() for n, v in group.items()
         }, theory.baselines(problem, config)
 
-    found, more = jax.eval_shape(
-        everything, jax.random.key(0), canonical(config.replace(**lengths), request.dtype)
+    arrays, baselines = jax.eval_shape(
+        results, jax.random.key(0), canonical(config.replace(**lengths), request.dtype)
     )
-    own = {n: v.shape for n, v in found.items()}
-    for n, v in more.items():
+    shapes = {n: v.shape for n, v in arrays.items()}
+    for n, v in baselines.items():
         for name in (f"metric/{n}", f"analysis/{n}"):
-            if name in own:
-                own[name] = (*own[name][:-1], own[name][-1] + v.shape[-1])
-    return own
+            if name in shapes:
+                shapes[name] = (*shapes[name][:-1], shapes[name][-1] + v.shape[-1])
+    return shapes
 
 
 def diverged_entries(part: Part) -> np.ndarray:
-    """The entries whose run was not finite at some step."""
+    """Return the indices of entries whose run was not finite at some step."""
     return np.flatnonzero(part.values["diverged_at"] != NEVER)

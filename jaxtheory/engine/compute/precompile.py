@@ -1,5 +1,6 @@
-"""Compiling what a chunk will call before it is called, side by side: the first seconds of a sweep
-are compilation, which takes one core a function.
+"""Compile the functions of a chunk in parallel, before they are called.
+
+The first seconds of a sweep are compilation, which uses one core per function.
 """
 
 import contextlib
@@ -16,11 +17,11 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import flag, numerics, settings, under
 from jaxtheory.system.backend import workers
 
-_Names = frozenset[str] | None  # of metrics; None: all
+_Names = frozenset[str] | None  # names of metrics; None: all
 
 
 class Functions(NamedTuple):
-    """What a chunk calls; predict: None where no curves are asked for."""
+    """The functions that a chunk calls; `predict` is None if no curves are computed."""
 
     draw: Compiled
     begin: Compiled
@@ -34,11 +35,12 @@ class Functions(NamedTuple):
 def ahead(
     request: Request, program: Program, inputs: Lanes, names: set[_Names], curves: bool
 ) -> Iterator[None]:
-    """Within: threads compile what a chunk calls and nobody has begun to compile. What cannot be
-    compiled says so when it is called.
+    """Let threads compile the functions of a chunk that are not being compiled already.
+
+    Errors of compilation are ignored here, because they occur again when the function is called.
     """
     count, records = workers(), tuple(request.schedule.records.tolist())
-    looks = [program.look("analyses"), *(program.look("metrics", some) for some in names)]
+    looks = [program.look("analyses"), *(program.look("metrics", metrics) for metrics in names)]
     functions = Functions(
         program.draw(inputs.apart),
         program.begin(),
@@ -52,17 +54,17 @@ def ahead(
         return
     mine, device = settings(), flag("jax_default_device")
 
-    def alike(function: Callable[..., None], *args: Any) -> None:
+    def under_same_settings(function: Callable[..., None], *args: Any) -> None:
         numbers = numerics(request.dtype, request.partitionable)
         with contextlib.suppress(Exception), under(mine, device), numbers:
             function(*args)
 
     def submit(function: Callable[..., None], *args: Any) -> None:
-        pool.submit(alike, function, *args)
+        pool.submit(under_same_settings, function, *args)
 
     pool = ThreadPoolExecutor(count, thread_name_prefix="jaxtheory-compile")
     try:
-        pool.submit(alike, _everything, request, functions, inputs, submit)
+        pool.submit(under_same_settings, _everything, request, functions, inputs, submit)
         yield
     finally:
         pool.shutdown(cancel_futures=True)
@@ -71,7 +73,7 @@ def ahead(
 def _everything(
     request: Request, functions: Functions, inputs: Lanes, submit: Callable[..., None]
 ) -> None:
-    """Submit the compilation of each function, the largest first as a rule."""
+    """Submit the compilation of each function, the largest ones first."""
     used, (_, shared) = np.int32(0), inputs.distinct
     like = lambda x, shape: jax.ShapeDtypeStruct(shape, x.dtype)
     key = jax.eval_shape(lambda: run_keys(request, inputs.seed))

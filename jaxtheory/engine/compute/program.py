@@ -1,12 +1,12 @@
-"""What is compiled for a bucket: problem, init, blocks of training steps, metrics, analyses,
-baselines, predictions.
+"""The compiled functions of a bucket: problem, init, blocks of training steps, metrics, analyses,
+baselines and predictions.
 
-Arrays have the leading axes [slot, row, run, value], see `layout`. Slots follow each other in a
-loop whose length is not compiled in, so that one program serves any number of rows. What the runs
-of a row share is a `PerRow`, what each run has a `PerRun`.
+Arrays have the leading axes [slot, row, run, value], which `layout` explains. Slots run one after
+the other in a loop whose length is not compiled in, so that one program serves any number of rows.
+`PerRow` holds the data that the runs of a row share, and `PerRun` the data of each run.
 
-Each compiled function is kept under the slots of the theory that it uses, and no more: theories
-that differ in a metric share training.
+Each compiled function is cached under the functions of the theory that it calls, and no others, so
+that theories that differ in a metric share training.
 """
 
 import functools
@@ -27,14 +27,15 @@ from jaxtheory.engine.request.settings import compiler_options
 from jaxtheory.ops import draws
 
 NEVER = -1  # diverged_at of a run that stayed finite
-# compiled functions kept; each holds about 100 memory maps, of which Linux gives a process 65530
-# (beyond, jaxlib crashes)
+# compiled functions that are cached: each holds about 100 memory maps, and Linux allows a process
+# 65530, beyond which jaxlib crashes
 _LIVE = 48
 
 
 class PerRow(NamedTuple):
-    """What the runs of a row share: the run key, the fields that its problem reads, the problem.
-    Leading axes [slot, row].
+    """Data that the runs of a row share, with the leading axes [slot, row].
+
+    key: the run key. fields: the config fields that the problem reads. problem: the problem.
     """
 
     key: Any
@@ -43,8 +44,10 @@ class PerRow(NamedTuple):
 
 
 class PerRun(NamedTuple):
-    """What each run has: its fields, its evaluation values [.., value], its number of steps.
-    Leading axes [slot, row, run].
+    """Data of each run, with the leading axes [slot, row, run].
+
+    fields: its other config fields. values: its evaluation values [..., value]. limit: its number
+    of steps.
     """
 
     fields: Any
@@ -53,8 +56,9 @@ class PerRun(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Where each run stands: its state, and the step after which it was not finite, or NEVER.
-    Leading axes [slot, row, run].
+    """State of each run during training, with the leading axes [slot, row, run].
+
+    diverged_at: the step after which the run was not finite, or NEVER.
     """
 
     state: Any
@@ -62,8 +66,10 @@ class Trained(NamedTuple):
 
 
 def _batched(function: Callable, n: int, width: int | None = None) -> Callable:
-    """function over the leading axis of all arguments: nothing to do for n = 1, else vmap, or
-    lax.map in pieces of `width`.
+    """Map a function over the leading axis, of length n, of all arguments.
+
+    For n = 1 it is called once. Otherwise it is vmapped, or mapped by lax.map in batches of
+    `width`.
     """
     if n == 1:
 
@@ -79,8 +85,9 @@ def _batched(function: Callable, n: int, width: int | None = None) -> Callable:
 
 
 def _in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
-    """function over the first `used` (traced) entries of the leading axis, one after the other; the
-    rest of the result is zero.
+    """Call a function on the first `used` entries of the leading axis, one after the other.
+
+    `used` may be traced. The rest of the result is zero.
     """
     if slots == 1:
         return _batched(function, 1)(*xs)
@@ -97,8 +104,9 @@ def _in_slots(function: Callable, slots: int, used: Any, *xs: Any) -> Any:
 
 
 def _over_values(function: Callable, n: int, values: dict) -> Any:
-    """function over the leading axis of the evaluation values; without any, a leading axis of
-    length n = 1.
+    """Map a function over the leading axis of the evaluation values.
+
+    Without such values the result gets a leading axis of length 1.
     """
     if not values:
         return jax.tree.map(lambda y: jnp.asarray(y)[None], function(values))
@@ -106,7 +114,7 @@ def _over_values(function: Callable, n: int, values: dict) -> Any:
 
 
 def _finite(tree: Any) -> jax.Array:
-    """Whether every floating entry of a pytree is finite."""
+    """True where every floating-point entry of a pytree is finite."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
     return functools.reduce(
         jnp.logical_and, [jnp.all(jnp.isfinite(leaf)) for leaf in leaves], jnp.ones((), bool)
@@ -114,9 +122,11 @@ def _finite(tree: Any) -> jax.Array:
 
 
 class Compiled:
-    """A jitted function that only one thread compiles; the others wait for it. Level 2 takes half
-    of the compilation time of 3, and runs as fast (docs/decisions/0015). One that factorizes runs
-    alone, see `factors`.
+    """A jitted function that one thread compiles while others wait for it.
+
+    LLVM's level 2 takes half of the compilation time of level 3, and the code runs as fast
+    (docs/decisions/0015). A function that factorizes matrices runs alone, see
+    `jaxprs.factorizes`.
     """
 
     def __init__(self, function: Callable):
@@ -127,7 +137,7 @@ class Compiled:
         self.alone = False
 
     def ahead(self, *shapes: Any) -> None:
-        """Compile for arguments of these shapes, unless that has begun: a call finds it done."""
+        """Compile for arguments of these shapes, unless compilation has begun already."""
         with self.lock:
             if not self.begun:
                 self.begun = True
@@ -145,30 +155,31 @@ class Compiled:
         return out
 
     def run(self, *args: Any) -> Any:
-        """The function's value, once nothing else that factorizes is running where it does."""
+        """Call the function; if it factorizes, wait until no other such function is running."""
         if not self.alone:
             return self.function(*args)
         with alone:
             return jax.block_until_ready(self.function(*args))
 
 
-_compiled: dict[Any, Compiled] = {}  # the last used last
+_compiled: dict[Any, Compiled] = {}  # in the order of their last use
 _lock = threading.Lock()
 
 
 def compiled(key: Any, function: Callable) -> Compiled:
-    """The compiled function of a key, made from `function` at first use."""
+    """Return the compiled function cached under a key, made from `function` at first use."""
     with _lock:
-        found = _compiled.pop(key, None) or Compiled(function)
-        _compiled[key] = found
+        entry = _compiled.pop(key, None) or Compiled(function)
+        _compiled[key] = entry
         if len(_compiled) > _LIVE:
             _compiled.pop(next(iter(_compiled))).function.clear_cache()
-    return found
+    return entry
 
 
 class Program(NamedTuple):
-    """The compiled functions of an algorithm of a theory, for the static fields and capacities of a
-    template, in a layout.
+    """The compiled functions of an algorithm of a theory.
+
+    template: a config with the static fields and capacities. layout: the shape of the arrays.
     """
 
     theory: Theory
@@ -176,8 +187,8 @@ class Program(NamedTuple):
     template: Config
     layout: Layout
 
-    def kept(self, method: Any, slots: tuple, *options: Any) -> Compiled:
-        """A method as a compiled function, kept under the slots it uses."""
+    def cached(self, method: Any, slots: tuple, *options: Any) -> Compiled:
+        """Return a method as a compiled function, cached under the theory's functions it uses."""
         shape = (jax.tree.structure(self.template), self.layout, jnp.result_type(float))
         key = (method.__func__, slots, options, *shape)
         return compiled(key, functools.partial(method, *options))
@@ -190,35 +201,39 @@ class Program(NamedTuple):
         return self.algorithm.sample or self.theory.sample
 
     def draw(self, apart: bool) -> Compiled:
-        """(keys, shared fields, count) -> the first `count` problems, one after the other; leading
-        axes [slot, row] where they lie apart (`Lanes.apart`), else [problem].
+        """Function (keys, shared fields, count) -> the first `count` problems.
+
+        They are drawn one after the other. Their leading axes are [slot, row] if each row has a
+        problem of its own (`Lanes.apart`), else [problem].
         """
-        return self.kept(self._draw, (self.theory.problem,), apart)
+        return self.cached(self._draw, (self.theory.problem,), apart)
 
     def begin(self) -> Compiled:
-        """(row, run, used) -> the state of every run before training."""
-        return self.kept(self._begin, (self.algorithm.init,))
+        """Function (row, run, used) -> the state of every run before training."""
+        return self.cached(self._begin, (self.algorithm.init,))
 
     def train(self) -> Compiled:
-        """(row, run, trained, used, start, end) -> after steps start..end-1 of every run."""
-        return self.kept(self._train_block, (self.algorithm.step, self.sample))
+        """Function (row, run, trained, used, start, end) -> trained after steps start..end-1."""
+        return self.cached(self._train_block, (self.algorithm.step, self.sample))
 
     def look(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
-        """(row, run, state, used) -> the slot "metrics" (of some names, None: all) or "analyses" of
-        every run and value.
+        """Function (row, run, state, used) -> metrics or analyses of every run and value.
+
+        slot: "metrics" or "analyses". names: the entries to compute, None for all.
         """
         functions = (getattr(self.theory, slot), self.algorithm.params)
-        return self.kept(self._look, functions, slot, names)
+        return self.cached(self._look, functions, slot, names)
 
     def baselines(self) -> Compiled:
-        """(row, run, used) -> baselines [slot, row, run, value]; over one run where all runs of a
-        row share their evaluation values.
+        """Function (row, run, used) -> baselines [slot, row, run, value].
+
+        The axis run has length 1 if all runs of a row share their evaluation values.
         """
-        return self.kept(self._baselines, (self.theory.baselines,))
+        return self.cached(self._baselines, (self.theory.baselines,))
 
     def predict(self, steps: tuple[int, ...]) -> Compiled:
-        """(row, run, used) -> the theory's curves at some steps."""
-        return self.kept(self._predict, (self.theory.predict,), steps)
+        """Function (row, run, used) -> the theory's curves at these steps."""
+        return self.cached(self._predict, (self.theory.predict,), steps)
 
     def _draw(self, apart: bool, keys: Any, shared: dict, count: Any) -> Any:
         one = lambda key, shared: cse(
@@ -238,7 +253,7 @@ class Program(NamedTuple):
             )
             return _batched(one, self.layout.runs, self.layout.width)(run)
 
-        # one row after the other: a vmapped factorization may round differently
+        # one row after the other, because a vmapped factorization may round differently
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (row, run))
         out = _in_slots(
             of_row, self.layout.slots * self.layout.rows, used * self.layout.rows, *flat
@@ -262,13 +277,13 @@ class Program(NamedTuple):
         return _in_slots(slot, self.layout.slots, used, row, run, trained)
 
     def _step(self, t: Any, row: PerRow, run: PerRun, trained: Trained) -> Trained:
-        """One step of a row: one batch, every run. A run past its limit, or diverged, keeps its
-        state.
+        """Make one step of all runs of a row on one batch.
+
+        A run beyond its limit, or one that diverged, keeps its state.
         """
         key = jax.random.fold_in(jax.random.fold_in(row.key, draws.STEPS), t)
-        any_run = _first(
-            run
-        )  # problem and sample do not read what differs between the runs of a row
+        # problem and sample do not read the fields that differ between the runs of a row
+        any_run = _first(run)
         batch = cse(
             lambda: self.sample(
                 jax.random.fold_in(key, 0),
@@ -278,9 +293,8 @@ class Program(NamedTuple):
         )
 
         def one(run: PerRun, old: Trained) -> Trained:
-            config = self.config(
-                row.fields, run.fields, _first(run.values)
-            )  # training does not read the evaluation values
+            # training does not read the evaluation values
+            config = self.config(row.fields, run.fields, _first(run.values))
             new = cse(
                 lambda: self.algorithm.step(
                     jax.random.fold_in(key, 1), t, old.state, batch, row.problem, config
@@ -334,16 +348,16 @@ class Program(NamedTuple):
         def of_row(row: PerRow, run: PerRun) -> Any:
             def value(values: dict) -> Any:
                 config = self.config(row.fields, values)
-                found = cse(lambda: self.theory.baselines(row.problem, config))
-                return {name: jnp.asarray(entry) for name, entry in found.items()}
+                entries = cse(lambda: self.theory.baselines(row.problem, config))
+                return {name: jnp.asarray(entry) for name, entry in entries.items()}
 
             runs = 1 if self.layout.common else self.layout.runs
-            some = jax.tree.map(lambda x: x[:runs], run)
+            first = jax.tree.map(lambda x: x[:runs], run)
             return _batched(
                 lambda run: _over_values(value, self.layout.values, run.values),
                 runs,
                 self.layout.width,
-            )(some)
+            )(first)
 
         return _in_slots(_batched(of_row, self.layout.rows), self.layout.slots, used, row, run)
 
@@ -364,20 +378,21 @@ class Program(NamedTuple):
 
 
 def _first(tree: Any) -> Any:
-    """The first entries of a pytree of arrays."""
+    """First entry of each array of a pytree."""
     return jax.tree.map(lambda x: x[0], tree)
 
 
 def run_keys(request: Request, seeds: Any) -> Any:
-    """fold_in(key(k), seed) for each seed of a pytree of arrays; where the request has one run's
-    key, that key.
+    """Return fold_in(key(k), seed) for each seed of a pytree of arrays.
+
+    If the request has the key of one run, every seed gets that key.
     """
     key = request.key
     one = not isinstance(key, int)
     if isinstance(key, int):
         key = jax.random.key(key, impl="threefry2x32")
     if one:
-        return jax.tree.map(lambda some: jnp.broadcast_to(key, some.shape), seeds)
+        return jax.tree.map(lambda x: jnp.broadcast_to(key, x.shape), seeds)
     return _folded(key, seeds)
 
 
@@ -385,4 +400,4 @@ def run_keys(request: Request, seeds: Any) -> Any:
 def _folded(key: jax.Array, seeds: Any) -> Any:
     """fold_in(key, seed) for each seed."""
     each = jax.vmap(lambda seed: jax.random.fold_in(key, seed))
-    return jax.tree.map(lambda some: each(some.ravel()).reshape(some.shape), seeds)
+    return jax.tree.map(lambda x: each(x.ravel()).reshape(x.shape), seeds)

@@ -1,5 +1,5 @@
-"""Training one chunk of lanes: blocks of steps between records, metrics at records, baselines,
-predictions and analyses.
+"""Train one chunk: blocks of steps between records, metrics at records, baselines, predictions and
+analyses.
 """
 
 import functools
@@ -27,8 +27,28 @@ from jaxtheory.engine.request.request import Request, Schedule
 
 
 class Run(NamedTuple):
-    """One run. `metrics[name]` has the leading axis `_steps`; NaN after the run stopped or
-    diverged. Arrays are NumPy.
+    """One trained run, as returned by `simulate`. All arrays are NumPy arrays.
+
+    Args:
+        config: The config of the run.
+        steps: The R recorded steps, increasing integers; step 0 is before training.
+        metrics: Each metric by its name, an array [R, ...] with the entries of `theory.baselines`
+            appended to its last axis. It is NaN at steps where it was not recorded, and after the
+            run stopped or diverged.
+        analyses: Each analysis of the final parameters by its name, NaN if the run diverged.
+        params: The final parameters of the theory, `algorithm.params(state, problem, config)`.
+        state: The final state of the algorithm.
+        problem: The problem that the run was trained on.
+        diverged_at: The first step after which the state was not finite, or None. `state` and
+            `params` are then the last finite ones.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> key = jaxtheory.run_key(0, 0)
+        >>> run = jaxtheory.simulate(random_walk, random_walk.Config(), key, steps=4, record=2)
+        >>> run.steps.tolist(), run.metrics["loss"].shape, run.diverged_at
+        ([0, 2, 4], (3,), None)
     """
 
     config: Config
@@ -42,8 +62,9 @@ class Run(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a chunk of lanes gave: arrays of leading axes [slot, row, run, value] (metrics and
-    predictions: then record).
+    """The results of a chunk, as arrays with the leading axes [slot, row, run, value].
+
+    Metrics and predictions have the axis record after these.
     """
 
     metrics: dict[str, np.ndarray]
@@ -54,16 +75,17 @@ class Outcome(NamedTuple):
     problem: Any
 
 
-class Seen:
-    """Metrics as they were looked at, record by record."""
+class _Recorded:
+    """Values of the metrics, filled in record by record."""
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
         self.values: dict[str, np.ndarray] = {}
 
     def put(self, record: int, values: dict[str, np.ndarray]) -> None:
-        """Keep the values [slot, row, run, value, ...] of one record; a metric is NaN at the
-        records where it was not looked at.
+        """Keep the values [slot, row, run, value, ...] of one record.
+
+        A metric is NaN at records where it is not evaluated.
         """
         for name, value in values.items():
             if name not in self.values:
@@ -82,8 +104,9 @@ class Seen:
 def train_chunk(
     request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[int], None], curves: bool = True
 ) -> Outcome:
-    """Train the lanes of a chunk, look at them at the recorded steps, and at the end; tell(step) is
-    called after each record.
+    """Train the runs of a chunk, with metrics at the recorded steps and analyses at the end.
+
+    tell(step) is called after each record. Without `curves` the theory's predictions are left out.
     """
     bucket = chunk.bucket
     program = Program(
@@ -102,7 +125,7 @@ def _trained_lanes(
     tell: Callable[[int], None],
     curves: bool,
 ) -> Outcome:
-    """The work of `train_chunk`."""
+    """Train the runs of a chunk while its functions are compiled by other threads."""
     used, records = np.int32(inputs.used), request.schedule.records
     row = jax.device_put(PerRow(*_draw(request, program, inputs)))
     run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
@@ -115,11 +138,13 @@ def _trained_lanes(
         any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(state))
         and request.dtype == "float32"
     ):
-        raise InputError("start holds float64 arrays, but the run is float32; pass dtype='float64'")
+        raise InputError(
+            "start: has float64 arrays, but the run is in float32; pass dtype='float64'"
+        )
     trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
     fixed = {n: np.asarray(v) for n, v in program.baselines()(row, run, used).items()}
 
-    seen, limit, t = Seen(request.schedule), inputs.limit.copy(), 0
+    recorded, limit, t = _Recorded(request.schedule), inputs.limit.copy(), 0
     done, block, look = limit == 0, program.train(), functools.cache(program.look)
     for k, end in enumerate(records.tolist()):
         if end > t and not np.all(done):
@@ -128,14 +153,14 @@ def _trained_lanes(
         t = end
         diverged = np.asarray(trained.diverged_at)
         late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
-        found = look("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
+        metrics = look("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
         values = {
             n: _blank(_with_baselines(v, fixed.get(n)), late)
-            for n, v in jax.device_get(found).items()
+            for n, v in jax.device_get(metrics).items()
         }
-        seen.put(k, values)
+        recorded.put(k, values)
         if (stop := request.stop) is not None:
-            stops = lambda recorded, rule=stop: bool(rule(recorded))
+            stops = lambda values, rule=stop: bool(rule(values))
             for lane in zip(*np.nonzero(~done & ~late), strict=True):
                 if tried("stop(metrics)", stops, {n: v[lane][0] for n, v in values.items()}):
                     limit[lane], done[lane] = t, True
@@ -150,7 +175,7 @@ def _trained_lanes(
     predictions = (
         jax.device_get(program.predict(tuple(records.tolist()))(row, run, used)) if curves else {}
     )
-    return Outcome(seen.values, analyses, predictions, diverged, trained.state, row.problem)
+    return Outcome(recorded.values, analyses, predictions, diverged, trained.state, row.problem)
 
 
 def _steps(
@@ -162,8 +187,9 @@ def _steps(
     start: int,
     end: int,
 ) -> Trained:
-    """Steps start..end-1 of every run; compiled on none of them, so that a first block is not
-    counted as slow.
+    """Make the steps start..end-1 of every run.
+
+    A first call makes no step, so that the time of compilation does not count as time of a block.
     """
     if not block.ready:
         block(row, run, trained, used, np.int32(start), np.int32(start))
@@ -174,29 +200,28 @@ def _steps(
 def _draw(
     request: Request, program: Program, inputs: Lanes
 ) -> tuple[Any, dict[str, np.ndarray], Any]:
-    """The run keys, shared fields and problems of the rows [slot, row]; each distinct problem is
-    drawn once, but for the last where it fills a slot.
+    """Run keys, shared fields and problems of the rows [slot, row].
+
+    Each distinct problem is drawn once, apart from copies of the last one that fill a slot.
     """
     count, (seeds, shared) = inputs.problem.size, inputs.distinct
     fill = lambda x: np.concatenate([x, np.repeat(x[-1:], count - len(seeds), axis=0)])
-    keys, own = run_keys(request, (fill(seeds), inputs.seed))
+    keys, row_keys = run_keys(request, (fill(seeds), inputs.seed))
     used = inputs.problem[: inputs.used].size if inputs.apart else len(seeds)
     drawn = program.draw(inputs.apart)(keys, jax.tree.map(fill, shared), np.int32(used))
     if not inputs.apart:
         drawn = jax.tree.map(lambda x: x[inputs.problem], drawn)
-    return own, inputs.shared, drawn
+    return row_keys, inputs.shared, drawn
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two pytrees have the same structure."""
+    """True if two pytrees have the same structure."""
     structures: list[Any] = [jax.tree.structure(tree) for tree in (a, b)]
     return bool(structures[0] == structures[1])
 
 
 def _embed(start: Any, state: Any) -> Any:
-    """start's leaves [row..., entries] laid into state's leaves [row..., entries up to capacity],
-    zero beyond.
-    """
+    """Leaves of `start` [row..., entries], padded with zeros to the shape of those of `state`."""
 
     def lay(value: Any, like: Any) -> Any:
         value = jnp.asarray(value)
@@ -204,7 +229,7 @@ def _embed(start: Any, state: Any) -> Any:
             v > c for v, c in zip(value.shape, like.shape, strict=True)
         ):
             raise InputError(
-                f"start: an array of shape {value.shape} does not fit the run's {like.shape}"
+                f"start: an array has shape {value.shape}, but this run needs {like.shape}"
             )
         return jnp.pad(
             value, [(0, c - v) for v, c in zip(value.shape, like.shape, strict=True)]
@@ -214,41 +239,41 @@ def _embed(start: Any, state: Any) -> Any:
 
 
 def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: str) -> Any:
-    """The initial state replaced by `start`: a Run (its state where the structures agree, else its
-    parameters) or a pytree of parameters.
+    """The initial state, replaced by `start`.
 
-    What is given has the structure of the state or of its field `params`. A pytree of parameters
-    has the leading axis seed, a Run does not. `places` [slot, row] are places on that axis.
+    A Run gives its state if the structures agree, else its parameters. A pytree of parameters has
+    the structure of the state or of its field `params`, and the leading axis seed; `places`
+    [slot, row] are indices on that axis.
     """
     if isinstance(start, Run):
         whole = _same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [
             x.ndim - 3 for x in jax.tree.leaves(state)
         ]
-        given = jax.tree.map(
+        values = jax.tree.map(
             lambda x: np.broadcast_to(x, (n_seeds, *np.shape(x))),
             start.state if whole else start.params,
         )
     else:
-        given = start
-    if any(np.ndim(x) == 0 or np.shape(x)[0] != n_seeds for x in jax.tree.leaves(given)):
-        raise InputError(f"start: parameters need the leading axis seed, here of length {n_seeds}")
-    direct = _same(state, given)
+        values = start
+    if any(np.ndim(x) == 0 or np.shape(x)[0] != n_seeds for x in jax.tree.leaves(values)):
+        raise InputError(f"start: parameters must have the leading axis seed of length {n_seeds}")
+    direct = _same(state, values)
     target = state if direct else getattr(state, "params", None)
-    if target is None or not _same(target, given):
+    if target is None or not _same(target, values):
         raise InputError(
             f"start: algorithm {name!r} trains "
-            f"{type(target if target is not None else state).__name__}, got {type(given).__name__}"
+            f"{type(target if target is not None else state).__name__}, got {type(values).__name__}"
         )
     runs = jax.tree.leaves(state)[0].shape[2]
     lanes = jax.tree.map(
-        lambda x: jnp.repeat(jnp.asarray(x)[places][:, :, None], runs, axis=2), given
+        lambda x: jnp.repeat(jnp.asarray(x)[places][:, :, None], runs, axis=2), values
     )
     laid = _embed(lanes, target)
     return laid if direct else state._replace(params=laid)
 
 
 def _with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
-    """Entries that training does not change, appended along the last axis."""
+    """Append the baselines, which training does not change, along the last axis."""
     if fixed is None:
         return value
     return np.concatenate(
@@ -257,7 +282,7 @@ def _with_baselines(value: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
 
 
 def _blank(value: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-    """NaN in the given lanes [slot, row, run] of [slot, row, run, value, ...]."""
+    """Set values [slot, row, run, value, ...] to NaN in the marked lanes [slot, row, run]."""
     if not lanes.any():
         return value
     value = np.array(value, dtype=np.result_type(value.dtype, np.float32))

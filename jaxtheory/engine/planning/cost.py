@@ -1,8 +1,7 @@
-"""What the functions of a theory cost, counted from their jaxprs, and which config fields a
-function reads.
+"""Cost of the functions of a theory, counted from their jaxprs, and the config fields they read.
 
-Rates are those of one core of a small machine: a count chooses layouts, which must not depend on
-the machine, and gives the rough times of a plan that is not measured.
+Counts are turned into seconds by the rates of one core of a small machine. They choose layouts,
+which must not depend on the machine, and give the rough times of a plan that is not measured.
 """
 
 import functools
@@ -29,13 +28,16 @@ _FACTORED = frozenset(
 )
 _ORDERED = frozenset("sort top_k approx_top_k cumsum cumprod cummax cummin cumlogsumexp".split())
 
-_TRACES = 64  # whose counts are kept; each keeps the functions of a theory
+_TRACES = 64  # counts that are cached; each entry keeps the functions of a theory alive
 
 
 class Work(NamedTuple):
-    """Of one evaluation: equations, bytes written, floating-point operations of matrix products,
-    entries of slow functions, moved by index, drawn, sorted (times log2), operations of
-    factorizations; bytes of the largest array.
+    """Work of one evaluation of a function.
+
+    equations: equations of the jaxpr. bytes: bytes written. flops: floating-point operations of
+    matrix products. slow, moved, drawn: entries computed by slow functions, moved by index, drawn
+    at random. ordered: entries sorted, times log2 of the length. factored: operations of
+    factorizations. largest: bytes of the largest array.
     """
 
     equations: float = 0.0
@@ -49,12 +51,12 @@ class Work(NamedTuple):
     largest: int = 0
 
     def plus(self, other: "Work", times: float = 1) -> "Work":
-        """The work of both, of the other so many times."""
+        """Return this work plus `times` the other."""
         sums = [a + times * b for a, b in zip(self[:-1], other[:-1], strict=True)]
         return Work._make([*sums, max(self.largest, other.largest)])
 
     def beside(self, lanes: int) -> "Work":
-        """The work of one of so many lanes side by side, which share the equations."""
+        """Return the work per lane when lanes run together and share the equations."""
         return self._replace(equations=self.equations / lanes)
 
     @property
@@ -62,14 +64,16 @@ class Work(NamedTuple):
         return sum(count * rate for count, rate in zip(self[:-1], _RATES, strict=True))
 
 
-# seconds each, in the order of the fields: fitted to functions of all theories, those of bytes and
-# products to whole sweeps, where much of what is written stays in registers
+# seconds per unit, in the order of the fields, fitted to functions of all theories; those of bytes
+# and flops are fitted to whole sweeps, where much of the data written stays in registers
 _RATES = (1.5e-7, 3.5e-11, 4e-11, 2e-8, 5e-10, 4e-9, 2e-9, 1e-9)
 
 
 def _work(jaxpr: Any) -> Work:
-    """Count the work of a jaxpr; loops times their length where it is known, those of `core.rarely`
-    not at all, others once.
+    """Count the work of a jaxpr.
+
+    The bodies of scans count `length` times, loops of `ops.fallback` zero times, and other loops
+    once.
     """
     total = Work()
     for eqn in jaxpr.eqns:
@@ -87,7 +91,7 @@ def _work(jaxpr: Any) -> Work:
 
 
 def _of_equation(eqn: Any) -> Work:
-    """The work of one equation."""
+    """Count the work of one equation."""
     name, shaped = eqn.primitive.name, lambda vs: [v.aval for v in vs if hasattr(v.aval, "shape")]
     read = max((math.prod(a.shape) for a in shaped(eqn.invars)), default=0)
     made = sum(math.prod(a.shape) for a in shaped(eqn.outvars))
@@ -114,26 +118,27 @@ def _of_equation(eqn: Any) -> Work:
 
 
 def nbytes(tree: Any) -> int:
-    """Bytes of the arrays of a pytree."""
+    """Return the bytes of the arrays of a pytree."""
     leaves = jax.tree.leaves(tree)
     return sum(math.prod(x.shape) * getattr(x.dtype, "itemsize", 8) for x in leaves)
 
 
 def _counted(function: Callable, *args: Any) -> Work:
-    """The work of a function of such arguments."""
+    """Count the work of a function for arguments of these shapes."""
     return _work(jax.make_jaxpr(function)(*args).jaxpr)
 
 
-def given(theory: Theory, algorithm: str, config: Config) -> tuple[Any, Any, Any]:
-    """A key, and the shapes of problem and state."""
+def problem_and_state(theory: Theory, algorithm: str, config: Config) -> tuple[Any, Any, Any]:
+    """Return a key, and the shapes of a problem and of a state."""
     key = jax.random.key(0, impl="threefry2x32")
     problem = jax.eval_shape(theory.problem, key, config)
     return key, problem, jax.eval_shape(theory.algorithms[algorithm].init, key, problem, config)
 
 
 class Alike:
-    """A config, equal to all whose leaves have the same places and types: what is read off a trace
-    of one holds for the others.
+    """A config that equals all configs with leaves of the same structure, shapes and types.
+
+    Properties of a trace with one of them hold for the others, so that it serves as a cache key.
     """
 
     def __init__(self, config: Config):
@@ -149,7 +154,7 @@ class Alike:
 
 
 def step_work(theory: Theory, algorithm: str, config: Config) -> tuple[Work, int, int]:
-    """The work of one step, the bytes of a problem, the bytes of a state."""
+    """Return the work of one step, the bytes of a problem and the bytes of a state."""
     alg = theory.algorithms[algorithm]
     sample = alg.sample or theory.sample
     return _step_work(theory.problem, sample, alg.init, alg.step, Alike(config))
@@ -171,8 +176,10 @@ def _step_work(
 
 
 class Costs(NamedTuple):
-    """The work of each function of a run but its steps; the bytes of a problem, of what one look at
-    the metrics gives, of the analyses, and of the curves.
+    """Work of each function that a run calls besides its steps, and bytes of their results.
+
+    problem: bytes of a problem. seen: of one record of the metrics. ended: of the analyses.
+    curves: of the predictions.
     """
 
     draw: Work
@@ -188,8 +195,8 @@ class Costs(NamedTuple):
 
 
 def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -> Costs:
-    """Count what a run calls beside its steps."""
-    key, problem, state = given(theory, algorithm, config)
+    """Count the functions that a run calls besides its steps."""
+    key, problem, state = problem_and_state(theory, algorithm, config)
     alg = theory.algorithms[algorithm]
     metrics, analyses = (_looking(slot, alg) for slot in (theory.metrics, theory.analyses))
     predict = lambda problem, config: theory.predict(problem, config, records)
@@ -215,8 +222,8 @@ def _looking(slot: Callable, algorithm: Algorithm) -> Callable:
 
 
 def run_seconds(theory: Theory, algorithm: str, config: Config, steps: int, records: int) -> float:
-    """Of so many steps and looks of one run."""
-    _, problem, state = given(theory, algorithm, config)
+    """Estimate the seconds of the steps and records of one run."""
+    _, problem, state = problem_and_state(theory, algorithm, config)
     look = _counted(_looking(theory.metrics, theory.algorithms[algorithm]), state, problem, config)
     step, _, _ = step_work(theory, algorithm, config)
     return steps * step.seconds + records * look.seconds
@@ -225,8 +232,9 @@ def run_seconds(theory: Theory, algorithm: str, config: Config, steps: int, reco
 def read_by_problem(
     theory: Theory, algorithm: str, template: Config, names: Sequence[str]
 ) -> frozenset[str]:
-    """The fields that `problem`, `sample` or `baselines` read; runs that agree in them share a
-    problem and its batches.
+    """Return the config fields that `problem`, `sample` or `baselines` read.
+
+    Runs that agree in these fields share a problem and its batches.
     """
     sample = theory.algorithms[algorithm].sample or theory.sample
     return _read_by_problem(
@@ -239,9 +247,9 @@ def _read_by_problem(
     draw: Callable, sample: Callable, baselines: Callable, alike: Alike, names: frozenset[str]
 ) -> frozenset[str]:
     template, key = alike.config, jax.random.key(0, impl="threefry2x32")
-    problem, some = jax.eval_shape(draw, key, template), sorted(names)
+    problem, words = jax.eval_shape(draw, key, template), sorted(names)
     return frozenset(
-        reads(draw, template, some, key)
-        | reads(sample, template, some, key, problem)
-        | reads(baselines, template, some, problem)
+        reads(draw, template, words, key)
+        | reads(sample, template, words, key, problem)
+        | reads(baselines, template, words, problem)
     )

@@ -1,8 +1,8 @@
-"""Layouts of the buckets of a sweep, the chunks to compute, and what they cost.
+"""Plan a sweep: the layout of each bucket, the chunks to compute, and their cost.
 
-The shape of what is compiled depends on the request and the kind of device, not on how many devices
-there are: as many lanes side by side (vmap) as fit a working set of `_CACHE` bytes, but at least
-four rows' worth of chunks where there are that many, so that devices share.
+The shape of compiled programs depends on the request and the kind of device, but not on the number
+of devices. As many lanes are vmapped as fit a working set of `_CACHE` bytes, but a bucket with at
+least four rows is cut into at least four chunks, so that devices can share the work.
 """
 
 import math
@@ -29,22 +29,46 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import workers
 
-_CACHE = {
-    "cpu": 4 << 20
-}  # bytes of working set that lanes side by side may take; measured on 2 CPU cores
+# bytes of working set that vmapped lanes may take; measured on 2 CPU cores
+_CACHE = {"cpu": 4 << 20}
 _ACCELERATOR_CACHE = 1 << 30
-_MEMORY = 256 << 20  # bytes of the states of one row
-_SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program
-_RUNS = 64  # of one row; beyond, sharing a problem and its batches saves nothing more
-_CHUNKS = 2**20  # of one sweep at most; more take minutes to list, and a scheduler longer
-_SHARES = 4  # chunks that a bucket is cut into at least, where it has that many rows
-_TEMPORARY = 4  # largest arrays of a step that live at once
-_PROGRAMS = 150 << 20  # bytes of compiling, and of compiled programs
+_MEMORY = 256 << 20  # bytes of the states of one row at most
+_SLOTS_MEMORY = 64 << 20  # bytes of problems and states in all slots of a program at most
+_RUNS = 64  # of one row at most; more runs per problem save nothing
+_CHUNKS = 2**20  # of one sweep at most; listing more takes minutes, and scheduling them longer
+_SHARES = 4  # chunks of a bucket at least, if it has that many rows
+_TEMPORARY = 4  # copies of the largest array of a step that are alive at once
+_PROGRAMS = 150 << 20  # bytes of compilation and of compiled programs
 
 
 class Plan(NamedTuple):
-    """What a sweep will do. `seconds` is a rough estimate unless measured with `compile=True`;
-    `devices` compute chunks side by side.
+    """The plan of a sweep, as returned by `jaxtheory.plan`.
+
+    Args:
+        points: Number of combinations of axis values.
+        runs: Number of runs that are trained. Points that differ only in evaluation fields share
+            one.
+        problems: Number of problems that are drawn.
+        compilations: Number of programs of the training loop that are compiled.
+        chunks: The chunks of runs that are computed and stored at a time.
+        memory_bytes: Estimated memory of the process, in bytes.
+        seconds: Estimated time, in seconds; measured with `compile=True`.
+        devices: Number of workers that compute chunks concurrently.
+        measured: True if `seconds` was measured.
+        buckets: The groups of points that share a compiled program.
+        axes: The axes of the sweep.
+        seeds: The seeds of each point.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> plan = jaxtheory.plan(
+        ...     random_walk, random_walk.Config(), vary={"p": [0.5, 0.7]}, seeds=4, steps=10
+        ... )
+        >>> plan.points, plan.runs, plan.compilations, plan.measured
+        (2, 8, 1, False)
+        >>> plan.rows()[0]["algorithm"]
+        'reduced'
     """
 
     points: int
@@ -61,7 +85,7 @@ class Plan(NamedTuple):
     seeds: np.ndarray
 
     def rows(self) -> list[dict[str, Any]]:
-        """The buckets as a table."""
+        """Return one dictionary per bucket: its fields, sizes, runs, layout, bytes and seconds."""
         return [
             {
                 "algorithm": b.algorithm,
@@ -81,13 +105,11 @@ class Plan(NamedTuple):
 
     @property
     def layouts(self) -> list[dict[str, Any]]:
-        """What of the plan a store keeps and a resumed sweep follows."""
+        """The layouts of the buckets, which a store keeps and a resumed sweep follows."""
         return layouts(self.buckets)
 
     def following(self, stored: list[dict[str, Any]]) -> "Plan":
-        """The same plan with stored layouts. Raises InputError where they are not of
-        these buckets.
-        """
+        """Return this plan with stored layouts. Raises InputError if they do not fit."""
         buckets = laid(self.buckets, stored)
         return self._replace(
             buckets=buckets, chunks=tuple(chunk for b in buckets for chunk in chunks(b))
@@ -95,7 +117,7 @@ class Plan(NamedTuple):
 
 
 def layouts(buckets: Iterable[Bucket]) -> list[dict[str, Any]]:
-    """The layout of each bucket, and what it lays out."""
+    """Return the layout of each bucket as plain data, with the sizes and counts it is made for."""
     return [
         {
             "algorithm": b.algorithm,
@@ -109,39 +131,42 @@ def layouts(buckets: Iterable[Bucket]) -> list[dict[str, Any]]:
 
 
 def laid(buckets: Iterable[Bucket], stored: list[dict[str, Any]]) -> tuple[Bucket, ...]:
-    """Buckets with stored layouts. Raises InputError where they are not of these buckets."""
-    found = tuple(buckets)
-    plain = lambda entries: [{**entry, "layout": None} for entry in entries]
-    if plain(layouts(found)) != plain(stored):
+    """Return buckets with stored layouts. Raises InputError if they do not fit the buckets."""
+    planned = tuple(buckets)
+    without_layout = lambda entries: [{**entry, "layout": None} for entry in entries]
+    if without_layout(layouts(planned)) != without_layout(stored):
         raise InputError(
-            "the store was planned differently (by another version of jaxtheory?); choose "
-            "another store directory"
+            "the store has another plan than this sweep, perhaps of another version of jaxtheory; "
+            "choose another directory for store="
         )
-    return tuple(b.laid(Layout(**entry["layout"])) for b, entry in zip(found, stored, strict=True))
+    pairs = zip(planned, stored, strict=True)
+    return tuple(bucket.laid(Layout(**entry["layout"])) for bucket, entry in pairs)
 
 
 def chunks(bucket: Bucket) -> list[Chunk]:
-    """A bucket's chunks: as many slots at a time as its program holds."""
+    """Return the chunks of a bucket, each with as many slots as its program holds."""
     step, end = bucket.layout.slots, bucket.slots
     return [Chunk(bucket, first, min(first + step, end)) for first in range(0, end, step)]
 
 
 def _power_of_two(n: float, up: bool) -> int:
-    """The next power of two, at least 1."""
+    """The next power of two above (`up`) or below n, at least 1."""
     exponent = math.log2(max(n, 1))
     return int(2 ** (math.ceil(exponent) if up else math.floor(exponent)))
 
 
 def _without_rest(runs: int, width: int) -> int:
-    """How many runs of a row go side by side, at most `width`: half of it or more where that
-    divides them, as a rest would be compiled apart.
+    """Number of runs of a row that are vmapped at once, at most `width`.
+
+    It divides `runs` if a number of at least half of `width` does, because a remainder would be
+    compiled separately.
     """
     width = min(width, runs)
     return next((w for w in range(width, (width - 1) // 2, -1) if runs % w == 0), width)
 
 
 def _lay_out(request: Request, bucket: Bucket) -> Bucket:
-    """Choose how many lanes go side by side, and how many follow each other in a chunk."""
+    """Choose how many lanes of a bucket are vmapped, and how many slots follow each other."""
     work, problem_bytes, state_bytes = step_work(request.theory, bucket.algorithm, bucket.template)
     budget = _CACHE.get(jax.default_backend(), _ACCELERATOR_CACHE)
     width = int(
@@ -152,8 +177,8 @@ def _lay_out(request: Request, bucket: Bucket) -> Bucket:
     values = int(np.diff(bucket.members.value_of).max())
     most = int(np.diff(bucket.members.run_of).max())
     problems = bucket.problems
-    # a row is what cannot be cut: not too many runs, nor too long by an estimate; and two of them
-    # at least, for two workers
+    # a row cannot be split between workers: it gets a limited number of runs and of estimated
+    # seconds, and a single problem has at least two rows, for two workers
     steps = bucket.longest
     fit = min(
         _RUNS, _MEMORY / (state_bytes * values + 1), CHUNK_SECONDS / (work.seconds * steps + 1e-9)
@@ -179,56 +204,58 @@ def _lay_out(request: Request, bucket: Bucket) -> Bucket:
 
 
 def priced(request: Request, buckets: Sequence[Bucket]) -> tuple[Bucket, ...]:
-    """The buckets with their seconds and bytes, by a count of all that their runs call. It is made
-    once for buckets of the same static fields, and multiplied by the bytes of their problems.
+    """Return the buckets with their seconds and bytes, estimated from all functions of their runs.
+
+    The functions are counted once for buckets with the same static fields, and scaled by the bytes
+    of a problem.
     """
-    found: dict[tuple, Costs] = {}
+    counts: dict[tuple, Costs] = {}
     with numerics(request.dtype, request.partitionable):
         for b in buckets:
-            if (kind := tuple(b.static.values())) not in found:
-                found[kind] = costs(
+            if (kind := tuple(b.static.values())) not in counts:
+                counts[kind] = costs(
                     request.theory, b.algorithm, b.template, request.schedule.records
                 )
-    return tuple(_price(request, b, found[tuple(b.static.values())]) for b in buckets)
+    return tuple(_price(request, b, counts[tuple(b.static.values())]) for b in buckets)
 
 
-def _price(request: Request, bucket: Bucket, found: Costs) -> Bucket:
-    """A bucket with its seconds and bytes; `seconds` holds those of its steps before."""
+def _price(request: Request, bucket: Bucket, cost: Costs) -> Bucket:
+    """A bucket with its seconds and bytes; before, `seconds` are those of its steps alone."""
     layout, records = bucket.layout, len(request.schedule.records)
     looks, lanes = bucket.runs * layout.values, layout.rows * layout.width
     times = [
-        (found.draw, bucket.problems),
-        (found.begin, bucket.runs),
-        (found.look.beside(lanes), looks * records),
-        (found.analyses.beside(lanes), looks),
-        (found.predict.beside(lanes), looks),
+        (cost.draw, bucket.problems),
+        (cost.begin, bucket.runs),
+        (cost.look.beside(lanes), looks * records),
+        (cost.analyses.beside(lanes), looks),
+        (cost.predict.beside(lanes), looks),
         (
-            found.baselines.beside(layout.rows),
+            cost.baselines.beside(layout.rows),
             bucket.rows * layout.values * (1 if layout.common else layout.runs),
         ),
     ]
-    scale = bucket.problem / found.problem if found.problem else 1.0
+    scale = bucket.problem / cost.problem if cost.problem else 1.0
     seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
-    kept = looks * (found.seen * records + found.ended + found.curves)
-    largest = max(work.largest for work in (found.look, found.analyses, found.predict))
+    results = looks * (cost.seen * records + cost.ended + cost.curves)
+    largest = max(work.largest for work in (cost.look, cost.analyses, cost.predict))
     return bucket._replace(
         seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
-        memory=bucket.memory + workers() * lanes * largest + 2 * kept + _PROGRAMS,
-        kept=kept,
+        memory=bucket.memory + workers() * lanes * largest + 2 * results + _PROGRAMS,
+        kept=results,
     )
 
 
 def plan_request(request: Request) -> Plan:
-    """The plan of a request."""
+    """Return the plan of a request. Raises InputError if it is too large or exceeds memory."""
     with numerics(request.dtype, request.partitionable):
         buckets = tuple(_lay_out(request, bucket) for bucket in group(request))
         for bucket in buckets:
             refuse(request, bucket)
         if (count := sum(-(-b.slots // b.layout.slots) for b in buckets)) > _CHUNKS:
             raise InputError(
-                f"{sum(b.runs for b in buckets):.3g} runs ({len(request.seeds):.3g} seeds) are "
-                f"{count:.3g} chunks, and a sweep has at most {_CHUNKS:.3g}; cut it into sweeps of "
-                "other keys"
+                f"{sum(b.runs for b in buckets):.3g} runs ({len(request.seeds):.3g} seeds) make "
+                f"{count:.3g} chunks, but a sweep has at most {_CHUNKS:.3g}; split it into several "
+                "sweeps with different keys"
             )
     programs = {(b.algorithm, jax.tree.structure(b.template), b.layout) for b in buckets}
     return Plan(

@@ -1,12 +1,18 @@
-"""Which points share what: points -> buckets -> problems, runs and values; and the lanes of a
-chunk, by index arithmetic.
+"""Group the points of a sweep by what they share, and lay out the arrays of a chunk.
 
-Points with equal static fields and one capacity per size form a *bucket*: one compilation of the
-training loop. In a bucket the fields that `problem`, `sample` or `baselines` read, with the seed,
-name a *problem*; the *runs* that share it draw it once, and its batches; each run is looked at with
-several *values* of the evaluation fields. What is compiled trains *rows*: a problem with up to so
-many of its runs. Rows lie side by side; *slots* of rows follow each other. A *chunk* is a range of
-slots.
+Points with equal static fields and one capacity per size form a *bucket*, for which the training
+loop is compiled once. Within a bucket, the config fields that `problem`, `sample` or `baselines`
+read and the seed determine a *problem*. The *runs* of a problem differ in other fields; they share
+the problem and its batches, which are drawn once. The metrics of a run are evaluated with each of
+its *values* of the evaluation fields.
+
+A compiled program trains *rows*. A row is one problem with a limited number of its runs. Several
+rows are vmapped together in a *slot*, and slots follow each other in a loop. A *chunk* is a range
+of slots, the unit that is computed and stored at a time.
+
+A *lane* is one place of the arrays of a chunk: an index (slot, row, run), or (slot, row, run,
+value) where evaluation values matter. It holds one run, or repeats another where a slot or a row is
+not full.
 """
 
 import math
@@ -22,17 +28,18 @@ from jaxtheory.engine.planning.padding import trusted
 from jaxtheory.engine.request.axes import Points, codes_of, in_order
 from jaxtheory.engine.request.request import Request
 
-COMPILE_SECONDS = 8.0  # of one core, of what a bucket calls
-_PROGRAMS = 1000  # of a sweep at most
-_SLOWER = 1.25  # that padding may be, for the sake of one program
+CHUNK_SECONDS = 30.0  # of computation that an interruption loses at most
+COMPILE_SECONDS = 8.0  # for all functions of a bucket, on one core
+_PROGRAMS = 1000  # compiled by one sweep at most
+_SLOWER = 1.25  # factor by which padding may be slower, to compile one program only
 
 
 class Layout(NamedTuple):
-    """Shape of a compiled program: slots in sequence, rows side by side, runs per row, values per
-    run.
+    """Shape of a compiled program.
 
-    `width` runs are vmapped at once (the rest by lax.map); `common` says that all runs of a row
-    share their evaluation values.
+    slots: slots in sequence. rows: rows per slot. runs: runs per row. values: evaluation values per
+    run. width: number of runs that are vmapped at once; lax.map goes over batches of them. common:
+    True if all runs of a row share their evaluation values.
     """
 
     slots: int = 1
@@ -44,12 +51,11 @@ class Layout(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The points of a bucket in the order problem, run, value. Level by level the place where each
-    entry's children start, and the end.
+    """The points of a bucket, sorted by problem, run and value, with the offsets of each level.
 
-    Problem c has the runs run_of[c] : run_of[c + 1], run r the values value_of[r] : value_of[r +
-    1], value v the points points[point_of[v] : point_of[v + 1]]. Every problem stands for one row,
-    or several, per seed.
+    Problem c has the runs run_of[c] : run_of[c + 1], run r has the values value_of[r] :
+    value_of[r + 1], and value v has the points points[point_of[v] : point_of[v + 1]]. Each problem
+    has one or several rows per seed.
     """
 
     points: np.ndarray
@@ -58,14 +64,17 @@ class Members(NamedTuple):
     point_of: np.ndarray
 
     def first_of_run(self, run: np.ndarray) -> np.ndarray:
-        """A point of each run."""
+        """Return one point of each run."""
         return self.points[self.point_of[self.value_of[run]]]
 
 
 class Bucket(NamedTuple):
-    """Points that one compilation of the training loop serves. shared, own, values: the fields of
-    problems, of runs, of values. seconds, memory (bytes), problem (bytes of one) come with its
-    layout, as does row_of: per problem where its rows of one seed start, and the end.
+    """Points that are trained by one compiled program.
+
+    shared, own, values: names of the config fields of problems, of runs and of values. steps:
+    number of steps of each run. seeds: number of seeds. Its layout determines seconds, memory
+    (bytes), problem (bytes of one problem), and row_of: for each problem the index of its first row
+    of one seed, and the total.
     """
 
     number: int
@@ -85,13 +94,13 @@ class Bucket(NamedTuple):
     kept: int = 0  # bytes of its results
 
     def laid(self, layout: Layout) -> "Bucket":
-        """The bucket with a layout, which cuts the runs of each problem into rows."""
+        """Return the bucket with a layout, which splits the runs of each problem into rows."""
         pieces = -(-np.diff(self.members.run_of) // layout.runs)
         return self._replace(layout=layout, row_of=np.append(0, np.cumsum(pieces)))
 
     @property
     def longest(self) -> int:
-        """The most steps of a run; longer runs stand first."""
+        """The number of steps of the longest run, which is the first."""
         return int(self.steps[0])
 
     @property
@@ -130,7 +139,7 @@ class Bucket(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Slots first..last-1 of a bucket: what is computed, and kept, at a time."""
+    """Slots first..last-1 of a bucket, the unit that is computed and stored at a time."""
 
     bucket: Bucket
     first: int
@@ -142,12 +151,14 @@ class Chunk(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """The inputs of a chunk: NumPy arrays with the leading axes [slot, row], then [run], then
-    [value]. `used` counts the filled slots.
+    """The inputs of a chunk, as NumPy arrays with the leading axes [slot, row], [run] and [value].
 
-    limit: steps of each run, 0 for filling. problem: the row's place among the chunk's distinct
-    problems, whose seeds and fields are `distinct`. place: of the row's seed. out: which lane is
-    which point and seed, as (slot, row, run, value), points, places of seeds.
+    used: number of slots in use. seed: seed of each row. place: index of each row's seed in
+    `request.seeds`. shared, own, values: config fields of rows [slot, row], of runs [slot, row,
+    run], and evaluation fields [slot, row, run, value]. limit: number of steps of each run, 0 for
+    lanes that only fill the arrays. problem: index of each row's problem among the distinct
+    problems of the chunk, whose seeds and fields are `distinct`. out: a mapping from lanes to
+    results, as (slot, row, run, value) indices, point indices and seed indices.
     """
 
     used: int
@@ -163,19 +174,20 @@ class Lanes(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether each row has a problem of its own, in their order; those that fill a slot repeat
-        the last.
+        """True if the rows have distinct problems, in order.
+
+        Rows that only fill the last slot may repeat the last problem.
         """
         rows, count = self.problem[: self.used].ravel(), len(self.distinct[0])
         return np.array_equal(rows, np.minimum(np.arange(rows.size), count - 1))
 
 
 def _padded_fields(request: Request) -> set[str]:
-    """The size fields that get one padded capacity; the others get exact ones.
+    """The size fields that are padded to one capacity; the others get a program per size.
 
-    auto: padded where one program of the largest size is done about as soon as one of every size,
-    by a count of both, compilation included, field by field; never for a theory from outside that
-    `verify` has not yet found free of padding.
+    With buckets="auto" a field is padded if one program of the largest size takes about as long as
+    one program per size, by an estimate that includes compilation. An external theory is padded
+    only once `verify` has found that its results do not depend on padding.
     """
     theory, points = request.theory, request.points
     lengths = {
@@ -183,34 +195,34 @@ def _padded_fields(request: Request) -> set[str]:
         for n, f in fields(theory.Config).items()
         if f.kind == "size"
     }
-    varying = {n: several for n, several in lengths.items() if len(set(several)) > 1}
+    varying = {n: values for n, values in lengths.items() if len(set(values)) > 1}
     if request.buckets != "auto":
         return set(varying) if request.buckets == "pad" else set()
     if varying and not trusted(theory):
         return set()
-    return {name for name, several in varying.items() if _worth_padding(request, name, several)}
+    return {name for name, values in varying.items() if _worth_padding(request, name, values)}
 
 
-def _worth_padding(request: Request, name: str, several: Sequence[int]) -> bool:
-    """Whether one program of the largest of several sizes is done about as soon as one of each."""
+def _worth_padding(request: Request, name: str, values: Sequence[int]) -> bool:
+    """True if one program of the largest size takes about as long as one program per size."""
     first, records = request.points.point(0), request.schedule.records
 
     def seconds(n: int) -> float:
         config = first.config.replace(**{name: Size(n)})
         return run_seconds(request.theory, first.algorithm, config, int(records[-1]), len(records))
 
-    small, large = min(several), max(several)
+    small, large = min(values), max(values)
     least, most = seconds(small), seconds(large)
-    # in between the time of a run grows by a power of the size
+    # between these the time of a run is taken to grow as a power of the size
     power = math.log(most / least) / math.log((1 + large) / (1 + small))
-    exact = sum(least * ((1 + n) / (1 + small)) ** power for n in several)
-    runs, programs = request.runs / len(several), len(set(several))
-    padded = COMPILE_SECONDS + runs * most * len(several)
+    exact = sum(least * ((1 + n) / (1 + small)) ** power for n in values)
+    runs, programs = request.runs / len(values), len(set(values))
+    padded = COMPILE_SECONDS + runs * most * len(values)
     return padded <= _SLOWER * (programs * COMPILE_SECONDS + runs * exact)
 
 
 def padding_note(request: Request) -> str:
-    """Why sizes that vary do not share programs, where that could be otherwise."""
+    """Return a note if sizes are not padded only because the theory is not verified, else ""."""
     table = fields(request.theory.Config)
     sizes = {n for axis in request.axes for n in axis.values if n in table}
     if request.buckets != "auto" or trusted(request.theory):
@@ -218,14 +230,16 @@ def padding_note(request: Request) -> str:
     if not any(table[n].kind == "size" for n in sizes):
         return ""
     return (
-        "exact sizes, one program each: padding is used once `jaxtheory verify` has found that "
-        "it changes nothing"
+        "each size is compiled separately; sizes share a program once `jaxtheory verify` has found "
+        "that padding does not change the results"
     )
 
 
 def group(request: Request) -> list[Bucket]:
-    """The buckets of a request, without their layouts. With a stop rule values do not share a run,
-    since each stops for itself.
+    """Group the points of a request into buckets, without layouts.
+
+    With a stop rule evaluation values do not share a run, since the rule may stop them at different
+    steps.
     """
     theory, points = request.theory, request.points
     table = fields(theory.Config)
@@ -244,9 +258,9 @@ def group(request: Request) -> list[Bucket]:
     if (count := int(kind.max()) + 1) > _PROGRAMS:
         hours = count * COMPILE_SECONDS / 3600
         raise InputError(
-            f"{count} programs, one for each combination of static values and sizes, take about "
-            f"{hours:.2g} hours to compile, and a sweep has at most {_PROGRAMS}; choose "
-            "buckets='pad', or cut an axis"
+            f"this sweep needs {count} programs, one for each combination of static values and "
+            f"sizes, which take about {hours:.2g} hours to compile; at most {_PROGRAMS} are "
+            "allowed: choose buckets='pad', or shorten an axis"
         )
     order = np.argsort(kind, kind="stable")
     buckets: list[Bucket] = []
@@ -292,8 +306,9 @@ def group(request: Request) -> list[Bucket]:
 def _arrange(
     points: Points, at: np.ndarray, shared: Sequence[str], own: Sequence[str], values: Sequence[str]
 ) -> Members:
-    """The members of a bucket; problems and runs with more steps stand first, else the order is
-    that of the points.
+    """Sort the points of a bucket into problems, runs and values.
+
+    Problems and runs with more steps come first; otherwise the order is that of the points.
     """
     steps = points.column("steps", at)
     problem = codes_of(points, shared, at)
@@ -316,7 +331,7 @@ def _arrange(
 
 
 def share_values(request: Request, bucket: Bucket) -> bool:
-    """Whether all runs of a problem are looked at with the same evaluation values."""
+    """True if all runs of each problem are evaluated with the same evaluation values."""
     members = bucket.members
     counts = np.diff(members.value_of)
     if counts.min() < counts.max():
@@ -329,8 +344,9 @@ def share_values(request: Request, bucket: Bucket) -> bool:
 
 
 def lanes(request: Request, chunk: Chunk) -> Lanes:
-    """What a chunk computes. Lanes beyond its rows, runs or values repeat the last one, with no
-    steps to train.
+    """Return the inputs of a chunk.
+
+    Lanes beyond its rows, runs or values repeat the last one, and make no steps.
     """
     bucket, layout, members = chunk.bucket, chunk.bucket.layout, chunk.bucket.members
     dtype, table = np.dtype(request.dtype), fields(type(bucket.template))
@@ -340,7 +356,7 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
     row = chunk.first * layout.rows + np.minimum(
         np.arange(layout.slots * layout.rows), real_rows - 1
     )
-    # a problem's rows: for each piece of its runs one row per seed
+    # a problem has one row per seed for each piece of its runs
     problem = np.searchsorted(bucket.row_of, row // bucket.seeds, side="right") - 1
     piece, place = np.divmod(row - bucket.row_of[problem] * bucket.seeds, bucket.seeds)
 
@@ -367,7 +383,7 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
         problem * bucket.seeds + place, return_index=True, return_inverse=True
     )
     distinct_shared = {n: v.reshape(-1)[distinct] for n, v in shared.items()}
-    # the points behind each real value
+    # the points that share each real value
     flat, behind = value[real], np.nonzero(real)
     n_points = members.point_of[flat + 1] - members.point_of[flat]
     which = np.repeat(
@@ -386,6 +402,3 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
         (request.seeds[place[distinct]], distinct_shared),
         ((*np.divmod(rows, layout.rows), runs, values), members.points[which], place[rows]),
     )
-
-
-CHUNK_SECONDS = 30.0  # what is lost at most by an interruption

@@ -1,6 +1,4 @@
-"""Theories whose numbers are known not to depend on the padding of their arrays, which a sweep may
-therefore pad.
-"""
+"""Theories whose results do not depend on padding, so that a sweep may pad their arrays."""
 
 import os
 from pathlib import Path
@@ -11,12 +9,14 @@ from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.contract import ships
 from jaxtheory.core.theory import Theory
 
-_passed: set[str] = set()  # digests, of this process
+_passed: set[str] = set()  # digests of theories that passed in this process
 
 
 def trusted(theory: Theory) -> bool:
-    """Whether a theory's numbers are known not to depend on padding: by this process, or one before
-    that left a note beside the compilation cache.
+    """True if the results of a theory are known not to depend on padding.
+
+    It is known for the theories of jaxtheory, and for those that passed in this process or left a
+    note beside the compilation cache in an earlier one.
     """
     if ships(theory):
         return True
@@ -25,28 +25,28 @@ def trusted(theory: Theory) -> bool:
 
 
 def believe(theory: Theory) -> None:
-    """Take it, in this process, that a theory's numbers do not depend on padding."""
+    """Assume in this process that the results of a theory do not depend on padding."""
     _passed.add(_digest_of(theory))
 
 
 def trust(theory: Theory) -> None:
-    """Remember that a theory's numbers do not depend on padding."""
+    """Note for later processes that the results of a theory do not depend on padding."""
     digest = _digest_of(theory)
     _passed.add(digest)
     if (place := _notes()) is not None:
         try:
             place.mkdir(parents=True, exist_ok=True)
             (place / digest).touch()
-        except OSError:  # the next process compares again
+        except OSError:  # the next process has to verify it again
             return
 
 
 def _digest_of(theory: Theory) -> str:
-    """A checksum of the functions of a theory that padding may touch."""
+    """Checksum of the functions of a theory that padding may affect."""
     return code_hash([theory._replace(checks=())])
 
 
 def _notes() -> Path | None:
-    """Where the digests of theories lie that have passed, or None without a compilation cache."""
+    """Folder of notes on theories that passed, or None without a compilation cache."""
     place = getattr(jax.config, "jax_compilation_cache_dir", None)
     return Path(os.fspath(place)) / "padding" if place else None

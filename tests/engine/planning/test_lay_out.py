@@ -52,7 +52,7 @@ def test_planning_calls_no_function_per_value(name):
 def test_more_chunks_than_can_be_listed_are_refused(monkeypatch):
     monkeypatch.setattr(lay_out, "_CHUNKS", 10)
     assert len(plan(THEORY, Config(), seeds=1000, steps=5).chunks) <= 10
-    with pytest.raises(InputError, match=r"1e\+06 runs .* chunks, .* other keys"):
+    with pytest.raises(InputError, match=r"1e\+06 runs .* chunks, .* different keys"):
         plan(THEORY, Config(), seeds=10**6, steps=5)
 
 
