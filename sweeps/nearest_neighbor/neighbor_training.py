@@ -37,7 +37,7 @@ def converged(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     """The values at the last step where 2 L <= .25 on average."""
-    return last(values).where(2 * last(data.loss).mean("seed").drop_vars("step") <= 0.25)
+    return last(values).where(2 * last(data.loss).mean("seed") <= 0.25)
 
 
 def slopes(data: xr.Dataset, name: str) -> str:
