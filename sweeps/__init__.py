@@ -1,5 +1,5 @@
-"""The figures: `sweeps/<theory>/<figure>.py` holds one FIGURE; what those of a theory share stands
-in its `__init__`. `seconds.json`: how long each takes, written by docs/seconds.py.
+"""The figures: each file `sweeps/<theory>/<figure>.py` has one FIGURE, and the `__init__` of a
+theory has their shared parts. docs/seconds.py writes how long each figure takes to `seconds.json`.
 """
 
 # the figure of each theory that a reader of its paper would ask for first

@@ -65,15 +65,69 @@ def of(values: xr.DataArray, field: str, algorithm: str) -> xr.DataArray:
     return renamed.assign_coords(rate=selected[field].values)
 
 
+def middle(rates: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """Return the second learning rate of each algorithm, for the quick form of a sweep.
+
+    Args:
+        rates: A mapping from the name of each algorithm to at least two learning rates.
+
+    Returns:
+        A mapping from each algorithm to a list of one rate.
+
+    Example:
+        >>> from jaxtheory import optimizers
+        >>> optimizers.middle({"sgd": [0.1, 1.0, 10.0], "adam": [0.01, 0.1]})
+        {'sgd': [1.0], 'adam': [0.1]}
+    """
+    return {algorithm: [of_algorithm[1]] for algorithm, of_algorithm in rates.items()}
+
+
+def together(values: xr.DataArray, field: str, *algorithms: str) -> xr.DataArray:
+    """Select the runs of several algorithms with equally many rates, in the order of their rates.
+
+    Args:
+        values: An array over "run", from a sweep with the axis of `runs`.
+        field: The field of the config that is the learning rate.
+        *algorithms: The names of the algorithms.
+
+    Returns:
+        The values over "algorithm" and "rate", which has no coordinate as the rates differ.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import optimizers
+        >>> axis = optimizers.runs("learning_rate", {"sgd": [0.1, 1.0], "adam": [0.01, 0.1]})
+        >>> coords = {name: ("run", column) for name, column in axis.items()}
+        >>> values = xr.DataArray([1.0, 2.0, 3.0, 4.0], coords, dims="run")
+        >>> optimizers.together(values, "learning_rate", "adam", "sgd").values.tolist()
+        [[3.0, 4.0], [1.0, 2.0]]
+    """
+    return xr.concat(
+        [of(values, field, name).drop_vars("rate") for name in algorithms], "algorithm"
+    )
+
+
 def against_rate(
-    ax: Any, values: xr.DataArray, field: str, labels: Mapping[str, str] = LABELS
+    ax: Any,
+    values: xr.DataArray,
+    field: str,
+    y: str = "",
+    title: str = "",
+    *,
+    x: str = "learning rate",
+    yscale: str = "linear",
+    labels: Mapping[str, str] = LABELS,
 ) -> None:
-    """Draw a curve over the learning rate for each algorithm.
+    """Draw a panel with a curve over the learning rate for each algorithm, without a legend.
 
     Args:
         ax: The panel to draw into.
         values: An array over "seed" and "run", from a sweep with the axis of `runs`.
         field: The field of the config that is the learning rate.
+        y: The label of the vertical axis.
+        title: The title of the panel.
+        x: The label of the horizontal axis, which is logarithmic.
+        yscale: The scale of the vertical axis, "linear" or "log".
         labels: A mapping from algorithms to labels; those without runs are left out.
 
     Example:
@@ -84,10 +138,11 @@ def against_rate(
         >>> coords = {name: ("run", column) for name, column in axis.items()}
         >>> values = xr.DataArray(np.ones((6, 4)), coords, dims=("seed", "run"))
         >>> figure, axes = plot.panels()
-        >>> optimizers.against_rate(axes[0, 0], values, "learning_rate")
+        >>> optimizers.against_rate(axes[0, 0], values, "learning_rate", "loss")
         >>> axes[0, 0].get_legend_handles_labels()[1]
         ['gradient descent', 'Adam']
     """
     for color, (algorithm, label) in enumerate(labels.items()):
         if algorithm in values.algorithm:
             plot.series(ax, of(values, field, algorithm), "rate", label, color=color)
+    plot.finish(ax, x, y, title, xscale="log", yscale=yscale, legend=False)

@@ -1,5 +1,6 @@
-"""What the figures of attention_pruning share: names, the sweep and its quick form, claims, and
-drawing. Claims speak of means over seeds.
+"""Shared parts of the figures of attention_pruning: names, the sweep and its quick form, drawing.
+
+The claims are about means over seeds.
 """
 
 from typing import Any

@@ -37,7 +37,7 @@ def of(values: xr.DataArray, *pruners: str) -> xr.DataArray:
 
 
 def half(dataset: xr.Dataset) -> xr.Dataset:
-    """At rho = 1/2."""
+    """The part of a dataset with rho = 1/2."""
     return dataset.sel(pruning_ratio=0.5, drop=True)
 
 

@@ -44,14 +44,14 @@ FIGURE = Figure(
         Claim(
             "AP-41",
             origin=interpretation(PAPER, "section 3"),
-            statement="“our analysis can be applied to any general attention mask”, read as: the error is at most 0.6 of the better of Wanda and SparseGPT with full attention and in blocks of 4 tokens too (rho = 1/2, calibration data).",
+            statement="“our analysis can be applied to any general attention mask”, read as: with full attention and in blocks of 4 tokens, too, the error is at most 0.6 of that of the better of Wanda and SparseGPT (rho = 1/2, calibration data).",
             measure=lambda d: share_of_best(d).sel(attention=OTHERS),
             bound=at_most(0.6),
         ),
         Claim(
             "AP-42",
             origin=derived(),
-            statement="Nor does it generalize there: on held-out sequences magnitude pruning of W is better, by at least 0.1.",
+            statement="With full attention and in blocks the mask does not generalize either: on held-out sequences magnitude pruning of W is better by at least 0.1.",
             measure=lambda d: lead(half(d), HELDOUT, "magnitude").sel(attention=OTHERS),
             bound=at_least(0.1),
         ),

@@ -16,7 +16,7 @@ ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
 
 
 def smooth(dataset: xr.Dataset) -> xr.DataArray:
-    """Whether eta <= 1 / L_g, where L_g = ||Hessian|| / ratio."""
+    """True where eta <= 1 / L_g, with L_g = ||Hessian|| / ratio."""
     return dataset.step_scale / WEIGHT * dataset.hessian_norm <= dataset.bound_ratio.sel(
         bound="lipschitz", drop=True
     )
@@ -90,7 +90,7 @@ FIGURE = Figure(
         Claim(
             "AP-35",
             origin=derived(),
-            statement="With eta <= 1 / L_g no recorded loss lies above the one before, in any run.",
+            statement="With eta <= 1 / L_g, no recorded loss is above the one before in any run.",
             measure=lambda d: d.loss.diff("step").where(smooth(d)),
             bound=at_most(1e-6),
             statistic="each",
@@ -108,7 +108,7 @@ FIGURE = Figure(
         Claim(
             "AP-38",
             origin=derived(),
-            statement="The number of steps that theorem 4.1 needs for the loss reached is over 10^4 times the number taken, in every run.",
+            statement="The number of steps that theorem 4.1 needs for the loss that was reached is over 10^4 times the number of steps taken, in every run.",
             measure=lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
             bound=at_most(-4.0),
             statistic="each",

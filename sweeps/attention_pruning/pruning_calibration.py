@@ -79,7 +79,7 @@ FIGURE = Figure(
         Claim(
             "AP-28",
             origin=derived(),
-            statement="The same with the best factor on the logits.",
+            statement="With the best factor on the logits, too, the mask beats every baseline on its calibration sequences, for each number of sequences.",
             measure=lambda d: lead(half(d), RESCALED),
             bound=at_most(-0.05),
         ),
@@ -93,7 +93,7 @@ FIGURE = Figure(
         Claim(
             "AP-30",
             origin=derived(),
-            statement="With 16 sequences magnitude pruning of W is still better on held-out ones, by at least 0.1.",
+            statement="With 16 sequences, magnitude pruning of W is still better on held-out sequences, by at least 0.1.",
             measure=lambda d: lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1),
             bound=at_least(0.1),
         ),

@@ -47,9 +47,9 @@ FIGURE = Figure(
         Claim(
             "AP-34",
             origin=derived(),
-            statement="The initial mask moves the error at the best lambda by less than 0.12, up or down.",
+            statement="The initial mask changes the error at the best lambda by less than 0.12 in either direction.",
             measure=lambda d: (best(d) - best(d).sel(mask_init="ones")).drop_sel(mask_init="ones"),
-            bound=between(-0.12, 0.12),  # measured .00 (half) and .02 to .03 (uniform)
+            bound=between(-0.12, 0.12),  # measured 0.00 (half) and 0.02 to 0.03 (uniform)
         ),
     ),
 )

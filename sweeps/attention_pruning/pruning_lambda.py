@@ -101,7 +101,7 @@ FIGURE = Figure(
         Claim(
             "AP-1",
             origin=printed(PAPER, "figure 2(a)"),
-            statement="“reaching a minimum before gradually rising again”: each run's error is least strictly inside the range of lambda.",
+            statement="“reaching a minimum before gradually rising again”: the error of each run is least strictly inside the range of lambda.",
             measure=lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
             bound=at_least(1.0),
             statistic="share",
@@ -110,16 +110,16 @@ FIGURE = Figure(
         Claim(
             "AP-2",
             origin=interpretation(PAPER, "figure 2(a)"),
-            statement="“the relative error initially decreases sharply”, read as: the smallest lambda costs at least 0.4 in error over the best.",
+            statement="“the relative error initially decreases sharply”, read as: at the smallest lambda the error is at least 0.4 above that at the best lambda.",
             measure=lambda d: excess(d).isel(regularization=0),
             bound=at_least(0.4),
         ),
         Claim(
             "AP-3",
             origin=interpretation(PAPER, "figure 2(a)"),
-            statement="“gradually rising again”, read as: the largest lambda costs at least 0.15 in error over the best.",
+            statement="“gradually rising again”, read as: at the largest lambda the error is at least 0.15 above that at the best lambda.",
             measure=lambda d: excess(d).isel(regularization=-1),
-            bound=at_least(0.15),  # measured .25 and .30 at P1, .7 at P2 and P3
+            bound=at_least(0.15),  # measured 0.25 and 0.30 at P1, 0.7 at P2 and P3
         ),
         Claim(
             "AP-4",
@@ -149,7 +149,7 @@ FIGURE = Figure(
         Claim(
             "AP-7",
             origin=derived(),
-            statement="A step 3 times past the stability edge costs at least 0.3 in error: the left arm of the U.",
+            statement="A step 3 times past the stability edge costs at least 0.3 in error, which explains the left arm of the U.",
             measure=lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
             bound=at_least(0.3),
         ),
@@ -163,7 +163,7 @@ FIGURE = Figure(
         Claim(
             "AP-9",
             origin=derived(),
-            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3): the right arm of the U.",
+            statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3), which explains the right arm of the U.",
             measure=lambda d: (
                 abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"])
             ),

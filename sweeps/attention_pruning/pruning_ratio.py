@@ -73,35 +73,35 @@ FIGURE = Figure(
         Claim(
             "AP-16",
             origin=interpretation(PAPER, "figure 2(c)"),
-            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, which is lost and read as rho = 0.2 to 0.9.",
+            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, where the range is lost and read as rho = 0.2 to 0.9.",
             measure=lambda d: lead(d, *RIVALS).sel(pruning_ratio=slice(0.15, None)),
             bound=at_most(0.0),
         ),
         Claim(
             "AP-17",
             origin=derived(),
-            statement="Not below: at rho = 0.05 the gradient mask is worse than Wanda by at least 0.02.",
+            statement="Below that range this fails: at rho = 0.05 the gradient mask is worse than Wanda by at least 0.02.",
             measure=lambda d: lead(d, "wanda").sel(pruning_ratio=0.05),
             bound=at_least(0.02),
         ),
         Claim(
             "AP-18",
             origin=derived(),
-            statement="The gradient mask's error does not rise from rho = 0.2 to 0.7, by 0.05 at most.",
+            statement="From rho = 0.2 to 0.7 the error of the gradient mask rises by at most 0.05.",
             measure=lambda d: rise(d, 0.2, 0.7),
             bound=at_most(0.05),
         ),
         Claim(
             "AP-19",
             origin=derived(),
-            statement="It rises by at least 0.12 from rho = 0.7 to 0.9.",
+            statement="From rho = 0.7 to 0.9 the error of the gradient mask rises by at least 0.12.",
             measure=lambda d: rise(d, 0.7, 0.9),
             bound=at_least(0.12),
         ),
         Claim(
             "AP-20",
             origin=interpretation(PAPER, "figure 2(c)"),
-            statement="“all methods exhibit a rise in relative error”, read as: of the baselines, by at least 0.1 from rho = 0.05 to 0.2, to 0.5 and to 0.8.",
+            statement="“all methods exhibit a rise in relative error”, read as: the error of the baselines rises by at least 0.1 from rho = 0.05 to 0.2, to 0.5 and to 0.8.",
             measure=lambda d: (
                 by_ratio(d)
                 .sel({"pruner": list(RIVALS), "pruning_ratio": [0.05, 0.2, 0.5, 0.8]})
@@ -112,7 +112,7 @@ FIGURE = Figure(
         Claim(
             "AP-21",
             origin=derived(),
-            statement="Clipping ties many entries at 0, which at rho = 0.1 costs at least 0.1 in error.",
+            statement="Clipping makes many entries equal to 0, which costs at least 0.1 in error at rho = 0.1.",
             measure=lambda d: (of(by_ratio(d, True), "gradient") - of(by_ratio(d), "gradient")).sel(
                 pruning_ratio=0.1
             ),

@@ -43,13 +43,13 @@ def reached(dataset: xr.Dataset) -> xr.DataArray:
 
 
 def slower(dataset: xr.Dataset) -> xr.DataArray:
-    """How many times as many steps 1 / L_g takes."""
+    """The ratio of the number of steps with 1 / L_g to that with the fixed step."""
     steps = reached(dataset)
     return steps.sel(algorithm="smooth") / steps.sel(algorithm="gradient_descent")
 
 
 def smaller(dataset: xr.Dataset) -> xr.DataArray:
-    """How many times smaller 1 / L_g is: eta L_g, where L_g = ||Hessian|| / ratio."""
+    """The ratio of the fixed step to 1 / L_g: eta L_g, with L_g = ||Hessian|| / ratio."""
     one = dataset.sel(algorithm="smooth")
     return ETA * one.hessian_norm / one.bound_ratio.sel(bound="lipschitz", drop=True)
 
@@ -130,7 +130,7 @@ FIGURE = Figure(
         Claim(
             "AP-44",
             origin=derived(),
-            statement="With eta = 1/L_g no recorded loss lies above the one before, in any run.",
+            statement="With eta = 1/L_g, no recorded loss is above the one before in any run.",
             measure=lambda d: d.loss.sel(algorithm="smooth").diff("step"),
             bound=at_most(1e-9),
             statistic="each",
@@ -138,14 +138,14 @@ FIGURE = Figure(
         Claim(
             "AP-45",
             origin=derived(),
-            statement="It takes 10 times as many steps as eta = 3 or more, to come 99 % of the way down.",
+            statement="With the theorem's step, descent needs at least 10 times as many steps as with eta = 3 to come 99 % of the way down.",
             measure=slower,
             bound=at_least(10.0),  # measured 57, 57, 90 (key 102)
         ),
         Claim(
             "AP-46",
             origin=derived(),
-            statement="That is what the step is smaller, and no more: 3 L_g times as many, but for 10 %.",
+            statement="The number of steps grows in proportion to the smaller step: it is 3 L_g times as large, within 10 %.",
             measure=lambda d: slower(d) / smaller(d),
             bound=between(0.9, 1.1),
         ),

@@ -98,7 +98,7 @@ FIGURE = Figure(
         Claim(
             "AP-40",
             origin=derived(),
-            statement="The step could be larger than the theorem's by far: with eta of 10 / L_g and more no recorded loss lies above the one before, in any run.",
+            statement="The step could be far larger than in the theorem: with eta of 10 / L_g and more, no recorded loss is above the one before in any run.",
             measure=lambda d: d.loss.diff("step").where(excess_step(d) >= 1),
             bound=at_most(1e-9),
             statistic="each",

@@ -65,7 +65,7 @@ FIGURE = Figure(
         Claim(
             "AP-32",
             origin=derived(),
-            statement="For rho >= 0.5 two masks beat Wanda and SparseGPT on calibration data, by at least 0.05.",
+            statement="For rho >= 0.5, two masks beat Wanda and SparseGPT on calibration data by at least 0.05.",
             measure=lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(
                 pruning_ratio=slice(0.45, None)
             ),
@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "AP-33",
             origin=derived(),
-            statement="At equal rho one mask on W has the smaller calibration error, by at least 0.01, though it keeps half as many weights.",
+            statement="At equal rho, one mask on W has the smaller calibration error, by at least 0.01, although it keeps half as many weights.",
             measure=lambda d: (
                 best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent")
             ),

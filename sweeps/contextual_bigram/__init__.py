@@ -1,9 +1,8 @@
-"""What the figures of contextual_bigram share: kinds of runs, the quick form, and what claims
-measure.
+"""Shared parts of the figures of contextual_bigram: kinds of runs, the quick form, and measures.
 
-A run takes the right sign of (alpha_A, alpha_V) or goes to the mirrored valley; the probability
-Phi(z) is known from the task alone. Claims on what is learned speak of the runs of the right sign
-on tasks with z >= 2; the drawings count the others. Thresholds come from the sources' numbers and
+A run takes the right sign of (alpha_A, alpha_V) or goes to the mirrored valley. The probability
+Phi(z) is known from the task alone. Claims on what is learned are about the runs of the right sign
+on tasks with z >= 2. The drawings count the other runs. Thresholds come from the sources' numbers and
 from key 100, widened.
 """
 
@@ -51,12 +50,12 @@ Measure = Callable[[xr.Dataset], xr.DataArray]
 
 
 def right_sign(data: xr.Dataset) -> xr.DataArray:
-    """Whether a run ended with the right sign."""
+    """True for runs that ended with the right sign."""
     return last(data.right_sign) > 0
 
 
 def right(data: xr.Dataset) -> xr.DataArray:
-    """Whether a run ended with the right sign, on a task where that is nearly sure."""
+    """True for runs that ended with the right sign, on tasks where that is nearly certain."""
     return right_sign(data) & (data.predicted_right_sign_sign_law.isel(step=0) >= SURE)
 
 

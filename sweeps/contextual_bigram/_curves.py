@@ -32,7 +32,7 @@ def at(figure: Figure, data: xr.Dataset) -> str:
 
 
 def tasks(data: xr.Dataset) -> str:
-    """How many tasks there are, and how many are left out."""
+    """The number of tasks and the number that are left out, in words."""
     kept = right(data)
     kept = kept.all([d for d in kept.dims if d != "seed"])
     return (
@@ -68,7 +68,7 @@ def draw_runs(
 def draw_rounding(
     ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
 ) -> None:
-    """What rounding makes of the distance of a matrix from the task's: a line per run."""
+    """The distance of a matrix from that of the task before and after rounding, a line for each run."""
     for color, run in enumerate(data.run.values):
         pair = np.stack(
             [

@@ -14,7 +14,7 @@ def diverged(data: xr.Dataset) -> xr.DataArray:
 
 
 def at(size: int) -> Measure:
-    """Of one batch size."""
+    """The share of diverged runs at one batch size."""
     return lambda data: diverged(data).sel({B: size})
 
 
@@ -40,7 +40,7 @@ FIGURE = Figure(
         Claim(
             "CB-66",
             origin=printed(PAPER, "appendix I"),
-            statement="“smaller batch size will lead to divergence for both SGD and regularized GD”: at B = 1 half of the runs or more end with more loss than they began with, of both.",
+            statement="“smaller batch size will lead to divergence for both SGD and regularized GD”: at B = 1, half of the runs or more of both end with more loss than they began with.",
             measure=at(1),
             bound=at_least(0.5),
             statistic="share",
@@ -48,11 +48,11 @@ FIGURE = Figure(
         Claim(
             "CB-67",
             origin=derived("derived, beside appendix I"),
-            statement="At B = 64, where training survives, proximal runs end with at most 0.7 of SGD's excess loss on the same task, median.",
+            statement="At B = 64, where training survives, the median proximal run ends with at most 0.7 of the excess loss of SGD on the same task.",
             measure=lambda d: (
                 last(d.excess_loss).sel({B: 64, "run": PROX})
                 / last(d.excess_loss).sel({B: 64, "run": SGD})
-            ),  # keys 100 and 101: .42, .46
+            ),  # keys 100 and 101: 0.42, 0.46
             bound=at_most(0.7),
             statistic="median",
         ),

@@ -124,7 +124,7 @@ FIGURE = Figure(
         Claim(
             "CB-24",
             origin=interpretation(PAPER, "appendix I"),
-            statement="The same, read as: alpha_V rises by at least 0.03 from lambda = 1e-5 to 1e-3.",
+            statement="“the regularization will eventually distort the learned pattern”, read as: alpha_V rises by at least 0.03 from lambda = 1e-5 to 1e-3.",
             measure=change("value_alignment"),
             bound=at_least(0.03),
         ),
@@ -133,14 +133,14 @@ FIGURE = Figure(
             origin=derived(
                 "derived: noise that is cut at zero adds mass, which the projection takes off the attended entries"
             ),
-            statement="Even at lambda = 1e-6, where the noiseless alpha_A is 0.99 or more, alpha_A ends at most at 0.8 on average.",
+            statement="Even at lambda = 1e-6, where the noiseless alpha_A is 0.99 or more, alpha_A ends at 0.8 or below on average.",
             measure=lambda d: curve(d, "attention_alignment").sel(l1=1e-6),
             bound=at_most(0.8),
         ),
         Claim(
             "CB-26",
             origin=derived("derived: the zeros, not lambda"),
-            statement="The prox of two cases denoises however small lambda is: at 1e-6 |Delta_A| is at most 0.4 of that at lambda = 0, each.",
+            statement="The prox with two cases denoises however small lambda is: at 1e-6, |Delta_A| is at most 0.4 of that at lambda = 0, in each run.",
             measure=shrinkage("two_case", 1e-6),
             bound=at_most(0.4),
             statistic="each",
@@ -148,14 +148,14 @@ FIGURE = Figure(
         Claim(
             "CB-27",
             origin=derived("derived: lambda below the noise of a step"),
-            statement="Soft thresholding with lambda = 1e-5 hardly denoises: it leaves 0.8 of SGD's |Delta_A| or more on average.",
+            statement="Soft thresholding with lambda = 1e-5 hardly denoises: it leaves at least 0.8 of the |Delta_A| of SGD on average.",
             measure=shrinkage("textbook", 1e-5),
             bound=at_least(0.8),
         ),
         Claim(
             "CB-28",
             origin=derived("derived: lambda above the noise of a step"),
-            statement="With lambda = 1e-3 it leaves at most half.",
+            statement="Soft thresholding with lambda = 1e-3 leaves at most half of the |Delta_A| of SGD.",
             measure=shrinkage("textbook", 1e-3),
             bound=at_most(0.5),
         ),

@@ -50,7 +50,7 @@ FIGURE = Figure(
         Claim(
             "CB-33",
             origin=interpretation(PAPER, "appendix I, figures at N = 100"),
-            statement="“proximal gradient descent performs better”, read as: proximal runs end with a cosine of A and Q of at least 0.98, each.",
+            statement="“proximal gradient descent performs better”, read as: each proximal run ends with a cosine of A and Q of at least 0.98.",
             measure=end("attention_cosine", PROX, right_sign),
             bound=at_least(0.98),
             statistic="each",
@@ -58,7 +58,7 @@ FIGURE = Figure(
         Claim(
             "CB-34",
             origin=interpretation(PAPER, "appendix I, figures at N = 100"),
-            statement="The same, read as: SGD ends at least twice as far off the line, each.",
+            statement="“proximal gradient descent performs better”, read as: each run of SGD ends at least twice as far off the line.",
             measure=ratio("attention_residual", SGD, PROX, right_sign),
             bound=at_least(2.0),
             statistic="each",
@@ -66,7 +66,7 @@ FIGURE = Figure(
         Claim(
             "CB-35",
             origin=derived("derived, beside appendix I"),
-            statement="Rounding recovers the support of every column, after both.",
+            statement="After both methods, rounding recovers the support of every column.",
             measure=lambda d: ends(d, "support_recovery", right_sign).min("run", skipna=False),
             bound=at_least(1.0),
             statistic="each",

@@ -36,7 +36,7 @@ def surprise(data: xr.Dataset) -> xr.DataArray:
 
 
 def gap(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """What simulated runs differ by from the median of mini-batches, turned so that the median is
+    """The difference of simulated runs from the median of mini-batches, turned so that the median is
     positive.
     """
     simulated, real = pairs(data, values)
@@ -76,7 +76,7 @@ FIGURE = Figure(
     quick=QUICK | {"vary": BOTH_WAYS},
     draw=draw,
     # key 100, 32 tasks of which 27 and 26: means up to 1.4 standard errors apart; median cosines
-    # .990 and .991, |Delta_A| 7 % apart
+    # 0.990 and 0.991, |Delta_A| 7 % apart
     claims=(
         Claim(
             "CB-43",
@@ -89,7 +89,7 @@ FIGURE = Figure(
         Claim(
             "CB-44",
             origin=interpretation(PAPER, "appendix I"),
-            statement="The same, read as: the median cosines of A and Q of proximal runs differ by at most 0.02.",
+            statement="“to mimic the batch gradient noise”, read as: the median cosines of A and Q of proximal runs differ by at most 0.02.",
             measure=lambda d: gap(d, d.attention_cosine).sel(l1=1e-5),
             bound=at_most(0.02),
             statistic="median",
@@ -98,7 +98,7 @@ FIGURE = Figure(
         Claim(
             "CB-45",
             origin=interpretation(PAPER, "appendix I"),
-            statement="The same, read as: the median |Delta_A| differ by at most 35 %, in the logarithm.",
+            statement="“to mimic the batch gradient noise”, read as: the medians of |Delta_A| differ by at most 35 %, in the logarithm.",
             measure=lambda d: gap(d, np.log(d.attention_residual + 1e-30)),
             bound=at_most(0.35),
             statistic="median",

@@ -15,7 +15,6 @@ RATES = {
     "sgd_cosine": [0.02, 0.04, 0.1],
     "adam": [0.0003, 0.001, 0.003, 0.01],
 }
-MIDDLE = {algorithm: rates[1:2] for algorithm, rates in RATES.items()}
 LABELS = {"proximal": "proximal (algorithm 1)"} | optimizers.LABELS
 ALL = ("sgd", "momentum", "sgd_cosine", "adam")
 SHOWN = {
@@ -41,13 +40,13 @@ def of(data: xr.Dataset, name: str, *algorithms: str, rates: slice = slice(None)
 
 
 def sure(data: xr.Dataset) -> xr.DataArray:
-    """Whether a task has z >= 2."""
+    """True for tasks with z >= 2."""
     return data.predicted_right_sign_sign_law.isel(step=0) >= SURE
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """What is learned at the end by the runs of the right sign, and their share, against the
-    learning rate.
+    """The metrics of the runs of the right sign at the end, and the share of these runs, against
+    the learning rate.
     """
     title = f"P and Q by optimizer (N = 3, T = 200, B = 128, t = {int(data.step[-1])})"
     figure, axes = plot.panels(5, title=title, width=3.0, height=3.4)
@@ -58,9 +57,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         + [(ends(data, name, right_sign), label) for name, label in SHOWN.items()],
         strict=True,
     ):
-        optimizers.against_rate(ax, values, ETA, LABELS)
         scale = "log" if "loss" in label else "linear"
-        plot.finish(ax, "learning rate", label, xscale="log", yscale=scale, legend=False)
+        optimizers.against_rate(ax, values, ETA, label, yscale=scale, labels=LABELS)
     plot.legend_below(figure, axes[0, 0])
     return figure
 
@@ -78,14 +76,14 @@ FIGURE = Figure(
         "dtype": "float32",
         "buckets": "exact",
     },
-    quick=QUICK | {"zip": runs(MIDDLE)},
+    quick=QUICK | {"zip": runs(optimizers.middle(RATES))},
     draw=draw,
-    # the worst on keys 105, 106: .908, .910; .967, 1; .171, .163; .76, .77; .85, .69
+    # the worst on keys 105, 106: 0.908, 0.910; 0.967, 1; 0.171, 0.163; 0.76, 0.77; 0.85, 0.69
     claims=(
         Claim(
             "CB-78",
             origin=derived("measured"),
-            statement="Right sign, z >= 2: momentum, cosine decay and Adam find Q as SGD does, at each rate: the cosine of A and Q is at least 0.75 on average.",
+            statement="On tasks with z >= 2 and runs of the right sign, momentum, cosine decay and Adam find Q as SGD does, at each rate: the cosine of A and Q is at least 0.75 on average.",
             measure=lambda d: of(d, "attention_cosine", *ALL),
             bound=at_least(0.75),
         ),
@@ -99,21 +97,21 @@ FIGURE = Figure(
         Claim(
             "CB-80",
             origin=derived("measured"),
-            statement="At the second rate of each at most 0.32 of the excess loss is left.",
+            statement="At the second rate of each optimizer, at most 0.32 of the excess loss is left.",
             measure=lambda d: of(d, "relative_excess_loss", *ALL, rates=slice(1, 2)),
             bound=at_most(0.32),
         ),
         Claim(
             "CB-81",
             origin=derived("derived: late steps add noise, small ones less"),
-            statement="Cosine decay from 2 eta leaves less of it than SGD at eta, at each rate: at most 0.95 on average.",
+            statement="Cosine decay from 2 eta leaves less of the excess loss than SGD at eta, at each rate: at most 0.95 of it on average.",
             measure=lambda d: of(d, "excess_loss", "sgd_cosine") / of(d, "excess_loss", "sgd"),
             bound=at_most(0.95),
         ),
         Claim(
             "CB-82",
             origin=derived("measured"),
-            statement="Adam's runs take the right sign as often as the law of SGD has it on tasks of z >= 2, in 97.7 %.",
+            statement="Adam's runs take the right sign as often as the law of SGD predicts on tasks with z >= 2, in 97.7 % of the runs.",
             measure=lambda d: optimizers.of(right_sign(d).where(sure(d)), ETA, "adam"),
             bound=at_least(SURE),
             statistic="share",

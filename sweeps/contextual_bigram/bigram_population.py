@@ -92,13 +92,13 @@ FIGURE = Figure(
         "record": [*range(0, 161, 10)],
     },
     draw=draw,
-    # key 100, B = 4096: .078, .081, .085, .088, .088, .122, .238, .256; their ratio to B = 1024:
-    # 2.3 to 3.4, mean 2.9
+    # key 100, B = 4096: 0.078, 0.081, 0.085, 0.088, 0.088, 0.122, 0.238, 0.256; their ratio to B =
+    # 1024: 2.3 to 3.4, mean 2.9
     claims=(
         Claim(
             "CB-40",
             origin=derived("derived: the limit of large batches of lemma C.5"),
-            statement="B = 4096: both alphas stay within 0.22 of equation (8), median over tasks.",
+            statement="At B = 4096, both alphas stay within 0.22 of equation (8), in the median over tasks.",
             measure=lambda d: deviation(d).sel(LARGEST),
             bound=at_most(0.22),
             statistic="median",
@@ -106,14 +106,14 @@ FIGURE = Figure(
         Claim(
             "CB-41",
             origin=derived("derived: the bias is |Delta_A|^2, of order 1 / B"),
-            statement="The deviation at B = 1024 is 2.3 to 5 times that at 4096 on the same task, on average.",
+            statement="The deviation at B = 1024 is on average 2.3 to 5 times that at 4096 on the same task.",
             measure=lambda d: deviation(d).sel({B: 1024}) / deviation(d).sel(LARGEST),
             bound=between(2.3, 5.0),
         ),
         Claim(
             "CB-42",
             origin=interpretation(PAPER, "equation (9)"),
-            statement="“the mini-batch version of (8) is approximately equivalent to” (9), read as: at B = 4096, from step 24 on and until 0.1, the mean alpha_V is d sinh(s) within 20 %.",
+            statement="“the mini-batch version of (8) is approximately equivalent to” (9), read as: at B = 4096, from step 24 until it reaches 0.1, the mean alpha_V is d sinh(s) within 20 %.",
             measure=lambda d: early_error(d.sel(LARGEST)),
             bound=at_most(0.2),
         ),

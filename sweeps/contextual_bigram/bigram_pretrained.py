@@ -28,7 +28,7 @@ def at_200(run: str) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Distance, cosine and excess loss in t from both starts; rounded distances, a mark per run."""
-    tasks = f"{int(likely(data).sum())} of {data.sizes['seed']} tasks, those of law ≥ .95"
+    tasks = f"{int(likely(data).sum())} of {data.sizes['seed']} tasks, those of law ≥ 0.95"
     figure, axes = plot.panels(
         4, title=f"After one step from a pre-trained V{at(FIGURE, data)}: {tasks}", width=3.3
     )
@@ -91,7 +91,7 @@ FIGURE = Figure(
         Claim(
             "CB-52",
             origin=interpretation(PAPER, "section 4"),
-            statement="“bypass the initial sample-intensive signal-boosting stage”, read as: after 200 steps of 64 samples at most 0.2 of the excess loss is left, each.",
+            statement="“bypass the initial sample-intensive signal-boosting stage”, read as: after 200 steps of 64 samples at most 0.2 of the excess loss is left, in each run.",
             measure=at_200(PRE),
             bound=at_most(0.2),
             statistic="each",
@@ -99,7 +99,7 @@ FIGURE = Figure(
         Claim(
             "CB-53",
             origin=interpretation(PAPER, "section 4"),
-            statement="The same, read as: from the trivial V more than 0.8 is left, each.",
+            statement="“bypass the initial sample-intensive signal-boosting stage”, read as: from the trivial V more than 0.8 of the excess loss is left, in each run.",
             measure=at_200(SCRATCH),
             bound=at_least(0.8),
             statistic="each",
@@ -107,14 +107,14 @@ FIGURE = Figure(
         Claim(
             "CB-54",
             origin=interpretation(PAPER, "theorem 4.1"),
-            statement="“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: 600 steps on, rounding recovers the support of 90 % of the columns or more.",
+            statement="“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: after 600 more steps, rounding recovers the support of at least 90 % of the columns.",
             measure=end("support_recovery", PRE, likely),
             bound=at_least(0.9),
         ),
         Claim(
             "CB-55",
             origin=interpretation(PAPER, "theorem 4.1"),
-            statement="The same, read as: rounded, A is within 0.1 of Q, median.",
+            statement="“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: the median distance of the rounded A from Q is at most 0.1.",
             measure=end("rounded_attention_distance", PRE, likely),
             bound=at_most(0.1),
             statistic="median",
@@ -122,7 +122,7 @@ FIGURE = Figure(
         Claim(
             "CB-56",
             origin=interpretation(PAPER, "theorem 4.1"),
-            statement="The same, read as: the best V for it is within 0.03 of P, each.",
+            statement="“running Algorithm 1 from Stage 2 allows us to recover” the task, read as: the best V for the rounded A is within 0.03 of P, in each run.",
             measure=end("rounded_value_distance", PRE, likely),
             bound=at_most(0.03),
             statistic="each",
@@ -130,7 +130,7 @@ FIGURE = Figure(
         Claim(
             "CB-57",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“we must stop early”, read as: here, too, the excess loss ends at 1.3 times its least value or more, median.",
+            statement="“we must stop early”, read as: here, too, the excess loss of the median run ends at 1.3 times its least value or more.",
             measure=rebound(PRE, likely),
             bound=at_least(1.3),
             statistic="median",

@@ -63,7 +63,7 @@ FIGURE = Figure(
             origin=derived(
                 "derived, beside section 6: “What can we gain if the datapoints are sequences”"
             ),
-            statement="Neither gain nor loss: after training on generated contexts 0.65 to 1.4 of the excess loss is left that independent tokens leave, median, of both methods.",
+            statement="Generated contexts bring neither gain nor loss: the median run leaves 0.65 to 1.4 of the excess loss that training on independent tokens leaves, for both methods.",
             measure=lambda d: xr.concat([cost(PROX)(d), cost(SGD)(d)], "method"),
             bound=between(0.65, 1.4),
             statistic="median",
@@ -71,7 +71,7 @@ FIGURE = Figure(
         Claim(
             "CB-72",
             origin=interpretation(PAPER, "section 2.1"),
-            statement="“this makes our model a true language model”, read as: trained on the sequences that the task generates, rounding recovers 0.75 of the columns or more, after both methods.",
+            statement="“this makes our model a true language model”, read as: after training on the sequences that the task generates, rounding recovers at least 0.75 of the columns, for both methods.",
             measure=lambda d: ends(d, "support_recovery", right_sign).sel(
                 run=[PROX + ON, SGD + ON]
             ),
@@ -80,7 +80,7 @@ FIGURE = Figure(
         Claim(
             "CB-73",
             origin=derived("derived, beside figure 1"),
-            statement="On sequences, too, SGD ends 1.7 times as far off the line as proximal runs, or farther, median.",
+            statement="On sequences, too, the median run of SGD ends at least 1.7 times as far off the line as the proximal run.",
             measure=ratio("attention_residual", SGD + ON, PROX + ON, right_sign),
             bound=at_least(1.7),
             statistic="median",

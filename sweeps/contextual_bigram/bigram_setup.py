@@ -49,7 +49,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 FIGURE = Figure(
     name="bigram_setup",
-    source=f"{PAPER}, set-up of the experiments, a plausible reading",
+    source=f"{PAPER}, set-up of the experiments, a plausible interpretation",
     theory=THEORY,
     config=SETUP,
     sweep={"zip": BOTH, **STAGES, "seeds": 20},  # 8 of the right sign are needed
@@ -59,18 +59,20 @@ FIGURE = Figure(
         Claim(
             "CB-17",
             origin=interpretation(PAPER, "figure 1"),
-            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps |A - Q| is at most half of what it was, for the better of both on average.",
+            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps |A - Q| is at most half of its initial value, for the better of the two methods on average.",
             measure=lambda d: (
                 ends(d, "attention_distance", right_sign) / d.attention_distance.isel(step=0)
-            ).min("run"),  # measured .8
+            ).min("run"),  # measured 0.8
             bound=at_most(0.5),
             expect=None,
         ),
         Claim(
             "CB-18",
             origin=interpretation(PAPER, "figure 1"),
-            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps at most half of the excess loss is left, for the better of both on average.",
-            measure=lambda d: ends(d, "relative_excess_loss", right_sign).min("run"),  # measured .9
+            statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps at most half of the excess loss is left, for the better of the two methods on average.",
+            measure=lambda d: ends(d, "relative_excess_loss", right_sign).min(
+                "run"
+            ),  # measured 0.9
             bound=at_most(0.5),
             expect=None,
         ),
@@ -78,22 +80,22 @@ FIGURE = Figure(
             "CB-19",
             origin=interpretation(PAPER, "figure 1"),
             statement="Figure 1, its lost numbers read as N = 3, T = 5000, B = 64: after 1000 steps the cosine of A and Q of proximal runs is at least 0.95 on average.",
-            measure=end("attention_cosine", PROX, right_sign),  # measured .92
+            measure=end("attention_cosine", PROX, right_sign),  # measured 0.92
             bound=at_least(0.95),
             expect=None,
         ),
         Claim(
             "CB-20",
             origin=interpretation(PAPER, "figure 1, after normalization"),
-            statement="Figure 1, read as above: rounding a proximal run of the right sign recovers the support of 75 % of the columns or more.",
+            statement="Figure 1, with its lost numbers read as for the other claims: rounding a proximal run of the right sign recovers the support of at least 75 % of the columns.",
             measure=end("support_recovery", PROX, right_sign),
             bound=at_least(0.75),
         ),
         Claim(
             "CB-21",
             origin=interpretation(PAPER, "section 5.1"),
-            statement="“SGD struggles to converge with the same small batch size”, read as: rounded, in half of the runs or more some column's support is wrong.",
-            measure=failed(SGD, right_sign),  # measured .25
+            statement="“SGD struggles to converge with the same small batch size”, read as: after rounding, the support of some column is wrong in at least half of the runs.",
+            measure=failed(SGD, right_sign),  # measured 0.25
             bound=at_least(0.5),
             statistic="share",
             expect=None,
@@ -102,7 +104,7 @@ FIGURE = Figure(
             "CB-22",
             origin=interpretation(PAPER, "lemma D.1, with high probability"),
             statement="“the second term on the RHS of (9) could provide a small positive signal”, read as: at these numbers every run takes the right sign.",
-            measure=lambda d: last(d.right_sign).sel(run=SGD),  # Phi(z) is .68 to .84
+            measure=lambda d: last(d.right_sign).sel(run=SGD),  # Phi(z) is 0.68 to 0.84
             bound=at_least(1.0),
             expect=None,
         ),

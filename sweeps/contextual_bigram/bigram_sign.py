@@ -12,7 +12,7 @@ SLOW = 0.0125
 
 
 def sign(data: xr.Dataset) -> xr.DataArray:
-    """Whether a run has the right sign at the time s = eta t = 5; not so where it diverged."""
+    """1 for runs with the right sign at the time s = eta t = 5, 0 for others and diverged ones."""
     return (data.right_sign.sel(step=data.steps) > 0).astype(float).drop_vars(["step", "steps"])
 
 
@@ -40,7 +40,7 @@ def scatter(data: xr.Dataset) -> xr.DataArray:
     """For each B / (eta T) the largest difference of shares, in standard errors of a difference of
     independent runs.
 
-    Of the cells whose noise is small enough for the linear law: B = 64, or eta = .0125 and B = 16.
+    Of the cells whose noise is small enough for the linear law: B = 64, or eta = 0.0125 and B = 16.
     """
     n, share = data.sizes["seed"], sign(data).mean("seed")
     small = (data[B] >= 64) | (data[ETA] < 0.02) & (data[B] >= 16)
@@ -116,34 +116,34 @@ FIGURE = Figure(
         "steps": 400,
     },
     draw=draw,
-    # keys 100 (48 seeds) and 101, eta = .0125: up to .9 and 1.7 standard errors for B >= 16; B = 4
-    # is below the law, by up to .24
+    # keys 100 (48 seeds) and 101, eta = 0.0125: up to 0.9 and 1.7 standard errors for B >= 16; B =
+    # 4 is below the law, by up to 0.24
     claims=(
         Claim(
             "CB-36",
             origin=derived("derived, from equation (9) and the noise at the start"),
-            statement="In every cell at eta = 0.0125, B >= 16 the share of the right sign is the mean of Phi(z) within 5 standard errors.",
+            statement="In every cell with eta = 0.0125 and B >= 16, the share of the right sign is the mean of Phi(z) within 5 standard errors.",
             measure=lambda d: surprise(d).sel({ETA: SLOW, B: [16, 64]}),
             bound=at_most(5.0),
         ),
         Claim(
             "CB-37",
             origin=derived("derived: samples of order eta T"),
-            statement="A large batch a step or many small steps do the same: cells of equal B / (eta T) have shares within 5 standard errors of each other, for B = 64, and B = 16 at eta = 0.0125.",
+            statement="A large batch per step and many small steps have the same effect: cells of equal B / (eta T) have shares within 5 standard errors of each other, for B = 64, and for B = 16 at eta = 0.0125.",
             measure=scatter,
             bound=at_most(5.0),
         ),
         Claim(
             "CB-38",
             origin=derived(),
-            statement="At eta = 0.05, T = 1024, B = 4 and 16 noise is beyond the linear law: on average the share is below it by 0.15 or more.",
+            statement="At eta = 0.05, T = 1024, B = 4 and 16, the noise is beyond the linear law: on average the share is below it by at least 0.15.",
             measure=lambda d: (law(d) - sign(d)).sel({ETA: 0.05, T: 1024, B: [4, 16]}).mean(B),
             bound=at_least(0.15),
         ),
         Claim(
             "CB-39",
             origin=interpretation(PAPER, "appendix D"),
-            statement="“we choose a sufficiently large batch size”, read as: at eta = 0.0125, T = 1024 the share rises by at least 0.1 from B = 4 to 64.",
+            statement="“we choose a sufficiently large batch size”, read as: at eta = 0.0125, T = 1024, the share of the right sign rises by at least 0.1 from B = 4 to 64.",
             measure=lambda d: (sign(d).sel({B: 64}) - sign(d).sel({B: 4})).sel(
                 {ETA: SLOW, T: 1024}
             ),

@@ -57,7 +57,7 @@ FIGURE = Figure(
         Claim(
             "CB-29",
             origin=interpretation(PAPER, "section 5.2"),
-            statement="“qualitatively similar behaviors”, read as: softmax attention at kappa = 1 ends with a cosine of A and Q of at least 0.95, median.",
+            statement="“qualitatively similar behaviors”, read as: softmax attention at kappa = 1 ends with a median cosine of A and Q of at least 0.95.",
             measure=end("attention_cosine", SOFT),
             bound=at_least(0.95),
             statistic="median",
@@ -65,15 +65,15 @@ FIGURE = Figure(
         Claim(
             "CB-30",
             origin=interpretation(PAPER, "section 5.2"),
-            statement="The same, read as: with at most 0.03 of the excess loss, median.",
-            measure=end("relative_excess_loss", SOFT),  # measured .010, and .004 to .053
+            statement="“qualitatively similar behaviors”, read as: softmax attention ends with a median of at most 0.03 of the excess loss.",
+            measure=end("relative_excess_loss", SOFT),  # measured 0.010, and 0.004 to 0.053
             bound=at_most(0.03),
             statistic="median",
         ),
         Claim(
             "CB-31",
             origin=derived(),
-            statement="At the rate kappa = T that matches the linear model's first steps it collapses: a cosine of at most 0.75, median.",
+            statement="At the rate kappa = T, which matches the first steps of the linear model, softmax attention collapses to a median cosine of at most 0.75.",
             measure=end("attention_cosine", TFOLD),
             bound=at_most(0.75),
             statistic="median",
@@ -81,7 +81,7 @@ FIGURE = Figure(
         Claim(
             "CB-32",
             origin=interpretation(PAPER, "section 5.2"),
-            statement="“roughly ignore those positions with a small attention weight”, read as: off the support the entries of A spread at most half as far as those of linear SGD.",
+            statement="“roughly ignore those positions with a small attention weight”, read as: off the support, the entries of A spread at most half as far as those of linear SGD.",
             # not measured on keys from 100 on
             measure=ratio("off_support_std", SOFT, SGD),
             bound=at_most(0.5),

@@ -1,7 +1,7 @@
 """What does stage one cost as contexts grow: steps, the gap of the alphas, the distance from the
 line?
 
-With simulated noise and large batches, as lemma D.1 asks for; it ends where alpha_V = .1.
+With simulated noise and large batches, as lemma D.1 asks for; it ends where alpha_V = 0.1.
 """
 
 from itertools import product
@@ -38,7 +38,7 @@ def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 
 def change(values: Any) -> xr.DataArray:
-    """From the shortest contexts to the longest, over that of log T."""
+    """The change from the shortest contexts to the longest, divided by that of log T."""
     lengths = values[T].values
     gap = values.isel({T: -1}, drop=True) - values.isel({T: 0}, drop=True)
     return gap / np.log(lengths[-1] / lengths[0])
@@ -90,21 +90,21 @@ FIGURE = Figure(
         Claim(
             "CB-63",
             origin=interpretation(PAPER, "section 3.2"),
-            statement="“would quickly boost it”, read as: its steps grow as log T / eta, by 0.8 to 1.2 times that (B = 2^20, both rates).",
+            statement="“would quickly boost it”, read as: the number of steps of stage one grows as 0.8 to 1.2 times log T / eta (B = 2^20, both rates).",
             measure=lambda d: d[ETA] * change(measured(0, MANY)(d)),
             bound=between(0.8, 1.2),
         ),
         Claim(
             "CB-64",
             origin=interpretation(PAPER, "appendix D, lemma D.1 (c)"),
-            statement="“one can also bound the difference between” alpha_A and alpha_V, read as by a constant over T: it falls with T by an exponent of -1.2 to -0.8 (B = 2^20).",
+            statement="“one can also bound the difference between” alpha_A and alpha_V, read as by a constant over T: the difference falls with T with an exponent of -1.2 to -0.8 (B = 2^20).",
             measure=lambda d: change(np.log(measured(1, MANY)(d))),
             bound=between(-1.2, -0.8),
         ),
         Claim(
             "CB-65",
             origin=interpretation(PAPER, "appendix E.1, lemma D.1 (b)"),
-            statement="“As we have seen in Stage 1, the norm of” Delta_A “can scale linearly with” T, read as: |Delta_A|^2 grows with T by an exponent of 0.8 to 1.2 (B = 2^12).",
+            statement="“As we have seen in Stage 1, the norm of” Delta_A “can scale linearly with” T, read as: |Delta_A|^2 grows with T with an exponent of 0.8 to 1.2 (B = 2^12).",
             measure=lambda d: 2 * change(np.log(measured(2, FEW)(d))),
             bound=between(0.8, 1.2),
         ),

@@ -1,6 +1,6 @@
 """Do the samples of stage two grow with the length of the contexts, and what enters the prox?
 
-With simulated noise, so that B is free. A step's noise per entry is about .07 / sqrt(B): above
+With simulated noise, so that B is free. A step's noise per entry is about 0.07 / sqrt(B): above
 lambda = 1e-3 at B = 1024, a fourteenth of it at B = 2^20.
 """
 
@@ -25,7 +25,7 @@ def growth(run: str) -> Measure:
 
 
 def at(size: int, measure: Measure) -> Measure:
-    """The same at one batch size."""
+    """The same measure at one batch size."""
     return lambda data: measure(data).sel({B: size})
 
 
@@ -77,28 +77,28 @@ FIGURE = Figure(
         Claim(
             "CB-58",
             origin=interpretation(PAPER, "section 3.3"),
-            statement="“the variance of the mini-batch gradients scales with” T, read as: |Delta_A| of SGD grows with T by an exponent of 0.35 to 0.65, at every B.",
+            statement="“the variance of the mini-batch gradients scales with” T, read as: the |Delta_A| of SGD grows with T with an exponent of 0.35 to 0.65, at every B.",
             measure=growth(SGD),
             bound=between(0.35, 0.65),
         ),
         Claim(
             "CB-59",
             origin=interpretation(PAPER, "theorem 3.1"),
-            statement="“followed by a more sample-efficient stage”, read as: with lambda above the noise of a step (B = 2^20) |Delta_A| grows with T by an exponent of 0.1 or less.",
+            statement="“followed by a more sample-efficient stage”, read as: with lambda above the noise of a step (B = 2^20), |Delta_A| grows with T with an exponent of at most 0.1.",
             measure=at(LARGE, growth(STRONG)),
             bound=at_most(0.1),
         ),
         Claim(
             "CB-60",
             origin=derived("derived: positive noise passes the prox"),
-            statement="With the source's lambda = 1e-5, below the noise of a step (B = 1024), it grows by an exponent of 0.1 or more.",
+            statement="With the source's lambda = 1e-5, below the noise of a step (B = 1024), |Delta_A| grows with T with an exponent of at least 0.1.",
             measure=at(SMALL, growth(WEAK)),
             bound=at_least(0.1),
         ),
         Claim(
             "CB-61",
             origin=interpretation(PAPER, "section 2.3"),
-            statement="“we will later show that no” entry “can ever become smaller than” -lambda before the prox, read as: none does, in three tasks of four or more, where lambda exceeds the mean noise (1e-3, B = 2^20).",
+            statement="“we will later show that no” entry “can ever become smaller than” -lambda before the prox, read as: no entry does, in at least three of four tasks, where lambda exceeds the mean noise (1e-3, B = 2^20).",
             measure=at(LARGE, lambda data: end("below_lambda", STRONG + BEFORE)(data) == 0),
             bound=at_least(0.75),
             statistic="share",
@@ -106,7 +106,7 @@ FIGURE = Figure(
         Claim(
             "CB-62",
             origin=derived("derived: lambda below the noise of a step"),
-            statement="At the experiments' lambda = 1e-5 (B = 1024) a fifth of them or more do.",
+            statement="At the lambda = 1e-5 of the experiments (B = 1024), at least a fifth of the entries become smaller than -lambda.",
             measure=at(SMALL, end("below_lambda", WEAK + BEFORE)),
             bound=at_least(0.2),
         ),

@@ -1,7 +1,7 @@
 """How many steps does stage two take, and what do they depend on?
 
-With simulated noise, from alpha_V = .1 on: asinh(.1 T K_Q) / eta1 steps of stage one, by its closed
-form. A step's noise per entry is above lambda at B = 1024, and a sixth of it at B = 2^24.
+With simulated noise, from alpha_V = 0.1 on: asinh(0.1 T K_Q) / eta1 steps of stage one, by its
+closed form. A step's noise per entry is above lambda at B = 1024, and a sixth of it at B = 2^24.
 """
 
 from itertools import product
@@ -31,7 +31,7 @@ def steps(data: xr.Dataset, left: float) -> xr.DataArray:
 
 
 def at(size: int, left: float) -> Measure:
-    """The same at one batch size."""
+    """The same measure at one batch size."""
     return lambda data: steps(data, left).sel({B: size})
 
 
@@ -87,28 +87,28 @@ FIGURE = Figure(
         Claim(
             "CB-74",
             origin=interpretation(PAPER, "section 3.3"),
-            statement="“Similar to Stage 1, this also only takes” few steps, read as: those to a hundredth of the excess loss change with T by an exponent of -0.1 to 0.1 (B = 2^24, both rates).",
+            statement="“Similar to Stage 1, this also only takes” few steps, read as: the number of steps to a hundredth of the excess loss changes with T with an exponent of -0.1 to 0.1 (B = 2^24, both rates).",
             measure=lambda d: exponent(at(MANY, 0.01)(d), T),
             bound=between(-0.1, 0.1),
         ),
         Claim(
             "CB-75",
             origin=interpretation(PAPER, "appendix E.2, lemma E.10"),
-            statement="“Then, within” 1 / eta2 times a logarithm “steps, we will have” small errors, read as: they change with eta2 by an exponent of -1.1 to -0.9 (B = 2^24, both T).",
+            statement="“Then, within” 1 / eta2 times a logarithm “steps, we will have” small errors, read as: the number of steps changes with eta2 with an exponent of -1.1 to -0.9 (B = 2^24, both T).",
             measure=lambda d: exponent(at(MANY, 0.01)(d), ETA2),
             bound=between(-1.1, -0.9),
         ),
         Claim(
             "CB-76",
             origin=interpretation(PAPER, "section 3.4"),
-            statement="“at a linear rate (and the approximation error also decreases exponentially fast)”, read as: from 1/100 to 1/1000 of the excess loss takes 0.85 to 1.15 times log 10 / (4 eta2) steps (B = 2^24).",
+            statement="“at a linear rate (and the approximation error also decreases exponentially fast)”, read as: the excess loss takes 0.85 to 1.15 times log 10 / (4 eta2) steps from 1/100 to 1/1000 (B = 2^24).",
             measure=lambda d: (at(MANY, 1e-3)(d) - at(MANY, 1e-2)(d)) * 4 * d[ETA2] / np.log(10),
             bound=between(0.85, 1.15),
         ),
         Claim(
             "CB-77",
             origin=derived("derived: lambda below the noise of a step"),
-            statement="At B = 1024 the least excess loss of a run is a floor that grows with T, by an exponent of 0.3 or more.",
+            statement="At B = 1024, the least excess loss of a run is a floor that grows with T with an exponent of at least 0.3.",
             measure=lambda d: exponent(floor(d), T),
             bound=at_least(0.3),
         ),

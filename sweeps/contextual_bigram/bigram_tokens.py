@@ -53,7 +53,7 @@ FIGURE = Figure(
         Claim(
             "CB-68",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“We tried different orders of state number and show that regularization is necessary and outperforms SGD”, read as: proximal runs end with at most 0.65 of SGD's excess loss on the same task, median, at every N.",
+            statement="“We tried different orders of state number and show that regularization is necessary and outperforms SGD”, read as: the median proximal run ends with at most 0.65 of the excess loss of SGD on the same task, at every N.",
             measure=ratio("excess_loss", PROX, SGD, right_sign),
             bound=at_most(0.65),
             statistic="median",
@@ -61,7 +61,7 @@ FIGURE = Figure(
         Claim(
             "CB-69",
             origin=interpretation(PAPER, "section 1"),
-            statement="“polynomial dependence on the sequence length” and the “number of states”, read as: at fixed B |Delta_A|^2 of SGD grows with N by an exponent of 0.4 to 1.",
+            statement="“polynomial dependence on the sequence length” and the “number of states”, read as: at fixed B, the |Delta_A|^2 of SGD grows with N with an exponent of 0.4 to 1.",
             measure=lambda d: (
                 2 * exponent(end("attention_residual", SGD, right_sign)(d).isel({N: [0, -1]}), N)
             ),
@@ -70,7 +70,7 @@ FIGURE = Figure(
         Claim(
             "CB-70",
             origin=derived("derived, against “regularization is necessary” in appendix I"),
-            statement="At N = 80 rounding recovers more columns of SGD than of proximal runs, by 0.03 or more of all.",
+            statement="At N = 80, rounding recovers more columns of SGD than of proximal runs, by at least 0.03 of all columns.",
             measure=lambda d: (
                 end("support_recovery", SGD, right_sign)(d)
                 - end("support_recovery", PROX, right_sign)(d)

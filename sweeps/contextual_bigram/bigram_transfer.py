@@ -25,7 +25,7 @@ def measured(data: xr.Dataset, name: str) -> xr.DataArray:
 
 
 def law(data: xr.Dataset, name: str) -> xr.DataArray:
-    """Its law per task."""
+    """The law of a quantity for each task."""
     return measured(data, f"predicted_{name}_one_step")
 
 
@@ -114,8 +114,8 @@ FIGURE = Figure(
         Claim(
             "CB-46",
             origin=interpretation(PAPER, "section 1"),
-            statement="“bypass the first sample intensive stage”, read as: 4096 samples of the one step recover at most 0.3 fewer of the columns at T = 4000 than at 500 (rho = 1).",
-            # the law's means at key 100: .776 and .652
+            statement="“bypass the first sample intensive stage”, read as: 4096 samples of the single step recover at most 0.3 fewer of the columns at T = 4000 than at 500 (rho = 1).",
+            # the law's means at key 100: 0.776 and 0.652
             measure=lambda d: (
                 measured(d, RECOVERY).sel({"samples": 4096, RHO: 1.0}).diff(T).isel({T: 0})
             ),
@@ -126,7 +126,7 @@ FIGURE = Figure(
             origin=derived(
                 "derived: it takes sqrt(2 log T) standard deviations below the threshold, which depend on the task"
             ),
-            statement="They recover 97 % of the columns, on average, of the tasks on which the law expects 0.99 or more.",
+            statement="These samples recover 97 % of the columns on average, on tasks for which the law predicts 0.99 or more.",
             measure=lambda d: (
                 measured(d, RECOVERY).where(law(d, RECOVERY) >= 0.99).sel(samples=4096)
             ),
@@ -136,7 +136,7 @@ FIGURE = Figure(
         Claim(
             "CB-48",
             origin=derived("derived, lemma H.2 bounds it"),
-            statement="Off the support the standard deviation is that of the formula, within 4.5 % on average, in every cell.",
+            statement="Off the support, the standard deviation is that of the formula within 4.5 % on average, in every cell.",
             measure=lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
             bound=at_most(0.045),
             minimum=2,
@@ -144,7 +144,7 @@ FIGURE = Figure(
         Claim(
             "CB-49",
             origin=derived("derived from lemma H.2"),
-            statement="It does not depend on T: within 3 % from T = 500 to 4000.",
+            statement="The standard deviation does not depend on T: it is equal within 3 % from T = 500 to 4000.",
             measure=lengthened,
             bound=at_most(0.03),
         ),
@@ -158,7 +158,7 @@ FIGURE = Figure(
         Claim(
             "CB-51",
             origin=derived("derived, for independent entries of one variance"),
-            statement="From 1024 samples on within 4 standard errors, in every cell.",
+            statement="From 1024 samples on, the mean recovery is that of the law within 4 standard errors, in every cell.",
             measure=surprise,
             bound=at_most(4.0),
         ),

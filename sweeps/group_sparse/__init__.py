@@ -1,11 +1,10 @@
-"""What the figures of group_sparse share: whose claims they are, the end of training, and the
-downstream task.
+"""Shared parts of the figures of group_sparse: the sweep and the downstream task.
 
 Thresholds come from the specification's measurements or from keys 100 to 103, with a margin for the
 spread between keys.
 
 Downstream runs pre-train for 200 steps, then take one downstream sample a step, so that the number
-of samples is t - 200. The numbers of the source are lost; these are ours.
+of samples is t - 200. The numbers of the source are lost, so these are ours.
 """
 
 from collections.abc import Iterable

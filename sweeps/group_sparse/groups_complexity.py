@@ -2,9 +2,9 @@
 samples?
 
 d = D = k, so that d + D = 2k and dD = k^2. W is that of 200 steps at eta = 12 / D^2 on 500 samples;
-it selects less for larger k (attention of .96 at k = 3, .81 at k = 8), which costs the most at many
-samples. With 8 seeds the exponents of GS-35 and GS-39 vary by .2 and .4 between keys: they are
-reported, not judged. Long, because seven claims compare runs along three axes.
+it selects less for larger k (attention of 0.96 at k = 3, 0.81 at k = 8), which costs the most at
+many samples. With 8 seeds the exponents of GS-35 and GS-39 vary by 0.2 and 0.4 between keys: they
+are reported, not judged. Long, because seven claims compare runs along three axes.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def errors(data: xr.Dataset) -> xr.DataArray:
 
 
 def early(data: xr.Dataset) -> xr.DataArray:
-    """Its mean over 10 to 60 samples."""
+    """The mean error over 10 to 60 samples."""
     return errors(data).sel(samples=slice(10, 60)).mean("samples")
 
 
@@ -51,7 +51,7 @@ def samples_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def needed(data: xr.Dataset) -> xr.DataArray:
-    """The number of samples at which the mean error falls to .1, interpolated in both logarithms;
+    """The number of samples at which the mean error falls to 0.1, interpolated in both logarithms;
     NaN where it does not.
     """
     error = errors(data)
@@ -65,7 +65,7 @@ def needed(data: xr.Dataset) -> xr.DataArray:
 
 
 def size_exponent(found: xr.DataArray, logs: bool = False) -> xr.DataArray:
-    """The exponent of k = d = D in numbers of samples n at gamma = .1, or in n / log^2 n."""
+    """The exponent of k = d = D in numbers of samples n at gamma = 0.1, or in n / log^2 n."""
     found = found.sel(margin=0.1)
     kept = found.drop_vars(FIELDS.split(), errors="ignore")
     kept = kept.assign_coords(size=found.group_dim.values)
@@ -139,21 +139,21 @@ FIGURE = Figure(
         Claim(
             "GS-32",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
-            statement="d + D against dD samples is also read as: over 10 to 60 samples the error is below online logistic regression's in every cell.",
+            statement="d + D against dD samples is also read as: over 10 to 60 samples the error is below that of online logistic regression in every cell.",
             measure=lambda d: frozen(early(d)) / logistic(early(d)),
             bound=at_most(1.0),
         ),
         Claim(
             "GS-33",
             origin=interpretation(PAPER, "theorem: 1/gamma^2"),
-            statement="1/gamma^2 is read as an error over 10 to 60 samples that falls with gamma, and no faster: exponent within [-2, -0.1] for every k.",
+            statement="1/gamma^2 is read as an error over 10 to 60 samples that falls with gamma, and not faster than that: its exponent is within [-2, -0.1] for every k.",
             measure=lambda d: exponent(frozen(early(d)), "margin"),
             bound=between(-2.0, -0.1),
         ),
         Claim(
             "GS-34",
             origin=interpretation(PAPER, "theorem: log^2 n / n"),
-            statement="log^2 n / n is read as an error that falls at least as fast from 20 to 800 samples, gamma = 0.1: exponent of error n / log^2 n at most 0 for every k.",
+            statement="log^2 n / n is read as an error that falls at least as fast from 20 to 800 samples at gamma = 0.1: the exponent of error n / log^2 n is at most 0 for every k.",
             measure=lambda d: samples_exponent(d).sel(margin=0.1),
             bound=at_most(0.0),
             expect="fails",
@@ -161,7 +161,7 @@ FIGURE = Figure(
         Claim(
             "GS-35",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
-            statement="d + D is read as: the n at which the error is 0.1 has n / log^2 n grow with an exponent of k of at most 1, gamma = 0.1.",
+            statement="d + D is read as: for the n at which the error is 0.1, n / log^2 n grows with k with an exponent of at most 1, at gamma = 0.1.",
             measure=lambda d: size_exponent(frozen(needed(d)), logs=True),
             bound=at_most(1.0),
             expect=None,
@@ -169,14 +169,14 @@ FIGURE = Figure(
         Claim(
             "GS-38",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
-            statement="dD for logistic regression is read as: that n grows with an exponent of k within [1.4, 2.9], gamma = 0.1.",
+            statement="dD for logistic regression is read as: that n grows with k with an exponent within [1.4, 2.9], at gamma = 0.1.",
             measure=lambda d: size_exponent(logistic(needed(d))),
             bound=between(1.4, 2.9),
         ),
         Claim(
             "GS-39",
             origin=derived("measured"),
-            statement="The exponent of k is smaller by 0.3 or more with W frozen, gamma = 0.1.",
+            statement="The exponent of k is smaller with W frozen, by at least 0.3, at gamma = 0.1.",
             measure=lambda d: size_exponent(logistic(needed(d))) - size_exponent(frozen(needed(d))),
             bound=at_least(0.3),
             expect=None,

@@ -54,7 +54,7 @@ def gain(data: xr.Dataset, other: str, low: int, high: int) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per (d, D): accuracy against the number of samples."""
     sizes = list(dict.fromkeys("(" + str(name).partition(", (")[2] for name in data.run.values))
-    title = "What the pre-trained W is worth downstream (η₂ = .1, γ = .2)"
+    title = "What the pre-trained W is worth downstream (η₂ = 0.1, γ = 0.2)"
     figure, axes = plot.panels(len(sizes), width=4.6, height=3.2, title=title)
     for ax, size in zip(axes[0], sizes, strict=True):
         runs = {kind: of(data, kind, size) for kind in TRAINED if f"{kind}, {size}" in data.run}
@@ -88,21 +88,21 @@ FIGURE = Figure(
         Claim(
             "GS-27",
             origin=interpretation(PAPER, "theorem"),
-            statement="What “utilizing the pre-trained” W gains is read as: (4, 6), with W frozen accuracy beats training from scratch by 0.15 or more, from 20 to 100 samples.",
+            statement="What “utilizing the pre-trained” W gains is read as: in the setting (4, 6), the accuracy with W frozen is above that of training from scratch by at least 0.15, from 20 to 100 samples.",
             measure=lambda d: gain(d, "from scratch", 20, 100),
             bound=at_least(0.15),
         ),
         Claim(
             "GS-28",
             origin=interpretation(PAPER, "theorem"),
-            statement="Its test error of order (d + D) log^2 n / (gamma^2 n) is read as an accuracy of 0.95 with 200 samples, (4, 6).",
+            statement="Its test error of order (d + D) log^2 n / (gamma^2 n) is read as an accuracy of 0.95 with 200 samples, in the setting (4, 6).",
             measure=lambda d: of(d, "W frozen").sel(samples=200),
             bound=at_least(0.95),
         ),
         Claim(
             "GS-29",
             origin=interpretation(PAPER, "sample complexity d + D against dD"),
-            statement="d + D against dD samples is read as: (4, 6), it beats logistic regression by the same SGD by 0.01 or more on average over 10 to 60 samples.",
+            statement="d + D against dD samples is read as: in the setting (4, 6), the accuracy with W frozen is above that of logistic regression by the same SGD by at least 0.01 on average over 10 to 60 samples.",
             measure=lambda d: gain(d, "logistic, online", 10, 60),
             bound=at_least(0.01),
             where="together",
@@ -110,14 +110,14 @@ FIGURE = Figure(
         Claim(
             "GS-30",
             origin=derived("measured"),
-            statement="(4, 6), dD = 24: at 100 and 200 samples it is ahead of a fitted logistic regression by less than 0.04.",
+            statement="In the setting (4, 6), with dD = 24, the accuracy with W frozen is above that of a fitted logistic regression by less than 0.04 at 100 and 200 samples.",
             measure=lambda d: (of(d, "W frozen") - fitted(d)).sel(samples=[100, 200]),
             bound=at_most(0.04),
         ),
         Claim(
             "GS-31",
             origin=derived("measured"),
-            statement="(4, 6): to train W on at the same rate costs accuracy on average over 100 to 200 samples.",
+            statement="In the setting (4, 6), to continue training W at the same rate costs accuracy on average over 100 to 200 samples.",
             measure=lambda d: gain(d, "W trained on", 100, 200),
             bound=at_least(0.0),
             where="together",

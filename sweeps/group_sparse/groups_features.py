@@ -23,7 +23,7 @@ def lead(data: xr.Dataset, other: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per law: accuracy against the number of samples."""
-    title = "Other laws of the features downstream ((d, D) = (4, 6), γ = .2)"
+    title = "Other laws of the features downstream ((d, D) = (4, 6), γ = 0.2)"
     figure, axes = plot.panels(data.sizes["features"], width=3.8, height=3.2, title=title)
     for ax, law in zip(axes[0], data.features.values, strict=True):
         found = accuracy(data).sel(features=law)
@@ -48,14 +48,14 @@ FIGURE = Figure(
         Claim(
             "GS-36",
             origin=interpretation(PAPER, "theorem"),
-            statement="“an arbitrary distribution satisfying” sub-Gaussian tails and a margin is read as these three laws: with the W of Gaussian pre-training frozen, accuracy beats training from scratch by 0.1 or more over 10 to 60 samples, for each.",
+            statement="“an arbitrary distribution satisfying” sub-Gaussian tails and a margin is read as these three laws: with the W of Gaussian pre-training frozen, the accuracy is above that of training from scratch by at least 0.1 over 10 to 60 samples, for each law.",
             measure=lambda d: lead(d, "from scratch"),
             bound=at_least(0.1),
         ),
         Claim(
             "GS-37",
             origin=interpretation(PAPER, "theorem"),
-            statement="d + D against dD, read as: it beats online logistic regression by 0.01 or more over 10 to 60 samples, for each of the three laws.",
+            statement="d + D against dD is read as: the accuracy with W frozen is above that of online logistic regression by at least 0.01 over 10 to 60 samples, for each of the three laws.",
             measure=lambda d: lead(d, "logistic, online"),
             bound=at_least(0.01),
         ),

@@ -84,7 +84,7 @@ def group_exponent(data: xr.Dataset) -> xr.DataArray:
 
 
 def time_to_select(data: xr.Dataset) -> xr.DataArray:
-    """The first recorded step with an attention of .9 from every query, on average over samples;
+    """The first recorded step with an attention of 0.9 from every query, on average over samples;
     interpolated between records.
     """
     values = against_groups(data.relevant_attention_min).sel(step=slice(0, T))
@@ -96,7 +96,7 @@ def time_to_select(data: xr.Dataset) -> xr.DataArray:
 
 
 def time_exponent(data: xr.Dataset) -> xr.DataArray:
-    """Its exponent of D."""
+    """The exponent of D in the time to select."""
     return exponent(time_to_select(data), "run")
 
 
@@ -106,7 +106,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     shown = [name for name in GROUPS if name in data.run]
     whole = shown == GROUPS
-    title = "After selection the loss falls as a power of t and D (η = .25, d = 4)"
+    title = "After selection the loss falls as a power of t and D (η = 0.25, d = 4)"
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     loss, missing, *against_d = axes[0]
     for color, name in enumerate(shown):
@@ -157,14 +157,14 @@ FIGURE = Figure(
         Claim(
             "GS-18",
             origin=derived("derived: L ~ D^(-2/3) t^(-1/3)"),
-            statement="At equal eta and t = 500, L(D = 8) / L(D = 4) is that of D^(-2/3), 0.63: within [0.57, 0.69].",
+            statement="At equal eta and t = 500, L(D = 8) / L(D = 4) is that of D^(-2/3), which is 0.63: it is within [0.57, 0.69].",
             measure=in_groups,
             bound=between(0.57, 0.69),
         ),
         Claim(
             "GS-19",
             origin=interpretation(PAPER, "theorem: T*"),
-            statement="T* of order 1/(D^3 epsilon^3) is read as a loss of order D^(-1) at equal eta and t: on the population, D = 4 to 12, exponent within [-1.1, -0.9].",
+            statement="T* of order 1/(D^3 epsilon^3) is read as a loss of order D^(-1) at equal eta and t: on the population, for D = 4 to 12, its exponent is within [-1.1, -0.9].",
             measure=group_exponent,
             bound=between(-1.1, -0.9),
             expect="fails",
@@ -172,21 +172,21 @@ FIGURE = Figure(
         Claim(
             "GS-20",
             origin=derived(),
-            statement="On the population, D = 4 to 12, the exponent of D is -2/3: within [-0.75, -0.55].",
+            statement="On the population, for D = 4 to 12, the exponent of D in the loss is -2/3: it is within [-0.75, -0.55].",
             measure=group_exponent,
             bound=between(-0.75, -0.55),
         ),
         Claim(
             "GS-21",
             origin=interpretation(PAPER, "theorem: T*"),
-            statement="T* of order 1/epsilon^3 is read as a loss that falls as t^(-1/3), on the population from t = 1000 on: exponent within [-0.4, -0.27].",
+            statement="T* of order 1/epsilon^3 is read as a loss that falls as t^(-1/3): on the population, from t = 1000 on, its exponent is within [-0.4, -0.27].",
             measure=lambda d: exponent(late(d.test_loss), "step"),
             bound=between(-0.4, -0.27),
         ),
         Claim(
             "GS-22",
             origin=derived(),
-            statement="There |v1| = (3 eta RATE t / (D sigma_x))^(1/3), constant included: within 3 %.",
+            statement="There, |v1| = (3 eta RATE t / (D sigma_x))^(1/3) within 3 %, constant included.",
             measure=lambda d: late(d.value_norm / d.predicted_value_norm_rate),
             bound=between(0.97, 1.03),
             where="together",
@@ -194,7 +194,7 @@ FIGURE = Figure(
         Claim(
             "GS-23",
             origin=derived(),
-            statement="The loss does not depend on d: within 20 % from d = 2 to 8.",
+            statement="The loss does not depend on d: it is equal within 20 % from d = 2 to 8.",
             measure=lambda d: abs(
                 xr.apply_ufunc(
                     np.log, ratio(d.test_loss.mean("seed"), "d = 8, D = 6", "d = 2, D = 6")
@@ -205,7 +205,7 @@ FIGURE = Figure(
         Claim(
             "GS-24",
             origin=derived("measured"),
-            statement="The time to a least attention of 0.9 hardly depends on D: exponent within [-0.2, 0.4].",
+            statement="The time until the least attention is 0.9 hardly depends on D: its exponent is within [-0.2, 0.4].",
             measure=time_exponent,
             bound=between(-0.2, 0.4),
         ),

@@ -37,7 +37,7 @@ def form(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Attention in t, attention, accuracy and the form of W against n."""
-    title = "More samples approach the population (d = 4, D = 6, η = .25)"
+    title = "More samples approach the population (d = 4, D = 6, η = 0.25)"
     figure, ((curves, *others),) = plot.panels(4, width=3.4, height=3.0, title=title)
     for color, run in enumerate(data.run.values):
         values = data.relevant_attention.sel(run=run)
@@ -90,7 +90,7 @@ FIGURE = Figure(
         Claim(
             "GS-10",
             origin=derived("measured"),
-            statement="What is missing from 1 falls with each fourfold n, by 5 % or more.",
+            statement="The attention that is missing from 1 falls by at least 5 % with each fourfold n.",
             measure=falls,
             bound=at_most(0.95),
         ),
@@ -104,14 +104,14 @@ FIGURE = Figure(
         Claim(
             "GS-12",
             origin=interpretation(PAPER, "theorem: selection"),
-            statement="“Self-attention extracts the variables from the label-relevant group”: read as above 0.95 by t = 500 on the population (8000 samples and their symmetries).",
+            statement="“Self-attention extracts the variables from the label-relevant group” is read as: the attention is above 0.95 by t = 500 on the population (8000 samples and their symmetries).",
             measure=lambda d: population(d).relevant_attention,
             bound=at_least(0.95),
         ),
         Claim(
             "GS-13",
             origin=derived(),
-            statement="There W11 does not vanish, nor is it a multiple of I: v*^T W11 v* is below -0.2, the rest above 0.",
+            statement="There, W11 neither vanishes nor is it a multiple of I: v*^T W11 v* is below -0.2, and the rest is above 0.",
             measure=form,
             bound=at_most(-0.2),
         ),

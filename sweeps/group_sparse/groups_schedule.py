@@ -43,8 +43,8 @@ def missing(data: xr.Dataset) -> xr.DataArray:
 
 
 def bending(data: xr.Dataset) -> xr.DataArray:
-    """How much more the logarithm of what is missing falls from D = 8 to 12 than from 4 to 6: twice
-    as much for exp(-c D), as much for a power of D.
+    """The ratio of the falls of the logarithm of what is missing from D = 8 to 12 and from 4 to 6:
+    twice as much for exp(-c D), as much for a power of D.
     """
     log = xr.apply_ufunc(np.log, missing(data))
     return (log.sel(run=8) - log.sel(run=12)) / (log.sel(run=4) - log.sel(run=6))
@@ -64,10 +64,10 @@ def error(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """What is missing and the loss at t = D^3 against D; the loss against epsilon, the direction
-    error against t.
+    """The missing attention and the loss at t = D^3 against D, the loss against epsilon, and the
+    direction error against t.
     """
-    title = "At t = D³: attention that is missing, and loss (d = 4, η = .25)"
+    title = "At t = D³: attention that is missing, and loss (d = 4, η = 0.25)"
     whole = f"n = {SAMPLES[0]}" in data.run
     figure, axes = plot.panels(4 if whole else 2, width=3.5, height=3.1, title=title)
     attention, loss, *others = axes[0]
@@ -130,7 +130,7 @@ FIGURE = Figure(
         Claim(
             "GS-25",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
-            statement="S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of what is missing falls 1.8 times as much from D = 8 to 12 as from 4 to 6, or more (2 for an exponential, 1 for a power).",
+            statement="S of at least 1 - exp(-Theta(D)) at T* is read as: at t = D^3 the logarithm of what is missing falls at least 1.8 times as much from D = 8 to 12 as from 4 to 6 (2 for an exponential, 1 for a power).",
             measure=bending,
             bound=at_least(1.8),
             expect="fails",
@@ -138,21 +138,21 @@ FIGURE = Figure(
         Claim(
             "GS-26",
             origin=derived("measured"),
-            statement="What is missing at t = D^3 is a power of D: exponent within [-2.5, -0.8].",
+            statement="What is missing at t = D^3 is a power of D, with an exponent within [-2.5, -0.8].",
             measure=lambda d: exponent(missing(d), "run"),
             bound=between(-2.5, -0.8),
         ),
         Claim(
             "GS-41",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
-            statement="L(T*) of order D^(-2) is read as its exponent of D at t = D^3, D = 4 to 12: within [-2.2, -1.7].",
+            statement="L(T*) of order D^(-2) is read as: the exponent of D at t = D^3, for D = 4 to 12, is within [-2.2, -1.7].",
             measure=lambda d: exponent(at_schedule(d).test_loss, "run"),
             bound=between(-2.2, -1.7),
         ),
         Claim(
             "GS-42",
             origin=derived(),
-            statement="There it approaches D^(-5/3): (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, within [0.9, 1.3] for D = 8 and 12.",
+            statement="There, the loss approaches D^(-5/3): it is (RATE/D)^(2/3) (3 eta t)^(-1/3), constants included, up to a factor within [0.9, 1.3] for D = 8 and 12.",
             measure=lambda d: (lambda end: end.test_loss / end.predicted_loss_rate)(
                 at_schedule(d).sel(run=[8, 12])
             ),
@@ -162,21 +162,21 @@ FIGURE = Figure(
         Claim(
             "GS-43",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
-            statement="L(T*) of order epsilon is read as its exponent of epsilon at t = 1/(D^3 epsilon^3), D = 4: within [0.8, 1.35].",
+            statement="L(T*) of order epsilon is read as: the exponent of epsilon at t = 1/(D^3 epsilon^3), for D = 4, is within [0.8, 1.35].",
             measure=lambda d: exponent(by_epsilon(d).test_loss, "step"),
             bound=between(0.8, 1.35),
         ),
         Claim(
             "GS-44",
             origin=derived("measured"),
-            statement="v misses the direction of v* (D = 4, t = D^3) by less on more samples: exponent of n within [-0.85, -0.25].",
+            statement="v is nearer to the direction of v* (D = 4, t = D^3) with more samples: the exponent of n is within [-0.85, -0.25].",
             measure=lambda d: exponent(error(d).sel(step=64), "run"),
             bound=between(-0.85, -0.25),
         ),
         Claim(
             "GS-45",
             origin=derived("measured"),
-            statement="On 250 samples that does not fall with epsilon: at T*(0.02) it is at least 0.55 of what it is at T*(0.05).",
+            statement="On 250 samples the distance from that direction does not fall with epsilon: at T*(0.02) it is at least 0.55 of its value at T*(0.05).",
             measure=lambda d: (
                 error(d).sel(run=250, step=LATE[-1]) / error(d).sel(run=250, step=LATE[0])
             ),

@@ -1,10 +1,10 @@
-"""What the experiments on a Llama share: the model, calibration windows by seed, and cells that are
-measured once.
+"""Shared parts of the experiments on a Llama: the model, calibration windows by seed, and cells that
+are measured once.
 
-The source prunes Llama 3.2-1B with C4; here a small Llama is trained on the sources of Python's
+The source prunes Llama 3.2-1B with C4. Here a small Llama is trained on the sources of Python's
 standard library (`_training`), calibrated on 8 windows of 128 tokens and evaluated on 128 windows
-of files it has not seen. Ratios, sizes and steps are ours: the source's are lost. Three calibration
-seeds; the model is one.
+of files it has not seen. Ratios, sizes and steps are ours, because the source's are lost. There are
+three calibration seeds and one model.
 """
 
 import itertools
@@ -52,8 +52,10 @@ def measured(
     measure: Callable[[dict[str, Any]], dict[str, Any]],
     progress: Any,
 ) -> xr.Dataset:
-    """What is measured in each cell of the product of the axes; a cell's numbers are kept in the
-    folder and read where they are there. measure(cell) -> {name: numbers}, lists count layers.
+    """The dataset of the numbers measured in each cell of the product of the axes.
+
+    measure(cell) returns {name: numbers}; lists are over layers. The numbers of a cell are stored in
+    the folder and read from it if they are there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shape = tuple(len(values) for values in axes.values())

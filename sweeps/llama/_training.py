@@ -1,8 +1,8 @@
 """A small Llama on the standard library's sources: trained once, kept as a checkpoint folder.
 
 743 thousand parameters (vocabulary 128, d = 128, 4 layers, H = 4, G = 2, e = 32, m = 344, tied
-embedding); AdamW, learning rate 3e-3 with cosine decay to 0 after a warm-up of 5 %, weight decay .1
-on matrices, gradients clipped to norm 1; 16 windows of 128 tokens a step.
+embedding); AdamW, learning rate 3e-3 with cosine decay to 0 after a warm-up of 5 %, weight decay
+0.1 on matrices, gradients clipped to norm 1; 16 windows of 128 tokens a step.
 """
 
 import time

@@ -88,7 +88,7 @@ FIGURE = Figure(
         Claim(
             "LL-13",
             origin=interpretation(PAPER, "section 6.2"),
-            statement="“We verify these assumptions”, read as: X X^T of 128 tokens in 128 dimensions is regular in every layer, for most windows. In the first layer equal tokens are equal rows; in all of them a token repeated at the start of a window is.",
+            statement="“We verify these assumptions”, read as: X X^T of 128 tokens in 128 dimensions is regular in every layer, for most windows. In the first layer equal tokens are equal rows. In every layer a token that is repeated at the start of a window gives equal rows.",
             measure=lambda data: 1 - data.singular,
             bound=at_least(0.5),
             expect="fails",

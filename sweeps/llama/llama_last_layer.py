@@ -53,7 +53,7 @@ def experiment(
 
 
 def at(data: xr.Dataset, along: str) -> xr.Dataset:
-    """The cases over lengths (ratio .5) or over ratios (the last length), in order."""
+    """The cases over lengths (ratio 0.5) or over ratios (the last length), in order."""
     fixed = data.ratio == 0.5 if along == "length" else data.length == data.length.max()
     return data.isel(case=fixed.values).swap_dims(case=along).sortby(along)
 
@@ -82,7 +82,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             cases = at(data, along)
             for color, attention in enumerate(METHODS):
                 plot.series(ax, cases[name].sel(attention=attention), along, attention, color=color)
-            fixed = "ratio .5" if along == "length" else f"{int(data.length.max())} tokens"
+            fixed = "ratio 0.5" if along == "length" else f"{int(data.length.max())} tokens"
             names = {"length": "length in tokens", "ratio": "share of weights pruned"}
             plot.finish(ax, names[along], "error of the attention", f"{text}, {fixed}")
     return figure
@@ -106,7 +106,7 @@ FIGURE = Figure(
         Claim(
             "LL-8",
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
-            statement="“our algorithm outperforms the baselines in different sequence lengths continuously”, read as: at ratio 0.5 for every length of 16 to 128 (calibration text).",
+            statement="“our algorithm outperforms the baselines in different sequence lengths continuously”, read as: at ratio 0.5 it does so for every length of 16 to 128 (calibration text).",
             measure=lambda data: lead(data, "length"),
             bound=at_most(1.0),
             expect="fails",
@@ -115,7 +115,7 @@ FIGURE = Figure(
         Claim(
             "LL-9",
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
-            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, which is lost and read as ratios of 0.1 to 0.9 (128 tokens, calibration text).",
+            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, where the range is lost and read as ratios of 0.1 to 0.9 (128 tokens, calibration text).",
             measure=lambda data: lead(data, "ratio"),
             bound=at_most(1.0),
             expect="fails",
@@ -124,7 +124,7 @@ FIGURE = Figure(
         Claim(
             "LL-10",
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
-            statement="“all methods exhibit a rise in relative error”, read as: of the baselines, from each ratio to the next (128 tokens).",
+            statement="“all methods exhibit a rise in relative error”, read as: the error of the baselines rises from each ratio to the next (128 tokens).",
             measure=lambda data: growth(data, "ratio").sel(attention=["wanda", "sparsegpt"]),
             bound=at_least(0.0),
             minimum=3,
@@ -132,7 +132,7 @@ FIGURE = Figure(
         Claim(
             "LL-17",
             origin=derived("measured"),
-            statement="128 tokens, ratio 0.7 and more: the gradient mask's error is at most 0.8 of Wanda's and SparseGPT's (calibration text).",
+            statement="For 128 tokens and ratios of 0.7 and more, the error of the gradient mask is at most 0.8 of those of Wanda and SparseGPT (calibration text).",
             measure=lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
             bound=at_most(0.8),
             minimum=3,

@@ -42,7 +42,7 @@ def experiment(
 
 
 def against(other: str, ratio: float, measure: Any = excess) -> Any:
-    """What is measured of the gradient mask over that of another method, at a ratio."""
+    """The ratio of a measure of the gradient mask to that of another method, at one pruning ratio."""
     return lambda data: (
         measure(data).sel(attention="gradient", ratio=ratio)
         / measure(data).sel(attention=other, ratio=ratio)
@@ -55,7 +55,7 @@ def mean_error(data: xr.Dataset) -> xr.DataArray:
 
 
 def below(data: xr.Dataset) -> xr.DataArray:
-    """In how many layers the error is below SparseGPT's (ratio .8, dense MLP)."""
+    """The number of layers in which the error is below SparseGPT's (ratio 0.8, dense MLP)."""
     error = data.attention_error.sel(ratio=0.8, mlp="dense")
     return (error.sel(attention="gradient") < error.sel(attention="sparsegpt")).sum("layer")
 
@@ -104,7 +104,7 @@ FIGURE = Figure(
         Claim(
             "LL-2",
             origin=derived("measured"),
-            statement="Ratio 0.8: its error of the attention, mean over layers, is at most 0.7 of Wanda's, with every MLP.",
+            statement="At ratio 0.8 the gradient mask's error of the attention, as a mean over layers, is at most 0.7 of Wanda's, with every MLP.",
             measure=against("wanda", 0.8, mean_error),
             bound=at_most(0.7),
             minimum=3,
@@ -112,7 +112,7 @@ FIGURE = Figure(
         Claim(
             "LL-3",
             origin=derived("measured"),
-            statement="Ratio 0.8, dense MLP: its error on the calibration text is below SparseGPT's in at least 3 of 4 layers, on every seed.",
+            statement="At ratio 0.8 with the dense MLP, the gradient mask's error on the calibration text is below that of SparseGPT in at least 3 of 4 layers, for every seed.",
             measure=below,
             bound=at_least(3),
             statistic="each",
@@ -153,7 +153,7 @@ FIGURE = Figure(
             origin=interpretation(
                 PAPER, "Table 1: 26.074 with Wanda's MLP, 36.641 with SparseGPT's"
             ),
-            statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: with the MLP at 0.5 and dense attention, too.",
+            statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: this also holds with the MLP at 0.5 and dense attention.",
             measure=lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
                 lambda found: found.sel(mlp="sparsegpt") - found.sel(mlp="wanda")
             ),

@@ -148,7 +148,7 @@ FIGURE = Figure(
         Claim(
             "LL-11",
             origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="Ratio 0.8, dense MLP: the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense.",
+            statement="At ratio 0.8 with the dense MLP, the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense.",
             measure=lambda data: lead(data, temperature=False).sel(ratio=0.8),
             bound=at_most(0.7),
             minimum=3,
@@ -156,7 +156,7 @@ FIGURE = Figure(
         Claim(
             "LL-12",
             origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="Ratio 0.8, dense MLP: the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense, all with a logit temperature per head.",
+            statement="At ratio 0.8 with the dense MLP, the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense, all with a logit temperature per head.",
             measure=lambda data: lead(data, temperature=True).sel(ratio=0.8),
             bound=at_most(0.7),
             minimum=3,
@@ -164,7 +164,7 @@ FIGURE = Figure(
         Claim(
             "LL-15",
             origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="Ratio 0.7, dense MLP: the best variant of the gradient mask costs less than SparseGPT's held-out perplexity above dense.",
+            statement="At ratio 0.7 with the dense MLP, the best variant of the gradient mask costs less than SparseGPT's held-out perplexity above dense.",
             measure=lambda data: lead(data, temperature=False).sel(ratio=0.7),
             bound=at_most(1.0),
             expect=None,
@@ -173,7 +173,7 @@ FIGURE = Figure(
         Claim(
             "LL-16",
             origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="Ratio 0.7, dense MLP: the best variant of the gradient mask costs less than SparseGPT's held-out perplexity above dense, all with a logit temperature per head.",
+            statement="At ratio 0.7 with the dense MLP, the best variant of the gradient mask costs less than SparseGPT's held-out perplexity above dense, all with a logit temperature per head.",
             measure=lambda data: lead(data, temperature=True).sel(ratio=0.7),
             bound=at_most(1.0),
             expect=None,

@@ -1,9 +1,9 @@
-"""What the figures of low_rank share: five settings, what claims measure, and how curves and bars
-are drawn.
+"""Shared parts of the figures of low_rank: five settings, measures, and the drawing of curves and
+bars.
 
-S1, S1p read A as one vector for all positions, P1, P1p as one per position; p: W(0) = delta^2 I
-with delta = 0.1 as section IV prints it, else delta I. G has a larger delta and a smaller xi. No
-one setting shows all three figures. Thresholds were set on keys 100 to 103.
+S1 and S1p interpret A as one vector for all positions, P1 and P1p as one per position. The p means
+W(0) = delta^2 I with delta = 0.1, as section IV prints it; otherwise it is delta I. G has a larger
+delta and a smaller xi. No single setting shows all three figures. Thresholds were set on keys 100 to 103.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def only(*names: str) -> Any:
     """The theory with these analyses alone; compilation drops what the others would take."""
 
     def some(params: Any, problem: Any, config: Any) -> dict[str, Any]:
-        """Some of the room's analyses."""
+        """The analyses with these names."""
         return {
             name: value
             for name, value in THEORY.analyses(params, problem, config).items()
@@ -72,7 +72,7 @@ def final(values: xr.DataArray) -> xr.DataArray:
 
 
 def rank_cost(data: xr.Dataset, rank: Any, name: str = "truncated_loss") -> xr.DataArray:
-    """By how much an analysis of changes cut to a rank exceeds that at full rank."""
+    """The increase of an analysis when the changes are cut to a rank."""
     return data[name].sel(kept_rank=rank).drop_vars("kept_rank") - data[name].isel(
         kept_rank=-1, drop=True
     )
@@ -89,7 +89,7 @@ def worst(*values: xr.DataArray) -> xr.DataArray:
 
 
 def law(data: xr.Dataset, name: str) -> xr.DataArray:
-    """What the theory predicts for each cell; it is the same for all steps and seeds."""
+    """The prediction of the theory for each cell, which is equal for all steps and seeds."""
     return data[f"predicted_{name}"].isel(step=0, seed=0, drop=True)
 
 

@@ -1,4 +1,4 @@
-"""What the figures along training share: the gain of attention, and the time to fit."""
+"""Shared parts of the figures along training: the gain of attention, and the time to fit."""
 
 import numpy as np
 import xarray as xr
@@ -36,7 +36,7 @@ def fitted(data: xr.Dataset, level: float = 0.1) -> xr.DataArray:
     step = data.step.values.astype(float)
 
     def crossing(loss: np.ndarray) -> float:
-        """In one run."""
+        """The crossing in one run."""
         j = int(np.argmax(loss < level))
         if j == 0:  # at once, or never
             return np.nan
@@ -49,8 +49,8 @@ def fitted(data: xr.Dataset, level: float = 0.1) -> xr.DataArray:
 def draw_time(
     data: xr.Dataset, x: str, values: np.ndarray, label: str, printed: float, measured: float
 ) -> plot.Drawing:
-    """The loss in t, and the time to .1 against x with two power laws through the middle."""
-    figure, (left, right) = panels(2, "Steps until the test loss is below .1 (S1)", width=4.0)
+    """The loss in t, and the time to 0.1 against x with two power laws through the middle."""
+    figure, (left, right) = panels(2, "Steps until the test loss is below 0.1 (S1)", width=4.0)
     data = data.assign_coords({x: values})
     lines(left, data.loss, "step", x, label + " = {:.2g}", markers=False)
     plot.finish(left, "step t", "test hinge loss")

@@ -40,14 +40,14 @@ FIGURE = Figure(
         Claim(
             "LR-71",
             origin=derived("measured"),
-            statement="More positions, more attention: from |S| = 1 to all the gain of relevant queries rises by at least 0.2 for every alpha*.",
+            statement="More positions bring more attention: from |S| = 1 to all positions, the gain of relevant queries rises by at least 0.2 for every alpha*.",
             measure=lambda data: gain(data).sel(num_queries=0) - gain(data).sel(num_queries=1),
             bound=at_least(0.2),
         ),
         Claim(
             "LR-72",
             origin=derived("measured"),
-            statement="A single position leaves attention nearly uniform: the gain is at most 0.1.",
+            statement="A single position leaves the attention nearly uniform: the gain is at most 0.1.",
             measure=lambda data: gain(data).sel(num_queries=1),
             bound=at_most(0.1),
         ),

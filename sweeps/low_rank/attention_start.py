@@ -13,15 +13,15 @@ from ._training import ENDS, gain, title
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """What attention gains over delta and xi, for both readings of A; the loss is small in every
-    cell.
+    """The gain of attention over delta and xi, for both interpretations of A. The loss is small in
+    every cell.
     """
     figure, axes = plot.panels(
         2, title=f"Attention learns with one a per position ({title(data)})", width=4.0
     )
     names = {"shared": "one a for all positions", "per_token": "one a per position"}
-    for ax, reading in zip(axes[0], data.output.values, strict=False):
-        values = gain(data).sel(output=reading)
+    for ax, output in zip(axes[0], data.output.values, strict=False):
+        values = gain(data).sel(output=output)
         plot.heat(
             ax, values, "init_diagonal", "output_scale", label="gain of attention", span=(0, 0.5)
         )
@@ -29,7 +29,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             ax,
             "diagonal at the start, δ",
             "scale of a at the start, ξ",
-            names[str(reading)],
+            names[str(output)],
             legend=False,
         )
     return figure
@@ -58,7 +58,7 @@ FIGURE = Figure(
         Claim(
             "LR-68",
             origin=derived("measured: a slow value path lets attention learn"),
-            statement="xi = 0.1, delta >= 0.1: relevant queries gain at least 0.2 more attention with one a per position than with one for all.",
+            statement="At xi = 0.1 and delta >= 0.1, relevant queries gain at least 0.2 more attention with one a per position than with one for all positions.",
             measure=lambda data: (
                 gain(data).sel(output_scale=0.1, init_diagonal=[0.1, 0.2]).diff("output")
             ),
@@ -67,14 +67,14 @@ FIGURE = Figure(
         Claim(
             "LR-69",
             origin=derived("measured"),
-            statement="With one a for all positions it gains at most 0.1 at delta <= 0.1.",
+            statement="With one a for all positions, the gain of attention is at most 0.1 at delta <= 0.1.",
             measure=lambda data: gain(data).sel(output="shared", init_diagonal=[0.01, 0.1]),
             bound=at_most(0.1),
         ),
         Claim(
             "LR-70",
             origin=derived("measured"),
-            statement="It gains more from a larger delta: per position, xi = 0.1, at least 0.07 from 0.01 to 0.1.",
+            statement="The attention gains more from a larger delta: with one a per position and xi = 0.1, at least 0.07 more at 0.1 than at 0.01.",
             measure=lambda data: (
                 gain(data)
                 .sel(output="per_token", output_scale=0.1, init_diagonal=[0.01, 0.1])

@@ -51,7 +51,7 @@ FIGURE = Figure(
         Claim(
             "LR-79",
             origin=derived(),
-            statement="W_O^T W_O - W_V W_V^T drifts as eta at equal eta t: exponent 0.85 to 1.25.",
+            statement="W_O^T W_O - W_V W_V^T drifts in proportion to eta at equal eta t: the exponent is 0.85 to 1.25.",
             measure=lambda data: drift(data, "VO"),
             bound=between(0.85, 1.25),
             minimum=2,
@@ -59,7 +59,7 @@ FIGURE = Figure(
         Claim(
             "LR-80",
             origin=derived(),
-            statement="W_Q W_Q^T - W_K W_K^T likewise.",
+            statement="W_Q W_Q^T - W_K W_K^T drifts in proportion to eta, too.",
             measure=lambda data: drift(data, "QK"),
             bound=between(0.82, 1.25),
             minimum=2,

@@ -45,7 +45,7 @@ FIGURE = Figure(
         Claim(
             "LR-77",
             origin=derived("measured"),
-            statement="LoRA of every rank learns, of rank 1 as well, and so do all weights: 80 % of the runs or more have a test loss below 0.02 after 400 steps.",
+            statement="LoRA of every rank learns, including rank 1, and so does full training: at least 80 % of the runs have a test loss below 0.02 after 400 steps.",
             measure=lambda data: last(data.loss) < 0.02,
             bound=at_least(0.8),
             statistic="share",
@@ -53,7 +53,7 @@ FIGURE = Figure(
         Claim(
             "LR-78",
             origin=derived("measured"),
-            statement="Yet cutting the changes of full training to rank 1 costs at least 0.2.",
+            statement="Yet to cut the changes of full training to rank 1 costs at least 0.2.",
             measure=lambda data: (data.truncated_loss.sel(kept_rank=1) - last(data.loss)).sel(
                 run="all weights"
             ),

@@ -48,7 +48,7 @@ FIGURE = Figure(
         Claim(
             "LR-60",
             origin=interpretation(PAPER, "(14)"),
-            statement="(14), a loss of O(1/M), read as: the loss without the smallest 0.35 of the neurons falls with M, exponent -0.5 or less. It grows.",
+            statement="(14), a loss of O(1/M), read as: the loss without the smallest 0.35 of the neurons falls with M, with an exponent of at most -0.5. It grows.",
             measure=power("small", 0.35),
             bound=at_most(-0.5),
             expect="fails",
@@ -56,7 +56,7 @@ FIGURE = Figure(
         Claim(
             "LR-61",
             origin=interpretation(PAPER, "(15)"),
-            statement="(15), a loss of Omega(R), read as: the loss without the largest 0.3 does not fall with M, exponent -0.25 or more.",
+            statement="(15), a loss of Omega(R), read as: the loss without the largest 0.3 of the neurons does not fall with M: the exponent is at least -0.25.",
             measure=power("large", 0.3),
             bound=at_least(-0.25),
         ),

@@ -29,12 +29,12 @@ def pruned(order: str, rate: float | slice | list[float], **some: Any) -> Measur
 
 
 def rise(rate: float | slice, **some: Any) -> Measure:
-    """What it costs to prune the smallest."""
+    """The cost of pruning the smallest neurons."""
     return lambda data: pruned("small", rate, **some)(data) - pruned("small", 0.0, **some)(data)
 
 
 def values_gone(*settings: str) -> Measure:
-    """What it costs to remove nine tenths of the value dimensions."""
+    """The cost of removing nine tenths of the value dimensions."""
     share = {"value_rate": 0.9, "setting": list(settings)}
     return lambda data: (
         data.value_pruned_loss.sel(share) - data.value_pruned_loss.sel(share | {"value_rate": 0.0})
@@ -42,7 +42,7 @@ def values_gone(*settings: str) -> Measure:
 
 
 def knee(*settings: str) -> Measure:
-    """The largest multiple of .1 up to which pruning small neurons costs at most .01."""
+    """The largest multiple of 0.1 up to which pruning small neurons costs at most 0.01."""
     tenths = slice(None, None, 20)
     return lambda data: (
         ((rise(tenths, setting=list(settings))(data) <= 0.01).cumprod("rate").sum("rate") - 1) / 10
@@ -51,7 +51,7 @@ def knee(*settings: str) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Sorted norms, sorted changes, the loss against the share pruned: small first in all settings,
-    all orders in one of each reading, value dimensions in all settings.
+    all orders in one setting of each interpretation of A, value dimensions in all settings.
     """
     names = list(data.setting.values)
     figure, axes = panels(
@@ -69,7 +69,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         lines(ax, ordered, "share", "setting", markers=False)
         plot.finish(ax, "share of the neurons", label, "by setting", legend=False)
     lines(small, data.pruned_loss.sel(order="small"), "rate", "setting", markers=False)
-    plot.reference(small, np.full(2, 0.4), np.array([0.0, 1.0]), says="a share of .4")
+    plot.reference(small, np.full(2, 0.4), np.array([0.0, 1.0]), says="a share of 0.4")
     plot.finish(small, "share pruned", "test hinge loss", "small first, by setting", legend=False)
     for ax, setting in ((first, names[0]), (second, "P1" if "P1" in names else names[-1])):
         lines(ax, data.pruned_loss.sel(setting=setting), "rate", "order", markers=False)
@@ -109,7 +109,7 @@ FIGURE = Figure(
         Claim(
             "LR-16",
             origin=interpretation(PAPER, "figure 3A"),
-            statement="The fraction of 0.4 is read as the share below the jump: 0.32 to 0.46 in G, on average.",
+            statement="The fraction of 0.4 is read as the share below the jump: in G it is 0.32 to 0.46 on average.",
             measure=end("small_fraction", "G"),
             bound=between(0.32, 0.46),
         ),
@@ -125,14 +125,14 @@ FIGURE = Figure(
         Claim(
             "LR-18",
             origin=interpretation(PAPER, "equation (13) for the changes"),
-            statement="The fraction of 0.4 is read as the share of small changes, below 0.33 of the 95 % quantile: 0.33 to 0.46 in S1, S1p.",
+            statement="The fraction of 0.4 is read as the share of changes that are below 0.33 of the 95 % quantile: it is 0.33 to 0.46 in S1 and S1p.",
             measure=end("small_changes", "S1", "S1p"),
             bound=between(0.33, 0.46),
         ),
         Claim(
             "LR-19",
             origin=interpretation(PAPER, "equation (13) for the changes"),
-            statement="P1 or P1p: the fraction of 0.4, read as the share of small changes, 0.33 to 0.46.",
+            statement="In P1 or P1p, the fraction of 0.4 is read as the share of small changes: it is 0.33 to 0.46.",
             measure=end("small_changes", "P1", "P1p"),
             bound=between(0.33, 0.46),
             where="somewhere",
@@ -148,28 +148,28 @@ FIGURE = Figure(
         Claim(
             "LR-21",
             origin=interpretation(PAPER, "figure 3B"),
-            statement="Above 0.4 “the testing error increases as the pruning rate increases”, read as: without the smallest 0.6 the loss is at least 0.04 larger, in S1, S1p, G.",
+            statement="Above 0.4 “the testing error increases as the pruning rate increases”, read as: without the smallest 0.6 of the neurons the loss is at least 0.04 larger, in S1, S1p and G.",
             measure=rise(0.6, setting=SHARED),
             bound=at_least(0.04),
         ),
         Claim(
             "LR-22",
             origin=interpretation(PAPER, "figure 3B"),
-            statement="The same, read as: without 0.8 at least 0.35, in S1, S1p, G.",
+            statement="“the testing error increases as the pruning rate increases”, read as: without the smallest 0.8 of the neurons the loss is at least 0.35 larger, in S1, S1p and G.",
             measure=rise(0.8, setting=SHARED),
             bound=at_least(0.35),
         ),
         Claim(
             "LR-23",
             origin=interpretation(PAPER, "figure 3B"),
-            statement="Where the error begins to increase, 0.4, is read as the last tenth that costs at most 0.01: mean 0.36 to 0.56 in S1, S1p, G.",
+            statement="The rate of 0.4 at which the error begins to increase is read as the last tenth that costs at most 0.01: its mean is 0.36 to 0.56 in S1, S1p and G.",
             measure=knee(*SHARED),
             bound=between(0.36, 0.56),
         ),
         Claim(
             "LR-24",
             origin=interpretation(PAPER, "figure 3B"),
-            statement="In P1 or P1p 0.4 is read as the same.",
+            statement="In P1 or P1p the rate of 0.4 at which the error begins to increase is read as the same.",
             measure=knee("P1", "P1p"),
             bound=between(0.36, 0.56),
             where="somewhere",
@@ -178,28 +178,28 @@ FIGURE = Figure(
         Claim(
             "LR-25",
             origin=derived("measured"),
-            statement="In G nine tenths of the value dimensions can go, too, all but those of the relevant patterns: at most 0.02.",
+            statement="In G nine tenths of the value dimensions can be removed, too, all but those of the relevant patterns: this costs at most 0.02.",
             measure=values_gone("G"),
             bound=at_most(0.02),
         ),
         Claim(
             "LR-26",
             origin=interpretation(PAPER, "corollary 1, (15)"),
-            statement="Without the largest R of the neurons the loss is Omega(R), read as: over R it stays between 0.7 and 4 for R = 0.3, 0.4 .. 0.9, in every setting.",
+            statement="Without the largest R of the neurons the loss is Omega(R), read as: the loss over R stays between 0.7 and 4 for R = 0.3, 0.4 .. 0.9, in every setting.",
             measure=lambda data: pruned("large", LARGE)(data) / data.rate.sel(rate=LARGE),
             bound=between(0.7, 4.0),
         ),
         Claim(
             "LR-27",
             origin=derived("measured"),
-            statement="With xi as printed they cannot: at least 0.3 in S1, S1p, P1, P1p.",
+            statement="With xi as printed these value dimensions cannot be removed: this costs at least 0.3 in S1, S1p, P1 and P1p.",
             measure=values_gone(*PRINTED),
             bound=at_least(0.3),
         ),
         Claim(
             "LR-28",
             origin=derived("measured"),
-            statement="No one constant serves for every R in (15): with one a for all positions and xi as printed the loss goes as R^1.8 or faster from R = 0.05 to 0.2, as margins exceed 1.",
+            statement="No single constant serves for every R in (15): with one a for all positions and xi as printed, the loss goes as R^1.8 or faster from R = 0.05 to 0.2, because margins exceed 1.",
             measure=lambda data: exponent(
                 pruned("large", [0.05, 0.1, 0.2], setting=["S1", "S1p"])(data).mean("seed"), "rate"
             ),
@@ -208,14 +208,14 @@ FIGURE = Figure(
         Claim(
             "LR-29",
             origin=derived("measured"),
-            statement="At 0.4 random neurons cost at least 0.08 more than the smallest, in every setting.",
+            statement="Without 0.4 of the neurons, chosen at random, the loss is at least 0.08 larger than without the smallest, in every setting.",
             measure=lambda data: pruned("random", 0.4)(data) - pruned("small", 0.4)(data),
             bound=at_least(0.08),
         ),
         Claim(
             "LR-30",
             origin=derived("arXiv 2406.17167, remark 1 and corollary 1 together"),
-            statement="Rank 2 and without the smallest 0.35: at most 0.02 above the loss of the trained model.",
+            statement="At rank 2 and without the smallest 0.35 of the neurons, the loss is at most 0.02 above that of the trained model.",
             measure=lambda data: (
                 data.pruned_truncated_loss.sel(rate=0.35) - pruned("small", 0.0)(data)
             ),

@@ -79,7 +79,7 @@ FIGURE = Figure(
         Claim(
             "LR-56",
             origin=derived("measured"),
-            statement="After training it is not the share of small neurons: in some cell that differs by 0.1 or more.",
+            statement="After training this is not the share of small neurons: in some cell it differs by at least 0.1.",
             measure=lambda data: off_law(data, "angle"),
             bound=at_least(0.1),
             where="somewhere",
@@ -87,21 +87,21 @@ FIGURE = Figure(
         Claim(
             "LR-57",
             origin=derived("reconstructed"),
-            statement="It is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), m the own class mean, within 0.1 in every cell.",
+            statement="The share of small neurons is Phi(-1.05 sigma sqrt(d) / (sqrt(L) |m|)), where m is the mean of the neuron's own class, within 0.1 in every cell.",
             measure=lambda data: off_law(data, "own_mean"),
             bound=at_most(0.1),
         ),
         Claim(
             "LR-58",
             origin=derived("measured"),
-            statement="Without noise at least 0.75 of the neurons inactive on their own class mean stay small, in every cell.",
+            statement="Without noise, at least 0.75 of the neurons that are inactive on the mean of their own class stay small, in every cell.",
             measure=lambda data: share_small(data, False).sel(noise=0.0),
             bound=at_least(0.75),
         ),
         Claim(
             "LR-59",
             origin=derived("measured"),
-            statement="Of those active on it at most 0.1 stay small, in every cell.",
+            statement="Of the neurons that are active on it, at most 0.1 stay small, in every cell.",
             measure=lambda data: share_small(data, True),
             bound=at_most(0.1),
         ),

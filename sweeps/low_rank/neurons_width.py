@@ -10,7 +10,7 @@ from jaxtheory.theories.low_rank import G
 from . import PAPER, only, panels, pick, runs, worst
 
 WIDTHS = [50, 100, 200, 400]
-STARTS = {"ξ = .01": [0.01] * 4, "ξ ∝ 1/√m": [0.01 * (200 / m) ** 0.5 for m in WIDTHS]}
+STARTS = {"ξ = 0.01": [0.01] * 4, "ξ ∝ 1/√m": [0.01 * (200 / m) ** 0.5 for m in WIDTHS]}
 CELLS: dict[str, list] = {
     "cell": [f"{start}, m = {m}" for start in STARTS for m in WIDTHS],
     "num_neurons": WIDTHS * 2,
@@ -67,28 +67,28 @@ FIGURE = Figure(
         Claim(
             "LR-42",
             origin=interpretation(PAPER, "(13)"),
-            statement="(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: exponent of m in the mean norm of the smallest fifth at least -0.6, for both starts.",
+            statement="(13), norms of small neurons of at least Omega(1/sqrt(m)), read as: the exponent of m in the mean norm of the smallest fifth is at least -0.6, for both starts.",
             measure=lambda data: worst(*(power(data, start) for start in STARTS)),
             bound=at_least(-0.6),
         ),
         Claim(
             "LR-43",
             origin=derived("measured"),
-            statement="Read as an upper bound (13) needs xi to go as 1/sqrt(m): the exponent is -0.65 to -0.35 then.",
+            statement="Read as an upper bound, (13) needs xi to go as 1/sqrt(m): the exponent is then -0.65 to -0.35.",
             measure=lambda data: power(data, "ξ ∝ 1/√m"),
             bound=between(-0.65, -0.35),
         ),
         Claim(
             "LR-89",
             origin=derived("measured"),
-            statement="With one xi for all m small neurons keep their size, exponent -0.15 or more.",
-            measure=lambda data: power(data, "ξ = .01"),
+            statement="With one xi for all m, small neurons keep their size: the exponent is at least -0.15.",
+            measure=lambda data: power(data, "ξ = 0.01"),
             bound=at_least(-0.15),
         ),
         Claim(
             "LR-90",
             origin=interpretation(PAPER, "(11), (12)"),
-            statement="(11) and (12), Omega(1/sqrt(m)) for large neurons, read as: exponent of m in the mean norm of the largest third -0.65 to -0.35, for both starts.",
+            statement="(11) and (12), Omega(1/sqrt(m)) for large neurons, read as: the exponent of m in the mean norm of the largest third is -0.65 to -0.35, for both starts.",
             measure=lambda data: worst(*(power(data, start, True) for start in STARTS)),
             bound=between(-0.65, -0.35),
         ),

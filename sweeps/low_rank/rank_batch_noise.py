@@ -42,14 +42,14 @@ FIGURE = Figure(
         Claim(
             "LR-92",
             origin=derived("measured"),
-            statement="Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = M/10 to 1.6 M and tau = 1/M to 18/M the test loss is at most 0.05 after 120 steps.",
+            statement="To learn, neither batches of Omega(M) nor noise below O(1/M) is needed: with B = M/10 to 1.6 M and tau = 1/M to 18/M, the test loss is at most 0.05 after 120 steps.",
             measure=lambda data: last(data.loss),
             bound=at_most(0.05),
         ),
         Claim(
             "LR-91",
             origin=derived("measured"),
-            statement="Noise closes the gap of W_K, s_2 / s_3, for every B: exponent of tau -2.1 to -1.1.",
+            statement="Noise closes the gap s_2 / s_3 of W_K for every B: the exponent of tau is -2.1 to -1.1.",
             measure=lambda data: exponent(gap(data).mean("seed", skipna=False), "noise"),
             bound=between(-2.1, -1.1),
         ),

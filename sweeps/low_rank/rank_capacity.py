@@ -16,7 +16,7 @@ SHAPES: dict[str, list] = {
 
 
 def beyond(data: xr.Dataset) -> xr.DataArray:
-    """s_(R+1) / s_1 of W_Q and W_K where a dimension is below R. Key 100: at most .012."""
+    """s_(R+1) / s_1 of W_Q and W_K where a dimension is below R. Key 100: at most 0.012."""
     s = last(data.singular_values).sel(matrix=["WQ", "WK"])
     R = data.num_relevant_patterns
     few = (data.query_dim < R) | (data.value_dim < R)
@@ -63,7 +63,7 @@ FIGURE = Figure(
         Claim(
             "LR-65",
             origin=interpretation("summary", "failure signatures"),
-            statement="Where R exceeds the capacity “the low-rank property may not hold”, read as: for some m_b or m_a below R s_(R+1) of W_Q or W_K is at least 0.1 of s_1.",
+            statement="Where R exceeds the capacity “the low-rank property may not hold”, read as: for some m_b or m_a below R, s_(R+1) of W_Q or W_K is at least 0.1 of s_1.",
             measure=beyond,
             bound=at_least(0.1),
             where="somewhere",
@@ -80,7 +80,7 @@ FIGURE = Figure(
         Claim(
             "LR-67",
             origin=derived("measured: the number of classes is enough"),
-            statement="Every shape with two value dimensions or more learns: the test error is at most 0.02, for every R.",
+            statement="Every shape with at least two value dimensions learns: the test error is at most 0.02, for every R.",
             measure=lambda data: last(data.error).where(data.value_dim > 1, drop=True),
             bound=at_most(0.02),
         ),

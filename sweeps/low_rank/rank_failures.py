@@ -15,8 +15,8 @@ COSINES = [0.3, 0.6, 0.9]
 PAIRS: dict[str, list] = {
     "pair": [
         "none",
-        *[f"relevant .{10 * c:.0f}" for c in COSINES],
-        *[f"irrelevant .{10 * c:.0f}" for c in COSINES],
+        *[f"relevant {c:g}" for c in COSINES],
+        *[f"irrelevant {c:g}" for c in COSINES],
     ],
     "coherence": [0.0, *COSINES, 0.0, 0.0, 0.0],
     "overlap": [0.0, 0.0, 0.0, 0.0, *COSINES],
@@ -29,12 +29,12 @@ def of(data: xr.Dataset, matrix: str) -> xr.DataArray:
 
 
 def together(data: xr.Dataset) -> xr.DataArray:
-    """The loss at cosine .9 of the relevant patterns and sigma = .4 minus the larger one of cosine
-    .9 without noise and of sigma = .4 with orthogonal patterns.
+    """The loss at cosine 0.9 of the relevant patterns and sigma = 0.4 minus the larger one of
+    cosine 0.9 without noise and of sigma = 0.4 with orthogonal patterns.
     """
     both, one, other = (
         last(data.loss).sel(pair=c, noise=s, drop=True)
-        for c, s in (("relevant .9", 0.4), ("relevant .9", 0.0), ("none", 0.4))
+        for c, s in (("relevant 0.9", 0.4), ("relevant 0.9", 0.0), ("none", 0.4))
     )
     return both - worst(one, other).max("which")
 
@@ -68,31 +68,31 @@ FIGURE = Figure(
         Claim(
             "LR-62",
             origin=interpretation("summary", "failure signatures"),
-            statement="Without “cleanly separable label-relevant and label-irrelevant patterns, the theoretical assumptions break down”, read as: at a cosine of 0.9 between them and sigma = 0.1 the loss after 120 steps is at least 0.3.",
-            measure=lambda data: last(data.loss).sel(pair="irrelevant .9", noise=0.1),
+            statement="Without “cleanly separable label-relevant and label-irrelevant patterns, the theoretical assumptions break down”, read as: at a cosine of 0.9 between them and sigma = 0.1, the loss after 120 steps is at least 0.3.",
+            measure=lambda data: last(data.loss).sel(pair="irrelevant 0.9", noise=0.1),
             bound=at_least(0.3),
             expect="fails",
         ),
         Claim(
             "LR-63",
             origin=derived("summary, failure signatures"),
-            statement="Rank 2 still suffices everywhere: it costs at most 0.02.",
+            statement="Rank 2 still suffices everywhere: to cut to it costs at most 0.02.",
             measure=lambda data: rank_cost(data, 2),
             bound=at_most(0.02),
         ),
         Claim(
             "LR-86",
             origin=derived("summary, failure signatures"),
-            statement="A cosine of the two relevant patterns breaks learning with noise: at 0.9 and sigma = 0.4 the loss is larger by 0.3 or more than with one of them alone.",
+            statement="A cosine between the two relevant patterns breaks learning together with noise: at a cosine of 0.9 and sigma = 0.4, the loss is larger by at least 0.3 than with one of them alone.",
             measure=together,
             bound=at_least(0.3),
         ),
         Claim(
             "LR-87",
             origin=derived("summary, failure signatures"),
-            statement="That cosine takes the second direction from W_K: at 0.9 and sigma = 0.1 s_2 / s_1 is at most a tenth of that at 0.",
+            statement="That cosine removes the second direction of W_K: at a cosine of 0.9 and sigma = 0.1, s_2 / s_1 is at most a tenth of that at 0.",
             measure=lambda data: (
-                (second := ratio(of(data, "WK"), 2, 1).sel(noise=0.1)).sel(pair="relevant .9")
+                (second := ratio(of(data, "WK"), 2, 1).sel(noise=0.1)).sel(pair="relevant 0.9")
                 / second.sel(pair="none")
             ),
             bound=at_most(0.1),
@@ -100,7 +100,7 @@ FIGURE = Figure(
         Claim(
             "LR-64",
             origin=derived("summary, failure signatures"),
-            statement="Noise closes the gap of W_K: with orthogonal patterns s_2 / s_3 at sigma = 0.4 is at most a tenth of that at 0.1.",
+            statement="Noise closes the gap of W_K: with orthogonal patterns, s_2 / s_3 at sigma = 0.4 is at most a tenth of that at 0.1.",
             measure=lambda data: (
                 (gap := ratio(of(data, "WK"), 2, 3).sel(pair="none")).sel(noise=0.4)
                 / gap.sel(noise=0.1)
@@ -110,9 +110,9 @@ FIGURE = Figure(
         Claim(
             "LR-76",
             origin=derived("summary, failure signatures"),
-            statement="A cosine of relevant and irrelevant patterns closes it, too: at 0.9 and sigma = 0.1 s_2 / s_3 is at most 0.15 of that at 0.",
+            statement="A cosine between relevant and irrelevant patterns closes the gap of W_K, too: at a cosine of 0.9 and sigma = 0.1, s_2 / s_3 is at most 0.15 of that at 0.",
             measure=lambda data: (
-                (gap := ratio(of(data, "WK"), 2, 3).sel(noise=0.1)).sel(pair="irrelevant .9")
+                (gap := ratio(of(data, "WK"), 2, 3).sel(noise=0.1)).sel(pair="irrelevant 0.9")
                 / gap.sel(pair="none")
             ),
             bound=at_most(0.15),

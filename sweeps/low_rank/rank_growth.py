@@ -81,7 +81,7 @@ FIGURE = Figure(
         Claim(
             "LR-44",
             origin=interpretation(PAPER, "(7)"),
-            statement="(7), a relevant diagonal of Omega(sqrt(log T)) with eta and T moved together, read as: from T = 120 to 480 at equal eta T it grows by 12 % or more (law: 14 %), in S1 or P1.",
+            statement="(7), a relevant diagonal of Omega(sqrt(log T)) with eta and T changed together, read as: from T = 120 to 480 at equal eta T it grows by at least 12 % (law: 14 %), in S1 or P1.",
             measure=further("S1", "P1"),
             bound=at_least(1.12),
             where="somewhere",
@@ -90,7 +90,7 @@ FIGURE = Figure(
         Claim(
             "LR-88",
             origin=derived(),
-            statement="In S1 it is that of gradient flow: from T = 120 to 480 it changes by -5 to 10 %.",
+            statement="In S1 the relevant diagonal is that of gradient flow: from T = 120 to 480 it changes by -5 to 10 %.",
             measure=further("S1"),
             bound=between(0.95, 1.1),
         ),

@@ -26,18 +26,18 @@ def looked_at(params: Any, problem: Any, config: Any) -> dict[str, Any]:
 
 
 def thick(data: xr.Dataset) -> xr.DataArray:
-    """By how much s_2 of a change is below .1 of s_1, s_3 above .05, the worst in a run."""
+    """The distance of s_2 / s_1 below 0.1 or of s_3 / s_1 above 0.05, for the worst in a run."""
     s = last(data.singular_values)
     return worst(0.1 - ratio(s, 2, 1).min("matrix"), ratio(s, 3, 1).max("matrix") - 0.05)
 
 
 def cost(data: xr.Dataset, rank: int) -> xr.DataArray:
-    """What truncation of all changes to a rank costs."""
+    """The cost of truncating all changes to a rank."""
     return data.truncated_loss.sel(kept_rank=rank, drop=True) - last(data.loss)
 
 
 def without(data: xr.Dataset, heads: int, shape: str | list[str]) -> xr.DataArray:
-    """What removing heads costs."""
+    """The cost of removing heads."""
     pruned = data.head_pruned_loss.sel(removed_heads=heads, drop=True)
     return (pruned - last(data.loss)).sel(shape=shape)
 
@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "LR-81",
             origin=derived("summary, next check 1"),
-            statement="Every change of every head and layer has rank 2: s_2 is at least 0.1 of s_1, s_3 at most 0.05, the worst of a run on average.",
+            statement="Every change of every head and layer has rank 2: for the worst of a run, on average, s_2 is at least 0.1 of s_1 and s_3 at most 0.05.",
             measure=thick,
             bound=at_most(0.0),
         ),
@@ -88,21 +88,21 @@ FIGURE = Figure(
         Claim(
             "LR-83",
             origin=derived("summary, next check 1"),
-            statement="Truncation to rank 1 costs at least 0.05; not claimed for two layers of two heads.",
+            statement="Truncation to rank 1 costs at least 0.05, which is not claimed for two layers of two heads.",
             measure=lambda data: cost(data, 1).drop_sel(shape="2 layers of 2 heads"),
             bound=at_least(0.05),
         ),
         Claim(
             "LR-84",
             origin=derived("summary, next check 3: head pruning"),
-            statement="Two heads: either one is needed, removing the smaller costs at least 0.15.",
+            statement="With two heads both are needed: to remove the smaller costs at least 0.15.",
             measure=lambda data: without(data, 1, ["2 heads", "2 layers of 2 heads"]),
             bound=at_least(0.15),
         ),
         Claim(
             "LR-85",
             origin=derived("summary, next check 3: head pruning"),
-            statement="Four heads: one can go, for at most 0.1, but not two, for at least 0.15.",
+            statement="With four heads one can be removed for at most 0.1, but not two, which costs at least 0.15.",
             measure=lambda data: worst(
                 without(data, 1, "4 heads") - 0.1, 0.15 - without(data, 2, "4 heads")
             ),

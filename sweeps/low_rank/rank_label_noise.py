@@ -13,7 +13,7 @@ CLEAN = "summary, limitations: “clean data”"
 
 
 def without_small(data: xr.Dataset) -> xr.DataArray:
-    """What it costs to prune the smallest .4 of the neurons."""
+    """The cost of pruning the smallest 0.4 of the neurons."""
     small = data.pruned_loss.sel(order="small", drop=True)
     return small.sel(rate=0.4, drop=True) - small.sel(rate=0.0, drop=True)
 
@@ -21,12 +21,12 @@ def without_small(data: xr.Dataset) -> xr.DataArray:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss, costs of the ranks 1 and 2, small neurons and what they cost, over wrong labels."""
     figure, axes = panels(
-        4, "Rank 2 and small neurons survive .3 of wrong labels in training", width=3.2
+        4, "Rank 2 and small neurons survive 0.3 of wrong labels in training", width=3.2
     )
     for ax, values, label in (
         (axes[0], final(data.loss), "test hinge loss"),
         (axes[2], final(data.small_changes), "neurons that change little"),
-        (axes[3], without_small(data), "cost of pruning the smallest .4"),
+        (axes[3], without_small(data), "cost of pruning the smallest 0.4"),
     ):
         lines(ax, values, "label_noise", "setting")
         plot.finish(ax, "share of wrong labels", label, legend=ax is axes[0])
@@ -62,37 +62,37 @@ FIGURE = Figure(
         Claim(
             "LR-93",
             origin=derived("summary, limitations: “clean data”"),
-            statement="Up to three wrong labels in ten do not break learning: test loss at most 0.15.",
+            statement="Up to three wrong labels in ten do not break learning: the test loss is at most 0.15.",
             measure=lambda data: final(data.loss).sel(label_noise=MOST),
-            bound=at_most(0.15),  # measured .037, .032; keys 1, 2: .067, .087
+            bound=at_most(0.15),  # measured 0.037, 0.032; keys 1, 2: 0.067, 0.087
         ),
         Claim(
             "LR-94",
             origin=derived("summary, limitations: “clean data”"),
-            statement="At four in ten they do: at least 0.2.",
+            statement="Four wrong labels in ten do break learning: the test loss is at least 0.2.",
             measure=lambda data: final(data.loss).sel(label_noise=0.4),
-            bound=at_least(0.2),  # measured .71, .51
+            bound=at_least(0.2),  # measured 0.71, 0.51
         ),
         Claim(
             "LR-95",
             origin=derived("summary, limitations: “clean data”"),
-            statement="Rank 2 suffices with every share: it costs at most 0.01.",
+            statement="Rank 2 suffices for every share of wrong labels: to cut to it costs at most 0.01.",
             measure=lambda data: rank_cost(data, 2),
             bound=at_most(0.01),
         ),
         Claim(
             "LR-96",
             origin=derived("summary, limitations: “clean data”"),
-            statement="The small neurons stay: 0.3 to 0.48 change by less than 0.33 of the 95 % quantile, up to three in ten.",
+            statement="The small neurons remain: a share of 0.3 to 0.48 changes by less than 0.33 of the 95 % quantile, up to three wrong labels in ten.",
             measure=lambda data: final(data.small_changes).sel(label_noise=MOST),
-            bound=between(0.3, 0.48),  # measured .38 to .42
+            bound=between(0.3, 0.48),  # measured 0.38 to 0.42
         ),
         Claim(
             "LR-97",
             origin=derived("summary, limitations: “clean data”"),
-            statement="With xi as printed they are not free to go: without the smallest 0.4 the loss of S1 is at least 0.03 larger at 0.2 and 0.3.",
+            statement="With xi as printed the small neurons cannot be removed: without the smallest 0.4 the loss of S1 is at least 0.03 larger at a share of 0.2 and 0.3 of wrong labels.",
             measure=lambda data: without_small(data).sel(setting="S1", label_noise=[0.2, 0.3]),
-            bound=at_least(0.03),  # measured .066, .067
+            bound=at_least(0.03),  # measured 0.066, 0.067
         ),
     ),
 )

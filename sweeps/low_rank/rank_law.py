@@ -77,21 +77,21 @@ FIGURE = Figure(
         Claim(
             "LR-48",
             origin=derived("corrected: independently occurring patterns"),
-            statement="W_Q, W_K: s_R is at least 0.15 of s_1, R the number of relevant patterns that occur independently.",
+            statement="For W_Q and W_K, s_R is at least 0.15 of s_1, where R is the number of relevant patterns that occur independently.",
             measure=beyond(KEYS, 0),
             bound=at_least(0.15),
         ),
         Claim(
             "LR-49",
             origin=derived("corrected: independently occurring patterns"),
-            statement="W_Q, W_K: the next one is at most 0.05 of s_1.",
+            statement="For W_Q and W_K, the next singular value is at most 0.05 of s_1.",
             measure=beyond(KEYS, 1),
             bound=at_most(0.05),
         ),
         Claim(
             "LR-50",
             origin=derived("corrected: classes"),
-            statement="W_V, W_O: s_C is at least 0.35 of s_1, the next at most 0.25, C the number of classes.",
+            statement="For W_V and W_O, s_C is at least 0.35 of s_1 and the next at most 0.25, where C is the number of classes.",
             measure=lambda data: worst(
                 0.35 - beyond(VALUES, 0)(data), beyond(VALUES, 1)(data) - 0.25
             ),
@@ -100,7 +100,7 @@ FIGURE = Figure(
         Claim(
             "LR-51",
             origin=interpretation(PAPER, "remark 1"),
-            statement="The rank is “the number of label-relevant patterns”, read as: also with more of them than classes, in W_V or W_O of some task, s_R at least 0.15 of s_1.",
+            statement="The rank is “the number of label-relevant patterns”, read as: also with more of them than classes, s_R of W_V or W_O is at least 0.15 of s_1 in some task.",
             measure=lambda data: over_first(data, VALUES, data.num_relevant_patterns).sel(
                 case=MORE
             ),
@@ -111,14 +111,14 @@ FIGURE = Figure(
         Claim(
             "LR-52",
             origin=derived("corrected: classes"),
-            statement="Rank C suffices: it costs at most 0.02.",
+            statement="Rank C suffices: to cut to it costs at most 0.02.",
             measure=lambda data: rank_cost(data, data.num_classes),
             bound=at_most(0.02),
         ),
         Claim(
             "LR-53",
             origin=interpretation(PAPER, "remark 1"),
-            statement="The rank that is needed is “the number of label-relevant patterns”, read as: with more of them than classes rank R - 1 costs 0.02 or more in some task.",
+            statement="The rank that is needed is “the number of label-relevant patterns”, read as: with more of them than classes, rank R - 1 costs at least 0.02 in some task.",
             measure=lambda data: rank_cost(data, data.num_relevant_patterns - 1).sel(case=MORE),
             bound=at_least(0.02),
             where="somewhere",

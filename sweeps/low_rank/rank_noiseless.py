@@ -59,7 +59,7 @@ FIGURE = Figure(
         Claim(
             "LR-45",
             origin=derived(),
-            statement="Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys pay for the relevant ones, against (8).",
+            statement="Without noise every row of mu_i^T Delta W_K mu_j sums to zero: irrelevant keys compensate for the relevant ones, in contrast to (8).",
             measure=column_sums,
             bound=at_most(1e-10),
             statistic="each",
@@ -68,7 +68,7 @@ FIGURE = Figure(
         Claim(
             "LR-46",
             origin=derived(),
-            statement="S1: the first step of W_V and W_O has rank 2 but for the small scores, s_3 at most 0.001 of s_1.",
+            statement="In S1 the first step of W_V and W_O has rank 2, up to the small scores: s_3 is at most 0.001 of s_1.",
             measure=lambda data: third("S1", "WV", "WO")(data).fillna(np.inf),
             bound=at_most(1e-3),
             statistic="each",
@@ -77,7 +77,7 @@ FIGURE = Figure(
         Claim(
             "LR-47",
             origin=derived(),
-            statement="P1: the first step of W_Q and W_K has a larger rank, s_3 is at least 0.1 of s_1 on average.",
+            statement="In P1 the first step of W_Q and W_K has a larger rank: s_3 is at least 0.1 of s_1 on average.",
             measure=third("P1", "WQ", "WK"),
             bound=at_least(0.1),
         ),

@@ -15,16 +15,13 @@ RATES = {
     "sgd_cosine": [1.0, 2.0, 4.0],
     "adam": [0.001, 0.003, 0.01],
 }
-MIDDLE = {algorithm: rates[1:2] for algorithm, rates in RATES.items()}
 DESCENTS = ("sgd", "momentum", "sgd_cosine")
 RANK = 2  # relevant patterns, and of the change of every matrix
 
 
 def of(values: xr.DataArray, *algorithms: str) -> xr.DataArray:
     """The runs of some algorithms, slowest rate first."""
-    return xr.concat(
-        [optimizers.of(values, ETA, name).drop_vars("rate") for name in algorithms], "algorithm"
-    )
+    return optimizers.together(values, ETA, *algorithms)
 
 
 def beyond(data: xr.Dataset) -> xr.DataArray:
@@ -49,9 +46,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         "test hinge loss": last(data.loss),
     }
     for ax, (label, values) in zip(axes, shown.items(), strict=True):
-        optimizers.against_rate(ax, values, ETA)
         scale = "linear" if "below" in label or "loss" in label else "log"
-        plot.finish(ax, "learning rate", label, xscale="log", yscale=scale, legend=False)
+        optimizers.against_rate(ax, values, ETA, label, yscale=scale)
     plot.theory(axes[2], None, float(law(data, "small_fraction_own_mean").mean()), "law")
     plot.legend_below(figure, axes[2])
     return figure
@@ -63,21 +59,26 @@ FIGURE = Figure(
     theory=only(),
     config=G.replace(num_samples=300, num_test=200, decay_steps=150),
     sweep=runs(150, zip=optimizers.runs(ETA, RATES), buckets="exact"),
-    quick={"zip": optimizers.runs(ETA, MIDDLE), "seeds": 2, "steps": 60, "record": [0, 60]},
+    quick={
+        "zip": optimizers.runs(ETA, optimizers.middle(RATES)),
+        "seeds": 2,
+        "steps": 60,
+        "record": [0, 60],
+    },
     draw=draw,
-    # the worst on keys 105, 106: .014, .015; .115, .113; the same; 3.6, 3.9; 1.8, 1.5
+    # the worst on keys 105, 106: 0.014, 0.015; 0.115, 0.113; the same; 3.6, 3.9; 1.8, 1.5
     claims=(
         Claim(
             "LR-98",
             origin=derived("measured"),
-            statement="With momentum and cosine decay as with SGD the change of each matrix has rank 2, at each rate: s_3 / s_1 is at most 0.03.",
+            statement="With momentum and cosine decay, as with SGD, the change of each matrix has rank 2 at each rate: s_3 / s_1 is at most 0.03.",
             measure=lambda d: of(beyond(d), *DESCENTS),
             bound=at_most(0.03),
         ),
         Claim(
             "LR-99",
             origin=derived("measured"),
-            statement="So it is with Adam.",
+            statement="With Adam, too, the change of each matrix has that low a rank.",
             measure=lambda d: of(beyond(d), "adam"),
             bound=at_most(0.03),
             expect="fails",
@@ -85,21 +86,21 @@ FIGURE = Figure(
         Claim(
             "LR-100",
             origin=derived("measured"),
-            statement="With Adam, too, two directions lead: s_3 / s_1 is at most 0.2.",
+            statement="With Adam, too, two directions dominate: s_3 / s_1 is at most 0.2.",
             measure=lambda d: of(beyond(d), "adam"),
             bound=at_most(0.2),
         ),
         Claim(
             "LR-101",
             origin=derived("measured"),
-            statement="With momentum and cosine decay as with SGD the neurons fall into small and large ones: the largest gap of the sorted norms is a ratio of at least 2.3, at each rate.",
+            statement="With momentum and cosine decay, as with SGD, the neurons split into small and large ones: the largest gap of the sorted norms is a ratio of at least 2.3, at each rate.",
             measure=lambda d: of(last(d.small_ratio), *DESCENTS),
             bound=at_least(2.3),
         ),
         Claim(
             "LR-102",
             origin=derived("measured"),
-            statement="With Adam there is such a gap at one of three rates.",
+            statement="With Adam there is a gap of at least that size at one of three rates.",
             measure=lambda d: of(last(d.small_ratio), "adam"),
             bound=at_least(2.3),
             where="somewhere",

@@ -76,14 +76,14 @@ FIGURE = Figure(
         Claim(
             "LR-34",
             origin=interpretation(PAPER, "(8)"),
-            statement="(8), irrelevant columns of W_Q of Omega(1) in relevant rows, read as: they do not fall with M, exponent of M at least -0.25, in P1.",
+            statement="(8), irrelevant columns of W_Q of Omega(1) in relevant rows, read as: they do not fall with M in P1: the exponent of M is at least -0.25.",
             measure=power("P1", "WQ", "irrelevant_columns"),
             bound=at_least(-0.25),
         ),
         Claim(
             "LR-39",
             origin=interpretation(PAPER, "(10)"),
-            statement="(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: exponent of M at least -1.25, in G. It falls nearly as 1/M^2.",
+            statement="(10), an irrelevant diagonal of W_V of at least Omega(1/M), read as: the exponent of M is at least -1.25, in G. It falls nearly as 1/M^2.",
             measure=power("G", "WV", "irrelevant_diagonal"),
             bound=at_least(-1.25),
             expect="fails",
@@ -91,7 +91,7 @@ FIGURE = Figure(
         Claim(
             "LR-54",
             origin=interpretation(PAPER, "(9)"),
-            statement="(9), a relevant diagonal of W_V of Omega(1), read as: exponent of M at least -0.25, in P1 and G.",
+            statement="(9), a relevant diagonal of W_V of Omega(1), read as: the exponent of M is at least -0.25, in P1 and G.",
             measure=lambda data: worst(
                 *(power(name, "WV", "relevant_diagonal")(data) for name in NAMES)
             ),

@@ -2,7 +2,7 @@
 
 P_ij = mu_i^T Delta W mu_j, mean over the runs; patterns 1 and 2 are relevant. The theorem's
 constants are not given, so ratios are claimed. Long, because theorem 1 is seven bounds, each with
-its reading or its failure.
+its interpretation or its failure.
 """
 
 from typing import Any
@@ -55,7 +55,7 @@ def off_values(data: xr.Dataset, setting: str) -> xr.DataArray:
 
 
 def own_cosine(data: xr.Dataset, setting: str) -> xr.DataArray:
-    """cos(o_i, mu of its class), mean over the neurons with |o_i| > .2; 0 without such."""
+    """cos(o_i, mu of its class), mean over the neurons with |o_i| > 0.2; 0 without such."""
     d = data.sel(setting=setting)
     first, second = (d.neuron_projections.isel(pattern=c) for c in (0, 1))
     own = xr.where(d.neuron_class == 0, first, second)
@@ -90,7 +90,7 @@ FIGURE = Figure(
         Claim(
             "LR-31",
             origin=interpretation(PAPER, "(7)"),
-            statement="(7) read as: on relevant columns of W_Q, W_K the diagonal is at least 10 times the mean size of all else, in S1.",
+            statement="(7) read as: on relevant columns of W_Q and W_K, the diagonal is at least 10 times the mean size of all other entries, in S1.",
             measure=lambda data: largest_off(data, "S1", "WQ", "WK"),
             bound=at_most(0.1),
             statistic="each",
@@ -118,14 +118,14 @@ FIGURE = Figure(
         Claim(
             "LR-35",
             origin=interpretation(PAPER, "(8), its sign only"),
-            statement="(8) read as its sign: irrelevant columns of W_Q point to relevant rows with a positive mean, in every setting.",
+            statement="(8) read as its sign: irrelevant columns of W_Q have a positive mean in relevant rows, in every setting.",
             measure=part("irrelevant_columns", "WQ"),
             bound=at_least(1e-4),
         ),
         Claim(
             "LR-36",
             origin=interpretation(PAPER, "(8), its sign only"),
-            statement="(8) read as its sign: in W_K as well, in some setting.",
+            statement="(8) read as its sign: irrelevant columns of W_K have a positive mean in relevant rows, in some setting.",
             measure=part("irrelevant_columns", "WK"),
             bound=at_least(0.0),
             where="somewhere",
@@ -149,7 +149,7 @@ FIGURE = Figure(
         Claim(
             "LR-40",
             origin=interpretation(PAPER, "(11), (12)"),
-            statement="Neurons “are close to either” relevant pattern, read as: those of norm above 0.2 have a mean cosine of at least 0.8 with that of their class, in G.",
+            statement="Neurons “are close to either” relevant pattern, read as: those of norm above 0.2 have a mean cosine of at least 0.8 with the pattern of their class, in G.",
             measure=lambda data: own_cosine(data, "G"),
             bound=at_least(0.8),
         ),

@@ -55,7 +55,7 @@ FIGURE = Figure(
         Claim(
             "LR-10",
             origin=printed(PAPER, "figure 2"),
-            statement="The singular values “increase along the training”: the first two do over t = 1, 10, 20, 30, in every run of every setting.",
+            statement="The singular values “increase along the training”: the first two do so over t = 1, 10, 20, 30, in every run of every setting.",
             measure=lambda data: (of_keys(data).sel(index=[1, 2], step=TIMES).diff("step") > 0).all(
                 ["step", "index"]
             ),
@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "LR-12",
             origin=derived("measured"),
-            statement="So they are at the end of training.",
+            statement="At the end of training, too, the first two are the largest and the others at least that much smaller.",
             measure=lambda data: final(gap(data)) >= 10,
             bound=at_least(1.0),
             statistic="share",
@@ -82,14 +82,14 @@ FIGURE = Figure(
         Claim(
             "LR-13",
             origin=interpretation(PAPER, "section IV"),
-            statement="That “the ranks of parameter updates gradually change into 2” is read as: in P1 and P1p there is no gap at t = 1, s_2 / s_3 is at most 3 on average.",
+            statement="That “the ranks of parameter updates gradually change into 2” is read as: in P1 and P1p there is no gap at t = 1: s_2 / s_3 is at most 3 on average.",
             measure=lambda data: gap(data).sel(setting=["P1", "P1p"], step=1),
             bound=at_most(3.0),
         ),
         Claim(
             "LR-14",
             origin=derived("derived: the first step has rank 2 without noise"),
-            statement="In S1 and S1p there is one from the first step on: s_2 / s_3 at t = 1 is at least 8 on average.",
+            statement="In S1 and S1p there is a gap from the first step on: s_2 / s_3 at t = 1 is at least 8 on average.",
             measure=lambda data: gap(data).sel(setting=["S1", "S1p"], step=1),
             bound=at_least(8.0),
         ),

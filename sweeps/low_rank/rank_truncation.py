@@ -30,12 +30,12 @@ PANELS = {
 
 
 def cost(data: xr.Dataset, rank: int | slice, name: str = "truncated_loss") -> xr.DataArray:
-    """What a rank costs with xi as printed, or several ranks."""
+    """The cost of one or several ranks with xi as printed."""
     return rank_cost(data.sel(setting=PRINTED), rank, name)
 
 
 def alone(data: xr.Dataset) -> xr.DataArray:
-    """What it costs to cut one matrix to rank 1."""
+    """The cost of cutting one matrix to rank 1."""
     return data.alone_truncated_loss - data.truncated_loss.isel(kept_rank=-1)
 
 
@@ -75,28 +75,28 @@ FIGURE = Figure(
         Claim(
             "LR-1",
             origin=interpretation(PAPER, "figure 1A"),
-            statement="From rank 2 on “the testing performance and the attention map are close to those with full-rank approximation”, read as: cutting all changes to any such rank changes the loss by less than 0.001, in S1, S1p, P1, P1p.",
+            statement="From rank 2 on “the testing performance and the attention map are close to those with full-rank approximation”, read as: to cut all changes to any such rank changes the loss by less than 0.001, in S1, S1p, P1 and P1p.",
             measure=lambda data: abs(cost(data, slice(2, None))).max("kept_rank"),
             bound=at_most(1e-3),
         ),
         Claim(
             "LR-2",
             origin=interpretation(PAPER, "figure 1A"),
-            statement="Rank 1: “an evident drop in the testing performance”, read as a loss larger by 0.2.",
+            statement="At rank 1 there is “an evident drop in the testing performance”, read as: the loss is larger by at least 0.2.",
             measure=lambda data: cost(data, 1),
             bound=at_least(0.2),
         ),
         Claim(
             "LR-3",
             origin=derived("measured"),
-            statement="Rank 1 costs margin, not accuracy: in each of them at most 2 % more of the test samples are wrong.",
+            statement="Rank 1 costs margin, not accuracy: in each of these settings at most 2 % more of the test samples are wrong.",
             measure=lambda data: cost(data, 1, "truncated_error"),
             bound=at_most(0.02),
         ),
         Claim(
             "LR-4",
             origin=derived("measured"),
-            statement="P1: attention on relevant tokens rises from 0.30 to at least 0.45.",
+            statement="In P1 the attention on relevant tokens rises from 0.30 to at least 0.45.",
             measure=lambda data: final(data.relevant_attention.sel(setting="P1")),
             bound=at_least(0.45),
         ),
@@ -110,7 +110,7 @@ FIGURE = Figure(
         Claim(
             "LR-6",
             origin=interpretation(PAPER, "figure 1B"),
-            statement="Rank 1: an evident drop in “attention weights on label-relevant patterns”, read as: in P1 it loses at least 0.005 of them, 0.02 for relevant queries.",
+            statement="At rank 1 there is an evident drop in “attention weights on label-relevant patterns”, read as: in P1 the loss of attention is at least 0.005, and 0.02 for relevant queries.",
             measure=lambda data: worst(
                 lost(data, 1) + 0.005, lost(data, 1, "truncated_query_attention") + 0.02
             ),
@@ -119,21 +119,21 @@ FIGURE = Figure(
         Claim(
             "LR-7",
             origin=derived("measured"),
-            statement="With one a for all positions attention hardly learns: S1 and S1p gain at most 0.05, so that figure 1B needs one per position.",
+            statement="With one a for all positions attention hardly learns: S1 and S1p gain at most 0.05, so that figure 1B needs one a per position.",
             measure=lambda data: final(data.relevant_attention.sel(setting=["S1", "S1p"])) - 0.3,
             bound=at_most(0.05),
         ),
         Claim(
             "LR-8",
             origin=derived("measured"),
-            statement="Neither W_V nor W_O can be cut to rank 1: each alone costs at least 0.05 in S1, S1p, P1, P1p.",
+            statement="Neither W_V nor W_O can be cut to rank 1: each alone costs at least 0.05 in S1, S1p, P1 and P1p.",
             measure=lambda data: alone(data).sel(setting=PRINTED, cut=["WV", "WO"]),
             bound=at_least(0.05),
         ),
         Claim(
             "LR-9",
             origin=derived("measured"),
-            statement="W_K alone can: at most 0.02.",
+            statement="W_K alone can be cut to rank 1: this costs at most 0.02.",
             measure=lambda data: alone(data).sel(setting=PRINTED, cut="WK"),
             bound=at_most(0.02),
         ),

@@ -19,7 +19,7 @@ FIGURE = Figure(
         Claim(
             "LR-73",
             origin=interpretation(PAPER, "theorem 1"),
-            statement="T = Theta(eta^(-3/5) / alpha*), read as the steps until the test loss is below 0.1: their exponent in eta is -0.7 to -0.5.",
+            statement="T = Theta(eta^(-3/5) / alpha*), read as the number of steps until the test loss is below 0.1: its exponent in eta is -0.7 to -0.5.",
             measure=lambda data: exponent(
                 fitted(data).mean("seed", skipna=False), data.learning_rate
             ),
@@ -29,7 +29,7 @@ FIGURE = Figure(
         Claim(
             "LR-74",
             origin=derived("measured"),
-            statement="They go as 1 / eta, exponent -1.1 to -0.9.",
+            statement="The number of steps goes as 1 / eta: the exponent is -1.1 to -0.9.",
             measure=lambda data: exponent(
                 fitted(data).mean("seed", skipna=False), data.learning_rate
             ),

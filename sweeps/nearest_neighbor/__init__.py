@@ -1,8 +1,8 @@
-"""What the figures of nearest_neighbor share: settings, the quick form, and what claims measure.
+"""Shared parts of the figures of nearest_neighbor: settings, the quick form, and measures.
 
-The source's d, N, eta and sigma are lost, so the settings are ours; 2000 steps are at second hand.
-Thresholds come from the exact population and from runs on keys 100 to 102, widened; comments say
-what was measured.
+The source's d, N, eta and sigma are lost, so the settings are ours. The 2000 steps come from a
+summary of the source. Thresholds come from the exact population and from runs on keys 100 to 102,
+widened. Comments say what was measured.
 """
 
 from typing import Any

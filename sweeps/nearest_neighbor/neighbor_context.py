@@ -14,7 +14,7 @@ from . import ETA, EXACT, LOG, PAPER, THEORY, D, N, course, late_slope, started,
 
 
 def below(data: xr.Dataset) -> xr.DataArray:
-    """Whether N < sqrt(d) log d."""
+    """True where N < sqrt(d) log d."""
     return data[N] / (data[D] ** 0.5 * np.log(data[D])) < 1
 
 
@@ -72,7 +72,7 @@ FIGURE = Figure(
         Claim(
             "NN-16",
             origin=derived(),
-            statement="There, too, the loss falls as a power of t: exponent from t = 500 on.",
+            statement="Below sqrt(d) log d, too, the loss falls as a power of t: exponent from t = 500 on.",
             measure=lambda data: late_slope(data.population_loss).where(below(data)),
             bound=between(-0.65, -0.28),
             minimum=1,
@@ -88,7 +88,7 @@ FIGURE = Figure(
         Claim(
             "NN-18",
             origin=derived(),
-            statement="xi1 and xi2 over the valley's at t = 1000, where 2 L <= 0.21.",
+            statement="xi1 and xi2 over those of the valley at t = 1000, where 2 L <= 0.21.",
             measure=lambda data: last(valley_share(data)).where(
                 2 * last(data.population_loss) <= 0.21
             ),

@@ -82,7 +82,7 @@ FIGURE = Figure(
         Claim(
             "NN-33",
             origin=printed("the talk", "Diverse roles of self-attention"),
-            statement="Softmax is near an “average” for small logits: at xi1 = xi2 = x the nearest example's attention differs from 1 / (N + 1) as x: exponent.",
+            statement="Softmax is near an “average” for small logits: at xi1 = xi2 = x, the attention on the nearest example differs from 1 / (N + 1) in proportion to x: exponent.",
             measure=lambda data: exponent(
                 ray(data, 1.0, SCALES[:2]).nearest_attention - 1 / (1 + data[N]), "xi1"
             ),
@@ -91,11 +91,11 @@ FIGURE = Figure(
         Claim(
             "NN-37",
             origin=printed("the talk", "Diverse roles of self-attention"),
-            statement="It is near a “'hard max'” for large ones: at xi2 = 2 xi1 it selects the nearest example, 1 - mean s* falling as 1 / xi1: exponent from xi1 = 10 on, N = 4 and 8.",
+            statement="Softmax is near a “'hard max'” for large logits: at xi2 = 2 xi1 it selects the nearest example, and 1 - mean s* falls as 1 / xi1: exponent from xi1 = 10 on, N = 4 and 8.",
             measure=lambda data: exponent(
                 1 - ray(data, 2.0, LARGE[1:]).nearest_attention.sel({N: [4, 8]}).mean("seed"),
                 "xi1",
-            ),  # key 100: -.94, -.90
+            ),  # key 100: -0.94, -0.90
             bound=between(-1.1, -0.8),
         ),
         Claim(

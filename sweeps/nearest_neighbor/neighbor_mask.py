@@ -51,14 +51,14 @@ FIGURE = Figure(
         Claim(
             "NN-11",
             origin=derived(),
-            statement="No mask is needed: the layer is trained without, 2 L(2000) <= 0.2 at sigma = 0.",
-            measure=lambda data: 2 * last(data.test_loss).sel({SIGMA: 0.0}),  # .12
+            statement="No mask is needed: the layer is trained without one, with 2 L(2000) <= 0.2 at sigma = 0.",
+            measure=lambda data: 2 * last(data.test_loss).sel({SIGMA: 0.0}),  # 0.12
             bound=at_most(0.2),
         ),
         Claim(
             "NN-12",
             origin=derived("derived: the valley"),
-            statement="All masks lead to one loss: at t = 2000 the largest mean over the least is at most 1.2.",
+            statement="All masks lead to the same loss: at t = 2000 the largest mean over the least is at most 1.2.",
             measure=lambda data: (
                 last(data.test_loss).mean("seed").max(SIGMA)
                 / last(data.test_loss).mean("seed").min(SIGMA)
@@ -68,7 +68,7 @@ FIGURE = Figure(
         Claim(
             "NN-13",
             origin=interpretation("the talk: the mask keeps the query from attending to itself"),
-            statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 0 that attention first rises, by 5 % or more.",
+            statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 0 the attention of the query to itself first rises by at least 5 %.",
             measure=lambda data: (
                 data.query_attention.max("step") / data.query_attention.isel(step=0)
             ).sel({SIGMA: 0.0}),
@@ -77,7 +77,7 @@ FIGURE = Figure(
         Claim(
             "NN-14",
             origin=interpretation("the talk: the mask keeps the query from attending to itself"),
-            statement="And read as: at sigma = 10 it stays below 0.02.",
+            statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 10 that attention stays below 0.02.",
             measure=lambda data: data.query_attention.sel({SIGMA: 10.0}).max("step"),
             bound=at_most(0.02),
         ),

@@ -67,8 +67,8 @@ FIGURE = Figure(
         Claim(
             "NN-27",
             origin=derived(),
-            statement="xi1 does not grow from every point: somewhere the flow lowers it, by 0.001 or more.",
-            measure=lambda data: flow(data, "xi1"),  # -.007 at its least
+            statement="xi1 does not grow from every point: somewhere the flow lowers it by at least 0.001.",
+            measure=lambda data: flow(data, "xi1"),  # -0.007 at its least
             bound=at_most(-0.001),
             where="somewhere",
             minimum=1,
@@ -76,7 +76,7 @@ FIGURE = Figure(
         Claim(
             "NN-29",
             origin=derived(),
-            statement="From every start 300 steps at eta = 10 lead into the valley: xi2 / xi1.",
+            statement="From every start, 300 steps at eta = 10 lead into the valley: xi2 / xi1.",
             measure=lambda data: last(data.xi2 / data.xi1),
             bound=between(1.33, 1.49),
             minimum=1,

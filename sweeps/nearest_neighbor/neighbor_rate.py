@@ -99,16 +99,16 @@ FIGURE = Figure(
         Claim(
             "NN-23",
             origin=interpretation(PAPER, "theorem on shift"),
-            statement="The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*} the exponent of T from t = 500 on grows in proportion to delta, exponent over delta = 0.3 to 1.",
+            statement="The test loss is O(T^(-poly(N, d) delta)), read as: where q = x_{i*}, the exponent of T from t = 500 on grows in proportion to delta: exponent over delta = 0.3 to 1.",
             measure=lambda data: exponent(
                 -late_slope(data["shift_error"].mean("seed")).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
-            ),  # keys 100, 101: .89 to .93
+            ),  # keys 100, 101: 0.89 to 0.93
             bound=between(0.8, 1.1),
         ),
         Claim(
             "NN-26",
             origin=derived(),
-            statement="It is no power: the error falls as exp(-delta xi1), xi1 the valley's c t^(1/3): -d log(error) / d xi1 over delta at delta = 0.5 and 1.",
+            statement="This is not a power law: the error falls as exp(-delta xi1), where xi1 is the valley's c t^(1/3): -d log(error) / d xi1 over delta at delta = 0.5 and 1.",
             measure=lambda data: per_alignment(data).sel(
                 {DELTA: [0.5, 1.0]}
             ),  # keys 100, 101: 1.06 to 1.20
@@ -117,19 +117,19 @@ FIGURE = Figure(
         Claim(
             "NN-20",
             origin=printed(PAPER, "theorem on shift"),
-            statement="“For any data satisfying” the separation the test loss falls with T, measured where every example is at -q with one label: loss / R^2 at most 0.5 at t = 2000.",
-            measure=lambda data: last(worst(data)).isel({DELTA: 0}),  # .99 and more
+            statement="“For any data satisfying” the separation the test loss falls with T, measured where every example is at -q with one label: loss / R^2 is at most 0.5 at t = 2000.",
+            measure=lambda data: last(worst(data)).isel({DELTA: 0}),  # 0.99 and more
             bound=at_most(0.5),
             expect="fails",
         ),
         Claim(
             "NN-30",
             origin=derived(),
-            statement="For queries drawn like examples delta gives no power either: from delta = 1 on the error falls no faster than 1 / T, exponent from t = 500 on.",
+            statement="For queries drawn like examples, delta gives no power law either: from delta = 1 on the error falls no faster than 1 / T: exponent from t = 500 on.",
             measure=lambda data: late_slope(data["separated_error"].mean("seed")).sel(
                 {DELTA: [1.0, 2.0]}
             ),
-            bound=at_least(-1.0),  # keys 100, 101: -.09 to -.37
+            bound=at_least(-1.0),  # keys 100, 101: -0.09 to -0.37
         ),
     ),
 )

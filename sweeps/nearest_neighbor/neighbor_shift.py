@@ -56,21 +56,21 @@ FIGURE = Figure(
             "NN-19",
             origin=derived(),
             statement="|f - y| stays below 2 R (N - 1) exp(-xi1 delta / 2) + R exp(-(xi2 - xi1 (1 - t*))) on every prompt (to rounding, 1e-5), and reaches 0.9 of it: largest ratio of each run, over t and delta.",
-            measure=lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: .99 to 1
+            measure=lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: 0.99 to 1
             bound=between(0.9, 1 + 1e-5),
             statistic="each",
         ),
         Claim(
             "NN-21",
             origin=derived(),
-            statement="Where q = x_{i*} the mean squared error is below (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2), b = exp(-xi2), and drawn prompts are far from the worst: at t = 2000 it is below 0.05 of that, delta = 0.3 and 1.",
+            statement="Where q = x_{i*}, the mean squared error is below (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2), b = exp(-xi2), and drawn prompts are far from the worst: at t = 2000 it is below 0.05 of that, delta = 0.3 and 1.",
             measure=lambda data: last(data.shift_error / data.shift_bound).sel({DELTA: [0.3, 1.0]}),
-            bound=at_most(0.05),  # key 100: .0002 to .021
+            bound=at_most(0.05),  # key 100: 0.0002 to 0.021
         ),
         Claim(
             "NN-22",
             origin=interpretation(PAPER, "experiments and appendix B"),
-            statement="“test loss (right) curves under gradient descent” are lost, read as: at every delta  the error under shift falls from each recorded step to the next.",
+            statement="“test loss (right) curves under gradient descent” are lost, read as: at every delta the error under shift falls from each recorded step to the next.",
             measure=lambda data: data.shift_error.mean("seed").diff("step"),
             bound=at_most(0.0),
         ),
@@ -84,7 +84,7 @@ FIGURE = Figure(
         Claim(
             "NN-25",
             origin=derived(),
-            statement="At delta = 1, t = 2000 it is below 0.02.",
+            statement="At delta = 1 and t = 2000 the bound is below 0.02.",
             measure=lambda data: last(data.shift_bound.sel({DELTA: 1.0})),
             bound=at_most(0.02),
         ),

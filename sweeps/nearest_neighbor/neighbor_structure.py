@@ -85,14 +85,14 @@ FIGURE = Figure(
         Claim(
             "NN-31",
             origin=interpretation(PAPER, "proposition on the form of W"),
-            statement="W: “the weights has the form” diag(xi1 I, 0, -xi2), read as: for infinitely many prompts, the distance from it falls as B^(-1/2), with averaged and with drawn labels: exponent.",
+            statement="For W “the weights has the form” diag(xi1 I, 0, -xi2), read as: for infinitely many prompts, the distance from it falls as B^(-1/2), with averaged and with drawn labels: exponent.",
             measure=lambda data: exponent(distance(data).mean("seed"), B),
             bound=between(-0.65, -0.35),
         ),
         Claim(
             "NN-32",
             origin=derived(),
-            statement="So do the largest entry off the diagonal and the spread of diag W_11.",
+            statement="The largest entry off the diagonal and the spread of diag W_11 fall in the same way.",
             measure=lambda data: xr.concat(
                 [
                     exponent(last(data[name]).sel(route="W").mean("seed"), B)
@@ -115,14 +115,14 @@ FIGURE = Figure(
         Claim(
             "NN-35",
             origin=derived(),
-            statement="It is xi1 - xi2, within 0.02.",
+            statement="The query's logit is xi1 - xi2, within 0.02.",
             measure=lambda data: abs(last(data.query_logit - data.xi1 + data.xi2)).sel(route="W"),
             bound=at_most(0.02),
         ),
         Claim(
             "NN-36",
             origin=derived(),
-            statement="With 8000 prompts xi1 is that of infinitely many, within 2 %, on each route.",
+            statement="With 8000 prompts, xi1 is that of infinitely many within 2 %, on each route.",
             measure=lambda data: last(data.xi1 / data.xi1.sel(route="ξ, B = ∞")).isel({B: -1}),
             bound=between(0.98, 1.02),
         ),

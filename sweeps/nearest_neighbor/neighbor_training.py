@@ -31,12 +31,12 @@ PANELS = {
 
 
 def converged(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values where 2 L(500) <= .21 on average."""
+    """The values where 2 L(500) <= 0.21 on average."""
     return values.where(2 * data.loss.sel(step=500, drop=True).mean("seed") <= 0.21)
 
 
 def learned(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values at the last step where 2 L <= .25 on average."""
+    """The values at the last step where 2 L <= 0.25 on average."""
     return last(values).where(2 * last(data.loss).mean("seed") <= 0.25)
 
 
@@ -46,7 +46,7 @@ def slopes(data: xr.Dataset, name: str) -> str:
         return "no slope"
     found = converged(data, late_slope(data[name])).mean("seed")
     ends = f"slopes {float(found.min()):.2f} to {float(found.max()):.2f}".replace("-", "−")
-    return f"{ends} where 2 L(500) ≤ .21"
+    return f"{ends} where 2 L(500) ≤ 0.21"
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -102,20 +102,22 @@ FIGURE = Figure(
             "NN-3",
             origin=derived(),
             statement="xi1 grows as t^(1/3): exponent from t = 500 on, where 2 L(500) <= 0.21.",
-            measure=lambda data: converged(data, late_slope(data.xi1)),  # .339, .359, .336
+            measure=lambda data: converged(data, late_slope(data.xi1)),  # 0.339, 0.359, 0.336
             bound=between(0.30, 0.40),
         ),
         Claim(
             "NN-4",
             origin=derived(),
             statement="The loss falls as t^(-1/3): exponent from t = 500 on, where 2 L(500) <= 0.21.",
-            measure=lambda data: converged(data, late_slope(data.test_loss)),  # -.338, -.384, -.329
+            measure=lambda data: converged(
+                data, late_slope(data.test_loss)
+            ),  # -0.338, -0.384, -0.329
             bound=between(-0.48, -0.22),
         ),
         Claim(
             "NN-5",
             origin=derived(),
-            statement="Near ties make the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= 0.25.",
+            statement="Near ties cause the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= 0.25.",
             measure=lambda data: learned(
                 data,
                 data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law),
@@ -126,14 +128,14 @@ FIGURE = Figure(
             "NN-6",
             origin=derived(),
             statement="xi1 over its law (3 C p(0) eta t / d)^(1/3) at t = 2000, where 2 L <= 0.25.",
-            measure=lambda data: learned(data, data.xi1 / data.predicted_xi1_law),  # .88 to 1.01
+            measure=lambda data: learned(data, data.xi1 / data.predicted_xi1_law),  # 0.88 to 1.01
             bound=between(0.82, 1.08),
         ),
         Claim(
             "NN-7",
             origin=derived(),
-            statement="xi1 and xi2 over the valley's, which has d + (xi2 / xi1)^2 in place of d, at t = 2000, where 2 L <= 0.25.",
-            measure=lambda data: learned(data, valley_share(data)),  # .93 to 1.08
+            statement="xi1 and xi2 over those of the valley, which has d + (xi2 / xi1)^2 in place of d, at t = 2000, where 2 L <= 0.25.",
+            measure=lambda data: learned(data, valley_share(data)),  # 0.93 to 1.08
             bound=between(0.82, 1.3),
         ),
         Claim(
@@ -141,21 +143,21 @@ FIGURE = Figure(
             origin=derived(),
             statement="Attention comes to select the nearest example as t^(-1/3): exponent of 1 - mean s* from t = 500 on, where 2 L(500) <= 0.21.",
             measure=lambda data: converged(data, late_slope(1 - data.nearest_attention)),
-            bound=between(-0.42, -0.26),  # key 100: -.30, -.34, -.31
+            bound=between(-0.42, -0.26),  # key 100: -0.30, -0.34, -0.31
         ),
         Claim(
             "NN-9",
             origin=interpretation("the talk: softmax is near a hardmax as xi1 >> xi2"),
-            statement="xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t, exponent at least 0.1 from t = 500 on, where 2 L(500) <= 0.21.",
+            statement="xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t with an exponent of at least 0.1 from t = 500 on, where 2 L(500) <= 0.21.",
             measure=lambda data: converged(data, late_slope(data.xi1 / data.xi2)),
-            bound=at_least(0.1),  # key 100: -.06 to .01
+            bound=at_least(0.1),  # key 100: -0.06 to 0.01
             expect="fails",
         ),
         Claim(
             "NN-10",
             origin=interpretation(PAPER, "theorem"),
-            statement="The layer “can be trained to perform in-context one-nearest neighbor prediction”, read as: the output has that prediction's sign on 97 % of the prompts at t = 2000, where 2 L(500) <= 0.21.",
-            measure=lambda data: converged(data, last(data.agreement)),  # .986 to .995
+            statement="The layer “can be trained to perform in-context one-nearest neighbor prediction”, read as: the output has the sign of that prediction on 97 % of the prompts at t = 2000, where 2 L(500) <= 0.21.",
+            measure=lambda data: converged(data, last(data.agreement)),  # 0.986 to 0.995
             bound=at_least(0.97),
         ),
     ),

@@ -1,8 +1,8 @@
-"""What the figures of random_walk share: names of fields, the quick form, and what claims measure.
+"""Shared parts of the figures of random_walk: names of fields, the quick form, and measures.
 
-Of the source, only the talk's slides are at hand; what is said of the paper stands on a summary at
-second hand, so no sentence of it is quoted. Thresholds come from runs on keys 100 and 101, widened;
-a comment says what was measured where they are tight.
+Only the slides of the talk were available as a source. Statements about the paper rest on a
+summary, so none of its sentences is quoted. Thresholds come from runs on keys 100 and 101, widened.
+A comment says what was measured where they are tight.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ QUICK = {"config": SHAPES, "seeds": 2, "steps": 50, "buckets": "pad", "dtype": "
 
 
 def right(data: xr.Dataset) -> xr.DataArray:
-    """Whether a run ended with most attention on the parent."""
+    """True for runs that ended with most attention on the parent."""
     return last(data.selected_lag) == 1
 
 
@@ -46,12 +46,12 @@ def optimum(data: xr.Dataset) -> xr.DataArray:
 
 
 def finite(data: xr.Dataset) -> xr.DataArray:
-    """Whether a run did not diverge."""
+    """True for runs that did not diverge."""
     return last(data.loss).notnull()
 
 
 def optimal(data: xr.Dataset) -> xr.DataArray:
-    """Whether a run ended with the best accuracy."""
+    """True for runs that ended with the best accuracy."""
     return abs(last(data.accuracy) - optimum(data)) < 1e-5
 
 

@@ -84,13 +84,13 @@ FIGURE = Figure(
     },
     quick=QUICK | {"record": [*range(11), *range(14, 51, 4)]},
     draw=draw,
-    # measured on keys 100 and 101: V 1.055, 1.025; loss -.0004, .0005; KL 1.022, 1.020 (the worse
+    # measured on keys 100 and 101: V 1.055, 1.025; loss -0.0004, 0.0005; KL 1.022, 1.020 (the worse
     # circle); K accuracy at p = 1 1.021, 1.017
     claims=(
         Claim(
             "RW-1",
             origin=printed(TALK, "corollary"),
-            statement="p = 1/2: “The trained transformer achieves optimal prediction accuracy”, 1/2 (90 % of the runs).",
+            statement="At p = 1/2, “The trained transformer achieves optimal prediction accuracy”, 1/2 (90 % of the runs).",
             measure=lambda data: optimal(data).sel({P: 0.5}),
             bound=at_least(0.9),
             statistic="share",
@@ -99,7 +99,7 @@ FIGURE = Figure(
         Claim(
             "RW-2",
             origin=interpretation(TALK, "theorem"),
-            statement="p = 1/2: “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention from t = 4 on (90 % of the runs).",
+            statement="At p = 1/2, “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention from t = 4 on (90 % of the runs).",
             measure=lambda data: (
                 data.parent_attention.sel({P: 0.5, "step": slice(4, None)}) >= 0.999
             ).all("step"),
@@ -110,28 +110,28 @@ FIGURE = Figure(
         Claim(
             "RW-3",
             origin=derived(),
-            statement="p = 1/2, t = 50: the direction error of V is sqrt(e^2 + K/(2B)), e that of infinitely many sequences, within 12 %.",
+            statement="At p = 1/2 and t = 50, the direction error of V is sqrt(e^2 + K/(2B)), where e is that of infinitely many sequences, within 12 %.",
             measure=direction_ratio,
             bound=between(0.88, 1.12),
         ),
         Claim(
             "RW-4",
             origin=derived(),
-            statement="p = 1/2, t = 50: the training loss is that of infinitely many sequences less K/(2B), within 0.004.",
+            statement="At p = 1/2 and t = 50, the training loss is that of infinitely many sequences minus K/(2B), within 0.004.",
             measure=loss_gap,
             bound=between(-0.004, 0.004),
         ),
         Claim(
             "RW-5",
             origin=derived(),
-            statement="p = 1/2, t = 50: KL is that of infinitely many sequences (0.22 nats, not yet near 0), within 5 %.",
+            statement="At p = 1/2 and t = 50, the KL divergence is that of infinitely many sequences (0.22 nats, not yet near 0), within 5 %.",
             measure=kl_ratio,
             bound=between(0.95, 1.05),
         ),
         Claim(
             "RW-7",
             origin=printed(TALK, "failure theorem"),
-            statement="p = 1: “Random guess”: K times the accuracy is 1 at t = 50.",
+            statement="At p = 1, “Random guess”: K times the accuracy is 1 at t = 50.",
             # the share of one label among 1000 test sequences: K accuracy is 1 up to sqrt((K - 1) /
             # 1000) a run
             measure=lambda data: last(data.accuracy.sel({P: 1.0})) * data[K],
@@ -141,7 +141,7 @@ FIGURE = Figure(
         Claim(
             "RW-8",
             origin=printed(TALK, "failure theorem"),
-            statement="p = 1: “with probability 1” all tokens keep the same attention: within 1e-12 on every finite sample.",
+            statement="At p = 1, “with probability 1” all tokens keep the same attention: it is equal within 1e-12 on every finite sample.",
             measure=lambda data: (data.attention_spread.sel({P: 1.0}) < 1e-12).all("step"),
             bound=at_least(1.0),
             statistic="share",

@@ -82,7 +82,7 @@ FIGURE = Figure(
         Claim(
             "RW-13",
             origin=interpretation(TALK, "theorem"),
-            statement="K = 6, 0.05 <= p <= 0.95: “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention (85 % of the runs).",
+            statement="For K = 6 and 0.05 <= p <= 0.95, “Softmax attention selects the “direct parent” token”, read as at least 0.999 of the attention (85 % of the runs).",
             measure=lambda data: last(data.parent_attention) >= 0.999,
             bound=at_least(0.85),
             statistic="share",
@@ -91,7 +91,7 @@ FIGURE = Figure(
         Claim(
             "RW-14",
             origin=printed(TALK, "corollary"),
-            statement="“The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p): every run in which the parent is selected.",
+            statement="“The trained transformer achieves optimal prediction accuracy”, max(p, 1 - p), in every run in which the parent is selected.",
             measure=lambda data: share(optimal(data), among=right(data)),
             bound=at_least(1.0),
             statistic="share",

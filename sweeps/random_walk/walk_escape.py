@@ -87,7 +87,7 @@ FIGURE = Figure(
         Claim(
             "RW-28",
             origin=interpretation(TALK, "ridge of bad points"),
-            statement="p = 1, N = rK + 1: “a “ridge” of bad points”, read as one that every disturbance of the start leaves: accuracy 1 at t = 50, η = 1.",
+            statement="For p = 1 and N = rK + 1, “a “ridge” of bad points”, read as one that every disturbance of the start leaves: the accuracy is 1 at t = 50, η = 1.",
             measure=lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9,
             bound=at_least(1.0),
             statistic="share",
@@ -96,7 +96,7 @@ FIGURE = Figure(
         Claim(
             "RW-29",
             origin=derived(),
-            statement="A small disturbance grows as linear theory has it.",
+            statement="A small disturbance grows as linear theory predicts.",
             measure=growth_error,
             bound=at_most(0.3),
         ),

@@ -85,7 +85,7 @@ FIGURE = Figure(
         Claim(
             "RW-9",
             origin=printed(TALK, "failure theorem"),
-            statement="p in {0, 1}, N = rK + 1: for three losses and two rates, on the exact law and at every step, a “Random guess” (accuracy 1/K), “softmax attention serves as an average”, and V is as far from Pi^T as 11^T: all within 1e-12.",
+            statement="For p in {0, 1} and N = rK + 1, with three losses and two rates, on the exact law and at every step: a “Random guess” (accuracy 1/K), “softmax attention serves as an average”, and V is as far from Pi^T as 11^T is, all within 1e-12.",
             measure=distance,
             bound=at_most(1e-12),
             statistic="each",
@@ -94,7 +94,7 @@ FIGURE = Figure(
         Claim(
             "RW-10",
             origin=derived("derived from the failure theorem's condition"),
-            statement="p in {0, 1}, N != rK + 1, on the exact law: accuracy 1 from t = 10 on.",
+            statement="For p in {0, 1} and N != rK + 1, on the exact law, the accuracy is 1 from t = 10 on.",
             measure=lambda data: circles(data, False).accuracy.sel(step=slice(10, None)).fillna(0),
             bound=at_least(1 - 1e-9),
             statistic="each",

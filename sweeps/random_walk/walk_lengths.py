@@ -106,8 +106,8 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": cases(["M = N^1.5"], [13, 25, 49, 101]), "vary": {P: [0.5]}},
     draw=draw,
-    # measured on key 100, 16 seeds: exponents .91 (p = .5) and .96 (p = .8); share at M = N = 97, p
-    # = 1/2: .56
+    # measured on key 100, 16 seeds: exponents 0.91 (p = 0.5) and 0.96 (p = 0.8); share at M = N =
+    # 97, p = 1/2: 0.56
     claims=(
         Claim(
             "RW-24",
@@ -123,7 +123,7 @@ FIGURE = Figure(
         Claim(
             "RW-25",
             origin=derived(),
-            statement="M = N = 97, p = 1/2: orthogonal encodings alone do not suffice; less than 95 % of the runs select the parent.",
+            statement="At M = N = 97 and p = 1/2, orthogonal encodings alone do not suffice: less than 95 % of the runs select the parent.",
             measure=lambda data: share(right(data), among=finite(data)).sel(
                 {P: 0.5, "case": "M = N, N = 97"}
             ),
@@ -134,7 +134,7 @@ FIGURE = Figure(
         Claim(
             "RW-26",
             origin=interpretation(TALK, "theorem: exp(-Omega(N))"),
-            statement="M = 4 N^1.5: 1 - exp(-Omega(N)), read as -log(1 - attention on the parent) growing with N by an exponent of at least 0.75.",
+            statement="At M = 4 N^1.5, 1 - exp(-Omega(N)), read as: -log(1 - attention on the parent) grows with N with an exponent of at least 0.75.",
             # mean over p
             measure=lambda data: exponent(typical(data, "M = 4 N^1.5"), N).mean(),
             bound=at_least(0.75),
@@ -142,7 +142,7 @@ FIGURE = Figure(
         Claim(
             "RW-27",
             origin=derived(),
-            statement="The constant in exp(-Omega(N)) depends on M: at M = 1000 the larger N has a smaller -log(1 - attention on the parent), at N = 97 at most a fifth of that at N = 7.",
+            statement="The constant in exp(-Omega(N)) depends on M: at M = 1000 the larger N has a smaller -log(1 - attention on the parent), which at N = 97 is at most a fifth of that at N = 7.",
             measure=growth,
             bound=at_most(0.2),
         ),

@@ -49,8 +49,8 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": {K: [6, 20], N: [97, 101]}, "vary": {P: [0.5, 0.8]}},
     draw=draw,
-    # shares measured on key 100, 16 seeds: K = 6 .94 to 1 for .05 <= p <= .95; K = 20 1 at p = .5,
-    # .69 at .7, .25 at .8; K = 4 0 at p = .5
+    # shares measured on key 100, 16 seeds: K = 6 0.94 to 1 for 0.05 <= p <= 0.95; K = 20 1 at p =
+    # 0.5, 0.69 at 0.7, 0.25 at 0.8; K = 4 0 at p = 0.5
     claims=(
         Claim(
             "RW-20",
@@ -83,7 +83,7 @@ FIGURE = Figure(
         Claim(
             "RW-23",
             origin=derived(),
-            statement="K = 4, p = 1/2: the accuracy is 1/2 though attention selects another token, for every odd lag tells as much.",
+            statement="At K = 4 and p = 1/2, the accuracy is 1/2 although attention selects another token, because every odd lag is equally informative.",
             measure=lambda data: (~right(data) & optimal(data)).sel({K: 4, P: 0.5}),
             bound=at_least(0.8),
             statistic="share",

@@ -49,33 +49,33 @@ FIGURE = Figure(
         "record": [0, *range(10, 201, 10)],
     },
     draw=draw,
-    # measured on key 100 at t = 100: accuracies 1 and .493, KL .614 and .706
+    # measured on key 100 at t = 100: accuracies 1 and 0.493, KL 0.614 and 0.706
     claims=(
         Claim(
             "RW-38",
             origin=interpretation(PAPER, "task 1"),
-            statement="The average of the tokens tells the answer, read as an accuracy of at least 0.98 at t = 100.",
+            statement="The average of the tokens determines the answer, read as an accuracy of at least 0.98 at t = 100.",
             measure=lambda data: data.accuracy.sel(task="qa1", step=100),
             bound=at_least(0.98),
         ),
         Claim(
             "RW-39",
             origin=interpretation(PAPER, "task 2"),
-            statement="The average tells nothing, read as an accuracy of one half at t = 100.",
+            statement="The average says nothing about the answer, read as an accuracy of one half at t = 100.",
             measure=lambda data: data.accuracy.sel(task="qa2", step=100),
             bound=between(0.42, 0.58),
         ),
         Claim(
             "RW-40",
             origin=derived(),
-            statement="Task 1 is answered long before the output is certain: at t = 100 KL is 0.5 nats to log 2 - 0.05.",
+            statement="Task 1 is answered long before the output is certain: at t = 100 the KL divergence is 0.5 nats to log 2 - 0.05.",
             measure=lambda data: data.kl.sel(task="qa1", step=100),
             bound=between(0.5, 0.643),
         ),
         Claim(
             "RW-41",
             origin=interpretation(PAPER, "task 2"),
-            statement="The KL divergence stays near log 2, that of a thrown coin, read as 0.65 to 0.73 nats at t = 100.",
+            statement="The KL divergence stays near log 2, that of a fair coin, read as 0.65 to 0.73 nats at t = 100.",
             measure=lambda data: data.kl.sel(task="qa2", step=100),
             bound=between(0.65, 0.73),
         ),

@@ -12,7 +12,7 @@ from jaxtheory.theories.random_walk import RANDOM_START
 from . import ETA, PAPER, TALK, THEORY, Measure, P, finite
 
 LAYERS: dict[str, dict[str, Any]] = {
-    "linear, η = .01": {"value": "linear", "tokens": "unit", ETA: 0.01, "steps": 1000},
+    "linear, η = 0.01": {"value": "linear", "tokens": "unit", ETA: 0.01, "steps": 1000},
     "linear, η = 10": {"value": "linear", "tokens": "unit", ETA: 10.0, "steps": 1000},
     "mlp, unit tokens": {"value": "mlp", "tokens": "unit", ETA: 0.1, "steps": 200},
     "mlp, raw tokens": {"value": "mlp", "tokens": "raw", ETA: 0.1, "steps": 200},
@@ -34,7 +34,7 @@ def at(data: xr.Dataset, layer: str, p: float, t: int) -> xr.Dataset:
 
 
 def learned(layer: str) -> Measure:
-    """Whether a layer learns p = 1/2 within its steps."""
+    """A measure that is true for runs of a layer that learn p = 1/2 within its steps."""
     return lambda data: at(data, layer, 0.5, LAYERS[layer]["steps"]).accuracy >= 0.45
 
 
@@ -87,14 +87,14 @@ FIGURE = Figure(
         "record": [0, 10, 25, *range(50, 401, 50)],
     },
     draw=draw,
-    # measured for eta = 10 at p = 1/2, 32 seeds (key 101): accuracy .45 by t = 700 in .78, by 1000
-    # in .88; parent by 700 in .69 (8 seeds on key 100: .50), the others on lag 2 or further even
-    # lags; at p = 1 all 40 seeds are right by 400, one of them on the parent
+    # measured for eta = 10 at p = 1/2, 32 seeds (key 101): accuracy 0.45 by t = 700 in 0.78, by
+    # 1000 in 0.88; parent by 700 in 0.69 (8 seeds on key 100: 0.50), the others on lag 2 or further
+    # even lags; at p = 1 all 40 seeds are right by 400, one of them on the parent
     claims=(
         Claim(
             "RW-31",
             origin=derived(),
-            statement="sigma = eta = 0.01 learn nothing in 1000 steps of the mean loss: at p = 1/2 less than half of the runs reach an accuracy of 0.45.",
+            statement="With sigma = eta = 0.01, nothing is learned in 1000 steps of the mean loss: at p = 1/2 less than half of the runs reach an accuracy of 0.45.",
             measure=lambda data: share(data.accuracy >= 0.45, among=finite(data)).sel(
                 {"layer": SMALL, P: 0.5, "step": 1000}
             ),
@@ -105,7 +105,7 @@ FIGURE = Figure(
         Claim(
             "RW-32",
             origin=interpretation(PAPER, "random initialization"),
-            statement="sigma = eta = 0.01, read as a summed loss (eta = 10): p = 1/2 is learned within 1000 steps, accuracy 0.45 (55 % of the runs).",
+            statement="sigma = eta = 0.01, read as a summed loss (eta = 10): p = 1/2 is learned within 1000 steps, with an accuracy of 0.45 (55 % of the runs).",
             measure=learned(LARGE),
             bound=at_least(0.55),
             statistic="share",
@@ -125,7 +125,7 @@ FIGURE = Figure(
         Claim(
             "RW-34",
             origin=printed(TALK, "failure theorem"),
-            statement="“Random initialization overcomes the issue to a certain extent”: p = 1, N = rK + 1, eta = 10, accuracy 0.99 by t = 1000 (90 % of the runs).",
+            statement="“Random initialization overcomes the issue to a certain extent”: for p = 1, N = rK + 1 and eta = 10, the accuracy is 0.99 by t = 1000 (90 % of the runs).",
             measure=lambda data: at(data, LARGE, 1.0, 1000).accuracy >= 0.99,
             bound=at_least(0.9),
             statistic="share",
@@ -134,7 +134,7 @@ FIGURE = Figure(
         Claim(
             "RW-36",
             origin=interpretation(PAPER, "mlp"),
-            statement="The mlp value, read as A relu(V X S), eta = 0.1, unit: p = 1/2 is learned within 200 steps, accuracy 0.45 (half of the runs).",
+            statement="The mlp value, read as A relu(V X S) with eta = 0.1 and unit tokens: p = 1/2 is learned within 200 steps, with an accuracy of 0.45 (half of the runs).",
             measure=learned(UNIT),
             bound=at_least(0.5),
             statistic="share",
@@ -144,7 +144,7 @@ FIGURE = Figure(
         Claim(
             "RW-37",
             origin=interpretation(PAPER, "mlp"),
-            statement="The mlp value, read as A relu(V X S), eta = 0.1, raw: p = 1/2 is learned within 200 steps, accuracy 0.45 (half of the runs).",
+            statement="The mlp value, read as A relu(V X S) with eta = 0.1 and raw tokens: p = 1/2 is learned within 200 steps, with an accuracy of 0.45 (half of the runs).",
             measure=learned(RAW),
             bound=at_least(0.5),
             statistic="share",

@@ -82,27 +82,28 @@ FIGURE = Figure(
     quick=QUICK
     | {"vary": {P: [0.5, 0.7], B: [1000]}, "seeds": 4, "record": [0, 1, 2, 3, 5, 10, 20, 50]},
     draw=draw,
-    # measured on key 100, 10 seeds: V -.491 (p = .5), -.493 (p = .7, root), -.148 (p = .7); outputs
-    # -.499 and -.149; the output's gap as printed -.050, .021 above its limit at t = 300
+    # measured on key 100, 10 seeds: V -0.491 (p = 0.5), -0.493 (p = 0.7, root), -0.148 (p = 0.7);
+    # outputs -0.499 and -0.149; the output's gap as printed -0.050, 0.021 above its limit at t =
+    # 300
     claims=(
         Claim(
             "RW-15",
             origin=interpretation(TALK, "theorem"),
-            statement="p = 1/2: V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most -0.45.",
+            statement="At p = 1/2, V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most -0.45.",
             measure=falls(V, 0.5),
             bound=at_most(-0.45),
         ),
         Claim(
             "RW-16",
             origin=derived(),
-            statement="p = 0.7: against sqrt(Pi^T) the direction error of V falls as t^(-1/2).",
+            statement="At p = 0.7, the direction error of V relative to sqrt(Pi^T) falls as t^(-1/2).",
             measure=falls(f"{V}_sqrt", 0.7),
             bound=between(-0.55, -0.45),
         ),
         Claim(
             "RW-17",
             origin=interpretation(TALK, "theorem"),
-            statement="p = 0.7: V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most -0.45.",
+            statement="At p = 0.7, V is O(1/sqrt T) from the direction of Pi^T, read as an exponent of at most -0.45.",
             measure=falls(V, 0.7),
             bound=at_most(-0.45),
             expect="fails",
@@ -110,14 +111,14 @@ FIGURE = Figure(
         Claim(
             "RW-18",
             origin=interpretation(TALK, "corollary"),
-            statement="p = 0.5: o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its exponent is at most -0.45.",
+            statement="At p = 0.5, o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its exponent is at most -0.45.",
             measure=falls("output_error", 0.5),
             bound=at_most(-0.45),
         ),
         Claim(
             "RW-19",
             origin=interpretation(TALK, "corollary"),
-            statement="p = 0.7: o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its exponent is at most -0.45.",
+            statement="At p = 0.7, o(1/sqrt T), read as O(1/sqrt T) for | f/|f| - Pi^T x/|Pi^T x| |: its exponent is at most -0.45.",
             measure=falls("output_error", 0.7),
             bound=at_most(-0.45),
             expect="fails",
@@ -125,7 +126,7 @@ FIGURE = Figure(
         Claim(
             "RW-6",
             origin=printed(TALK, "corollary"),
-            statement="p = 1/2: “The transformer converges to the optimal predictor”, | f/|f| - Pi^T x_{N-1} | = o(1/sqrt T): its exponent is at most -0.45.",
+            statement="At p = 1/2, “The transformer converges to the optimal predictor”, | f/|f| - Pi^T x_{N-1} | = o(1/sqrt T): its exponent is at most -0.45.",
             measure=falls(GAP, 0.5),
             bound=at_most(-0.45),
             expect="fails",
@@ -133,7 +134,7 @@ FIGURE = Figure(
         Claim(
             "RW-35",
             origin=derived(),
-            statement="That gap tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, 0.293 at p = 1/2, for |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above it (p = 1/2 and 0.7).",
+            statement="That gap tends to | (sqrt p, sqrt(1-p)) - (p, 1-p) |, which is 0.293 at p = 1/2, because |Pi^T x| is below 1: at t = 300 it is 0 to 5 % above this limit (p = 1/2 and 0.7).",
             measure=excess,
             bound=between(0.0, 0.05),
         ),

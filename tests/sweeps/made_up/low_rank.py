@@ -183,7 +183,7 @@ def powers(d, columns, values, rest):
 
 def widths(d, fixed, falling, large):
     """Norms of every second neuron as powers of m, by start, and those of the others."""
-    m, start = d.num_neurons, xr.where(d.cell.str.startswith("ξ = .01"), fixed, falling)
+    m, start = d.num_neurons, xr.where(d.cell.str.startswith("ξ = 0.01"), fixed, falling)
     norms = xr.where(
         d.at_neuron % 2 == 0, 0.01 * m.astype(float) ** start, m.astype(float) ** large
     )
