@@ -46,7 +46,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     """
     figure, axes = plot.panels(
         2,
-        title="The mask beats the usual scores with each optimizer (λ = 5, ρ = 1/2, d = 32, L = 64)",
+        title="The mask beats usual scores with each optimizer (λ = 5, ρ = 1/2, d = 32, L = 64)",
         width=4.4,
         height=3.6,
     )

@@ -2,8 +2,8 @@
 
 A run takes the right sign of (alpha_A, alpha_V) or goes to the mirrored valley. The probability
 Phi(z) is known from the task alone. Claims on what is learned are about the runs of the right sign
-on tasks with z >= 2. The drawings count the other runs. Thresholds come from the sources' numbers and
-from key 100, widened.
+on tasks with z >= 2. The drawings count the other runs. Thresholds come from the sources' numbers
+and from key 100, widened.
 """
 
 from collections.abc import Callable

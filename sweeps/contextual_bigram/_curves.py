@@ -68,7 +68,7 @@ def draw_runs(
 def draw_rounding(
     ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
 ) -> None:
-    """The distance of a matrix from that of the task before and after rounding, a line for each run."""
+    """The distance of a matrix from that of the task before and after rounding, a line per run."""
     for color, run in enumerate(data.run.values):
         pair = np.stack(
             [

@@ -36,8 +36,8 @@ def surprise(data: xr.Dataset) -> xr.DataArray:
 
 
 def gap(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The difference of simulated runs from the median of mini-batches, turned so that the median is
-    positive.
+    """The difference of simulated runs from the median of mini-batches, with the sign that
+    makes the median positive.
     """
     simulated, real = pairs(data, values)
     found = simulated - real.median("seed")

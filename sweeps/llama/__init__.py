@@ -1,5 +1,5 @@
-"""Shared parts of the experiments on a Llama: the model, calibration windows by seed, and cells that
-are measured once.
+"""Shared parts of the experiments on a Llama: the model, calibration windows by seed, and cells
+that are measured once.
 
 The source prunes Llama 3.2-1B with C4. Here a small Llama is trained on the sources of Python's
 standard library (`_training`), calibrated on 8 windows of 128 tokens and evaluated on 128 windows
@@ -54,8 +54,8 @@ def measured(
 ) -> xr.Dataset:
     """The dataset of the numbers measured in each cell of the product of the axes.
 
-    measure(cell) returns {name: numbers}; lists are over layers. The numbers of a cell are stored in
-    the folder and read from it if they are there.
+    measure(cell) returns {name: numbers}; lists are over layers. The numbers of a cell are stored
+    in the folder and read from it if they are there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shape = tuple(len(values) for values in axes.values())

@@ -42,7 +42,7 @@ def experiment(
 
 
 def against(other: str, ratio: float, measure: Any = excess) -> Any:
-    """The ratio of a measure of the gradient mask to that of another method, at one pruning ratio."""
+    """The ratio of a measure of the gradient mask to that of another method, at one ratio."""
     return lambda data: (
         measure(data).sel(attention="gradient", ratio=ratio)
         / measure(data).sel(attention=other, ratio=ratio)

@@ -3,7 +3,8 @@ bars.
 
 S1 and S1p interpret A as one vector for all positions, P1 and P1p as one per position. The p means
 W(0) = delta^2 I with delta = 0.1, as section IV prints it; otherwise it is delta I. G has a larger
-delta and a smaller xi. No single setting shows all three figures. Thresholds were set on keys 100 to 103.
+delta and a smaller xi. No single setting shows all three figures. Thresholds were set on keys 100
+to 103.
 """
 
 from collections.abc import Callable

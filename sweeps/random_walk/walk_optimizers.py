@@ -36,8 +36,8 @@ def at_start(sigma: float) -> Measure:
 
 
 def equal_values(data: xr.Dataset) -> xr.DataArray:
-    """The distance of V from 11^T after one step from the zero start: its direction error minus that
-    of 11^T, whose cosine with Pi^T is (K (p^2 + (1 - p)^2))^(-1/2).
+    """The distance of V from 11^T after one step from the zero start: its direction error minus
+    that of 11^T, whose cosine with Pi^T is (K (p^2 + (1 - p)^2))^(-1/2).
     """
     cosine = (6 * (CHANCE**2 + (1 - CHANCE) ** 2)) ** -0.5
     return abs(data[V].sel({"step": 1, SIGMA: 0.0}, drop=True) - (2 - 2 * cosine) ** 0.5)
