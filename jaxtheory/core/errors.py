@@ -4,13 +4,17 @@ This module does not import JAX, so that listing names does not wait for it.
 """
 
 import difflib
+import functools
+import inspect
 import os
 import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class InputError(ValueError):
@@ -98,3 +102,25 @@ def suggest(name: str, known: Iterable[str]) -> str:
         return "known: " + ", ".join(known)
     near = difflib.get_close_matches(name, known, n=5, cutoff=0.0)
     return f"the nearest of {len(known)}: {', '.join(near)}"
+
+
+def checks_arguments(function: Function) -> Function:
+    """Decorate a function so that it raises InputError for arguments that it does not take, with
+    the closest one that it takes.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        try:
+            signature.bind(*args, **options)
+        except TypeError as error:
+            known = [*signature.parameters]
+            for word in options:
+                if word not in known:
+                    hint = suggest(word, known)
+                    raise InputError(f"unknown argument {word!r}; {hint}") from None
+            raise InputError(f"{function.__name__}: {error}") from None
+        return function(*args, **options)
+
+    return cast(Function, checked)

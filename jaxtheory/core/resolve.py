@@ -12,7 +12,7 @@ from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, load_file, off
 from jaxtheory.core.theory import Theory
 
 
-def theory_of(reference: Any, config: Any = None) -> Theory:
+def theory_of(reference: Any, config: Any = None) -> Any:
     """Return the theory that a user means.
 
     Args:
@@ -22,7 +22,7 @@ def theory_of(reference: Any, config: Any = None) -> Theory:
             module that is already loaded is used, because loading it again makes another class.
 
     Returns:
-        The theory, unchecked.
+        The theory; what a module or file defines as THEORY is not checked.
 
     Raises:
         InputError: It is none of these, the name is unknown, or the file or package cannot be

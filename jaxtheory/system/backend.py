@@ -2,12 +2,11 @@
 
 import functools
 import importlib
-import inspect
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from jaxtheory.core.errors import InputError, line, suggest
+from jaxtheory.core.errors import InputError, checks_arguments, line
 from jaxtheory.system import compilation_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,30 +43,14 @@ def computes(function: Function) -> Function:
     says, because these transfers are not the user's.
     """
 
-    signature = inspect.signature(function)
-
     @functools.wraps(function)
     def guarded(*args: Any, **options: Any) -> Any:
-        try:
-            signature.bind(*args, **options)
-        except TypeError as error:
-            raise InputError(
-                _misplaced(function.__name__, signature, options, str(error))
-            ) from None
         backend()
         compilation_cache.use()
         with importlib.import_module("jax").transfer_guard("allow"):
             return function(*args, **options)
 
-    return cast(Function, guarded)
-
-
-def _misplaced(name: str, signature: inspect.Signature, options: dict[str, Any], why: str) -> str:
-    """Return a message about an argument that a function does not take, with the closest one."""
-    unknown = [word for word in options if word not in signature.parameters]
-    if unknown:
-        return f"unknown argument {unknown[0]!r}; {suggest(unknown[0], [*signature.parameters])}"
-    return f"{name}: {why}"
+    return checks_arguments(cast(Function, guarded))
 
 
 def refuse_fork() -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -159,7 +159,7 @@ def verify(
         >>> jaxtheory.verify(random_walk, seeds=1, only=[name]).passed
         True
     """
-    theory = theory_of(theory)
+    theory = cast(Theory, theory_of(theory))
     check_theory(theory)
     if unknown := sorted({*(only or ())} - {check.name for check in theory.checks}):
         raise InputError(f"only = {unknown[0]!r}: {theory.name} has no such check")

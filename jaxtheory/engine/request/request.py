@@ -14,7 +14,7 @@ from jaxtheory.core import contract
 from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.contract import check_theory
 from jaxtheory.core.decimals import python_value
-from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.errors import InputError, checks_arguments, suggest
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import MOST, Axis, Points, check_points, read_axes
@@ -68,6 +68,7 @@ class Request(NamedTuple):
         return self.points.total * len(self.seeds)
 
 
+@checks_arguments
 def read(
     theory: Any,
     config: Config,

@@ -144,7 +144,7 @@ def test_a_key_of_another_form_is_told_what_to_give():
         lambda key: simulate(THEORY, Config(), key, steps=1),
         lambda key: run_key(key, 0),
     ):
-        with pytest.raises(InputError, match=r"PRNGKey; give jax.random.key\(...\) or .*run_key"):
+        with pytest.raises(InputError, match=r"PRNGKey; use jax.random.key\(...\) or .*run_key"):
             give(old)
         with pytest.raises(InputError, match=r"array of \(2,\) keys; give one"):
             give(several)
