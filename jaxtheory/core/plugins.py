@@ -33,6 +33,7 @@ _EXPECTED = {
     THEORIES: "Theory",
     FIGURES: "Figure",
 }  # class names: core has no Figure
+_texts: dict[int, tuple[Path, bytes]] = {}  # the path and text of the file loaded last
 _beside: set[str] = set()  # modules in the folder of the file that was loaded last
 
 
@@ -66,6 +67,20 @@ def load_file(path: str | Path) -> ModuleType:
         here = at.startswith(f" ({file.name}, ")
         where = f", {at[:-1].rpartition(', ')[2]}" if here else ""
         raise InputError(f"{file}{where}: {kind}{reason}{'' if here else at}") from error
+    _texts.clear()
+    _texts[id(module)] = file.resolve(), file.read_bytes()
+    return module
+
+
+def loaded_file(path: str | Path) -> ModuleType:
+    """Return the module of a file: the one that is loaded if neither it nor its folder's modules
+    can have changed, so that its classes are the same; otherwise a new one.
+    """
+    file = Path(path)
+    module = sys.modules.get(f"jaxtheory_user_{file.stem}")
+    home, text = _texts.get(id(module), (None, b""))
+    if module is None or _beside or home != file.resolve() or file.read_bytes() != text:
+        return load_file(path)
     return module
 
 

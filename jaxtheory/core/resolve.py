@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxtheory.core.contract import check_theory
 from jaxtheory.core.errors import InputError, suggest
-from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, load_file, offered
+from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, loaded_file, offered
 from jaxtheory.core.theory import Theory
 
 
@@ -37,7 +37,7 @@ def theory_of(reference: Any, config: Any = None) -> Any:
         loaded = sys.modules.get(type(config).__module__)
         home = getattr(loaded, "__file__", None)
         same = home is not None and Path(home).resolve() == Path(reference).resolve()
-        module = loaded if same else load_file(reference)
+        module = loaded if same else loaded_file(reference)
     if module is None:
         raise InputError(
             f"theory is a {type(reference).__name__}, expected a jaxtheory.Theory, a module that "
@@ -47,8 +47,7 @@ def theory_of(reference: Any, config: Any = None) -> Any:
     if theory is None:
         where = reference if isinstance(reference, str | Path) else module.__name__
         raise InputError(f"{where}: defines no THEORY = jaxtheory.Theory(...)")
-    resolved: Theory = theory
-    return resolved
+    return theory
 
 
 def named_theory(name: str) -> Theory:
