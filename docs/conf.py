@@ -23,7 +23,7 @@ smartquotes = False
 myst_heading_anchors = 3
 autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 88
-# executed at every build, in a folder that is thrown away; one that fails stops the build
+# notebooks are executed at every build in a temporary folder; a failure stops the build
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -32,7 +32,7 @@ nb_merge_streams = True
 
 
 def docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with `code`; a Config's is followed by its fields."""
+    """Convert a docstring; the fields of a Config follow its own."""
     lines[:] = public.plain(lines)
     if what == "class" and issubclass(thing, Config) and thing is not Config:
         rows = [
@@ -50,22 +50,22 @@ def signature(
     given: str | None,
     returned: str | None,
 ) -> tuple[str, str | None] | None:
-    """A function that is a default by its name."""
+    """Show a function that is a default value by its name."""
     return given and (re.sub(r"<function (\w+)>", r"\1", given), returned)
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """The fields of a NamedTuple stand in its signature; each config has a `replace`."""
+    """Skip the fields of a NamedTuple, which its signature shows, and the `replace` of a config."""
     return True if type(thing).__name__ == "_tuplegetter" or name == "replace" else None
 
 
 def source(app: Any, page: str, text: list[str]) -> None:
-    """The names of a module in place of a mark."""
+    """Replace the marks of a page by the names of their modules."""
     text[0] = public.expand(text[0])
 
 
 def setup(app: Any) -> None:
-    """What Sphinx calls."""
+    """Connect the functions above to Sphinx."""
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-skip-member", skip)

@@ -1,4 +1,4 @@
-"""The public names of a module: the reference shows them, `tests/test_docs.py` counts them."""
+"""Public names of a module and their docstrings, for the reference and `tests/test_docs.py`."""
 
 import functools
 import importlib
@@ -11,62 +11,66 @@ from typing import Any
 import jaxtheory
 
 MARK = re.compile(r"^\.\. public:: (\S+)$", re.MULTILINE)  # on a page: all names of a module
+LISTS, TEXTS, CODE = ("Args", "Raises"), ("Returns",), ("Example",)  # sections of docstrings
 
 
 def module(name: str) -> ModuleType:
-    """The module of a public name such as `jaxtheory.plot`, wherever its file lies."""
-    found = jaxtheory
+    """Return the module of a public name such as `jaxtheory.plot`, wherever its file is."""
+    place = jaxtheory
     for word in name.split(".")[1:]:
         try:
-            found = getattr(found, word)
+            place = getattr(place, word)
         except AttributeError:
-            found = importlib.import_module(f"{found.__name__}.{word}")
-    return found
+            place = importlib.import_module(f"{place.__name__}.{word}")
+    return place
 
 
 def names(name: str) -> list[str]:
-    """Functions and classes: of `__all__`, or else those that the module itself defines and that
-    `jaxtheory.__all__` does not show already.
+    """Return the functions and classes of a module.
+
+    They are those of `__all__`, or else those that the module itself defines, without those that
+    `jaxtheory.__all__` contains already.
     """
     at = module(name)
     listed = getattr(at, "__all__", None)
-    mine = [word for word in listed or vars(at) if not word.startswith("_")]
-    kept = [word for word in mine if shown(getattr(at, word))]
-    if listed is not None:
+    kept = [word for word in listed or vars(at) if not word.startswith("_")]
+    kept = [word for word in kept if shown(getattr(at, word))]
+    if at is jaxtheory:
         return kept
     above = [getattr(jaxtheory, word) for word in jaxtheory.__all__]
     return [
         word
         for word in kept
-        if home(at, getattr(at, word)) and not any(getattr(at, word) is x for x in above)
+        if (listed is not None or home(at, getattr(at, word)))
+        and not any(getattr(at, word) is x for x in above)
     ]
 
 
 def shown(thing: Any) -> bool:
-    """Whether it is a function or a class, not a module or a constant."""
+    """True for a function or a class, False for a module or a constant."""
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
 def home(at: ModuleType, thing: Callable) -> bool:
-    """Whether a module defines a function or class; what a worker runs says `__main__`."""
+    """True if a module defines a function or class; code that workers run is in `__main__`."""
     return thing.__module__ in (at.__name__, "__main__")
 
 
 def undocumented(name: str) -> list[str]:
-    """The public names of a module that have no docstring, and the module where it has none."""
+    """Return the public names of a module without a docstring, and the module if it has none."""
     at = module(name)
     bare = [] if at.__doc__ else [name]
     return bare + [f"{name}.{word}" for word in names(name) if not described(getattr(at, word))]
 
 
 def described(thing: Any) -> bool:
-    """Whether somebody has written a docstring; a NamedTuple's `Params(a, b)` is none."""
+    """True if there is a docstring other than the automatic `Params(a, b)` of a NamedTuple."""
     text = inspect.getdoc(thing) or ""
     return bool(text) and not text.startswith(f"{thing.__name__}(")
 
 
 def directives(name: str) -> str:
-    """What Sphinx reads in place of a mark."""
+    """Return the directives that replace a mark."""
     at = module(name)
     lines = [f".. py:module:: {name}", "", *plain((at.__doc__ or "").splitlines()), ""]
     for word in names(name):
@@ -76,20 +80,41 @@ def directives(name: str) -> str:
 
 
 def expand(page: str) -> str:
-    """A page with its marks replaced."""
+    """Replace the marks of a page."""
     return MARK.sub(lambda mark: directives(mark[1]), page)
 
 
 def plain(lines: list[str]) -> list[str]:
-    """A docstring as reStructuredText: paragraphs flow, lines that are indented or aligned stay as
-    they are, `code` is code, and nothing else has a meaning.
+    """Convert a docstring to reStructuredText.
+
+    Sections such as `Args:` become lists. In other text, paragraphs flow, indented and aligned
+    lines stay as they are, `code` is code, and nothing else has a meaning.
     """
     text = "\n".join(line.rstrip() for line in inspect.cleandoc("\n".join(lines)).splitlines())
-    return list(functools.reduce(lambda done, part: done + paragraph(part), text.split("\n\n"), []))
+    return list(functools.reduce(lambda done, part: done + paragraph(part), parts(text), []))
+
+
+def parts(text: str) -> list[str]:
+    """Split a docstring into its paragraphs; a section is one, with the blank lines in it."""
+    blocks = list[str]()
+    for block in text.split("\n\n"):
+        if blocks and title(blocks[-1]) and block.startswith(" "):
+            blocks[-1] += f"\n\n{block}"
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def title(block: str) -> str | None:
+    """Return the title of a section, without its colon, or None for another paragraph."""
+    first = block.strip("\n").partition("\n")[0].removesuffix(":")
+    return first if first in LISTS + TEXTS + CODE else None
 
 
 def paragraph(text: str) -> list[str]:
-    """One paragraph of a docstring."""
+    """Convert one paragraph or section of a docstring."""
+    if (head := title(text)) is not None:
+        return section(head, inspect.cleandoc(text.strip("\n").partition("\n")[2]).splitlines())
     lines = text.strip("\n").splitlines()
     flowing = next((i for i, line in enumerate(lines) if aligned(line)), len(lines))
     if any(not aligned(line) for line in lines[flowing:]):
@@ -100,15 +125,31 @@ def paragraph(text: str) -> list[str]:
     return [*done, ""]
 
 
+def section(head: str, lines: list[str]) -> list[str]:
+    """Convert a section of a docstring, given its title and its dedented lines."""
+    if head in CODE:
+        return [f"**{head}**", "", "::", "", *(f"    {line}" for line in lines), ""]
+    if head in TEXTS:
+        return [f"**{head}**", "", *(escaped(line.strip()) for line in lines), ""]
+    done = [f"**{head}**", ""]
+    for line in lines:
+        name, colon, rest = line.partition(": ")
+        if line.startswith(" ") or not colon:
+            done.append(f"  {escaped(line.strip())}" if line else "")
+        else:
+            done += ["", f"- ``{name}``: {escaped(rest)}"]
+    return [*done, ""]
+
+
 def aligned(line: str) -> bool:
-    """Whether the places of words on a line mean something."""
+    """True if the columns of a line have a meaning."""
     return line.startswith(" ") or re.search(r"\S {3,}\S", line) is not None
 
 
 def escaped(line: str) -> str:
-    """A line in which only `code` has a meaning."""
-    parts = re.split(r"`+([^`]+)`+", line)
+    """Escape a line in which only `code` has a meaning."""
+    pieces = re.split(r"`+([^`]+)`+", line)
     return "".join(
-        f"``{part}``" if i % 2 else re.sub(r"([\\*|_`])", r"\\\1", part)
-        for i, part in enumerate(parts)
+        f"``{piece}``" if i % 2 else re.sub(r"([\\*|_`])", r"\\\1", piece)
+        for i, piece in enumerate(pieces)
     )

@@ -1,7 +1,7 @@
-"""sweeps/seconds.json, how long each figure takes, from what `jaxtheory run` has kept.
+"""Write sweeps/seconds.json, the duration of each figure, from the records of `jaxtheory run`.
 
-python docs/seconds.py [--store DIR]: seconds of the runs of whole figures in DIR, under any key;
-figures that were not run there keep their number.
+python docs/seconds.py [--store DIR] takes the seconds of all complete runs in DIR, under any key.
+Figures without such a run keep their number.
 """
 
 import argparse
@@ -12,11 +12,11 @@ import jaxtheory
 from jaxtheory.reports.page import records
 
 if __name__ == "__main__":
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--store", type=Path, default=Path("results"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", type=Path, default=Path("results"))
     file = jaxtheory.figures.folder() / "seconds.json"
-    found = json.loads(file.read_text())
-    for _, record in records(words.parse_args().store):
+    seconds = json.loads(file.read_text())
+    for _, record in records(parser.parse_args().store):
         if record["figure"] in jaxtheory.figures.entries() and not record["quick"]:
-            found[record["figure"]] = round(record["seconds"])
-    file.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")
+            seconds[record["figure"]] = round(record["seconds"])
+    file.write_text(json.dumps(dict(sorted(seconds.items())), indent=1) + "\n")

@@ -101,6 +101,47 @@ def test_docstrings_become_paragraphs_and_tables():
     ]
 
 
+def test_sections_of_docstrings_become_lists():
+    text = """Do a_b.
+
+    Args:
+        x: First
+            line.
+        y: Second.
+
+    Returns:
+        A `z`.
+
+    Example:
+        >>> 1
+
+        >>> 2"""
+    assert public.plain(text.splitlines()) == [
+        r"Do a\_b.",
+        "",
+        "**Args**",
+        "",
+        "",
+        "- ``x``: First",
+        "  line.",
+        "",
+        "- ``y``: Second.",
+        "",
+        "**Returns**",
+        "",
+        "A ``z``.",
+        "",
+        "**Example**",
+        "",
+        "::",
+        "",
+        "    >>> 1",
+        "    ",
+        "    >>> 2",
+        "",
+    ]
+
+
 def test_the_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {jaxtheory.__version__}\n" in text
