@@ -8,22 +8,22 @@ DOCS := $(ENV)/.installed-docs
 	bench-plan docs lint format clean
 
 help:
-	@echo "make reproduce  install, then run one figure of each theory: verdicts, figures and a page"
-	@echo "make everything the same with all figures, in about an hour and a half"
-	@echo "make test       install, then the default tests (make test ARGS=--all: the slow ones too)"
-	@echo "make fuzz       properties of the engine on 300 random sweeps (make fuzz ARGS='--minutes 60')"
-	@echo "make oracle     install torch and transformers too, which some tests compare with"
-	@echo "make browser    install Chromium too, in which the page is tested (Debian, as root)"
-	@echo "make mutation   how many wrong versions of each formula the checks notice"
-	@echo "make verdicts   write docs/verdicts.md from what jaxtheory run all --key 1 and --key 2 kept"
-	@echo "make reliability  write the table of docs/reliability.md: faults, and what became of the data"
-	@echo "make bench      every theory against NumPy, plain JAX and the machine's floor (ARGS=--all)"
-	@echo "make bench-gpu  the same on the accelerator that JAX finds"
-	@echo "make bench-plan what jaxtheory plan says against what sweeps take"
-	@echo "make docs       build the documentation, its notebooks executed: docs/_build/html/index.html"
-	@echo "make lint       ruff check, ruff format --check, mypy"
-	@echo "make format     let ruff rewrite"
-	@echo "make clean      remove the environment; results stay"
+	@echo "make reproduce    install, then run one figure of each theory: verdicts, figures and a page"
+	@echo "make everything   the same with all figures, in about an hour and a half"
+	@echo "make test         install, then run the default tests (ARGS=--all adds the slow ones)"
+	@echo "make fuzz         test properties of the engine on 300 random sweeps (ARGS='--minutes 60')"
+	@echo "make oracle       also install torch and transformers, which some tests compare with"
+	@echo "make browser      also install Chromium, in which the page is tested (Debian, as root)"
+	@echo "make mutation     count the wrong versions of each formula that the checks detect"
+	@echo "make verdicts     write docs/verdicts.md from the records of jaxtheory run all --key 1 and 2"
+	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
+	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor"
+	@echo "make bench-gpu    the same on the accelerator that JAX finds"
+	@echo "make bench-plan   compare the estimates of jaxtheory plan with sweeps"
+	@echo "make docs         build the documentation and execute its notebooks: docs/_build/html"
+	@echo "make lint         ruff check, ruff format --check, mypy"
+	@echo "make format       let ruff rewrite the sources"
+	@echo "make clean        remove the environment; results stay"
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(ENV)
