@@ -12,7 +12,7 @@ SMALL = WALK.Config(num_states=5, length=17)
 
 
 def test_a_config_of_another_theory_is_refused():
-    with pytest.raises(InputError, match="expected linear_regression's Config"):
+    with pytest.raises(InputError, match="pass a Config of linear_regression"):
         simulate(THEORY, jaxtheory.theories.get("random_walk").Config(), run_key(0, 0), steps=1)
     with pytest.raises(InputError, match="run_key"):
         simulate(THEORY, Config(), 0, steps=1)

@@ -1,7 +1,8 @@
 """The axes of a sweep and the points they span.
 
-A *point* is one combination of axis values. Points are never listed: point i has the places
-`divmod` gives it along the axes, and what all points have in a field is one array, a *column*.
+A *point* is one combination of axis values. Points are never listed: the indices of point i along
+the axes follow from i by `divmod`, and the values of many points in a field are one array, a
+*column*.
 """
 
 import collections
@@ -17,12 +18,13 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.values import Values, brief, read_values
 
-MOST = 2**25  # points of a sweep: planning takes about a microsecond and 200 bytes of each
+MOST = 2**25  # points of a sweep at most; planning takes about 1 microsecond and 200 bytes for each
 
 
 class Axis(NamedTuple):
-    """One dimension of a sweep: its name, its labels, and the values each field takes along it
-    (several fields for a zip).
+    """One dimension of a sweep.
+
+    values: the values of each field along the axis; a zip has several fields.
     """
 
     name: str
@@ -31,7 +33,7 @@ class Axis(NamedTuple):
 
 
 class PointValues(NamedTuple):
-    """One combination of axis values."""
+    """The config, algorithm and number of steps of one point."""
 
     config: Config
     algorithm: str
@@ -39,7 +41,7 @@ class PointValues(NamedTuple):
 
 
 class Points(NamedTuple):
-    """All combinations of axis values, the last axis fastest."""
+    """All combinations of axis values, with the last axis varying fastest."""
 
     config: Config
     axes: tuple[Axis, ...]
@@ -55,47 +57,45 @@ class Points(NamedTuple):
         return math.prod(self.shape)
 
     def axis_of(self, word: str) -> tuple[int, Values] | None:
-        """The place of the axis that a field stands on, and its values there; None for a field that
-        does not vary.
-        """
+        """Return the index of the axis of a field and its values there, or None if it is fixed."""
         return next(
             ((k, axis.values[word]) for k, axis in enumerate(self.axes) if word in axis.values),
             None,
         )
 
     def values(self, word: str) -> Values:
-        """The values that a field, `algorithm` or `steps` takes, in the order of its axis."""
-        found = self.axis_of(word)
-        if found is not None:
-            return found[1]
+        """Return the values of a field, `algorithm` or `steps`, in the order of its axis."""
+        axis = self.axis_of(word)
+        if axis is not None:
+            return axis[1]
         return (
             getattr(self, word) if word in ("algorithm", "steps") else getattr(self.config, word),
         )
 
     def codes(self, word: str, at: np.ndarray) -> np.ndarray:
-        """Per point of `at`, the place of its value of a field in `values(word)`."""
-        found = self.axis_of(word)
-        if found is None:
+        """Return for each point of `at` the index of its value in `values(word)`."""
+        axis = self.axis_of(word)
+        if axis is None:
             return np.zeros(len(at), np.int32)
-        place, values = found
+        place, values = axis
         stride = math.prod(self.shape[place + 1 :])
         return (at // stride % len(values)).astype(np.int32)
 
     def column(self, word: str, at: np.ndarray) -> np.ndarray:
-        """Per point of `at`, the value of a numeric field (of a size its n)."""
+        """Return for each point of `at` the value of a numeric field; for a size it is n."""
         values = self.values(word)
         if not isinstance(values, np.ndarray):
             values = np.array([v.n if isinstance(v, Size) else v for v in values])
         return values[self.codes(word, at)]
 
     def point(self, i: int) -> PointValues:
-        """Point i."""
+        """Return point i."""
         at = self.taken(i)
         name, length = at.pop("algorithm", self.algorithm), at.pop("steps", self.steps)
         return PointValues(self.config.replace(**at), name, length)
 
     def taken(self, i: int) -> dict[str, Any]:
-        """The values of point i along the axes."""
+        """Return the values of point i along the axes."""
         places = np.unravel_index(i, self.shape) if self.axes else ()
         return {
             word: python_value(values[k])
@@ -105,7 +105,7 @@ class Points(NamedTuple):
 
 
 def in_order(codes: np.ndarray) -> np.ndarray:
-    """Equal codes get equal numbers 0, 1, ..., counted in the order of their first appearance."""
+    """Renumber codes as 0, 1, ... in the order of their first appearance."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
@@ -113,7 +113,7 @@ def in_order(codes: np.ndarray) -> np.ndarray:
 def codes_of(
     points: Points, words: Sequence[str], at: np.ndarray, same: Callable = lambda value: value
 ) -> np.ndarray:
-    """A number per point that is equal where all the named fields are, in the sense of `same`."""
+    """Return a number per point, equal for points with equal `same(value)` of all named fields."""
     total = np.zeros(len(at), np.int64)
     for word in words:
         values = points.values(word)
@@ -126,7 +126,7 @@ def codes_of(
 
 
 def _codes_of_values(values: Values) -> np.ndarray:
-    """Numbers 0, 1, ... that are equal where type and value are."""
+    """Numbers 0, 1, ... that are equal where both type and value are equal."""
     if isinstance(values, np.ndarray):
         return np.unique(values, return_inverse=True)[1]
     table: dict[Any, int] = {}
@@ -134,29 +134,32 @@ def _codes_of_values(values: Values) -> np.ndarray:
 
 
 def read_axes(theory: Theory, vary: Mapping | None, zipped: Any) -> tuple[Axis, ...]:
-    """The axes of `vary` and `zip`, with every value checked. Raises InputError for unknown fields,
-    bad values, uneven or repeated axes.
+    """Return the axes of `vary` and `zip`, with every value checked.
+
+    Raises InputError for unknown fields, invalid values, repeated fields, and zips of unequal
+    length.
     """
     vary, zipped = vary or {}, zipped or []
     zipped = zipped if isinstance(zipped, list | tuple) else [zipped]
     for name, group in [("vary", vary), *(("zip", group) for group in zipped)]:
         if not isinstance(group, Mapping):
-            raise InputError(f"{name}: give {{field: values}}, not {brief(group)}")
+            raise InputError(f"{name}: must be a dictionary {{field: values}}, got {brief(group)}")
     groups = [(name, {name: values}) for name, values in vary.items()]
     groups += [(next(iter(group), ""), dict(group)) for group in zipped]
     axes = [_read_axis(theory, first, group) for first, group in groups]
     words = [word for axis in axes for word in axis.values]
     for word in sorted({word for word in words if words.count(word) > 1}):
-        raise InputError(f"{word} stands on two axes")
+        raise InputError(f"{word} is on two axes; remove one of them")
     return tuple(axes)
 
 
 def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
-    """One axis: the fields of a group, the first of which names it; a first key that is no field
-    labels the dimension.
+    """One axis from a group of fields, named after the first.
+
+    If the first key of several is not a field, its values label the dimension.
     """
     if not group:
-        raise InputError("zip: an empty group of axes")
+        raise InputError("zip: a group of axes is empty; give {field: values}")
     values: dict[str, Values] = {}
     labels: Values = ()
     name = first
@@ -176,29 +179,31 @@ def _read_axis(theory: Theory, first: str, group: Mapping[str, Any]) -> Axis:
         raise InputError(
             "zip: "
             + ", ".join(f"{w} has {len(v)} values" for w, v in values.items())
-            + "; they must be equally many"
+            + "; all must have the same number of values"
         )
     if twice := _repeated(labels):
-        raise InputError(f"{name}: the value {twice[0]!r} stands twice on the axis")
+        raise InputError(f"{name}: the value {twice[0]!r} is on the axis twice; remove one of them")
     return Axis(name, labels, values)
 
 
 def _repeated(values: Values) -> list:
-    """The first value that stands twice, in a list; an empty one without."""
+    """The first repeated value as a list of one, or an empty list."""
     if isinstance(values, np.ndarray):
-        found, counts = np.unique(values, return_counts=True)
-        return found[counts > 1][:1].tolist()
+        distinct, counts = np.unique(values, return_counts=True)
+        return distinct[counts > 1][:1].tolist()
     return [value for value, count in collections.Counter(values).items() if count > 1][:1]
 
 
 def check_points(points: Points) -> None:
-    """Raise InputError for the first point whose fields do not fit together. Points that differ in
-    numbers only are judged at once, their fields being arrays.
+    """Raise InputError for the first point whose fields violate a condition of the config.
+
+    Points that differ only in numbers are checked at once, with arrays as fields.
     """
     if points.total > MOST:
         counts = ", ".join(f"{axis.name} {len(axis.labels)}" for axis in points.axes)
         raise InputError(
-            f"{points.total} points ({counts}): a sweep has at most {MOST}; cut an axis into sweeps"
+            f"{points.total} points ({counts}): a sweep has at most {MOST}; split an axis over "
+            "several sweeps"
         )
     table = fields(type(points.config))
     words = [word for axis in points.axes for word in axis.values if word in table]
@@ -212,8 +217,9 @@ def check_points(points: Points) -> None:
 
 
 def _check_members(points: Points, members: np.ndarray, numbers: list[str]) -> None:
-    """Raise InputError for the first of some points that differ in numbers only whose fields do not
-    fit together; where the conditions of a config cannot take arrays, one is asked after the other.
+    """Raise InputError for the first invalid one of some points that differ only in numbers.
+
+    If the conditions of the config cannot take arrays, the points are checked one by one.
     """
     first = points.point(int(members[0])).config
     if len(members) == 1:
@@ -229,9 +235,7 @@ def _check_members(points: Points, members: np.ndarray, numbers: list[str]) -> N
 
 
 def _fit_together(config: Config) -> bool | None:
-    """True if the conditions between fields hold for a config of arrays; None where that cannot be
-    said at once.
-    """
+    """True if the conditions between fields hold for arrays, None if they cannot take arrays."""
     try:
         return not config.violations()
     except Exception:  # conditions written for numbers raise anything when given arrays
@@ -239,7 +243,7 @@ def _fit_together(config: Config) -> bool | None:
 
 
 def _check_point(points: Points, i: int) -> None:
-    """Raise InputError where the fields of point i do not fit together."""
+    """Raise InputError if the fields of point i violate a condition of the config."""
     try:
         validate(points.point(i).config)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Refusal of algorithms that train a function which their theory no longer holds."""
+"""Refuse algorithms that were made for a function which their theory no longer has."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -18,15 +18,17 @@ _DOES = {
 
 
 class Fault(NamedTuple):
-    """The slot that was replaced, and a sentence that names the algorithm and how to mend it."""
+    """A replaced slot, and a sentence that names the algorithm and the remedy."""
 
     slot: str
     words: str
 
 
 def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
-    """The first of these algorithms that was made for another function than the theory holds, or a
-    loss that was replaced without its gradient; None where all is current.
+    """Return the first fault of these algorithms, or None.
+
+    A fault is an algorithm that was made for another function than that of the theory, or a loss
+    that was replaced without its gradient.
     """
     if not same(theory.derived, theory.loss):
         return Fault(
@@ -50,9 +52,9 @@ def find_fault(theory: Theory, names: Iterable[str]) -> Fault | None:
 
 
 def _drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
-    """The slots `problem` and `sample` that were replaced while the algorithm calls the old one."""
+    """Those of `problem` and `sample` that were replaced while the algorithm calls the old one."""
     old: Any = algorithm.origin
-    if old is None:  # put into the dictionary of a theory that was made before
+    if old is None:  # it was added to the dictionary of an existing theory
         return []
     changed = [s for s in ("problem", "sample") if not same(getattr(old, s), getattr(theory, s))]
     inside = functions(tuple(algorithm)) if changed else []
@@ -60,8 +62,8 @@ def _drawn(theory: Theory, algorithm: Algorithm) -> list[str]:
 
 
 def require_current(theory: Theory, names: Iterable[str]) -> None:
-    """Raise InputError where one of these algorithms was made for another loss, gradient, init,
-    sample or problem than the theory holds.
+    """Raise InputError if one of these algorithms was made for another loss, gradient, init, sample
+    or problem than that of the theory.
     """
     if fault := find_fault(theory, names):
         raise InputError(fault.words)

@@ -1,4 +1,4 @@
-"""A sweep on a given problem: the theory with that problem in place of drawn ones."""
+"""Sweeps on fixed data: the theory with one problem in place of drawn ones."""
 
 import functools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from jaxtheory.engine.request.jaxprs import reads
 
 
 class Given:
-    """A slot `problem` that is one problem, whatever the key and the config."""
+    """A slot `problem` that returns the same problem for every key and config."""
 
     def __init__(self, problem: Any):
         self.problem = problem
@@ -26,32 +26,34 @@ class Given:
 
 
 def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
-    """The theory on a problem of the first point's config, such as `theory.given(...)` or
-    `theory.problem(key, config)` make: every run, whatever its seed, is on it.
+    """Return the theory with a fixed problem, on which every run of every seed is trained.
 
-    Raises InputError where its arrays do not fit the config, and where an axis varies a field that
-    the data depend on.
+    The problem belongs to the config of the first point, and is made by `theory.given(...)` or
+    `theory.problem(key, config)`. Raises InputError if its arrays do not fit the config, or if an
+    axis varies a field that the data depend on.
     """
     shaping = [word for word in _words_of(points) if _shapes_data(theory, points, word)]
     if shaping:
         word = shaping[0]
         raise InputError(
-            f"{word} ({fields(theory.Config)[word].symbol}): the data depend on it, and "
-            "problem= fixes them; vary other fields, or leave problem out"
+            f"{word} ({fields(theory.Config)[word].symbol}): cannot be varied, because the data "
+            "depend on it and problem= fixes them; vary other fields, or omit problem"
         )
     float_dtype = jnp.result_type(float)
     config = canonical(points.point(0).config, float_dtype)
     want = _shapes(theory, config)
     if type(problem) is not type(jax.eval_shape(theory.problem, jax.random.key(0), config)):
         raise InputError(
-            f"problem is a {type(problem).__name__}, expected one of {theory.name}.given(...) "
+            f"problem is a {type(problem).__name__}; pass the result of {theory.name}.given(...) "
             f"or {theory.name}.problem(key, config)"
         )
-    found = dict(_paths(problem))
-    if missing := want.keys() - found.keys():
-        raise InputError(f"problem.{min(missing)} is missing: {theory.name} has it here")
+    leaves = dict(_paths(problem))
+    if missing := want.keys() - leaves.keys():
+        raise InputError(
+            f"problem.{min(missing)} is missing; {theory.name} needs it for this config"
+        )
     for path, like in want.items():
-        _check_fit(theory, config, path, np.shape(found[path]), like.shape)
+        _check_fit(theory, config, path, np.shape(leaves[path]), like.shape)
     kinds = {path: like.dtype for path, like in want.items()}
 
     def cast(path: Any, leaf: Any) -> np.ndarray:
@@ -63,12 +65,12 @@ def with_problem(theory: Theory, points: Points, problem: Any) -> Theory:
 
 
 def _name_of(path: Any) -> str:
-    """The name of a leaf, such as train.tokens."""
+    """Name of a leaf, such as train.tokens."""
     return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
 def _paths(tree: Any) -> Iterator[tuple[str, Any]]:
-    """The leaves of a tree with their names."""
+    """Leaves of a tree with their names."""
     return ((_name_of(path), leaf) for path, leaf in jax.tree.leaves_with_path(tree))
 
 
@@ -78,8 +80,9 @@ def _shapes(theory: Theory, config: Config) -> dict[str, Any]:
 
 
 def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tuple) -> None:
-    """Raise InputError where a shape is not the config's. A length that no size field changes, such
-    as the number of test samples, is free.
+    """Raise InputError if a shape differs from that of the config.
+
+    A length that no size field changes, such as the number of test samples, is free.
     """
     if len(got) == len(want) and got == want:
         return
@@ -90,7 +93,7 @@ def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tupl
             larger = config.replace(**{word: Size(size.cap + 1)})
             try:
                 other = _shapes(theory, larger)[path].shape
-            except (TypeError, ValueError):  # a size that this one must divide, or be below
+            except (TypeError, ValueError):  # another size depends on it and is now invalid
                 continue
             changed = [i for i, n in enumerate(want) if len(other) == len(want) and other[i] != n]
             ways += [
@@ -100,19 +103,17 @@ def _check_fit(theory: Theory, config: Config, path: str, got: tuple, want: tupl
             ]
     if ways or len(got) != len(want):
         hint = f": {', or '.join(dict.fromkeys(ways))}, or change the array" if ways else ""
-        raise InputError(f"problem.{path} has shape {got}, the config's is {want}{hint}")
+        raise InputError(f"problem.{path} has shape {got}, but the config needs {want}{hint}")
 
 
 def _words_of(points: Points) -> list[str]:
-    """The fields that stand on axes."""
+    """The config fields that vary."""
     words = [word for axis in points.axes for word in axis.values]
     return [word for word in words if word not in ("algorithm", "steps")]
 
 
 def _shapes_data(theory: Theory, points: Points, word: str) -> bool:
-    """Whether a theory's problem depends on a field that varies: a number that is read, a size or a
-    choice that changes what is computed.
-    """
+    """True if the problem depends on a field: it reads the number, or its jaxpr changes."""
     config = points.point(0).config
     key = jax.random.key(0, impl="threefry2x32")
     if fields(theory.Config)[word].kind in ("traced", "evaluation"):

@@ -1,13 +1,14 @@
-"""What the engine reads off a jaxpr, and one pass over it.
+"""Analysis of jaxprs, and one pass that transforms them.
 
-`factorizes`: programs that hand several matrices at once to LAPACK run one at a time on a CPU.
-jaxlib spreads the matrices of such a call over the thread pool on which the call itself may run,
-and waits for them: as many such calls at a time as the pool has threads wait for each other for
-ever. Calls of one program do not.
+`factorizes`: programs that pass a batch of matrices to LAPACK run one at a time on a CPU. jaxlib
+distributes the matrices of such a call over the thread pool on which the call itself may run, and
+waits for them. With as many concurrent calls as the pool has threads, they wait for each other
+forever. Calls within one program do not.
 
-`cse`: common-subexpression elimination. XLA's own runs after loop-invariant code motion: constants
-such as the iota of a mask have left the loop by then, each under another name, so that duplicates
-in the body of a loop survive. Which equations are merged decides the bits of a result.
+`cse`: common-subexpression elimination. XLA's own pass runs after loop-invariant code motion:
+constants such as the iota of a mask have been hoisted out of the loop under different names by
+then, so that duplicates in the body of a loop survive. Which equations are merged decides the bits
+of a result.
 
 `reads`: the fields of a config on which the result of a function depends.
 """
@@ -22,28 +23,29 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive, Var, jaxpr_as_fun
 
 from jaxtheory.core.config import Config, Size, with_leaves
 
-_FACTORISATIONS = frozenset(p for p in vars(jax.lax.linalg).values() if isinstance(p, Primitive))
-alone = threading.Lock()  # held while such a program runs
+_FACTORIZATIONS = frozenset(p for p in vars(jax.lax.linalg).values() if isinstance(p, Primitive))
+alone = threading.Lock()  # held while a program that factorizes is running
 
 
 def factorizes(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or what it calls, hands several matrices at once to LAPACK."""
+    """Return True if a jaxpr, or a jaxpr that it calls, passes a batch of matrices to LAPACK."""
     return any(
-        (eqn.primitive in _FACTORISATIONS and any(x.aval.ndim > 2 for x in eqn.invars))
+        (eqn.primitive in _FACTORIZATIONS and any(x.aval.ndim > 2 for x in eqn.invars))
         or any(map(factorizes, called(eqn)))
         for eqn in jaxpr.eqns
     )
 
 
 def called(eqn: Any) -> list[Any]:
-    """The jaxprs that an equation calls: of a loop its body and condition, of a choice all."""
-    given = (p for v in eqn.params.values() for p in (v if isinstance(v, tuple | list) else [v]))
-    return [inner for p in given if hasattr(inner := getattr(p, "jaxpr", p), "eqns")]
+    """Return the jaxprs that an equation calls, such as the body and condition of a loop."""
+    params = (p for v in eqn.params.values() for p in (v if isinstance(v, tuple | list) else [v]))
+    return [inner for p in params if hasattr(inner := getattr(p, "jaxpr", p), "eqns")]
 
 
 def reads(function: Callable, template: Config, names: Sequence[str], *args: Any) -> set[str]:
-    """Which of the named config leaves the result of function(*args, config) depends on (never too
-    few).
+    """Return the named config leaves on which the result of function(*args, config) may depend.
+
+    The set can be too large, but never too small.
     """
     leaves = {
         n: getattr(template, n).n
@@ -62,18 +64,20 @@ def reads(function: Callable, template: Config, names: Sequence[str], *args: Any
 
 
 def cse(function: Callable[[], Any]) -> Any:
-    """function(), equal equations of it merged: same primitive, same operands, same parameters.
-    What is called within counts as one equation; equations with effects stay.
+    """Call function() with equal equations merged.
+
+    Equations are equal if they have the same primitive, operands and parameters. A call within
+    counts as one equation. Equations with effects are kept.
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)()
     return jax.tree.unflatten(jax.tree.structure(shapes), jaxpr_as_fun(_merged(closed))())
 
 
 def _merged(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """A jaxpr without the equations that repeat an earlier one."""
-    kept: list[Any] = []
+    """A jaxpr without equations that repeat an earlier one."""
+    remaining: list[Any] = []
     first: dict[Any, list[Var]] = {}  # what an equation computes -> the variables that hold it
-    same: dict[Var, Var] = {}  # variable of an equation that is left out -> the one that is kept
+    same: dict[Var, Var] = {}  # variable of a removed equation -> the equal one that remains
     by_value: dict[Any, Var] = {}  # constants
     for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
         same[var] = by_value.setdefault(id(value), var)
@@ -81,19 +85,19 @@ def _merged(closed: ClosedJaxpr) -> ClosedJaxpr:
     for eqn in closed.jaxpr.eqns:
         eqn = eqn.replace(invars=[current(x) for x in eqn.invars])
         try:
-            known = None if eqn.effects else first.setdefault(_computed(eqn), eqn.outvars)
+            earlier = None if eqn.effects else first.setdefault(_computed(eqn), eqn.outvars)
         except TypeError:  # a parameter without a hash
-            known = None
-        if known is None or known is eqn.outvars:
-            kept.append(eqn)
+            earlier = None
+        if earlier is None or earlier is eqn.outvars:
+            remaining.append(eqn)
         else:
-            same.update(zip(eqn.outvars, known, strict=True))
-    jaxpr = closed.jaxpr.replace(eqns=kept, outvars=[current(x) for x in closed.jaxpr.outvars])
+            same.update(zip(eqn.outvars, earlier, strict=True))
+    jaxpr = closed.jaxpr.replace(eqns=remaining, outvars=[current(x) for x in closed.jaxpr.outvars])
     return ClosedJaxpr(jaxpr, closed.consts)
 
 
 def _computed(eqn: Any) -> Any:
-    """What an equation computes; equal where two compute the same."""
+    """A key that is equal for equations that compute the same."""
     operand = lambda x: (str(x.aval), np.asarray(x.val).tobytes()) if isinstance(x, Literal) else x
     results = tuple(str(v.aval) for v in eqn.outvars)
     params = tuple(sorted(eqn.params.items()))

@@ -1,6 +1,4 @@
-"""What a user asks for, checked once: `read` makes a `Request`, which holds all that determines the
-numbers.
-"""
+"""The request of a sweep: all that determines its numbers, checked once by `read`."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -25,17 +23,17 @@ from jaxtheory.engine.request.values import brief, checked_algorithm, checked_st
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import backend
 
-_ENDS = 2**16  # different numbers of steps in a sweep
+_ENDS = 2**16  # different numbers of steps in a sweep at most
 
 
 class Schedule(NamedTuple):
-    """The recorded steps, and per metric which of them (None: all metrics at all of them)."""
+    """The recorded steps, and which of them each metric has; None: all metrics at all steps."""
 
     records: np.ndarray
     which: dict[str, frozenset[int]] | None
 
     def metrics_at(self, step: int) -> frozenset[str] | None:
-        """The metrics that are looked at after `step` steps; None for all."""
+        """Return the metrics that are evaluated after `step` steps, or None for all."""
         return (
             None
             if self.which is None
@@ -44,8 +42,10 @@ class Schedule(NamedTuple):
 
 
 class Request(NamedTuple):
-    """All that determines the numbers of a sweep, and nothing else. `key` is the base key number,
-    or one run's key itself.
+    """All that determines the numbers of a sweep, and nothing else.
+
+    key: the number of the base key, or the key of one run. The arguments of `sweep` explain the
+    other fields.
     """
 
     theory: Theory
@@ -64,7 +64,7 @@ class Request(NamedTuple):
 
     @property
     def runs(self) -> int:
-        """Points times seeds."""
+        """Number of points times number of seeds."""
         return self.points.total * len(self.seeds)
 
 
@@ -100,17 +100,17 @@ def read(
     axes = read_axes(theory, vary, zip)
     name = checked_algorithm(theory, algorithm)
     if algorithm is not None and any("algorithm" in axis.values for axis in axes):
-        raise InputError("algorithm is given and also stands on an axis")
+        raise InputError("algorithm is both an argument and an axis; remove one of them")
     if buckets not in ("auto", "pad", "exact"):
-        raise InputError(f"buckets = {buckets!r}: choose 'auto', 'pad' or 'exact'")
+        raise InputError(f"buckets = {buckets!r}: must be 'auto', 'pad' or 'exact'")
     if stop is not None and not callable(stop):
         raise InputError(
             f"stop = {stop!r}: must be a function of the metrics of one run, such as lambda "
             "metrics: metrics['loss'] < 0.1"
         )
-    counted = _read_seeds(seeds)
+    seed_numbers = _read_seeds(seeds)
     points = Points(config, axes, name, checked_steps(steps))
-    check_points(points)  # values that axes replace need not fit together; every point must
+    check_points(points)  # the config itself may be invalid if axes replace its values
     schedule = read_schedule(record, points.values("steps"))
     precision = dtype_name(dtype)
     partitionable = bool(flag("jax_threefry_partitionable"))
@@ -123,7 +123,7 @@ def read(
         config=config,
         axes=axes,
         points=points,
-        seeds=counted,
+        seeds=seed_numbers,
         schedule=schedule,
         algorithm=name,
         key=_read_key(key),
@@ -141,7 +141,7 @@ def read(
 
 
 def _check_forms(request: Request) -> None:
-    """Raise InputError where a theory from outside gives what the engine cannot take."""
+    """Raise InputError if an external theory returns values that the engine cannot use."""
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
         contract.require_contract(
@@ -150,44 +150,48 @@ def _check_forms(request: Request) -> None:
 
 
 def _read_key(key: Any) -> int | jax.Array:
-    """A base key number, or the key of one run."""
+    """The number of a base key, or the key of one run."""
     if hasattr(key, "dtype") and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0:
         run: jax.Array = key
         return run
-    found: int = draws.number("key", key)
-    return found
+    number: int = draws.number("key", key)
+    return number
 
 
 def _written(config: Config) -> dict[str, Any]:
-    """The numbers of a config that are not Python numbers, as those: a float of less than 64 bits
-    is the shortest decimal that rounds to it, as on an axis.
+    """Fields of a config with NumPy numbers turned into Python numbers.
+
+    A float of less than 64 bits becomes the shortest decimal that rounds to it, as on an axis.
     """
     each = {name: getattr(config, name) for name in fields(type(config))}
     return {n: python_value(v) for n, v in each.items() if not isinstance(v, jax.core.Tracer)}
 
 
 def _check_type(theory: Theory, config: Config) -> None:
-    """A config of this theory, or InputError."""
+    """Raise InputError unless a config is of this theory."""
     if type(config) is not theory.Config:
         raise InputError(
-            f"config is a {type(config).__name__} of {type(config).__module__}, expected "
-            f"{theory.name}'s {theory.Config.__qualname__}"
+            f"config is a {type(config).__name__} of {type(config).__module__}; pass a "
+            f"{theory.Config.__qualname__} of {theory.name}"
         )
 
 
 def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
-    """The schedule of `record`, for runs of these numbers of steps. Raises InputError for steps
-    outside [0, the largest].
+    """Return the schedule of `record` for runs with these numbers of steps.
+
+    Raises InputError for steps outside [0, the largest number of steps].
     """
     ends = np.unique(np.array(steps)).tolist()
     if len(ends) > _ENDS:
         raise InputError(
-            f"steps: {len(ends)} different numbers of steps, and each is a record of every run; a "
-            f"sweep has at most {_ENDS}"
+            f"steps: {len(ends)} different numbers of steps, each of which is a record of every "
+            f"run; at most {_ENDS} are allowed"
         )
     if isinstance(record, Mapping):
         if not record:
-            raise InputError("record: an empty dictionary; give {metric: steps}, or leave it out")
+            raise InputError(
+                "record: the dictionary is empty; give {metric: steps}, or omit record"
+            )
         each = {
             name: frozenset(map(int, read_schedule(r, ends).records)) for name, r in record.items()
         }
@@ -213,25 +217,26 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
             (chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())
         ):
             raise InputError(
-                f"record = {brief(record)}: steps must be integers in [0, {ends[-1]}], at least one"
+                f"record = {brief(record)}: must have at least one step, all integers in "
+                f"[0, {ends[-1]}]"
             )
         places = [chosen]
     return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
 
 
 def _every(interval: int, end: int) -> np.ndarray:
-    """0, interval, 2 interval, ... and the end."""
+    """The steps 0, interval, 2 interval, ... and the end."""
     return np.append(np.arange(0, end, interval), end)
 
 
 def _round_interval(end: int) -> int:
-    """The least of 1, 2, 5, 10, 20, 50, ... of which 50 reach the end."""
+    """The least interval of 1, 2, 5, 10, 20, 50, ... of which at most 50 fit before the end."""
     intervals = (m * 10**k for k in itertools.count() for m in (1, 2, 5))
     return next(interval for interval in intervals if end <= 50 * interval)
 
 
 def _metric_shapes(request: Request) -> dict[str, tuple[int, ...]]:
-    """The shape of each metric at the first point, baselines included, read from shapes alone."""
+    """Shape of each metric at the first point, baselines included; nothing is computed."""
     theory, alg = request.theory, request.theory.algorithms[request.algorithm]
 
     def metrics(key: Any, config: Config) -> Any:
@@ -241,32 +246,34 @@ def _metric_shapes(request: Request) -> dict[str, tuple[int, ...]]:
 
     with numerics(request.dtype) as dtype:
         config = canonical(request.points.point(0).config, dtype)
-        found, more = jax.eval_shape(metrics, jax.random.key(0), config)
-    fixed = {name: array.shape[-1] for name, array in more.items()}
+        metric_arrays, baselines = jax.eval_shape(metrics, jax.random.key(0), config)
+    fixed = {name: array.shape[-1] for name, array in baselines.items()}
     longer = lambda shape, n: (*shape[:-1], shape[-1] + n) if n else shape
-    return {name: longer(array.shape, fixed.get(name, 0)) for name, array in found.items()}
+    return {name: longer(array.shape, fixed.get(name, 0)) for name, array in metric_arrays.items()}
 
 
 def _check_record(request: Request) -> None:
-    """Raise InputError where `record` names a metric the theory does not have."""
+    """Raise InputError if `record` names a metric that the theory does not have."""
     if request.schedule.which is None:
         return
-    known = _metric_shapes(request)
+    metrics = _metric_shapes(request)
     for name in request.schedule.which:
-        if name not in known:
-            raise InputError(f"record: unknown metric {name!r}; {suggest(name, known)}")
+        if name not in metrics:
+            raise InputError(f"record: unknown metric {name!r}; {suggest(name, metrics)}")
 
 
-class Recorded(dict):
-    """Metrics as a stop rule reads them; one that is not recorded is named."""
+class _RecordedMetrics(dict):
+    """Metrics for a stop rule, with an error that names a metric that is not recorded."""
 
     def __missing__(self, name: str) -> Any:
         raise InputError(f"stop reads the metric {name!r}; {suggest(str(name), self)}")
 
 
 def _check_stop(request: Request) -> None:
-    """Raise InputError where `stop` reads a metric that is not recorded at some step, before
-    anything is trained. It is called on metrics of ones; what else it raises on them is not judged.
+    """Raise InputError if `stop` reads a metric that is not recorded at some step.
+
+    Before training it is called on metrics of ones. Other errors that it raises on these are
+    ignored.
     """
     if request.stop is None:
         return
@@ -274,15 +281,15 @@ def _check_stop(request: Request) -> None:
     for names in {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}:
         ones = {n: np.ones(shape) for n, shape in shapes.items() if names is None or n in names}
         try:
-            request.stop(Recorded(ones))
+            request.stop(_RecordedMetrics(ones))
         except InputError:
             raise
-        except Exception:  # on numbers that no run has given
+        except Exception:  # it may fail on numbers that no run would have
             continue
 
 
 def _read_seeds(seeds: Any) -> np.ndarray:
-    """Seeds 0..n-1 of a count, or the listed ones."""
+    """Seeds 0 to n - 1 of a count n, or the listed seeds."""
     count = draws.integer(seeds)
     if count is not None and 1 <= count <= MOST:
         return np.arange(count, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""JAX's settings: those under which a sweep computes, and those that its threads take over."""
+"""Settings of JAX: those under which a sweep computes, and those that its threads copy."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ import numpy as np
 from jaxtheory.core.errors import InputError
 from jaxtheory.system import compilation_cache
 
-# JAX's settings of the calling thread that its workers take over; those that change numbers are the
-# request's
+# JAX settings that are copied from the calling thread to workers; settings that affect results are
+# part of the request instead
 _FLAGS: dict[str, Callable] = {
     "jax_log_compiles": jax.log_compiles,
     "jax_numpy_dtype_promotion": jax.numpy_dtype_promotion,
@@ -22,13 +22,13 @@ _FLAGS: dict[str, Callable] = {
 
 
 def settings() -> dict[str, Any]:
-    """The calling thread's JAX settings that its workers take over."""
+    """Return the JAX settings of the calling thread that its workers copy."""
     return {name: flag(name) for name in _FLAGS}
 
 
 @contextlib.contextmanager
 def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
-    """Within: these JAX settings, and this device (None: JAX's default)."""
+    """Apply JAX settings and a device; None is JAX's default device."""
     with contextlib.ExitStack() as within:
         for name, setting in _FLAGS.items():
             within.enter_context(setting(settings[name]))
@@ -39,11 +39,12 @@ def under(settings: dict[str, Any], device: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[np.dtype]:
-    """Within: this float dtype and way to draw (None: JAX's present settings), matrix products at
-    precision "highest".
+    """Apply the settings that decide numbers, and give the float dtype.
 
-    NaN is allowed, because lanes may diverge; programs are compiled, because jax_disable_jit would
-    round otherwise; and transfers are allowed, because numbers of Python go to the device here.
+    None for `dtype` and `partitionable` (jax_threefry_partitionable) means JAX's present settings.
+    Matrix products have the precision "highest". NaN is allowed, because runs may diverge. Programs
+    are compiled, because jax_disable_jit would round differently. Transfers are allowed, because
+    Python numbers are sent to the device.
     """
     name = dtype_name(dtype)
     compilation_cache.use()
@@ -62,8 +63,10 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
 
 
 def compiler_options(level: int) -> dict[str, Any] | None:
-    """On CPU, where compilation is most of what a sweep takes: an optimization level of LLVM (0 to
-    3), the plain emitters, one unit of code; what XLA_FLAGS names is left as it says.
+    """Return compiler options for CPU, where compilation takes most of the time of a sweep.
+
+    They are the optimization level of LLVM (0 to 3), the non-fusion emitters, and one unit of code.
+    Options that XLA_FLAGS sets are left out. Other backends have no options.
     """
     if jax.default_backend() != "cpu":
         return None
@@ -77,12 +80,12 @@ def compiler_options(level: int) -> dict[str, Any] | None:
 
 
 def flag(name: str) -> Any:
-    """JAX's present setting of a flag, in this thread."""
+    """Return JAX's present setting of a flag in this thread."""
     return getattr(jax.config, name)
 
 
 def dtype_name(dtype: Any) -> str:
-    """ "float32" or "float64"; raises InputError for any other dtype."""
+    """Return "float32" or "float64". Raises InputError for any other dtype."""
     if dtype is None:
         return str(jnp.result_type(float))
     try:
@@ -90,5 +93,5 @@ def dtype_name(dtype: Any) -> str:
     except TypeError:
         name = ""
     if name not in ("float32", "float64"):
-        raise InputError(f"dtype = {dtype!r}: choose 'float32' or 'float64'")
+        raise InputError(f"dtype = {dtype!r}: must be 'float32' or 'float64'")
     return name

@@ -34,7 +34,9 @@ def test_inside_a_transformation_one_line_says_so():
             (jax.grad(function), 0.1),
             (jax.vmap(function), jnp.array([0.1, 0.2])),
         ):
-            with pytest.raises(InputError, match="run outside of jit, vmap and grad") as error:
+            with pytest.raises(
+                InputError, match="cannot be called inside jit, vmap or grad"
+            ) as error:
                 transformed(at)
             assert "\n" not in str(error.value)
 
