@@ -1,7 +1,7 @@
-"""`make verdicts`: docs/verdicts.md from the verdicts that `jaxtheory run all --key K` has kept.
+"""Write docs/verdicts.md from the verdicts that `jaxtheory run all --key K` has stored.
 
-python docs/verdicts.py KEY KEY ... [--store DIR]. Claims of figures that have not been run under a
-key are an error.
+`make verdicts` runs python docs/verdicts.py KEY KEY ... [--store DIR]. It is an error if a figure
+has not been run under one of the keys.
 """
 
 import argparse
@@ -32,13 +32,13 @@ claims on Llamas are in docs/real-models.md.
 
 @functools.cache
 def entries() -> list[tuple[str, jaxtheory.Claim]]:
-    """(figure, claim) of all figures of the six theories, in their order."""
+    """Return (figure, claim) for all claims of the six theories, in the order of the figures."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
     return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
 
 
 def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
-    """The verdicts of a figure under a key, by claim."""
+    """Return the stored verdicts of a figure under a key, by claim."""
     file = stem(store, figure, key).with_suffix(".json")
     if not file.is_file():
         raise FileNotFoundError(f"{file}: run jaxtheory run {figure} --key {key} --store {store}")
@@ -46,31 +46,31 @@ def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
     return claims
 
 
-def counts(rows: list[tuple[str, jaxtheory.Claim]], found: dict[str, dict]) -> list[str]:
-    """How many claims of each origin have each finding, under one key."""
+def counts(rows: list[tuple[str, jaxtheory.Claim]], verdicts: dict[str, dict]) -> list[str]:
+    """Return a table of the number of claims for each origin and finding, under one key."""
     lines = ["| origin | claims | findings |", "|---|---|---|"]
     for origin in ("printed", "interpretation", "derived"):
-        words = [found[claim.id]["finding"] for _, claim in rows if claim.origin.kind == origin]
+        words = [verdicts[claim.id]["finding"] for _, claim in rows if claim.origin.kind == origin]
         by_word = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
         lines.append(f"| {origin} | {len(words)} | {by_word} |")
     return lines
 
 
 def shown(number: float | str | None) -> str:
-    """A number as the table has it."""
+    """Format a number for the table."""
     return "" if number is None else number if isinstance(number, str) else f"{number:.4g}"
 
 
 def of(figure: str, claim: jaxtheory.Claim) -> list[str]:
-    """What a row says of a claim before anything is measured."""
+    """Return the cells of a row that do not depend on measurements."""
     statement = claim.statement.replace("|", "\\|")
     return [claim.id, figure, claim.origin.kind, statement, claim.expect or "open"]
 
 
 def page(keys: list[int], store: Path) -> str:
-    """The whole page."""
+    """Return the whole page."""
     rows = entries()
-    found = [
+    verdicts = [
         {
             c: v
             for figure in dict.fromkeys(f for f, _ in rows)
@@ -88,15 +88,15 @@ def page(keys: list[int], store: Path) -> str:
     columns += [word for key in keys for word in (f"key {key}", "verdict")]
     lines = [
         head,
-        *counts(rows, found[0]),
+        *counts(rows, verdicts[0]),
         "",
         f"| {' | '.join(columns)} |",
         "|---" * len(columns) + "|",
     ]
     for figure, claim in rows:
-        first = found[0][claim.id]
+        first = verdicts[0][claim.id]
         cells = [*of(figure, claim), shown(first["threshold"]), shown(first["n"])]
-        for at in found:
+        for at in verdicts:
             differs = " (differs)" if at[claim.id]["outcome"] == "differs" else ""
             cells += [shown(at[claim.id]["measured"]), at[claim.id]["finding"] + differs]
         lines.append(f"| {' | '.join(cells)} |")
@@ -104,8 +104,8 @@ def page(keys: list[int], store: Path) -> str:
 
 
 if __name__ == "__main__":
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("keys", type=int, nargs="+")
-    words.add_argument("--store", type=Path, default=Path("results"))
-    given = words.parse_args()
-    PAGE.write_text(page(given.keys, given.store))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("keys", type=int, nargs="+")
+    parser.add_argument("--store", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    PAGE.write_text(page(options.keys, options.store))
