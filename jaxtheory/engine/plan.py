@@ -1,4 +1,4 @@
-"""What a sweep would do, before it does it: `plan`, and the seconds measured on a first slot."""
+"""Plan a sweep without training it, and measure its time on a first slot if asked to."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +19,8 @@ from jaxtheory.engine.request.request import Request, read, read_schedule
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.system.backend import computes, workers
 
-_LOOKS = 10  # that are timed
-_ENOUGH = 0.1  # seconds of steps that are long enough to be timed
+_RECORDS = 10  # evaluations of the metrics that are timed
+_ENOUGH = 0.1  # seconds of steps that suffice for a measurement
 
 
 @computes
@@ -76,8 +76,8 @@ def plan(
         >>> import jaxtheory
         >>> from jaxtheory.theories import random_walk
         >>> sizes = {"K": [4, 6]}
-        >>> found = jaxtheory.plan(random_walk, random_walk.Config(), vary=sizes, seeds=8, steps=50)
-        >>> found.points, found.runs
+        >>> plan = jaxtheory.plan(random_walk, random_walk.Config(), vary=sizes, seeds=8, steps=50)
+        >>> plan.points, plan.runs
         (2, 16)
     """
     request = read(
@@ -96,30 +96,28 @@ def plan(
         dtype=dtype,
         buckets=buckets,
     )
-    made = plan_request(request)
-    found = priced(request, made.buckets)
+    unpriced = plan_request(request)
+    buckets = priced(request, unpriced.buckets)
     if store is None:
-        refuse_results(request.runs, sum(b.kept for b in found))
+        refuse_results(request.runs, sum(b.kept for b in buckets))
     if compile:
-        found = tuple(_measure(request, bucket) for bucket in found)
-    return made._replace(
-        buckets=found,
-        seconds=sum(b.seconds for b in found),
-        memory_bytes=resident() + max(b.memory for b in found),
+        buckets = tuple(_measure(request, bucket) for bucket in buckets)
+    return unpriced._replace(
+        buckets=buckets,
+        seconds=sum(b.seconds for b in buckets),
+        memory_bytes=resident() + max(b.memory for b in buckets),
         measured=compile,
     )
 
 
 def _measure(request: Request, bucket: Bucket) -> Bucket:
-    """The bucket with its seconds measured: compiling once, then steps and looks of the first slot,
-    multiplied.
-    """
+    """A bucket with seconds that are scaled from the measured ones of its first slot."""
     chunk, last = Chunk(bucket, 0, 1), bucket.longest
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
 
     def seconds(steps: int, records: Sequence[int], curves: bool = False) -> float:
-        """Of a chunk of the first slot that makes so many steps, and looks at these."""
+        """Time the first slot with so many steps, and metrics at these records."""
         short = request._replace(schedule=read_schedule(records, [steps]), stop=None)
         limited = inputs._replace(limit=np.minimum(inputs.limit, steps))
         begun = time.perf_counter()
@@ -127,19 +125,19 @@ def _measure(request: Request, bucket: Bucket) -> Bucket:
             train_chunk(short, chunk, limited, lambda _: None, curves)
         return time.perf_counter() - begun
 
-    looks = min(last, _LOOKS)
-    compiling, once = seconds(looks, [looks], curves=True), seconds(looks, [looks])
-    looking = seconds(looks, range(looks + 1))
+    count = min(last, _RECORDS)
+    compiling, once = seconds(count, [count], curves=True), seconds(count, [count])
+    recording = seconds(count, range(count + 1))
     steps, taken = last, once
-    for steps in (6 * looks, 60 * looks, 600 * looks, last):
+    for steps in (6 * count, 60 * count, 600 * count, last):
         steps = min(steps, last)
         taken = seconds(steps, [steps])
         if taken - once > _ENOUGH:
             break
-    step = max(taken - once, 0) / max(steps - looks, 1)
-    look = max(looking - once, 0) / max(looks, 1)
+    step = max(taken - once, 0) / max(steps - count, 1)
+    record = max(recording - once, 0) / max(count, 1)
     slots = float(bucket.steps.sum()) / len(bucket.steps) / max(last, 1) * bucket.slots
-    each = once + step * (last - looks) + look * (len(request.schedule.records) - 1)
+    each = once + step * (last - count) + record * (len(request.schedule.records) - 1)
     return bucket._replace(
         seconds=max(compiling - once, 0) + each * slots / min(workers(), bucket.slots)
     )

@@ -1,4 +1,4 @@
-"""One run: the lanes of one row."""
+"""Train one run, as a chunk with a single lane."""
 
 import warnings
 from collections.abc import Callable
@@ -23,13 +23,13 @@ from jaxtheory.system.backend import computes
 
 _REDRAWN = (
     "start: this run trains on another problem than the run it starts from, because the problem is "
-    "drawn anew from the key and config; time restarts at 0, and a key that was used before draws "
-    "its batches again; pass problem=run.problem to keep the data"
+    "drawn from the key and config; time restarts at 0, and a key that was used before draws the "
+    "same batches again; pass problem=run.problem to keep the data"
 )
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two trees hold the same arrays."""
+    """True if two trees have equal structures and arrays."""
     structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=False)
     return structures[0] == structures[1] and all(
@@ -118,7 +118,7 @@ def simulate(
             first(out.problem, 2),
             canonical(request.config, float_dtype),
         )
-        shown = request.theory.algorithms[request.algorithm].params(
+        params = request.theory.algorithms[request.algorithm].params(
             *jax.tree.map(jnp.asarray, (state, run_problem)), config
         )
     if isinstance(start, Run) and not _equal(start.problem, run_problem):
@@ -129,7 +129,7 @@ def simulate(
         request.schedule.records,
         first(out.metrics, 4),
         first(out.analyses, 4),
-        jax.tree.map(np.asarray, shown),
+        jax.tree.map(np.asarray, params),
         state,
         run_problem,
         None if diverged == NEVER else diverged,

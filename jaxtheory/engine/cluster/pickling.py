@@ -1,9 +1,9 @@
-"""A sweep's work as bytes that another process opens: what is named travels by its name, a user's
-modules as text, and the rest by cloudpickle.
+"""Pack the task of a sweep into bytes, called a parcel, that another process opens.
 
-A theory whose module can be imported, or whose file travels, is that module's THEORY, with the
-slots that differ from it by value. The parcel says what packed it; whoever opens it compares
-versions, the request's identity and the digest of the theory's code before anything runs.
+Importable objects are sent by name, modules of the user as source text, and the rest by
+cloudpickle. A theory whose module can be imported, or is sent as source, is that module's THEORY,
+with the slots that differ from it by value. Before anything runs, the process that opens a parcel
+compares versions, the identity of the request and the hash of the theory's code with its own.
 """
 
 import dataclasses
@@ -38,40 +38,41 @@ from jaxtheory.engine.results.identity import THEORY_SLOTS, as_json, identity
 from jaxtheory.engine.results.store import Store
 
 _PACKAGES = ("jaxtheory", "jax", "jaxlib", "numpy", "optax")
-_USER = "jaxtheory_user_"  # how the modules of users' files are named, see core.files
-_standing: dict[str, str] = {}  # the text of each module that a parcel brought
+_USER = "jaxtheory_user_"  # prefix of the names of modules that `core.plugins` loads from files
+_received: dict[str, str] = {}  # source of each module that came with a parcel
 
 
 class Opened(NamedTuple):
-    """What a worker keeps of a parcel."""
+    """An opened parcel: the task of a sweep, its buckets, and JAX's settings."""
 
-    work: Task
+    task: Task
     buckets: tuple[Bucket, ...]
     settings: dict[str, Any]
 
 
 def required_versions() -> dict[str, str]:
-    """What has to be equal for equal numbers, and for code that travels."""
+    """Return the versions that must be equal for equal numbers, and for pickled code."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, **{name: metadata.version(name) for name in _PACKAGES}}
 
 
-def pack(work: Task, chunks: Iterable[Chunk]) -> bytes:
-    """The work of a sweep as bytes; without a store its buckets are those of all its chunks. Raises
-    InputError where something in it cannot travel.
+def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
+    """Return the task of a sweep as bytes. Raises InputError if a part of it cannot be pickled.
+
+    Without a store, its buckets are those of all chunks of the sweep.
     """
-    request = work.request
+    request = task.request
     buffer = BytesIO()
     try:
         Pickler(buffer).dump(request)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         first = str(error).partition("\n")[0]
         raise InputError(
-            f"{request.theory.name} cannot travel to another process ({first}); put it into a "
-            "FILE.py with functions at its top level"
+            f"{request.theory.name} cannot be sent to another process ({first}); define it in a "
+            "file with functions at its top level"
         ) from None
     buckets = {chunk.bucket.number: chunk.bucket for chunk in chunks}
-    whole = [buckets[number] for number in sorted(buckets)]
+    in_order = [buckets[number] for number in sorted(buckets)]
     return pickle.dumps(
         {
             "versions": required_versions(),
@@ -80,24 +81,25 @@ def pack(work: Task, chunks: Iterable[Chunk]) -> bytes:
             "identity": as_json(identity(request)),
             "by value": _by_value(request.theory),
             "code": code(request.theory, request.stop),
-            "layouts": lay_out.layouts(whole) if work.store is None else work.store.plan,
+            "layouts": lay_out.layouts(in_order) if task.store is None else task.store.plan,
             "padded": padding.trusted(request.theory),
-            "finite": work.finite,
+            "finite": task.finite,
             "settings": settings(),
-            "store": None if work.store is None else str(work.store.path.absolute()),
+            "store": None if task.store is None else str(task.store.path.absolute()),
         }
     )
 
 
 def unpack(parcel: bytes, folder: Path) -> Opened:
-    """The work of a parcel, with the modules that traveled in a folder of this process. Raises
-    InputError where this process is not fit for it.
+    """Open a parcel, and write the modules that came with it to a folder of this process.
+
+    Raises InputError if this process has other versions or code, or does not see the store.
     """
     packed = pickle.loads(parcel)
-    wanted, found = packed["versions"], required_versions()
-    if other := [name for name in wanted if wanted[name] != found[name]]:
-        said = ", ".join(f"{name} {found[name]}, the sweep {wanted[name]}" for name in other)
-        raise InputError(f"has {said}; install the sweep's versions there")
+    wanted, here = packed["versions"], required_versions()
+    if other := [name for name in wanted if wanted[name] != here[name]]:
+        listed = ", ".join(f"{name} {here[name]}, the sweep {wanted[name]}" for name in other)
+        raise InputError(f"has {listed}; install the versions of the sweep there")
     _import_sources(packed["sources"], folder)
     with jax.enable_x64(True):  # an array keeps its dtype
         request = pickle.loads(packed["request"])
@@ -106,8 +108,8 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
         changed = [f"code of {request.theory.name}"]
     if changed:
         raise InputError(
-            f"has another {', '.join(changed)}; install the sweep's code there, or load its file "
-            "again"
+            f"has another {', '.join(changed)}; install the code of the sweep there, or reload its "
+            "file"
         )
     if packed["padded"]:
         padding.believe(request.theory)
@@ -125,7 +127,7 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
 
 
 def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """What differs between two identities, but for what traveled by value."""
+    """Names of the entries that differ between two identities, apart from those sent by value."""
 
     def compared(described: dict[str, Any]) -> dict[str, str]:
         flat = {**described, **{f"code of {k}": v for k, v in described["code"].items()}}
@@ -134,31 +136,33 @@ def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:
         whole = "algorithms" in packed["by value"] or "sample" in packed["by value"]
         return {n: t for n, t in texts.items() if not (whole and n.startswith("code of algorithm"))}
 
-    there, mine = compared(packed["identity"]), compared(here)
-    return [name for name in there if there[name] != mine.get(name)]
+    wanted, present = compared(packed["identity"]), compared(here)
+    return [name for name in wanted if wanted[name] != present.get(name)]
 
 
 def code(theory: Theory, stop: Callable | None) -> str:
-    """A hash of the functions that a theory is made of, in whatever order they are found: that of a
-    class's members changes as it travels by value. A function that travels by value counts by its
-    instructions, as its text stays behind.
+    """Return a hash of the functions that a theory is made of.
+
+    It does not depend on their order, because pickling by value changes the order of the members of
+    a class. A function that is sent by value counts by its bytecode, because its source is not
+    sent.
     """
-    found = functions((theory._replace(checks=()), stop))
+    parts = functions((theory._replace(checks=()), stop))
     texts = [
-        source.of_function(f.__code__, f.__globals__) if _importable(f) else None for f in found
+        source.of_function(f.__code__, f.__globals__) if _importable(f) else None for f in parts
     ]
-    said = [
+    hashes = [
         code_hash(f.__code__ if text is None else text.normal)
-        for f, text in zip(found, texts, strict=True)
+        for f, text in zip(parts, texts, strict=True)
     ]
-    return code_hash(sorted(said))
+    return code_hash(sorted(hashes))
 
 
 # The theory
 
 
 def _home(theory: Theory) -> tuple[str, Theory] | None:
-    """The module, or package above it, that has the theory's Config and a THEORY of it."""
+    """Module of the theory's Config, or a package above it, whose THEORY has the same Config."""
     name = theory.Config.__module__
     while name and name != "__main__":
         base = getattr(sys.modules.get(name), "THEORY", None)
@@ -169,47 +173,49 @@ def _home(theory: Theory) -> tuple[str, Theory] | None:
 
 
 def _changes(theory: Theory, base: Theory) -> dict[str, Any]:
-    """The slots, but for checks, that are not the base's."""
+    """Slots of a theory, except checks, that differ from those of its base."""
     slots = [slot for slot in Theory._fields if slot != "checks"]
     return {s: getattr(theory, s) for s in slots if getattr(theory, s) is not getattr(base, s)}
 
 
 def _by_value(theory: Theory) -> list[str]:
-    """The slots whose code travels by value."""
-    found = _home(theory)
-    if found is None:
+    """Names of the slots whose code is sent by value."""
+    home = _home(theory)
+    if home is None:
         return [*THEORY_SLOTS, "algorithms", "sample"]
-    return list(_changes(theory, found[1]))
+    return list(_changes(theory, home[1]))
 
 
 def _theory_of(module: str, changed: dict[str, Any]) -> Theory:
     """The theory of a module, with some slots changed."""
-    found: Theory = importlib.import_module(module).THEORY
-    return found._replace(**changed) if changed else found
+    theory: Theory = importlib.import_module(module).THEORY
+    return theory._replace(**changed) if changed else theory
 
 
-def _config_class(name: str, bases: tuple, own: dict[str, Any], slots: dict[str, Any]) -> type:
-    """A Config class without its methods, made anew: JAX learns of its fields as it is made."""
-    made = {n: dataclasses.field(**how) for n, how in slots.items()}
-    return types.new_class(name, bases, {}, lambda space: space.update(own | made))
+def _config_class(name: str, bases: tuple, space: dict[str, Any], slots: dict[str, Any]) -> type:
+    """A new Config class without its methods; its creation registers the fields with JAX."""
+    config_fields = {n: dataclasses.field(**how) for n, how in slots.items()}
+    return types.new_class(name, bases, {}, lambda body: body.update(space | config_fields))
 
 
 def _with_methods(made: type, methods: dict[str, Any]) -> None:
-    """Give a class its methods."""
+    """Set the methods of a class."""
     for name, method in methods.items():
         setattr(made, name, method)
 
 
 class Pickler(cloudpickle.Pickler):
-    """cloudpickle, with theories by reference, keys by their numbers, and classes as their
-    libraries make them.
+    """cloudpickle with special cases for theories, JAX keys, jaxtyping annotations and Configs.
+
+    Theories are sent by name where possible, and keys as numbers. Annotations and Config classes
+    are made by their libraries again.
     """
 
     def reducer_override(self, thing: Any) -> Any:
-        """How an object is made anew."""
+        """Return how an object is made again when it is unpickled."""
         if isinstance(thing, Theory):
-            if found := _home(thing):
-                return _theory_of, (found[0], _changes(thing, found[1]))
+            if home := _home(thing):
+                return _theory_of, (home[0], _changes(thing, home[1]))
             return Theory, tuple(thing._replace(checks=()))
         if isinstance(thing, jax.Array) and jax.dtypes.issubdtype(thing.dtype, jax.dtypes.prng_key):
             data = np.asarray(jax.random.key_data(thing))
@@ -223,7 +229,7 @@ class Pickler(cloudpickle.Pickler):
 
 
 def _key_of(data: np.ndarray, impl: str) -> jax.Array:
-    """A key by its numbers."""
+    """A JAX key from its numbers."""
     return jax.random.wrap_key_data(jax.numpy.asarray(data), impl=impl)
 
 
@@ -233,19 +239,19 @@ def _annotation(dtype: Any, array: Any, dims: str) -> Any:
 
 
 def _importable(made: Any) -> bool:
-    """Whether a class or a function is found by its name in a module other than __main__."""
+    """True if a class or function can be imported by name from a module other than __main__."""
     module = sys.modules.get(made.__module__)
     return made.__module__ != "__main__" and getattr(module, made.__qualname__, None) is made
 
 
 def _reduced(made: Any) -> tuple:
-    """A Config class by value: its own fields, then its methods, which may name the class."""
-    known = made.__dataclass_fields__
-    own = vars(made).get("__annotations__", {})
+    """A Config class by value: first its fields, then its methods, which may refer to the class."""
+    all_fields = made.__dataclass_fields__
+    annotations = vars(made).get("__annotations__", {})
     options = ("default", "default_factory", "metadata", "kw_only")
     slots = {}
-    for name in own:
-        how = {option: getattr(known[name], option) for option in options}
+    for name in annotations:
+        how = {option: getattr(all_fields[name], option) for option in options}
         missing = [n for n in ("default", "default_factory") if "MISSING" in repr(how[n])]
         slots[name] = {n: v for n, v in how.items() if n not in missing}
         slots[name]["metadata"] = dict(slots[name]["metadata"])
@@ -254,30 +260,36 @@ def _reduced(made: Any) -> tuple:
         name: value
         for name, value in vars(made).items()
         if isinstance(value, types.FunctionType | property | staticmethod | classmethod)
-        and name not in vars(Bare)
+        and name not in vars(_BareConfig)
     }
-    arguments = (made.__name__, made.__bases__, {**space, "__annotations__": dict(own)}, slots)
+    arguments = (
+        made.__name__,
+        made.__bases__,
+        {**space, "__annotations__": dict(annotations)},
+        slots,
+    )
     return _config_class, arguments, methods, None, None, _with_methods
 
 
-class Bare(Config):
-    """What a Config has of itself, with no field and no method of a user's."""
+class _BareConfig(Config):
+    """A Config without fields and methods, to tell those of a user from inherited ones."""
 
 
 # A user's modules
 
 
 def sources(root: Any) -> dict[str, tuple[str, str]]:
-    """The modules of users that functions are made of, and those loaded from the same folders: name
-    -> (path below the folder on sys.path, text).
+    """Return the user's modules that functions come from, and those from the same folders.
+
+    The result maps the name of a module to its path below the folder on sys.path, and its source.
     """
     names = {str(function.__module__) for function in functions(root)}
-    modules = [module for name in sorted(names) if (module := _own_module(name))]
+    modules = [module for name in sorted(names) if (module := _user_module(name))]
     roots = {_root_of(module) for module in modules}
     beside = [
         module
         for name in sorted(sys.modules)
-        if (module := _own_module(name)) and _root_of(module) in roots
+        if (module := _user_module(name)) and _root_of(module) in roots
     ]
     return {
         module.__name__: (
@@ -288,15 +300,15 @@ def sources(root: Any) -> dict[str, tuple[str, str]]:
     }
 
 
-def _own_module(name: str) -> types.ModuleType | None:
-    """A module of a user's that no package installs; None for any other."""
+def _user_module(name: str) -> types.ModuleType | None:
+    """A module of the user that is not installed by a package, or None."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if module is None or file is None or not file.endswith(".py") or name == "__main__":
         return None
     place = Path(file).absolute()
     homes = [Path(__file__).parents[1], Path(sysconfig.get_path("stdlib"))]
-    if "site-packages" in place.parts or any(place.is_relative_to(one) for one in homes):
+    if "site-packages" in place.parts or any(place.is_relative_to(home) for home in homes):
         return None
     inside = module.__name__.startswith(("jaxtheory.", "__mp_main__"))
     spec = getattr(module, "__spec__", None)
@@ -304,47 +316,48 @@ def _own_module(name: str) -> types.ModuleType | None:
 
 
 def _path_of(module: types.ModuleType) -> Path:
-    """The file of a module."""
+    """File of a module."""
     return Path(str(module.__file__)).absolute()
 
 
 def _root_of(module: types.ModuleType) -> Path:
-    """The folder from which a module is imported."""
+    """Folder on sys.path from which a module is imported."""
     path = _path_of(module)
     depth = module.__name__.count(".") + (path.name == "__init__.py")
     return path.parents[depth]
 
 
 def _text(path: Path) -> str:
-    """The text of a file that travels."""
+    """Source text of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; it has to travel to the workers") from None
+        raise InputError(f"{path}: {error.strerror}; it must be sent to the workers") from None
 
 
-def _import_sources(found: dict[str, tuple[str, str]], home: Path) -> None:
-    """Make a user's modules importable here; those that stand here with the same text are kept, so
-    that what they compiled is kept too.
+def _import_sources(modules: dict[str, tuple[str, str]], home: Path) -> None:
+    """Make the user's modules importable here.
+
+    If all are here already with the same source they are kept, with their compiled functions.
     """
-    if all(said in (_standing.get(name), _loaded(name)) for name, (_, said) in found.items()):
+    if all(text in (_received.get(name), _loaded(name)) for name, (_, text) in modules.items()):
         return
     folder = Path(tempfile.mkdtemp(prefix="jaxtheory-", dir=home))
-    for place, said in found.values():
+    for place, text in modules.values():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_text(said, encoding="utf-8")
-    for name, (_, said) in found.items():
+        (folder / place).write_text(text, encoding="utf-8")
+    for name, (_, text) in modules.items():
         sys.modules.pop(name, None)
-        _standing[name] = said
+        _received[name] = text
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
-    for name, (place, _) in found.items():
+    for name, (place, _) in modules.items():
         if name.startswith(_USER):
             plugins.load_file(folder / place)
 
 
 def _loaded(name: str) -> str | None:
-    """The text of a module that stands here."""
+    """Source of a module that is loaded in this process."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     return Path(file).read_text(encoding="utf-8") if file and Path(file).is_file() else None

@@ -48,7 +48,7 @@ def unpack(bytes_):
 def assert_same_parts(bytes_, request, chunks):
     opened = unpack(bytes_)
     for chunk in chunks:
-        got = opened.work(chunk._replace(bucket=opened.buckets[chunk.bucket.number]))
+        got = opened.task(chunk._replace(bucket=opened.buckets[chunk.bucket.number]))
         want = run_chunk(request, chunk)
         assert got.values.keys() == want.values.keys()
         for name in want.values:
@@ -61,7 +61,7 @@ def test_a_room_travels_by_name():
     asked = {"vary": {"p": [0.3, 0.7]}, "steps": 2}
     bytes_, request, chunks = packed(theory, theory.Config(num_states=4, length=9), **asked)
     opened = assert_same_parts(bytes_, request, chunks)
-    assert opened.work.request.theory is theory
+    assert opened.task.request.theory is theory
     assert len(bytes_) < 10_000 and pickling._by_value(theory) == []
 
 
@@ -77,9 +77,9 @@ def test_a_file_travels_as_text(example):
         again = unpack(bytes_)
     finally:
         sys.modules[name], sys.path[:] = here, path
-    theory = opened.work.request.theory
+    theory = opened.task.request.theory
     assert theory.Config is not example.Config and theory.name == example.name
-    assert again.work.request.theory.problem is theory.problem  # kept: nothing is compiled again
+    assert again.task.request.theory.problem is theory.problem  # kept: nothing is compiled again
 
 
 def test_modules_beside_a_file_travel(tmp_path, monkeypatch):
@@ -98,7 +98,7 @@ def test_modules_beside_a_file_travel(tmp_path, monkeypatch):
     for name in sources:
         monkeypatch.delitem(sys.modules, name)
     opened = assert_same_parts(bytes_, request, chunks)
-    assert opened.work.request.theory.loss.__globals__["rates"].HALF == 0.5
+    assert opened.task.request.theory.loss.__globals__["rates"].HALF == 0.5
 
 
 def notebook(text, name="__main__"):
@@ -129,7 +129,7 @@ def test_a_theory_of_a_notebook_travels_by_value():
         opened = assert_same_parts(bytes_, request, chunks)
     finally:
         pickling.cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.update(before)
-    config = opened.work.request.config
+    config = opened.task.request.config
     assert type(config) is not theory.Config
     assert len(jax.tree.leaves(config)) == len(jax.tree.leaves(theory.Config()))
     assert config.replace(noise=6.0).violations() == ["noise"]
@@ -183,6 +183,6 @@ def test_what_cannot_travel_is_said_in_one_line(example):
     import threading
 
     lock = threading.Lock()
-    with pytest.raises(jaxtheory.InputError, match="cannot travel to another process") as caught:
+    with pytest.raises(jaxtheory.InputError, match="cannot be sent to another process") as caught:
         packed(example, stop=lambda metrics: lock.locked())
     assert "\n" not in str(caught.value)
