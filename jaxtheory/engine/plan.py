@@ -97,15 +97,15 @@ def plan(
         buckets=buckets,
     )
     unpriced = plan_request(request)
-    buckets = priced(request, unpriced.buckets)
+    estimated = priced(request, unpriced.buckets)
     if store is None:
-        refuse_results(request.runs, sum(b.kept for b in buckets))
+        refuse_results(request.runs, sum(b.kept for b in estimated))
     if compile:
-        buckets = tuple(_measure(request, bucket) for bucket in buckets)
+        estimated = tuple(_measure(request, bucket) for bucket in estimated)
     return unpriced._replace(
-        buckets=buckets,
-        seconds=sum(b.seconds for b in buckets),
-        memory_bytes=resident() + max(b.memory for b in buckets),
+        buckets=estimated,
+        seconds=sum(b.seconds for b in estimated),
+        memory_bytes=resident() + max(b.memory for b in estimated),
         measured=compile,
     )
 
