@@ -1,1 +1,1 @@
-"""Where does a chunk run elsewhere? Dask clusters and what travels to their workers."""
+"""Where does a chunk run elsewhere? Dask clusters and the data sent to their workers."""

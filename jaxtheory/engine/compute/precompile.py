@@ -27,7 +27,7 @@ class Functions(NamedTuple):
     begin: Compiled
     train: Compiled
     baselines: Compiled
-    looks: list[Compiled]
+    evaluations: list[Compiled]
     predict: Compiled | None
 
 
@@ -40,23 +40,26 @@ def ahead(
     Errors of compilation are ignored here, because they occur again when the function is called.
     """
     count, records = workers(), tuple(request.schedule.records.tolist())
-    looks = [program.look("analyses"), *(program.look("metrics", metrics) for metrics in names)]
+    evaluations = [
+        program.evaluate("analyses"),
+        *(program.evaluate("metrics", metrics) for metrics in names),
+    ]
     functions = Functions(
         program.draw(inputs.apart),
         program.begin(),
         program.train(),
         program.baselines(),
-        looks,
+        evaluations,
         program.predict(records) if curves else None,
     )
     if count == 1 or all(function.begun for function in jax.tree.leaves(functions)):
         yield
         return
-    mine, device = settings(), flag("jax_default_device")
+    caller, device = settings(), flag("jax_default_device")
 
     def under_same_settings(function: Callable[..., None], *args: Any) -> None:
         numbers = numerics(request.dtype, request.partitionable)
-        with contextlib.suppress(Exception), under(mine, device), numbers:
+        with contextlib.suppress(Exception), under(caller, device), numbers:
             function(*args)
 
     def submit(function: Callable[..., None], *args: Any) -> None:
@@ -88,8 +91,8 @@ def _everything(
     run = PerRun(inputs.own, inputs.values, inputs.limit)
     state = functions.begin.function.eval_shape(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))
-    for look in functions.looks:
-        submit(look.ahead, row, run, state, used)
+    for evaluation in functions.evaluations:
+        submit(evaluation.ahead, row, run, state, used)
     submit(functions.train.ahead, row, run, trained, used, used, used)
     for function in (functions.predict, functions.baselines, functions.begin):
         if function is not None:

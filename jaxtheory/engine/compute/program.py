@@ -216,13 +216,13 @@ class Program(NamedTuple):
         """Function (row, run, trained, used, start, end) -> trained after steps start..end-1."""
         return self.cached(self._train_block, (self.algorithm.step, self.sample))
 
-    def look(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
+    def evaluate(self, slot: str, names: frozenset[str] | None = None) -> Compiled:
         """Function (row, run, state, used) -> metrics or analyses of every run and value.
 
         slot: "metrics" or "analyses". names: the entries to compute, None for all.
         """
         functions = (getattr(self.theory, slot), self.algorithm.params)
-        return self.cached(self._look, functions, slot, names)
+        return self.cached(self._evaluate, functions, slot, names)
 
     def baselines(self) -> Compiled:
         """Function (row, run, used) -> baselines [slot, row, run, value].
@@ -310,7 +310,7 @@ class Program(NamedTuple):
         out: Trained = _batched(one, self.layout.runs, self.layout.width)(run, trained)
         return out
 
-    def _look(
+    def _evaluate(
         self,
         slot: str,
         names: frozenset[str] | None,

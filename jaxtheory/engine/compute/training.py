@@ -145,7 +145,7 @@ def _trained_lanes(
     fixed = {n: np.asarray(v) for n, v in program.baselines()(row, run, used).items()}
 
     recorded, limit, t = _Recorded(request.schedule), inputs.limit.copy(), 0
-    done, block, look = limit == 0, program.train(), functools.cache(program.look)
+    done, block, evaluate = limit == 0, program.train(), functools.cache(program.evaluate)
     for k, end in enumerate(records.tolist()):
         if end > t and not np.all(done):
             trained = _steps(block, row, run._replace(limit=limit), trained, used, t, end)
@@ -153,7 +153,7 @@ def _trained_lanes(
         t = end
         diverged = np.asarray(trained.diverged_at)
         late = (limit < t) | ((diverged != NEVER) & (diverged <= t))
-        metrics = look("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
+        metrics = evaluate("metrics", request.schedule.metrics_at(t))(row, run, trained.state, used)
         values = {
             n: _blank(_with_baselines(v, fixed.get(n)), late)
             for n, v in jax.device_get(metrics).items()
@@ -168,7 +168,7 @@ def _trained_lanes(
     if t < limit.max():  # steps after the last record
         trained = _steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
     diverged = np.asarray(trained.diverged_at)
-    analyses = jax.device_get(look("analyses")(row, run, trained.state, used))
+    analyses = jax.device_get(evaluate("analyses")(row, run, trained.state, used))
     analyses = {
         n: _blank(_with_baselines(v, fixed.get(n)), diverged != NEVER) for n, v in analyses.items()
     }

@@ -99,7 +99,7 @@ def here(
     compiled once, and together they use all cores. Each accelerator has its own thread.
     """
     count = workers()
-    waiting, given_up, free, mine = Waiting(chunks), threading.Event(), places(count), settings()
+    waiting, given_up, free, caller = Waiting(chunks), threading.Event(), places(count), settings()
 
     def tell_unless_given_up(chunk: Chunk, step: int) -> None:
         if given_up.is_set():
@@ -109,7 +109,7 @@ def here(
     def work(chunk: Chunk) -> tuple[Chunk, Computed, float]:
         device = free.get()
         try:
-            with under(mine, device):
+            with under(caller, device):
                 begun = time.perf_counter()
                 part = run(chunk, tell_unless_given_up)
                 return chunk, part, time.perf_counter() - begun

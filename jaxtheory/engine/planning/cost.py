@@ -184,7 +184,7 @@ class Costs(NamedTuple):
 
     draw: Work
     begin: Work
-    look: Work
+    metrics: Work
     analyses: Work
     baselines: Work
     predict: Work
@@ -198,7 +198,7 @@ def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -
     """Count the functions that a run calls besides its steps."""
     key, problem, state = problem_and_state(theory, algorithm, config)
     alg = theory.algorithms[algorithm]
-    metrics, analyses = (_looking(slot, alg) for slot in (theory.metrics, theory.analyses))
+    metrics, analyses = (_of_state(slot, alg) for slot in (theory.metrics, theory.analyses))
     predict = lambda problem, config: theory.predict(problem, config, records)
     return Costs(
         _counted(theory.problem, key, config),
@@ -214,7 +214,7 @@ def costs(theory: Theory, algorithm: str, config: Config, records: np.ndarray) -
     )
 
 
-def _looking(slot: Callable, algorithm: Algorithm) -> Callable:
+def _of_state(slot: Callable, algorithm: Algorithm) -> Callable:
     """Metrics or analyses as a function of the state."""
     return lambda state, problem, config: slot(
         algorithm.params(state, problem, config), problem, config
@@ -224,9 +224,11 @@ def _looking(slot: Callable, algorithm: Algorithm) -> Callable:
 def run_seconds(theory: Theory, algorithm: str, config: Config, steps: int, records: int) -> float:
     """Estimate the seconds of the steps and records of one run."""
     _, problem, state = problem_and_state(theory, algorithm, config)
-    look = _counted(_looking(theory.metrics, theory.algorithms[algorithm]), state, problem, config)
+    record = _counted(
+        _of_state(theory.metrics, theory.algorithms[algorithm]), state, problem, config
+    )
     step, _, _ = step_work(theory, algorithm, config)
-    return steps * step.seconds + records * look.seconds
+    return steps * step.seconds + records * record.seconds
 
 
 def read_by_problem(

@@ -222,13 +222,13 @@ def priced(request: Request, buckets: Sequence[Bucket]) -> tuple[Bucket, ...]:
 def _price(request: Request, bucket: Bucket, cost: Costs) -> Bucket:
     """A bucket with its seconds and bytes; before, `seconds` are those of its steps alone."""
     layout, records = bucket.layout, len(request.schedule.records)
-    looks, lanes = bucket.runs * layout.values, layout.rows * layout.width
+    evaluations, lanes = bucket.runs * layout.values, layout.rows * layout.width
     times = [
         (cost.draw, bucket.problems),
         (cost.begin, bucket.runs),
-        (cost.look.beside(lanes), looks * records),
-        (cost.analyses.beside(lanes), looks),
-        (cost.predict.beside(lanes), looks),
+        (cost.metrics.beside(lanes), evaluations * records),
+        (cost.analyses.beside(lanes), evaluations),
+        (cost.predict.beside(lanes), evaluations),
         (
             cost.baselines.beside(layout.rows),
             bucket.rows * layout.values * (1 if layout.common else layout.runs),
@@ -236,8 +236,8 @@ def _price(request: Request, bucket: Bucket, cost: Costs) -> Bucket:
     ]
     scale = bucket.problem / cost.problem if cost.problem else 1.0
     seconds = bucket.seconds + scale * sum(work.seconds * count for work, count in times)
-    results = looks * (cost.seen * records + cost.ended + cost.curves)
-    largest = max(work.largest for work in (cost.look, cost.analyses, cost.predict))
+    results = evaluations * (cost.seen * records + cost.ended + cost.curves)
+    largest = max(work.largest for work in (cost.metrics, cost.analyses, cost.predict))
     return bucket._replace(
         seconds=COMPILE_SECONDS / min(workers(), 2) + seconds / min(workers(), bucket.slots),
         memory=bucket.memory + workers() * lanes * largest + 2 * results + _PROGRAMS,

@@ -364,12 +364,12 @@ def lanes(request: Request, chunk: Chunk) -> Lanes:
     count = (members.run_of[problem + 1] - members.run_of[problem])[:, None]
     real_run = (np.arange(len(row)) < real_rows)[:, None] & (j < count)
     run = members.run_of[problem][:, None] + np.minimum(j, count - 1)
-    e, looks = (
+    e, counts = (
         np.arange(layout.values),
         (members.value_of[run + 1] - members.value_of[run])[:, :, None],
     )
-    real = real_run[:, :, None] & (e < looks)
-    value = members.value_of[run][:, :, None] + np.minimum(e, looks - 1)
+    real = real_run[:, :, None] & (e < counts)
+    value = members.value_of[run][:, :, None] + np.minimum(e, counts - 1)
 
     def column(name: str, at: np.ndarray) -> np.ndarray:
         numbers = request.points.column(name, at.ravel()).astype(

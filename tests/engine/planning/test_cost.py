@@ -17,9 +17,9 @@ def test_lanes_side_by_side_share_the_equations_and_each_has_its_arrays():
     bucket = lay_out.plan_request(request).buckets[0]
     found = cost.costs(THEORY, bucket.algorithm, bucket.template, request.schedule.records)
     least = lay_out._price(request, bucket, found).memory
-    for slot in ("look", "analyses", "predict"):
+    for slot in ("metrics", "analyses", "predict"):
         larger = found._replace(**{slot: getattr(found, slot)._replace(largest=1 << 30)})
-        known = max(found.look.largest, found.analyses.largest, found.predict.largest)
+        known = max(found.metrics.largest, found.analyses.largest, found.predict.largest)
         lanes = lay_out.workers() * bucket.layout.rows * bucket.layout.width
         more = lay_out._price(request, bucket, larger).memory - least
         assert more == lanes * ((1 << 30) - known)
