@@ -146,7 +146,7 @@ def test_a_key_of_another_form_is_told_what_to_give():
     ):
         with pytest.raises(InputError, match=r"PRNGKey; use jax.random.key\(...\) or .*run_key"):
             give(old)
-        with pytest.raises(InputError, match=r"array of \(2,\) keys; give one"):
+        with pytest.raises(InputError, match=r"array of keys of shape \(2,\); give one"):
             give(several)
     assert sweep(THEORY, Config(), key=jax.random.key(7), steps=1).sizes["seed"] == 1
     with pytest.raises(InputError, match="run_key"):
