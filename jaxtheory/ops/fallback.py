@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool
 T = TypeVar("T")
 
 
-def unless(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: object) -> T:
+def fallback(good: Bool[Array, ""], value: T, function: Callable[..., T], *args: object) -> T:
     """Return `value` where `good`, else function(*args), which is computed only if a run needs it.
 
     Under vmap, `lax.cond` would call the function for every run. Here a loop of at most one pass is

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels
 else:
     Axes = Figure = Drawing = Any
 
-COLOURS = (
+COLORS = (
     "#0072B2",
     "#D55E00",
     "#009E73",
@@ -64,7 +64,7 @@ STYLE: Any = {
     "legend.columnspacing": 1.2,
     "lines.linewidth": 1.2,
     "hatch.linewidth": 0.5,
-    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.prop_cycle": cycler(color=COLORS),
 }
 
 
@@ -183,7 +183,7 @@ def series(
     lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
     means, at = average(values), values[x].values
     few = len(at) <= 20 if markers is None else markers
-    shade = COLOURS[color % len(COLOURS)]
+    shade = COLORS[color % len(COLORS)]
     (line,) = ax.plot(
         at,
         means.mean.transpose(x).values,
@@ -266,7 +266,7 @@ def reference(
 def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any]) -> None:
     style: dict[str, Any] = {
         "linestyle": "--" if kind == "theory" else ":",
-        "color": "black" if how["color"] is None else COLOURS[how["color"] % len(COLOURS)],
+        "color": "black" if how["color"] is None else COLORS[how["color"] % len(COLORS)],
         "linewidth": 1.0,
         "label": label or None,
     }
@@ -387,7 +387,7 @@ def bars(
         'Bars: means over n = 4 seeds.'
     """
     means, seeds = average(values), values.sizes["seed"]
-    shade = COLOURS[color % len(COLOURS)]
+    shade = COLORS[color % len(COLORS)]
     drawn = ax.bar(at, means.mean.values, width, color=shade, label=label or None)
     n = means.n.values
     note = Drawn("bars", label, drawn, n=_least_and_most(n), seeds=seeds, counts=n)

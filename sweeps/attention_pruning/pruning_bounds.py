@@ -52,7 +52,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             ratios,
             np.broadcast_to(places[:, None] + 0.2 * (1 - color), ratios.shape),
             plot.MARKERS[color],
-            color=plot.COLOURS[color],
+            color=plot.COLORS[color],
             markersize=3,
             alpha=0.6,
         )

@@ -60,7 +60,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
     along, cost = axes[0]
     for color, lam in enumerate(dataset.regularization.values):
         chosen = dataset.sel(regularization=lam, step=slice(1, None))
-        style = {"color": plot.COLOURS[color]}
+        style = {"color": plot.COLORS[color]}
         plot.series(
             along,
             chosen.loss.sel(algorithm="smooth"),

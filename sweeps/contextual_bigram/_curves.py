@@ -77,7 +77,7 @@ def draw_rounding(
             ]
         )
         style = {
-            "color": plot.COLOURS[color],
+            "color": plot.COLORS[color],
             "marker": plot.MARKERS[color],
             "alpha": 0.6,
             "markersize": 3,

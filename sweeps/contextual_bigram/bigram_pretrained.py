@@ -35,7 +35,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     data = data.where(likely(data))
     draw_runs(axes[0, :3], data, CURVES, counted=False, seeds=True)
     for color, run in enumerate(data.run.values):
-        style = {"color": plot.COLOURS[color], "alpha": 0.6, "markersize": 3, "linestyle": "none"}
+        style = {"color": plot.COLORS[color], "alpha": 0.6, "markersize": 3, "linestyle": "none"}
         for place, name in enumerate(("rounded_attention_distance", "rounded_value_distance")):
             values = np.maximum(data[name].sel(run=run), 1e-5)
             axes[0, 3].plot(

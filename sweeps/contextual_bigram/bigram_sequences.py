@@ -40,7 +40,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         pairs = product((r for r in data.run.values if ON not in r), data[PEAKED].values)
         for color, (run, alpha) in enumerate(pairs):
             x, y = (last(kept[name]).sel({"run": r, PEAKED: alpha}) for r in (run, run + ON))
-            style = {"color": plot.COLOURS[color], "marker": plot.MARKERS[color]}
+            style = {"color": plot.COLORS[color], "marker": plot.MARKERS[color]}
             ax.plot(x, y, linestyle="", markersize=3.5, label=f"{run}, α0 = {alpha:g}", **style)
         plot.finish(ax, "independent tokens", "generated", CURVES[name], xscale="log", yscale="log")
     plot.remark(figure, f"Marks: one per task (n = {data.sizes['seed']}), after training.")

@@ -64,7 +64,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             p = share.sel({ETA: eta, T: t})
             style = {
                 "fmt": plot.MARKERS[j],
-                "color": plot.COLOURS[i],
+                "color": plot.COLORS[i],
                 "markersize": 3,
                 "linewidth": 0.8,
                 "alpha": 0.8,

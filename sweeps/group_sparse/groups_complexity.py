@@ -98,7 +98,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
             found, name = way(needed(data)).sel(margin=gamma).values, way.__name__
             text = f"{name}, γ = {gamma:g}"
-            last.plot(k, found, mark, color=plot.COLOURS[color], label=text, markersize=3.2)
+            last.plot(k, found, mark, color=plot.COLORS[color], label=text, markersize=3.2)
     if whole:
         start = float(frozen(needed(data)).min())
         plot.theory(last, k, start * k / k[0], "(d + D) / 2", color=5)

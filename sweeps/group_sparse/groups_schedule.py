@@ -99,7 +99,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     times, errors = data.step.sel(step=slice(1, LATE[-1])), error(data)
     for color, n in enumerate(SAMPLES):
         shown = errors.sel(run=n, step=times)
-        angle.plot(times, shown, color=plot.COLOURS[color], label=f"n = {n}")
+        angle.plot(times, shown, color=plot.COLORS[color], label=f"n = {n}")
     plot.finish(small, "ε", "test loss at t = 1/(D³ε³)", **LOG)
     plot.finish(angle, "step t", r"$|v_1/|v_1| - v^*|$", **LOG)
     plot.ticks(small.xaxis, EPSILON)

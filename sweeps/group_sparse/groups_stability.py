@@ -70,7 +70,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     product(whole),
                     [ends_at],
                     "*",
-                    color=plot.COLOURS[color],
+                    color=plot.COLORS[color],
                     label=named,
                     markersize=5,
                 )

@@ -110,7 +110,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                     cost.sel(seed=seed).values,
                     range(len(methods)),
                     plot.MARKERS[color],
-                    color=plot.COLOURS[color],
+                    color=plot.COLORS[color],
                     alpha=0.6,
                     markersize=4,
                     label=text if seed == 0 else None,

@@ -42,7 +42,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for sigma in y:
         for xi0 in x[:: max(1, len(x) // 4)]:
             run = data.sel({SIGMA: sigma, XI0: xi0})
-            ax.plot(run.xi1, run.xi2, color=plot.COLOURS[0], linewidth=0.6)
+            ax.plot(run.xi1, run.xi2, color=plot.COLORS[0], linewidth=0.6)
     late = started(data).sel({XI0: 0.0}).isel({SIGMA: 0})
     xi1, xi2 = late.predicted_xi1_valley.values, late.predicted_xi2_valley.values
     plot.theory(ax, xi1, xi2, "valley")

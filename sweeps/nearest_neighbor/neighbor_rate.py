@@ -64,7 +64,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for name, line in (("shift_error", "-"), ("separated_error", "--")):
             values = -late_slope(data[name].mean("seed")).sel(setting=setting)
             label = setting if line == "-" else ""
-            axes[0, 2].plot(data[DELTA], values, line, color=plot.COLOURS[i], label=label)
+            axes[0, 2].plot(data[DELTA], values, line, color=plot.COLORS[i], label=label)
     plot.finish(axes[0, 2], "separation δ", "− exponent of T", "dashed: any query", **LOG)
     plot.legend_below(figure, axes[0, 0])
     plot.remark(

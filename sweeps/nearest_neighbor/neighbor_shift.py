@@ -36,7 +36,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     ax = axes[0, -1]
     for i, setting in enumerate(data.setting.values):
         worst = data.bound_ratio.sel(setting=setting).max(["step", "seed"])
-        ax.plot(data[DELTA].values, worst, color=plot.COLOURS[i], label=setting)
+        ax.plot(data[DELTA].values, worst, color=plot.COLORS[i], label=setting)
     plot.theory(ax, None, 1.0, "", says="bound")
     ratio, title = r"largest $|f - y_{i^*}|$ / bound", "of a prompt, both tests"
     plot.finish(ax, "separation δ", ratio, title)

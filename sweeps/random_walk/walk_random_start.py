@@ -51,7 +51,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 plot.series(ax, runs[name], "step", layer, color=color, seeds=True, markers=False)
             picked = last(runs.selected_lag).values
             spread = color + np.linspace(-0.3, 0.3, len(picked))
-            shape, shade = plot.MARKERS[color], plot.COLOURS[color]
+            shape, shade = plot.MARKERS[color], plot.COLORS[color]
             lags.plot(spread, picked, shape, markersize=3, color=shade)
         plot.theory(accuracy, 0, max(p, 1 - p), "max(p, 1 − p)")
         title = f"p = {p:g}"

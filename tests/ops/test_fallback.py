@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.engine.planning.cost import _counted
-from jaxtheory.ops.fallback import unless
+from jaxtheory.ops.fallback import fallback
 
 CALLS = []
 
@@ -17,7 +17,7 @@ def dear(x, y):
 
 def chosen(x, y):
     cheap = {"sum": jnp.zeros(()), "product": jnp.ones(())}
-    return unless(x < 2, cheap, dear, x, {"a": y})
+    return fallback(x < 2, cheap, dear, x, {"a": y})
 
 
 def called(function, *args):
@@ -52,6 +52,6 @@ def test_a_plan_does_not_count_it():
     """But other loops, whose condition is one equation as well."""
     x = jnp.ones(1000)
     product = lambda x: jnp.sin(x) * x
-    free = _counted(lambda x: unless(x[0] < 2, x, product, x), x)
+    free = _counted(lambda x: fallback(x[0] < 2, x, product, x), x)
     loop = _counted(lambda n, x: jax.lax.fori_loop(0, n, lambda _, x: product(x), x), 3, x)
     assert (free.slow, loop.slow) == (0, 1000)

@@ -32,7 +32,7 @@ class Functions(NamedTuple):
 
 
 @contextlib.contextmanager
-def ahead(
+def precompile(
     request: Request, program: Program, inputs: Lanes, names: set[_Names], curves: bool
 ) -> Iterator[None]:
     """Let threads compile the functions of a chunk that are not being compiled already.
@@ -83,7 +83,7 @@ def _everything(
     shape, count = inputs.problem.shape, inputs.problem.size
     flat = jax.tree.map(lambda x: like(x, (count, *x.shape[1:])), shared)
     drawn = like(key, (count,)), flat, used
-    submit(functions.draw.ahead, *drawn)
+    submit(functions.draw.precompile, *drawn)
     problem = functions.draw.function.eval_shape(*drawn)
     if not inputs.apart:
         problem = jax.tree.map(lambda x: like(x, (*shape, *x.shape[1:])), problem)
@@ -92,8 +92,8 @@ def _everything(
     state = functions.begin.function.eval_shape(row, run, used)
     trained = Trained(state, np.zeros(inputs.limit.shape, np.int32))
     for evaluation in functions.evaluations:
-        submit(evaluation.ahead, row, run, state, used)
-    submit(functions.train.ahead, row, run, trained, used, used, used)
+        submit(evaluation.precompile, row, run, state, used)
+    submit(functions.train.precompile, row, run, trained, used, used, used)
     for function in (functions.predict, functions.baselines, functions.begin):
         if function is not None:
-            submit(function.ahead, row, run, used)
+            submit(function.precompile, row, run, used)

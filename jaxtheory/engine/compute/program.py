@@ -136,7 +136,7 @@ class Compiled:
         self.ready = False
         self.alone = False
 
-    def ahead(self, *shapes: Any) -> None:
+    def precompile(self, *shapes: Any) -> None:
         """Compile for arguments of these shapes, unless compilation has begun already."""
         with self.lock:
             if not self.begun:

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError, tried
-from jaxtheory.engine.compute.precompile import ahead
+from jaxtheory.engine.compute.precompile import precompile
 from jaxtheory.engine.compute.program import (
     NEVER,
     Compiled,
@@ -113,7 +113,7 @@ def train_chunk(
         request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout
     )
     names = {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}
-    with ahead(request, program, inputs, names, curves):
+    with precompile(request, program, inputs, names, curves):
         return _trained_lanes(request, chunk, program, inputs, tell, curves)
 
 

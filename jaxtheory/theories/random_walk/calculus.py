@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.ops.fallback import unless
+from jaxtheory.ops.fallback import fallback
 from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
@@ -52,7 +52,7 @@ def gradient_and_output(
     """The gradient, together with the f_y of its forward pass."""
     found, exact = by_states(params, batch, config)
     by_all = lambda params, batch: by_tokens(params, batch, config)
-    return unless(exact, found, by_all, params, batch)
+    return fallback(exact, found, by_all, params, batch)
 
 
 def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Float[Array, " B"]]:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.ops import linalg
-from jaxtheory.ops.fallback import unless
+from jaxtheory.ops.fallback import fallback
 from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import data, laws, model
 from jaxtheory.theories.random_walk.model import Batch, Config, Params, Problem
@@ -70,7 +70,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     """
     train, test = problem.train, problem.test
     factors, exact = model.factored(params, train, config)
-    loss = unless(
+    loss = fallback(
         exact,
         model.loss_at(params, train, factors.g * factors.C, config),
         lambda params, train: model.loss(params, train, problem, config),
@@ -78,7 +78,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         train,
     )
     factors, exact = model.factored(params, test, config)
-    of_test = unless(
+    of_test = fallback(
         exact,
         _test_metrics(params, *model.spread_out(factors, test, config), test, config),
         lambda params, test: _test_metrics(

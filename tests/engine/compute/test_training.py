@@ -75,5 +75,5 @@ def test_start_from_a_run_and_from_parameters():
     )
     with pytest.raises(InputError, match="leading axis seed"):
         sweep(THEORY, Config(), seeds=3, steps=3, start=stacked, dtype="float64")
-    with pytest.raises(InputError, match="does not fit"):
+    with pytest.raises(InputError, match="but this run needs"):
         sweep(THEORY, Config(dimension=4), seeds=2, steps=3, start=stacked, dtype="float64")
