@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
     """The table on stdout; 1 where a survivor has no explanation."""
     names = [word for word in words if word != "--write"] or list(jaxtheory.theories.names())
     lines = [
-        "| room | tried | killed | survivors explained | unexplained |",
+        "| theory | tried | killed | survivors explained | unexplained |",
         "|---|---|---|---|---|",
     ]
     rest, unexplained = [], 0
