@@ -1,5 +1,6 @@
 """A figure: a sweep of a theory, or another experiment, with its claims and its drawing."""
 
+import inspect
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import xarray as xr
 from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.judged import Judged, judge
 from jaxtheory.core.code_hash import code_hash
-from jaxtheory.core.config import Config
+from jaxtheory.core.config import Config, InputError, suggest
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.engine.sweep import sweep
@@ -85,6 +86,9 @@ def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
     Returns:
         The config (None for an experiment) and the keyword arguments.
 
+    Raises:
+        InputError: if `jaxtheory.sweep`, or the experiment, has no argument of a name.
+
     Example:
         >>> import jaxtheory
         >>> from jaxtheory import claims
@@ -93,7 +97,12 @@ def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
         (2, 50)
     """
     options = {**figure.sweep, **(figure.quick if quick else {})}
-    return options.pop("config", figure.config), options
+    config = options.pop("config", figure.config)
+    parameters = inspect.signature(figure.experiment or sweep).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for name in () if takes_any else sorted(options.keys() - parameters.keys()):
+        raise InputError(f"unknown argument {name!r}; {suggest(name, parameters)}")
+    return config, options
 
 
 def run_figure(

@@ -21,7 +21,7 @@ FACTS = {"key": 0, "quick": True, "command": "", "seconds": 1.0}
 RUN = ["run", FIGURES, "--quick"]
 KILLED = """
 import os, signal
-from jaxtheory import cli
+from jaxtheory.cli import main as cli
 from jaxtheory.engine.results import store; from jaxtheory.system import whole
 count, synced, replace = iter(range(10**6)), whole.synced, os.replace
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
