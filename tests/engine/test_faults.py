@@ -44,9 +44,9 @@ WORDS += "--buckets exact"
 FEWER = "--vary eta=.1,.2 --set d=3 --seeds 2 --steps 2 --dtype float64"
 COMMAND = """
 import os, time
-from jaxtheory import cli
+from jaxtheory.cli import main
 {before}
-raise SystemExit(cli.main(["sweep", {example!r}, *{words!r}.split(), "--store", {store!r}]))
+raise SystemExit(main.main(["sweep", {example!r}, *{words!r}.split(), "--store", {store!r}]))
 """
 SET = "import jax; jax.config.update({name!r}, {value!r})"
 SAYS = """
@@ -469,9 +469,9 @@ def test_exports_onto_a_full_disk(forked, whole, outcome):
     for to in ("csv", "netcdf", "parquet"):
         code = f"""
         import resource
-        from jaxtheory import cli
+        from jaxtheory.cli import main
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-        raise SystemExit(cli.main(["export", {str(store)!r}, "--to", {to!r}]))
+        raise SystemExit(main.main(["export", {str(store)!r}, "--to", {to!r}]))
         """
         one_line(*forked.run(textwrap.dedent(code)), "File too large", str(store))
         assert not list(store.rglob(".tmp*")) and not list(store.glob("data.[cnp]*"))

@@ -304,7 +304,8 @@ def lonely(tmp_path):
 
 def commanded(address, store, seconds):
     """The command line in a process, with another time in which a cluster has to answer."""
-    code = f"from jaxtheory import cli, cluster; cluster._ANSWER_SECONDS = {seconds}; cli.entry()"
+    code = "from jaxtheory import cluster; from jaxtheory.cli import main; "
+    code += f"cluster._ANSWER_SECONDS = {seconds}; main.entry()"
     words = (*WORDS[:-1], store, "--executor", "dask", "--scheduler", address)
     return started("-c", code, *words)
 
