@@ -124,14 +124,19 @@ def _described(tree: Any) -> str:
     return f"{type(tree).__name__}({', '.join(parts)})"
 
 
+def same_structure(one: Any, other: Any) -> bool:
+    """True if two pytrees have the same structure, whatever their leaves."""
+    structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
+    return bool(structures[0] == structures[1])
+
+
 def _require_like(what: str, function: Any, got: Any, name: str, want: Any) -> None:
     """Raise InputError if a tree has not the structure, shapes and number types that it must have.
 
     Integers are accepted for real numbers.
     """
-    structures: list[Any] = [jax.tree.structure(tree) for tree in (got, want)]
     pairs = zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=False)
-    if structures[0] == structures[1] and all(
+    if same_structure(got, want) and all(
         g.shape == w.shape and (g.dtype == w.dtype or np.can_cast(g.dtype, w.dtype, "same_kind"))
         for g, w in pairs
     ):

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config, canonical
+from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.program import NEVER
@@ -30,9 +31,8 @@ _REDRAWN = (
 
 def _equal(one: Any, other: Any) -> bool:
     """True if two trees have equal structures and arrays."""
-    structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=False)
-    return structures[0] == structures[1] and all(
+    return same_structure(one, other) and all(
         np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
     )
 

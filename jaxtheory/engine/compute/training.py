@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config
+from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.engine.compute.precompile import precompile
 from jaxtheory.engine.compute.program import (
@@ -214,12 +215,6 @@ def _draw(
     return row_keys, inputs.shared, drawn
 
 
-def _same(a: Any, b: Any) -> bool:
-    """True if two pytrees have the same structure."""
-    structures: list[Any] = [jax.tree.structure(tree) for tree in (a, b)]
-    return bool(structures[0] == structures[1])
-
-
 def _embed(start: Any, state: Any) -> Any:
     """Leaves of `start` [row..., entries], padded with zeros to the shape of those of `state`."""
 
@@ -246,9 +241,9 @@ def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: 
     [slot, row] are indices on that axis.
     """
     if isinstance(start, Run):
-        whole = _same(start.state, state) and [x.ndim for x in jax.tree.leaves(start.state)] == [
-            x.ndim - 3 for x in jax.tree.leaves(state)
-        ]
+        whole = same_structure(start.state, state) and [
+            x.ndim for x in jax.tree.leaves(start.state)
+        ] == [x.ndim - 3 for x in jax.tree.leaves(state)]
         values = jax.tree.map(
             lambda x: np.broadcast_to(x, (n_seeds, *np.shape(x))),
             start.state if whole else start.params,
@@ -257,9 +252,9 @@ def _start_from(start: Any, state: Any, places: np.ndarray, n_seeds: int, name: 
         values = start
     if any(np.ndim(x) == 0 or np.shape(x)[0] != n_seeds for x in jax.tree.leaves(values)):
         raise InputError(f"start: parameters must have the leading axis seed of length {n_seeds}")
-    direct = _same(state, values)
+    direct = same_structure(state, values)
     target = state if direct else getattr(state, "params", None)
-    if target is None or not _same(target, values):
+    if target is None or not same_structure(target, values):
         raise InputError(
             f"start: algorithm {name!r} trains "
             f"{type(target if target is not None else state).__name__}, got {type(values).__name__}"
