@@ -13,7 +13,6 @@ from cycler import cycler
 
 from jaxtheory.engine.results.statistics import BEHIND, OF_SEEDS, average
 from jaxtheory.engine.results.statistics import counted as counted
-from jaxtheory.engine.results.statistics import share as share
 from jaxtheory.engine.results.statistics import slope as slope
 from jaxtheory.plotting.captions import Drawn, broken, notes, without_markup
 from jaxtheory.plotting.captions import add_caption as add_caption

@@ -85,26 +85,6 @@ def counted(values: xr.DataArray, runs: xr.DataArray, dim: str = "seed") -> xr.D
     return values.assign_coords({BEHIND: average(runs, dim).n, OF_SEEDS: runs.sizes[dim]})
 
 
-def share(holds: xr.DataArray, dim: str = "seed") -> xr.DataArray:
-    """Return the share of true entries along a dimension, in [0, 1].
-
-    Args:
-        holds: Booleans with the dimension `dim`.
-        dim: The dimension along which entries are counted.
-
-    Returns:
-        The number of true entries divided by the length of `dim`, without `dim`.
-
-    Example:
-        >>> import jaxtheory
-        >>> import xarray as xr
-        >>> loss = xr.DataArray([0.1, 0.3, 0.2, 0.9], dims="seed")
-        >>> float(jaxtheory.statistics.share(loss < 0.5))
-        0.75
-    """
-    return holds.mean(dim)
-
-
 def slope(values: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the least-squares slope of log(values) against log(x): the exponent of a power law.
 
