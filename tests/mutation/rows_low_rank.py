@@ -135,7 +135,7 @@ _TABLE = {
             turned,
             with_config(num_irrelevant_each=0),
             edit("C.real - 1", "C.real"),
-            edit("own / count", "own"),
+            edit("members / count", "members"),
         ),
     },
     "model": {
