@@ -160,7 +160,7 @@ THEORY = THEORY._replace({})
     [
         ("1", "loss=loss", "template.loss: TypeError: dot_general requires contracting"),
         ("1", "loss=loss", "(mine.py, line 6)"),
-        ("key", "checks=(Check('f: x', '', 'equal', check),)", "check 'f: x' gives a "),
+        ("key", "checks=(Check('f: x', '', 'equal', check),)", "check 'f: x' returns a "),
         ("1.0, 2.0", "checks=(Check('f: x', '', 'sample', check),)", "(got, want, standard error)"),
         ("(1.0, 2.0), (1.0,)", "checks=(Check('f: x', '', 'equal', check),)", "[2, 1] arrays"),
         ("config.nothing", "checks=(Check('f: x', '', 'equal', check),)", "no attribute 'nothing'"),
