@@ -1,8 +1,7 @@
-"""The figures that ship with jaxtheory: `sweeps/<theory>/<figure>.py`, each with one FIGURE whose
-name is the file's.
+"""Catalog of the figures that ship with jaxtheory.
 
-Names and questions are read from the files without running them; a figure is imported when it is
-asked for.
+Each file `sweeps/<theory>/<figure>.py` defines one FIGURE with the name of the file. Names and
+questions are read from the files without running them. A figure is imported only by `get`.
 """
 
 import functools
@@ -26,8 +25,17 @@ PACKAGE = "jaxtheory._sweeps"
 
 
 class Entry(NamedTuple):
-    """A figure's place: its name, its theory's, and what it asks (the first line of the file's
-    docstring).
+    """Entry of the catalog of figures.
+
+    Args:
+        name: The name of the figure.
+        theory: The folder of the figure in `sweeps`: the name of its theory, or "llama".
+        question: The question that the figure answers, from the docstring of its file.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.figures.entries()["walk_phase"].theory
+        'random_walk'
     """
 
     name: str
@@ -36,19 +44,46 @@ class Entry(NamedTuple):
 
 
 def folder() -> Path:
-    """Where the figures lie."""
+    """Return the folder of the figures, in the installed package or in a checkout.
+
+    Returns:
+        The path, which has one folder per theory.
+
+    Example:
+        >>> import jaxtheory
+        >>> (jaxtheory.figures.folder() / "random_walk").is_dir()
+        True
+    """
     here = Path(__file__).parents[1]
     return next(place for place in (here / "_sweeps", here.parent / "sweeps") if place.is_dir())
 
 
 def files() -> dict[str, Path]:
-    """The file of every figure by name, in the order of theories and files."""
+    """Return the file of every figure that ships with jaxtheory.
+
+    Returns:
+        A mapping from the name of each figure to its path, sorted by path.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.figures.files()["walk_phase"].name
+        'walk_phase.py'
+    """
     found = sorted(folder().glob("*/*.py"))
     return {file.stem: file for file in found if not file.stem.startswith("_")}
 
 
 def entries() -> dict[str, Entry]:
-    """Every figure by name, in the order of theories and files; nothing is imported."""
+    """Return the catalog of the figures that ship with jaxtheory, without importing them.
+
+    Returns:
+        A mapping from the name of each figure to its `Entry`, sorted by path.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.figures.entries()["walk_phase"].question
+        'For which K and p does attention select the parent, and which token else?'
+    """
     return {
         name: Entry(name, file.parent.name, question_of_file(file))
         for name, file in files().items()
@@ -56,7 +91,16 @@ def entries() -> dict[str, Entry]:
 
 
 def headlines() -> tuple[str, ...]:
-    """The one figure of each theory that a reader of its paper would ask for first."""
+    """Return the name of the main figure of each theory.
+
+    Returns:
+        One name per theory: the figure that a reader of its paper would ask for first.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.figures.headlines()[0]
+        'walk_circles'
+    """
     names: tuple[str, ...] = _package().HEADLINES
     return names
 
@@ -68,14 +112,24 @@ def _measured() -> dict[str, float]:
 
 
 def seconds(name: str) -> float | None:
-    """About how long a figure of this package takes, whole, on two CPU cores; None where it was not
-    measured (sweeps/seconds.json).
+    """Return the approximate time of a figure, not in its quick form, on two CPU cores.
+
+    Args:
+        name: The name of a figure.
+
+    Returns:
+        The time in seconds from `sweeps/seconds.json`, or None if it was not measured.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.figures.seconds("walk_phase") > 0
+        True
     """
     return _measured().get(name)
 
 
 def _package() -> ModuleType:
-    """The package of the figures; nothing of JAX is loaded."""
+    """Return the package of the figures, which is loaded without JAX."""
     if PACKAGE not in sys.modules:
         place = folder()
         spec = importlib.util.spec_from_file_location(
@@ -90,8 +144,22 @@ def _package() -> ModuleType:
 
 
 def get(name: str) -> "Figure":
-    """A figure by name, of this package or another that offers one; loads its file. Raises
-    InputError with the closest name, or where another package's cannot be loaded.
+    """Load a figure that ships with jaxtheory or with another installed package.
+
+    Args:
+        name: A key of `entries()`, or the name of an entry point of another package for figures.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InputError: There is no figure of this name (the message names the closest one), or the
+            figure of another package cannot be loaded.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.figures.get("walk_phase").name
+        'walk_phase'
     """
     known, others = files(), plugins.offered(plugins.FIGURES)
     if name not in known:

@@ -87,7 +87,7 @@ def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
         The config (None for an experiment) and the keyword arguments.
 
     Raises:
-        InputError: if `jaxtheory.sweep`, or the experiment, has no argument of a name.
+        InputError: if an option is not an argument of `jaxtheory.sweep` or of the experiment.
 
     Example:
         >>> import jaxtheory
@@ -123,7 +123,7 @@ def run_figure(
         store: directory in which the sweep is stored and resumed; None keeps it in memory. Each
             experiment has its own directory inside, named by a hash of its code and arguments, so
             that an edited experiment starts anew.
-        progress: a function that is told how far the run is, as for `jaxtheory.sweep`.
+        progress: a function that is called as the run advances, as for `jaxtheory.sweep`.
         accept_versions: as for `jaxtheory.sweep`.
 
     Returns:

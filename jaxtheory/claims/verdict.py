@@ -84,7 +84,7 @@ def verdict(
         The verdict. Without any value, its number is NaN and it does not hold.
 
     Raises:
-        InputError: if the statistic or the place is unknown, or not exactly one bound is given.
+        InputError: if `statistic` or `where` is unknown, or not exactly one bound is given.
 
     Example:
         >>> import xarray as xr

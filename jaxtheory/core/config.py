@@ -396,6 +396,9 @@ class Config(Record):
 
         Each message names the field, its value, the valid range and a remedy. Override this method
         for the conditions of a theory; by default there are none.
+
+        Returns:
+            The messages; an empty list if every condition holds.
         """
         return []
 

@@ -35,7 +35,7 @@ class _Parts(NamedTuple):
 
 
 class Algorithm(_Parts):
-    """A training algorithm as pure functions, in the parametrization that suits it.
+    """A training algorithm as pure functions.
 
     A run can start from given parameters if the state is the parameters, or a NamedTuple with a
     field `params`. An algorithm remembers the functions of the first theory that it was put into,
@@ -154,7 +154,7 @@ class Theory(_Slots):
 
     Args:
         name: The name of the theory.
-        Config: Its subclass of `jaxtheory.Config`.
+        Config: The subclass of `jaxtheory.Config` with the fields of the theory.
         problem: problem(key, config) returns the data law of a run, a pytree of arrays.
         sample: sample(key, problem, config) returns a batch.
         init: init(key, problem, config) returns the first parameters.
@@ -166,7 +166,7 @@ class Theory(_Slots):
         baselines: baselines(problem, config) returns, for some metrics, values that are appended
             along the last axis.
         analyses: analyses(params, problem, config) returns arrays by name, at the last step.
-        dims: The names of the dimensions of metrics and analyses.
+        dims: A mapping from metrics and analyses to the names of their dimensions.
         coords: coords(config) returns labels by dimension.
         predict: predict(problem, config, steps) returns predicted curves by metric name, or by
             "metric:label", with a leading axis for steps. `steps` is a NumPy array; the other

@@ -45,7 +45,7 @@ def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]
     that differs from the embedding.
 
     Args:
-        folder: The checkpoint.
+        folder: The folder of the checkpoint.
         dtype: "float32", "bfloat16", "float16", "float64", or None for the stored type.
 
     Returns:
@@ -109,7 +109,7 @@ def save(
     The folder appears when it is complete: a process that is killed leaves nothing under its name.
 
     Args:
-        folder: The folder to write, which must not exist or be empty.
+        folder: The folder to write, which must be empty or not exist yet.
         weights: The weights.
         config: The config.
         like: A checkpoint whose tokenizer, generation settings and license are copied. Its weights
@@ -181,10 +181,10 @@ def cached(
 ) -> tuple[Weights, Config]:
     """Load the checkpoint in a folder, after making and saving it if the folder does not exist.
 
-    Of several processes one makes the checkpoint, and the others wait.
+    If several processes call this function at once, one makes the checkpoint and the others wait.
 
     Args:
-        folder: The checkpoint.
+        folder: The folder of the checkpoint.
         make: A function that returns the weights and the config.
 
     Returns:
@@ -194,8 +194,18 @@ def cached(
         InputError: The folder cannot be written or read, as in `save` and `load`.
 
     Example:
+        >>> import pathlib, tempfile
+        >>> import jax
         >>> from jaxtheory import llama
-        >>> weights, config = llama.cached("FOLDER", train_a_model)  # doctest: +SKIP
+        >>> sizes = dict(vocab_size=8, hidden_size=4, intermediate_size=4, num_hidden_layers=1)
+        >>> heads = dict(num_attention_heads=2, num_key_value_heads=1, head_dim=2)
+        >>> def make():
+        ...     config = llama.Config(**sizes, **heads)
+        ...     return llama.init(jax.random.key(0), config), config
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     weights, config = llama.cached(pathlib.Path(folder) / "model", make)
+        >>> weights.embedding.shape
+        (8, 4)
     """
     folder = Path(folder)
     if not folder.exists():

@@ -51,7 +51,7 @@ class Config:
     """Sizes of a Llama under the names of its config.json.
 
     A config is hashable, so it can be a static argument of `jit`. H = num_attention_heads query
-    heads share G = num_key_value_heads key and value heads, H / G each.
+    heads share G = num_key_value_heads key and value heads: H / G query heads share each of them.
 
     Args:
         vocab_size: The number of tokens of the vocabulary, V.
@@ -64,7 +64,7 @@ class Config:
         rms_norm_eps: The epsilon of RMSNorm, in [0, 1e30).
         rope: The rotary position encoding.
         tie_word_embeddings: True if the embedding is also the output head.
-        source: The config.json that was read, whose other entries `save` writes back.
+        source: The text of the config.json that was read. `save` writes back its other entries.
 
     Raises:
         InputError: A value is out of range.

@@ -40,7 +40,7 @@ def prune_checkpoint(
 
     Args:
         source: The checkpoint to prune.
-        to: The folder of the pruned checkpoint, which must not exist or be empty.
+        to: The folder of the pruned checkpoint, which must be empty or not exist yet.
         corpus: A UTF-8 file or a folder of such files.
         samples: The number of calibration windows.
         window: The number of tokens per window.

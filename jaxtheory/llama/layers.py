@@ -40,11 +40,13 @@ class Gradient(NamedTuple):
     """Settings of the gradient method, which prunes W_Q and W_K.
 
     Args:
-        regularizations: The candidate values of lambda. The chosen lambda and stop have the least
-            attention error on the selection sequences.
-        selection: The share of the sequences, the last ones, that are not fitted but used for this
-            choice, in [0, 1). 0 uses all sequences for both.
-        ranking: "mask" prunes the smallest M, "magnitude_mask" the smallest |M o W|.
+        regularizations: The candidate values of lambda, the weight of ||M||^2 / 2 in the objective
+            of the masks M (see `Fit`). The lambda and the stop (see `Fit.stops`) with the least
+            attention error on the selection sequences are chosen.
+        selection: The share of the calibration sequences that are used for this choice and not for
+            the fit, in [0, 1). These are the last ones. 0 uses all sequences for both.
+        ranking: "mask" prunes the entries with the smallest M, "magnitude_mask" those with the
+            smallest |M o W|, where o is the entrywise product.
         update: True applies SparseGPT's update to the weights that are kept.
         fit: Settings of the fit of the masks.
 

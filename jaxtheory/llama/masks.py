@@ -87,7 +87,10 @@ def _gradient(
 
 
 class Fit(NamedTuple):
-    """Settings of the fit of a layer's masks, by algorithm 1 of the source from M = 1.
+    """Settings of the fit of the masks M of a layer, which starts from M = 1.
+
+    A mask multiplies the entries of W_Q or W_K. The masks minimize half the squared error of
+    the attention plus (lambda / 2) ||M||^2. Source: arXiv 2410.11261, algorithm 1.
 
     Args:
         steps: The number of steps, at least 1.
@@ -97,7 +100,7 @@ class Fit(NamedTuple):
         stops: The shares of the steps, in (0, 1], after which masks are candidates for pruning.
         ratio_aware: True uses the attention of the binarized masks, whose gradient is applied to M
             (straight-through).
-        batch: The number of sequences that are drawn for each step; 0 uses all.
+        batch: The number of calibration sequences that are drawn for each step; 0 uses all.
 
     Example:
         >>> from jaxtheory import llama

@@ -86,23 +86,30 @@ def prune(
 
     Args:
         weights: The weights.
-        tokens: Calibration sequences, integers (S, T).
+        tokens: Calibration sequences, integers in [0, V), (S, T).
         config: The config.
-        heldout: Further sequences on which the error of the attention is measured.
-        key: The seed of the gradient method with `batch`.
+        heldout: Further sequences, integers in [0, V), (E, T), on which the error of the attention
+            is measured.
+        key: The seed of the draws of sequences by the gradient method if `Fit.batch` is positive,
+            an integer in [0, 2^32).
         keep: A folder for finished layers, with which the same call resumes an interrupted one.
-        progress: Called after each layer with ("layer", done, of, seconds left).
+        progress: A function that is called after each layer with ("layer", finished layers, all
+            layers, seconds left or None).
         **methods: attention, the method for W_Q and W_K ("gradient" by default, "magnitude",
             "wanda", "sparsegpt" or "dense"); mlp and value_output, the methods for the MLP and for
             W_V and W_O ("dense" by default, or one of the others except "gradient"); ratio, the
-            share of zeros of each pruned matrix, 0.5 by default; mlp_ratio, that of the MLP;
-            pattern, (N, M) to keep N of every M consecutive inputs; temperature, True to rescale
-            the logits of each head; gradient, a `Gradient`.
+            share of zeros of each pruned matrix, in [0, 1), 0.5 by default; mlp_ratio, that of the
+            MLP, by default the same; pattern, (N, M) to keep N of every M consecutive inputs in
+            place of a share; temperature, True to scale the logits of each query head after
+            pruning by the factor with the least attention error; gradient, a `Gradient`.
 
     Returns:
         The weights, with pruned entries exactly zero, and a dataset over "layer": sparsity (layer,
-        matrix); attention_error and attention_error_heldout, ||f - f*||_F / ||f*||_F on the inputs
-        of the layer; regularization and stop, the choice of the gradient method; and seconds.
+        matrix); attention_error and attention_error_heldout, ||f - f*||_F / ||f*||_F with f and f*
+        the attention weights after and before pruning, on the same inputs of the layer (the second
+        is NaN without `heldout`); regularization and stop, the choice of the gradient method;
+        seconds; and the numbers sparsity_of_layers and sparsity_of_model, the shares of zeros among
+        the matrices of the layers and relative to all weights of the model.
 
     Raises:
         InputError: An argument is out of range, or a method zeroed fewer weights than requested.

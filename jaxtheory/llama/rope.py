@@ -19,13 +19,14 @@ class Rope(NamedTuple):
     """Rotary position encoding: the base of its wavelengths and their scaling.
 
     Args:
-        theta: The base of the wavelengths.
+        theta: The base of the wavelengths: pair i of a head of width e has the wavelength
+            2 pi theta^(2 i / e), in positions.
         kind: "default" does not scale; "linear" scales by `factor`; "llama3" scales wavelengths
             above original_length / low_frequency by `factor`, leaves those below original_length /
             high_frequency unchanged, and interpolates between the two.
         factor: The factor of "linear" and "llama3".
-        low_frequency: See "llama3".
-        high_frequency: See "llama3".
+        low_frequency: The divisor of original_length for the upper wavelength of "llama3".
+        high_frequency: The divisor of original_length for the lower wavelength of "llama3".
         original_length: The number of positions of the original training, for "llama3".
 
     Example:

@@ -1,4 +1,5 @@
-"""Linear algebra shared by the theories. Factorizations use `alone`, which explains why."""
+"""Linear algebra shared by the theories. The LAPACK functions use `alone`, which
+prevents a deadlock of vmapped calls on CPU."""
 
 import functools
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 
 def alone(factorization: Callable) -> Callable:
-    """Make a LAPACK factorization process one matrix at a time on CPU, however it is vmapped.
+    """Make a LAPACK factorization process one matrix at a time on CPU, also under vmap.
 
     jaxlib hands the matrices of a batched LAPACK call to the thread pool on which the call itself
     may run, and waits for them. If as many such calls run at once as the pool has threads, they
@@ -47,7 +48,8 @@ def svd(A: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
         A: A matrix (m, n), possibly with leading axes.
 
     Returns:
-        U (m, k), s (k,) descending, and V^T (k, n), with k = min(m, n).
+        U (m, k), s (k,) descending, and V^T (k, n), with k = min(m, n). All have the
+        leading axes of A.
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
@@ -67,7 +69,7 @@ def singular_values(A: Float[Array, "m n"]) -> Float[Array, " k"]:
         A: A matrix (m, n), possibly with leading axes.
 
     Returns:
-        The k = min(m, n) singular values, (k,).
+        The k = min(m, n) singular values, (k,), with the leading axes of A.
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
@@ -85,7 +87,7 @@ def eigvalsh(A: Float[Array, "n n"]) -> Float[Array, " n"]:
         A: A symmetric matrix (n, n), possibly with leading axes.
 
     Returns:
-        The n eigenvalues, (n,).
+        The n eigenvalues, (n,), with the leading axes of A.
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
@@ -103,7 +105,7 @@ def cholesky(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
         A: A symmetric positive definite matrix (n, n), possibly with leading axes.
 
     Returns:
-        R, (n, n).
+        R, (n, n), with the leading axes of A.
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
@@ -121,7 +123,7 @@ def inv(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
         A: An invertible matrix (n, n), possibly with leading axes.
 
     Returns:
-        The inverse, (n, n).
+        The inverse, (n, n), with the leading axes of A.
 
     Example:
         >>> import jax.numpy as jnp, jaxtheory
@@ -137,7 +139,7 @@ def solve(A: Float[Array, "n n"], B: Float[Array, "n ..."]) -> Float[Array, "n .
 
     Args:
         A: An invertible matrix (n, n), possibly with leading axes.
-        B: A vector (n,) or a matrix (n, m).
+        B: A vector (n,) or a matrix (n, m), with the leading axes of A.
 
     Returns:
         X, of the shape of B.
@@ -151,9 +153,10 @@ def solve(A: Float[Array, "n n"], B: Float[Array, "n ..."]) -> Float[Array, "n .
 
 
 def truncate(matrix: Float[Array, "m n"], rank: Int[Array, ""] | int) -> Float[Array, "m n"]:
-    """Return the best approximation of a given rank, U diag(s_1..s_rank, 0, ...) V^T.
+    """Return the best approximation of a given rank, U diag(s_1, ..., s_rank, 0, ..., 0) V^T.
 
-    It is not unique if s_rank = s_(rank+1). Compare products, never singular vectors.
+    It is the best in the Frobenius norm and in the spectral norm. It is not unique if
+    s_rank = s_(rank+1). Compare products, never singular vectors.
 
     Args:
         matrix: A matrix (m, n) with singular value decomposition U diag(s) V^T.

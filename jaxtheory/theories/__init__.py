@@ -1,5 +1,8 @@
-"""The theories: `from jaxtheory.theories import random_walk`, or `theories.get("random_walk")`;
-`load(path)` for a theory in a file of your own. `get` also finds those of installed packages.
+"""The theories that ship with jaxtheory, and functions that find and load others.
+
+A theory is imported with `from jaxtheory.theories import random_walk` or returned by
+`theories.get("random_walk")`, which also finds theories of other installed packages.
+`theories.load(path)` loads a theory from your own file.
 """
 
 import importlib
@@ -20,12 +23,33 @@ from jaxtheory.core import plugins
 
 
 def names() -> tuple[str, ...]:
-    """The names of the theories that ship with jaxtheory."""
+    """Return the names of the theories that ship with jaxtheory.
+
+    Returns:
+        The names, which `get` takes.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.theories.names()[0]
+        'random_walk'
+    """
     return plugins.SHIPPED
 
 
 def question(name: str) -> str:
-    """The question that a theory asks, read without importing it."""
+    """Return the question that a theory asks, without importing the theory.
+
+    Args:
+        name: One of `names()`.
+
+    Returns:
+        The text up to the first question mark in the docstring of the theory.
+
+    Example:
+        >>> import jaxtheory
+        >>> jaxtheory.theories.question("random_walk")[:26]
+        'A walk on a circle, learne'
+    """
     return plugins.question_of_file(Path(__file__).parent / name / "__init__.py")
 
 
@@ -51,7 +75,7 @@ def load(path: str | Path) -> ModuleType:
 
 
 def get(name: str) -> "Theory":
-    """Return the theory of a name, which ships with jaxtheory or with another installed package.
+    """Return a theory by name, from jaxtheory or from another installed package.
 
     Args:
         name: One of `names()`, or the name of an entry point of the group "jaxtheory.theories".
