@@ -63,14 +63,15 @@ def simulate(
         config: A config of this theory.
         key: The run key, `jaxtheory.run_key(k, seed)`. It determines the problem, the initial
             parameters and the batches: draws are bit for bit those of the same run in any sweep.
-            What is computed from them may differ by rounding, as one run is compiled otherwise.
+            Values computed from them may differ by rounding, because a single run is compiled as
+            another program.
         steps: The number of steps.
         algorithm: The name of an algorithm, or None for the theory's first.
         record: Every n steps, a list of steps, or {metric: steps}. None: every 1, 2, 5, 10, 20, ...
             steps and the last, at most 51 records. Step 0 is before training.
         start: A Run or a pytree of parameters to begin from. Warns where it is a Run whose problem
             is not the one drawn from `key`.
-        stop: stop(metrics) -> bool, tested at recorded steps.
+        stop: `stop(metrics) -> bool`, evaluated at recorded steps; True ends the training.
         problem: Fixed data, as returned by `theory.given(...)`, or the problem of another run.
         dtype: "float32" or "float64"; None: JAX's setting.
 

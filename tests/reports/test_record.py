@@ -30,7 +30,9 @@ def test_a_foreign_json_is_skipped_with_a_line(tmp_path, capsys, text):
     (tmp_path / "foreign.json").write_bytes(text)
     assert main(["report", str(tmp_path)]) == 2
     skipped, refused = capsys.readouterr().err.splitlines()
-    assert skipped.startswith(f"skipped {tmp_path / 'foreign.json'}: ") and "has no results" in refused
+    assert (
+        skipped.startswith(f"skipped {tmp_path / 'foreign.json'}: ") and "has no results" in refused
+    )
     assert len(skipped) < 300
 
 
