@@ -127,7 +127,7 @@ def test_a_mutation_that_no_check_notices_is_reported():
         (None, {}, "THEORY is a NoneType, expected a jaxtheory"),
         ("low_rank", {}, "THEORY is a str, expected a jaxtheory"),
         (template, {}, "THEORY is a module, expected a jaxtheory"),
-        (template.THEORY._replace(init=3), {}, "init is int, expected a function"),
+        (template.THEORY._replace(init=3), {}, "init is a int, expected a function"),
         (template.THEORY, {"mutations": 3}, "mutations is a int, expected a dict"),
         (template.THEORY, {"mutations": {"x": half_gradient}}, r"mutations\['x'\]: expected"),
         (

@@ -51,7 +51,7 @@ BAD = [
         "holds Python objects, which are not loaded",
     ),
     (WALKS, ["--data", "own.npz", "--set", "N=9"], "length (N) = 9: the arrays have 7"),
-    (WALKS, ["--data", "own.npz", "--vary", "p=.1,.2"], "clockwise_probability (p): the data"),
+    (WALKS, ["--data", "own.npz", "--vary", "p=.1,.2"], "clockwise_probability (p): cannot be varied"),
     (
         WALKS | {"p": 0.5},
         ["--data", "own.npz", "--set", "p=.1"],
@@ -219,7 +219,7 @@ def test_axes_go_by_word_or_symbol() -> None:
         ("--steps 3 --set d=5 --vary d=5,6", "dimension is both in --set and on an axis"),
         ("--steps 3 --set d=5 --zip d=5,6", "dimension is both in --set and on an axis"),
         ("--steps 3 --set d=1e12", "dimension (d) = 1000000000000: must be an integer below 2^31"),
-        ("--steps 3 --set B=2e9 --set d=2e9", "lower"),
+        ("--steps 3 --set B=2e9 --set d=2e9", "reduce"),
         ("--steps 3 --vary eta=.1:1:100000 --vary sigma=0:1:100000", "10000000000 points"),
     ],
 )

@@ -217,7 +217,7 @@ TOKENIZERS = {
 
 @pytest.mark.parametrize("changes", TOKENIZERS.values(), ids=TOKENIZERS)
 def test_a_tokenizer_that_panics_or_explodes_is_one_line(place, capfd, monkeypatch, changes):
-    monkeypatch.setattr(llama.tokenizer, "MEMORY", (2**29, 0))
+    monkeypatch.setattr(llama.tokenizer, "_MEMORY", (2**29, 0))
     path = place / "dense" / "tokenizer.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     assert prune(place) == 2
@@ -258,9 +258,9 @@ def test_a_text_is_read_as_its_bytes_are(place):
     """Line ends, a byte order mark and special tokens are tokenized as transformers would."""
     for content in (b"a\r\nb\r\n", b"a\rb", b"\xef\xbb\xbfa\n", "é\u2028\x85x".encode()):
         (place / "t.txt").write_bytes(content)
-        assert texts.read(place / "t.txt").encode() == content
+        assert texts.read_corpus(place / "t.txt").encode() == content
     (place / "t.txt").write_bytes(b"a\r\n")
-    assert texts.encode(texts.read(place / "t.txt"), place / "dense").tolist() == [10, 97, 96]
+    assert texts.encode(texts.read_corpus(place / "t.txt"), place / "dense").tolist() == [10, 97, 96]
 
 
 def test_a_text_that_is_a_pipe_is_refused(place, capfd):
