@@ -181,7 +181,7 @@ def test_a_start_on_another_problem_says_what_is_drawn_anew():
     config, key = Config(dimension=3), run_key(0, 0)
     first = jaxtheory.simulate(THEORY, config, key, steps=2)
     with pytest.warns(
-        UserWarning, match="drawn anew.*time restarts at 0.*pass problem=run.problem"
+        UserWarning, match="drawn from the key.*time restarts at 0.*pass problem=run.problem"
     ):
         jaxtheory.simulate(THEORY, config, run_key(0, 1), steps=2, start=first)
     with warnings.catch_warnings():

@@ -491,9 +491,8 @@ def test_a_damaged_compilation_cache(forked, outcome):
                 os.truncate(entry, rng.randrange(entry.stat().st_size))
             else:
                 flip(entry, rng.randrange(entry.stat().st_size), rng.randrange(8))
-    code, warned = run("without")
-    assert code == 0 and said.replace("as-it-was", "without") in warned
-    assert "Error reading persistent compilation cache entry" in warned  # JAX's own warning
+    code, again = run("without")
+    assert code == 0 and said.replace("as-it-was", "without") in again
     assert repair(cache) == len(entries) > 10
     assert run("mended") == (0, said.replace("as-it-was", "mended"))
     assert sorted(cache.glob("*-cache")) == entries
