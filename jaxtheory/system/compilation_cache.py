@@ -16,6 +16,7 @@ from typing import Any
 
 from jaxtheory.core.errors import notice
 
+_DEFAULT_SECONDS = 1.0  # JAX keeps only what took longer; a sweep has many shorter programs
 _ZSTD = b"\x28\xb5\x2f\xfd"  # the first bytes of a Zstandard frame; other entries are zlib's
 
 
@@ -30,6 +31,7 @@ def use() -> None:
     config: Any = importlib.import_module("jax").config
     if config.jax_compilation_cache_dir is None:
         config.update("jax_compilation_cache_dir", str(_default()))
+    if config.jax_persistent_cache_min_compile_time_secs == _DEFAULT_SECONDS:
         config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     folder = config.jax_compilation_cache_dir
     if not folder or not config.jax_enable_compilation_cache:

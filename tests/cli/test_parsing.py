@@ -51,7 +51,11 @@ BAD = [
         "holds Python objects, which are not loaded",
     ),
     (WALKS, ["--data", "own.npz", "--set", "N=9"], "length (N) = 9: the arrays have 7"),
-    (WALKS, ["--data", "own.npz", "--vary", "p=.1,.2"], "clockwise_probability (p): cannot be varied"),
+    (
+        WALKS,
+        ["--data", "own.npz", "--vary", "p=.1,.2"],
+        "clockwise_probability (p): cannot be varied",
+    ),
     (
         WALKS | {"p": 0.5},
         ["--data", "own.npz", "--set", "p=.1"],

@@ -101,7 +101,11 @@ BAD = [
     ("random_walk", {"sequences": WALKS[:0], "labels": WALKS[:0, 0]}, "at least one entry"),
     ("contextual_bigram", {"transition": np.eye(2), "context": np.eye(2)}, "reducible"),
     ("contextual_bigram", {"transition": np.ones((2, 2)), "context": np.eye(2)}, "transpose"),
-    ("nearest_neighbor", {"examples": 2 * UNIT(5, 3, 2), "queries": UNIT(5, 2)}, "differ from it by up to"),
+    (
+        "nearest_neighbor",
+        {"examples": 2 * UNIT(5, 3, 2), "queries": UNIT(5, 2)},
+        "differ from it by up to",
+    ),
     ("nearest_neighbor", {"examples": UNIT(5, 3, 2), "queries": UNIT(5, 3)}, "(B, d) = (5, 2)"),
     ("group_sparse", {"features": UNIT(5, 3, 2), "labels": np.arange(5)}, "must be +1 or -1"),
     ("low_rank", {"tokens": UNIT(5, 3, 4), "labels": np.arange(5) % 2, "nrel": 2}, "num_relevant"),

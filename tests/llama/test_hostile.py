@@ -260,7 +260,11 @@ def test_a_text_is_read_as_its_bytes_are(place):
         (place / "t.txt").write_bytes(content)
         assert texts.read_corpus(place / "t.txt").encode() == content
     (place / "t.txt").write_bytes(b"a\r\n")
-    assert texts.encode(texts.read_corpus(place / "t.txt"), place / "dense").tolist() == [10, 97, 96]
+    assert texts.encode(texts.read_corpus(place / "t.txt"), place / "dense").tolist() == [
+        10,
+        97,
+        96,
+    ]
 
 
 def test_a_text_that_is_a_pipe_is_refused(place, capfd):
