@@ -285,8 +285,8 @@ def export_faults(files: set[str], source: str) -> list[str]:
         of_package = isinstance(node, ast.ImportFrom) and str(node.module).count(".") == 2
         if not of_package:  # such an import binds modules to their own names
             faults += [f"__init__ binds {name}, a module" for name in sorted(names & modules)]
-        if names == {"__all__"}:
-            exports = set(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+        if names == {"__all__"} and isinstance(node, ast.Assign):
+            exports = set(ast.literal_eval(node.value))
         bound |= names
     faults += [f"__all__ lacks {name}" for name in sorted(EXPORTS - exports)]
     return faults + [f"__all__ lists {name}: undefined" for name in sorted(exports - bound)]

@@ -143,7 +143,10 @@ def _one_bound(least: float | None, most: float | None, ends: tuple | None) -> B
         )
     if ends is not None:
         return between(*ends)
-    return at_least(least) if least is not None else at_most(most)  # type: ignore[arg-type]
+    if least is not None:
+        return at_least(least)
+    assert most is not None
+    return at_most(most)
 
 
 def _seeds_behind(values: xr.DataArray) -> tuple[int, int, int]:
