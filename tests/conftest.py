@@ -48,8 +48,8 @@ DEAR = re.compile(
     "lowers for every backend).*, example [1-9])"
 )
 LANE = "test_contract[a vmapped run is the run alone"  # of a room's first algorithm, here
-# beyond which compiled programs are forgotten
-MAPS, MEMORY = 10_000, 1 << 30
+# beyond which compiled programs are forgotten; and the growth since, before they are so again
+MAPS, MEMORY, GROWTH = 10_000, 1 << 30, 1 << 28
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
 gc.set_threshold(50_000, 20, 50)
 
@@ -61,11 +61,15 @@ def forget_compiled_programs() -> Iterator[None]:
     again.
     """
     yield
-    if resident() > MEMORY or maps() > MAPS:
+    if resident() > max(MEMORY, remaining[0] + GROWTH) or maps() > MAPS:
         program._compiled.clear()
         jax.clear_caches()
         gc.collect()
         trim()
+        remaining[0] = resident()
+
+
+remaining = [0.0]  # bytes that this process held after it forgot
 
 
 def resident() -> float:

@@ -16,12 +16,12 @@ def test_what_is_compiled_ahead_is_not_compiled_again(monkeypatch, workers):
     with compilations() as seen:
         data = sweep(THEORY, Config(), dtype="float64", **options)
     names = [name[4:-1] for name in seen if name[4:-1] in CHUNK]
-    assert sorted(names) == sorted([*CHUNK, "_look"] * 2)  # metrics and analyses, two sizes
+    assert sorted(names) == sorted([*CHUNK, "_evaluate"] * 2)  # metrics and analyses, two sizes
     whole.setdefault("first", data)
     assert data.identical(whole["first"])
 
 
-CHUNK = ("_draw", "_begin", "_train_block", "_look", "_baselines", "_predict")
+CHUNK = ("_draw", "_begin", "_train_block", "_evaluate", "_baselines", "_predict")
 
 
 whole: dict = {}

@@ -24,7 +24,9 @@ def test_theories_that_differ_in_an_analysis_share_the_training_loop():
         for theory in (THEORY, other, THEORY, other):
             data = sweep(theory, Config(dimension=9), **options)
     assert (
-        training_loops(seen) <= 1 and "twice" in data and sum("_look" in name for name in seen) <= 3
+        training_loops(seen) <= 1
+        and "twice" in data
+        and sum("_evaluate" in name for name in seen) <= 3
     )
 
 

@@ -88,8 +88,8 @@ def test_it_depends_on_no_place_and_no_way_of_running(tmp_path):
 EDITS = {  # name -> a file, a text in it, and what replaces it
     "once": (
         "engine/request/jaxprs.py",
-        "known = None if eqn.effects else",
-        "known = None if not eqn.effects else",
+        "earlier = None if eqn.effects else",
+        "earlier = None if not eqn.effects else",
     ),
     "compiler options": (
         "engine/request/settings.py",
@@ -123,8 +123,8 @@ SAME = {
     "comment": ("ops/draws.py", "PROBLEM, INIT", "# said otherwise\nPROBLEM, INIT"),
     "docstring": (
         "engine/request/jaxprs.py",
-        '"""What the engine reads',
-        '"""All that the engine reads',
+        '"""Analysis of jaxprs,',
+        '"""Some analysis of jaxprs,',
     ),
     "formatting": (
         "ops/draws.py",
@@ -212,6 +212,7 @@ OTHERS = {
     "jaxtheory.system.disk",
     "jaxtheory.core.errors",
     "jaxtheory.core.plugins",
+    "jaxtheory.core.resolve",
     "jaxtheory.system.locks",
     "jaxtheory.system.machine",
     "jaxtheory.system.npz",
