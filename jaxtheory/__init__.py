@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure as Figure
     from jaxtheory.claims.verdict import Verdict as Verdict
     from jaxtheory.claims.verdict import verdict as verdict
+    from jaxtheory.core.check_theory import check_theory as check_theory
     from jaxtheory.core.config import Config as Config
     from jaxtheory.core.config import Size as Size
     from jaxtheory.core.config import evaluation as evaluation
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import static as static
     from jaxtheory.core.config import traced as traced
     from jaxtheory.core.config import validate as validate
-    from jaxtheory.core.contract import check_theory as check_theory
     from jaxtheory.core.errors import InputError as InputError
     from jaxtheory.core.from_optax import OptimizerState as OptimizerState
     from jaxtheory.core.from_optax import from_optax as from_optax
@@ -59,7 +59,7 @@ _PUBLIC = {
         ("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"
     ),
     **dict.fromkeys(("Algorithm", "Check", "Theory"), "core.theory"),
-    "check_theory": "core.contract",
+    "check_theory": "core.check_theory",
     "Claim": "claims.claim",
     "Figure": "claims.figure",
     **dict.fromkeys(("Verdict", "verdict"), "claims.verdict"),

@@ -32,8 +32,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.contract import check_theory, ships
+from jaxtheory.core.contract import ships
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.from_optax import from_optax
 from jaxtheory.core.theory import Algorithm, Theory

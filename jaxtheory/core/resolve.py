@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jaxtheory.core.contract import check_theory
+from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.plugins import SHIPPED, THEORIES, load_entry, loaded_file, offered
 from jaxtheory.core.theory import Theory

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import contract
+from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
-from jaxtheory.core.contract import check_theory, ships
+from jaxtheory.core.contract import ships
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Check, Theory

@@ -6,10 +6,8 @@ from pathlib import Path
 import optax
 import pytest
 from helpers.spoilt import EXAMPLE, refused, spoilt
-from helpers.worked_example import THEORY
 
 import jaxtheory
-from jaxtheory import Check, InputError, check_theory
 from jaxtheory.core import contract
 from jaxtheory.core.config import canonical
 from jaxtheory.core.contract import ships
@@ -29,33 +27,6 @@ def test_a_room_with_a_function_from_outside_is_not_trusted():
     for name in jaxtheory.figures.entries():
         theory = jaxtheory.figures.get(name).theory
         assert theory is None or ships(theory), name
-
-
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        (
-            {"sample": lambda key, config, problem: ()},
-            r"sample: argument 2 is 'config', expected 'problem'",
-        ),
-        (
-            {"loss": lambda params, problem, config: 0.0},
-            r"loss: argument 2 is 'problem', expected 'batch'",
-        ),
-        ({"metrics": lambda params, problem: {}}, r"metrics takes 2 arguments"),
-        ({"init": 3}, r"init is a int, expected a function"),
-        ({"algorithms": {}}, r"algorithms is empty"),
-        ({"Config": dict}, r"Config: expected a subclass"),
-        ({"checks": (Check("f: x", "s", "close", lambda key, config: None),)}, r"kind is 'close'"),
-        (
-            {"checks": (Check("f: x", "s", "equal", lambda key, config: None, 1e-3),)},
-            r"at most 1e-11 for kind 'equal'",
-        ),
-    ],
-)
-def test_conform_names_what_is_wrong(broken, message):
-    with pytest.raises(InputError, match=message):
-        check_theory(THEORY._replace(**broken))
 
 
 STEP = "    return jax.tree.map(lambda w, g: w - config.learning_rate * g, state, slope)"

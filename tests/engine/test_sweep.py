@@ -1,10 +1,13 @@
 """`sweep`: product and zip axes over every kind of field, and its signature."""
 
+import inspect
+
 import numpy as np
 import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, plan, run_key, simulate, sweep
+from jaxtheory.engine.request.request import read
 
 
 def test_product_and_zip_axes_over_every_kind_of_field():
@@ -54,8 +57,6 @@ def test_product_and_zip_axes_over_every_kind_of_field():
 
 
 def test_the_signature_shows_what_is_asked():
-    import inspect
-
     shown = list(inspect.signature(sweep).parameters)
     assert shown[:2] == ["theory", "config"] and {
         "vary",
@@ -70,3 +71,19 @@ def test_the_signature_shows_what_is_asked():
     assert {"vary", "steps", "compile"} <= set(inspect.signature(plan).parameters)
     with pytest.raises(InputError, match=r"unknown argument 'seed'; did you mean 'seeds'"):
         sweep(THEORY, Config(), steps=3, seed=4)
+
+
+def test_the_keywords_of_a_sweep_are_written_once_more_where_it_is_planned_and_read():
+    """Three written-out lists, one meaning: order, defaults and types agree."""
+    of = {verb: inspect.signature(verb).parameters for verb in (sweep, plan, read)}
+    both = [name for name in of[sweep] if name in of[plan]]
+    assert set(of[sweep]) - set(both) == {"execute", "progress", "accept_versions"}
+    assert set(of[plan]) - set(both) == {"compile"}
+    assert [name for name in of[plan] if name in both] == both
+    assert both[:-1] == [*of[read]] and both[-1] == "store"
+    for name in both:
+        for verb in (plan, *([read] if name in of[read] else [])):
+            assert of[verb][name].default == of[sweep][name].default, name
+            assert of[verb][name].kind == of[sweep][name].kind, name
+            if name != "theory":  # what `read` is given is anything
+                assert of[verb][name].annotation == of[sweep][name].annotation, name

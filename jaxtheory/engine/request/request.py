@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core import contract
+from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.config import Config, canonical, fields
-from jaxtheory.core.contract import check_theory
 from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError, checks_arguments, suggest
 from jaxtheory.core.resolve import theory_of

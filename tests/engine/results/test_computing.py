@@ -225,6 +225,7 @@ OTHERS = {
     "jaxtheory.engine.request.current",
     "jaxtheory.core.docstrings",
     "jaxtheory.core.code_hash",
+    "jaxtheory.core.check_theory",
     "jaxtheory.core.contract",
     "jaxtheory.engine.results.identity",
     "jaxtheory.engine.planning.memory",
