@@ -36,6 +36,7 @@ class Claim:
         where: "everywhere", "somewhere" or "together" (see `jaxtheory.verdict`).
         expect: "holds", "fails", or None for a claim that is reported and never differs.
         minimum: number of seeds below which the claim is not tested.
+        why: one sentence on why a reader cares for the statement.
 
     Raises:
         InputError: if an argument has a wrong type or an unknown name; the message names the claim.
@@ -64,6 +65,7 @@ class Claim:
     where: str = "everywhere"
     expect: str | None = "holds"
     minimum: int = 8
+    why: str = ""
 
     def __post_init__(self) -> None:
         try:
