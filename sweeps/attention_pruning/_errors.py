@@ -66,6 +66,12 @@ def lead(dataset: xr.Dataset, name: str, *rivals: str) -> xr.DataArray:
     return of(errors, "gradient") - of(errors, *(rivals or BASELINES))
 
 
+def apart(errors: xr.DataArray) -> xr.DataArray:
+    """Wanda's error minus SparseGPT's, over the larger of the two."""
+    wanda, sparsegpt = (of(errors, name) for name in RIVALS)
+    return (wanda - sparsegpt) / np.maximum(wanda, sparsegpt)
+
+
 def lines(
     ax: Any, errors: xr.DataArray, x: str, pruners: Collection[str] = SHOWN, **style: Any
 ) -> None:

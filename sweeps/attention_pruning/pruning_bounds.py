@@ -15,13 +15,6 @@ TAUS = (1.0, 3.0, 10.0)
 ETA, WEIGHT = 0.01, 1e-4  # eta = ETA / tau^2: L_g grows like tau^2
 
 
-def smooth(dataset: xr.Dataset) -> xr.DataArray:
-    """True where eta <= 1 / L_g, with L_g = ||Hessian|| / ratio."""
-    return dataset.step_scale / WEIGHT * dataset.hessian_norm <= dataset.bound_ratio.sel(
-        bound="lipschitz", drop=True
-    )
-
-
 def guaranteed_steps(dataset: xr.Dataset) -> xr.DataArray:
     """T = 4 L(M_0) / (eta mu eps) for eps = L_attn as reached, at least: mu = 2 slope^2 and, at the
     final mask,
@@ -88,18 +81,10 @@ FIGURE = Figure(
     draw=draw,
     claims=(
         Claim(
-            "AP-35",
-            origin=derived(),
-            statement="With eta <= 1 / L_g, no recorded loss is above the one before in any run.",
-            measure=lambda d: d.loss.diff("step").where(smooth(d)),
-            bound=at_most(1e-6),
-            statistic="each",
-            minimum=1,
-        ),
-        Claim(
             "AP-37",
             origin=interpretation(PAPER, "appendices E-G"),
             statement="The source's inequalities, whose constants are lost and read as ours, hold in each run: no ratio of the two sides is above 1.",
+            why="The convergence theorem rests on each of them.",
             measure=lambda d: d.bound_ratio,
             bound=at_most(1 + 1e-6),  # float32
             statistic="each",
@@ -108,9 +93,10 @@ FIGURE = Figure(
         Claim(
             "AP-38",
             origin=derived(),
-            statement="The number of steps that theorem 4.1 needs for the loss that was reached is over 10^4 times the number of steps taken, in every run.",
+            statement="The number of steps that theorem 4.1 needs for the loss that was reached is over 10^6 times the number of steps taken, in every run.",
+            why="A guarantee that asks for so many steps does not explain the descent that is seen.",
             measure=lambda d: np.log10(d.step[-1] / guaranteed_steps(d)),
-            bound=at_most(-4.0),
+            bound=at_most(-6.0),
             statistic="each",
         ),
     ),

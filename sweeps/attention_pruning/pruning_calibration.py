@@ -3,31 +3,22 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
-from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
+from . import AXES, QUICK, THEORY, after_steps, with_legend
 from ._errors import (
     HELDOUT,
     NAMES,
     PANELS,
-    PLAIN,
-    RESCALED,
     RESCALED_HELDOUT,
     RIVALS,
     finish,
     half,
     lead,
     lines,
-    of,
     tuned,
 )
-
-
-def gap(dataset: xr.Dataset, place: int) -> xr.DataArray:
-    """Held-out minus calibration error of the gradient mask at rho = 1/2."""
-    chosen = half(dataset).isel(num_sequences=place)
-    return of(tuned(chosen, HELDOUT) - tuned(chosen, PLAIN), "gradient")
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
@@ -63,44 +54,16 @@ FIGURE = Figure(
         Claim(
             "AP-26",
             origin=derived(),
-            statement="Calibrated on one sequence, the mask is worse than the better of Wanda and SparseGPT on held-out sequences, in most runs.",
-            measure=lambda d: lead(half(d), HELDOUT, *RIVALS).sel(num_sequences=1) > 0,
-            bound=at_least(0.5),
-            statistic="share",
-            where="together",
-        ),
-        Claim(
-            "AP-27",
-            origin=interpretation(PAPER, "section 6.1"),
-            statement="“outperforms Wanda and SparseGPT with a large margin”, read as: on its calibration sequences it beats every baseline by at least 0.1, for 1, 4 and 16 sequences.",
-            measure=lambda d: lead(half(d), PLAIN),
-            bound=at_most(-0.1),
-        ),
-        Claim(
-            "AP-28",
-            origin=derived(),
-            statement="With the best factor on the logits, too, the mask beats every baseline on its calibration sequences, for each number of sequences.",
-            measure=lambda d: lead(half(d), RESCALED),
-            bound=at_most(-0.05),
-        ),
-        Claim(
-            "AP-29",
-            origin=derived(),
-            statement="The gap between held-out and calibration error falls by at least 0.3 from 1 sequence to 16.",
-            measure=lambda d: gap(d, -1) - gap(d, 0),
-            bound=at_most(-0.3),
-        ),
-        Claim(
-            "AP-30",
-            origin=derived(),
-            statement="With 16 sequences, magnitude pruning of W is still better on held-out sequences, by at least 0.1.",
-            measure=lambda d: lead(half(d), HELDOUT, "magnitude").isel(num_sequences=-1),
-            bound=at_least(0.1),
+            statement="On held-out sequences the better of Wanda and SparseGPT has a smaller error than the mask, calibrated on 1, 4 or 16 sequences.",
+            why="The source compares on the calibration data alone, on which the mask over-fits.",
+            measure=lambda d: lead(half(d), HELDOUT, *RIVALS),
+            bound=at_least(0.0),
         ),
         Claim(
             "AP-31",
             origin=derived(),
             statement="One factor on the logits, chosen on calibration data, lowers every method's held-out error by at least 0.05.",
+            why="Part of every error is a wrong temperature, which costs one number to repair.",
             measure=lambda d: (tuned(half(d), HELDOUT) - tuned(half(d), RESCALED_HELDOUT)).sel(
                 pruner=list(NAMES)
             ),

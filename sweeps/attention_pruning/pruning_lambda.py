@@ -1,7 +1,5 @@
 """How does the error of the pruned attention depend on the regularization lambda, and what makes
 the arms of the U?
-
-Long, because nine claims say how deep the U is and what its arms are.
 """
 
 import numpy as np
@@ -43,6 +41,12 @@ def excess(dataset: xr.Dataset) -> xr.DataArray:
     """Final errors over the least along lambda, per preset and seed."""
     errors = fitted(dataset)
     return errors - errors.min("regularization")
+
+
+def steepness(dataset: xr.Dataset) -> xr.DataArray:
+    """The largest fall of the error to the next lambda minus its largest rise."""
+    steps = fitted(dataset).diff("regularization")
+    return -steps.min("regularization") - steps.max("regularization")
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
@@ -90,6 +94,7 @@ FIGURE = Figure(
             "steps": tuple(steps for _, steps in PRESETS.values()),
         },
         "record": [100, 400, 1500],
+        "seeds": 16,
     },
     quick=QUICK
     | {
@@ -102,68 +107,42 @@ FIGURE = Figure(
             "AP-1",
             origin=printed(PAPER, "figure 2(a)"),
             statement="“reaching a minimum before gradually rising again”: the error of each run is least strictly inside the range of lambda.",
+            why="A minimum inside means that lambda has to be searched, as one end is not the best.",
             measure=lambda d: (choice(d) > 0) & (choice(d) < d.sizes["regularization"] - 1),
             bound=at_least(1.0),
-            statistic="share",
-            where="together",
+            statistic="each",
         ),
         Claim(
             "AP-2",
             origin=interpretation(PAPER, "figure 2(a)"),
-            statement="“the relative error initially decreases sharply”, read as: at the smallest lambda the error is at least 0.4 above that at the best lambda.",
-            measure=lambda d: excess(d).isel(regularization=0),
-            bound=at_least(0.4),
-        ),
-        Claim(
-            "AP-3",
-            origin=interpretation(PAPER, "figure 2(a)"),
-            statement="“gradually rising again”, read as: at the largest lambda the error is at least 0.15 above that at the best lambda.",
-            measure=lambda d: excess(d).isel(regularization=-1),
-            bound=at_least(0.15),  # measured 0.25 and 0.30 at P1, 0.7 at P2 and P3
-        ),
-        Claim(
-            "AP-4",
-            origin=derived(),
-            statement="At the best lambda the error is at most 0.4 (P2, P3).",
-            measure=lambda d: fitted(d).sel(preset=["P2", "P3"]).min("regularization"),
-            bound=at_most(0.4),
-        ),
-        Claim(
-            "AP-5",
-            origin=derived(),
-            statement="At the best lambda the error is at most 0.55 (P1).",
-            measure=lambda d: fitted(d).sel(preset="P1").min("regularization"),
-            bound=at_most(0.55),
+            statement="“the relative error initially decreases sharply” before “gradually rising again”, read as: between neighboring values of lambda the largest fall of the error is larger than its largest rise.",
+            why="The two arms have different causes, which their steepness shows.",
+            measure=steepness,
+            bound=at_least(0.0),
         ),
         Claim(
             "AP-6",
-            origin=printed(PAPER, "figure 2(a)"),
-            statement="“our Algorithm 1 outperforms Wanda and SparseGPT”: at the best lambda, on its calibration data, in 95 % of the runs.",
+            origin=interpretation(PAPER, "section 6.1"),
+            statement="“our Algorithm 1 outperforms Wanda and SparseGPT with a large margin”, read as: at the best lambda of figure 2(a) and on its calibration data the error is at most 0.6 of that of the better of the two.",
+            why="It is the headline of the source; the baselines have no parameter that is tuned on these data.",
             measure=lambda d: (
-                fitted(d).min("regularization") < of(final(d), *RIVALS).isel(regularization=0)
+                fitted(d).min("regularization") / of(final(d), *RIVALS).isel(regularization=0)
             ),
-            bound=at_least(0.95),
-            statistic="share",
-            where="together",
+            bound=at_most(0.6),
         ),
         Claim(
             "AP-7",
             origin=derived(),
-            statement="A step 3 times past the stability edge costs at least 0.3 in error, which explains the left arm of the U.",
+            statement="A step 3 times past the stability edge costs at least 0.5 in error, which explains the left arm of the U.",
+            why="The source takes the left arm for a property of lambda, but its step c/lambda is too large there.",
             measure=lambda d: excess(d).where(half(d).stability_ratio > 3).mean("regularization"),
-            bound=at_least(0.3),
-        ),
-        Claim(
-            "AP-8",
-            origin=derived(),
-            statement="At the best lambda the step is at most twice past the stability edge.",
-            measure=lambda d: half(d).stability_ratio.isel(regularization=choice(d)),
-            bound=at_most(2.0),
+            bound=at_least(0.5),
         ),
         Claim(
             "AP-9",
             origin=derived(),
             statement="At the largest lambda the error is that of the one-shot score, within 0.05 (P2, P3), which explains the right arm of the U.",
+            why="A large lambda leaves a closed-form score, so the descent could be saved there.",
             measure=lambda d: (
                 abs(fitted(d) - final(d, LIMIT)).isel(regularization=-1).sel(preset=["P2", "P3"])
             ),

@@ -1,17 +1,13 @@
 """At which logit scales and pruning ratios does the gradient mask pay off?"""
 
-from typing import Any
-
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, QUICK, THEORY, after_steps
-from ._errors import HELDOUT, PANELS, PLAIN, RESCALED, RESCALED_HELDOUT, RIVALS, lead
-
-LITERAL: Any = {"logit_scale": 100.0, "pruning_ratio": slice(0.25, None)}
+from ._errors import PANELS, PLAIN, RIVALS, lead
 
 
 def draw(dataset: xr.Dataset) -> plot.Drawing:
@@ -52,36 +48,14 @@ FIGURE = Figure(
     draw=draw,
     claims=(
         Claim(
-            "AP-22",
-            origin=derived(),
-            statement="At literal scale (tau = 100) and rho >= 0.3 the mask beats every baseline on calibration data, by at least 0.05.",
-            measure=lambda d: lead(d, PLAIN).sel(LITERAL),
-            bound=at_most(-0.05),
-        ),
-        Claim(
-            "AP-23",
-            origin=derived(),
-            statement="With the best factor on the logits, too, the mask beats every baseline on calibration data at literal scale, by at least as much.",
-            measure=lambda d: lead(d, RESCALED).sel(LITERAL),
-            bound=at_most(-0.05),
-        ),
-        Claim(
             "AP-24",
             origin=derived(),
-            statement="For smooth attention (tau = 1) and rho <= 0.5 the mask is worse than Wanda and SparseGPT even on calibration data.",
+            statement="For smooth attention (tau = 1) and rho <= 0.5 the mask is worse than the better of Wanda and SparseGPT by at least 0.1, even on calibration data.",
+            why="Without the large logits of the source's data its method is not the one to use.",
             measure=lambda d: lead(d, PLAIN, *RIVALS).sel(
                 logit_scale=1.0, pruning_ratio=slice(None, 0.55)
             ),
-            bound=at_least(0.03),
-        ),
-        Claim(
-            "AP-25",
-            origin=derived(),
-            statement="On held-out sequences a baseline is better everywhere in the diagram, with and without the factor.",
-            measure=lambda d: xr.concat(
-                [lead(d, name) for name in (HELDOUT, RESCALED_HELDOUT)], "name"
-            ),
-            bound=at_least(0.0),
+            bound=at_least(0.1),
         ),
     ),
 )

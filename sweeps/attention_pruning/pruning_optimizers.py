@@ -3,11 +3,11 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, Size, optimizers, plot
-from jaxtheory.claims import at_least, at_most, derived, last
+from jaxtheory.claims import at_most, derived, last
 from jaxtheory.theories.attention_pruning import P3
 
 from . import PAPER, QUICK, THEORY
-from ._errors import BASELINES, NAMES, RIVALS, after, of
+from ._errors import NAMES, RIVALS, after, of
 
 SCALE = "step_scale"
 RATES = {
@@ -19,20 +19,9 @@ RATES = {
 
 
 def fitted(data: xr.Dataset, algorithm: str) -> xr.DataArray:
-    """The error of the fitted mask under an algorithm, slowest rate first."""
-    return optimizers.of(of(after(data), "gradient"), SCALE, algorithm).drop_vars("rate")
-
-
-def stable(data: xr.Dataset) -> xr.DataArray:
-    """The error under momentum, cosine decay, and plain descent at its two smaller steps."""
-    runs = [fitted(data, name) for name in ("momentum", "sgd_cosine")]
-    return xr.concat([*runs, fitted(data, "sgd").isel(rate=slice(0, 2))], "rate")
-
-
-def over_momentum(values: xr.DataArray) -> xr.DataArray:
-    """The ratio of the values of Adam at each rate to those of momentum at its middle rate."""
-    adam, momentum = (optimizers.of(values, SCALE, name) for name in ("adam", "momentum"))
-    return adam.drop_vars("rate") / momentum.isel(rate=1, drop=True)
+    """The error of the mask fitted by an algorithm at its best rate."""
+    errors = optimizers.of(of(after(data), "gradient"), SCALE, algorithm)
+    return errors.drop_vars("rate").min("rate")
 
 
 def usual(data: xr.Dataset, *pruners: str) -> xr.DataArray:
@@ -67,7 +56,7 @@ FIGURE = Figure(
     config=P3.replace(dimension=Size(32), length=Size(64), regularization=5.0, decay_steps=1500),
     sweep={
         "zip": optimizers.runs(SCALE, RATES),
-        "seeds": 8,
+        "seeds": 16,
         "steps": 1500,
         "record": [1500],
         "dtype": "float32",
@@ -75,35 +64,19 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": optimizers.runs(SCALE, optimizers.middle(RATES))},
     draw=draw,
-    # keys 105, 106: 0.41, 0.48; 1.000; 0.985, 1.000; 2.46, 2.17
     claims=(
         Claim(
             "AP-47",
             origin=derived(),
-            statement="With momentum, cosine decay, and plain descent below its stability edge (c of 0.02 at most), the error is at most 0.8 of that of the best baseline, at each step size.",
-            measure=lambda d: stable(d) / usual(d, *BASELINES),
-            bound=at_most(0.8),
-        ),
-        Claim(
-            "AP-48",
-            origin=derived(),
-            statement="Adam at c = 0.05 ends at most 2 % above the loss of momentum.",
-            measure=lambda d: over_momentum(last(d.loss)).isel(rate=1),
-            bound=at_most(1.02),
-        ),
-        Claim(
-            "AP-49",
-            origin=derived(),
-            statement="The mask of Adam at the middle c is as good: its error is at most 1.15 times that of momentum.",
-            measure=lambda d: over_momentum(of(after(d), "gradient")).isel(rate=1),
-            bound=at_most(1.15),
-        ),
-        Claim(
-            "AP-50",
-            origin=derived(),
-            statement="With a tenth of that c, or ten times as much, the error of Adam is at least 1.3 times that of momentum, whereas momentum is insensitive to a factor of 4.",
-            measure=lambda d: over_momentum(of(after(d), "gradient")).isel(rate=[0, 2]),
-            bound=at_least(1.3),
+            statement="With plain descent, momentum, cosine decay or Adam, each at the best of three step sizes, the error is at most 0.6 of that of the better of Wanda and SparseGPT.",
+            why="The large margin is that of the objective and not of the momentum that the source adds.",
+            measure=lambda d: (
+                xr.concat(
+                    [fitted(d, name).expand_dims(algorithm=[name]) for name in RATES], "algorithm"
+                )
+                / usual(d, *RIVALS)
+            ),
+            bound=at_most(0.6),
         ),
     ),
 )

@@ -5,11 +5,11 @@ weights kept?
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import at_least, derived
 from jaxtheory.theories.attention_pruning import P3
 
 from . import AXES, PAPER, QUICK, THEORY, after_steps, with_legend
-from ._errors import NAMES, PLAIN, RIVALS, after, best, finish, lead, of, tuned
+from ._errors import NAMES, PLAIN, after, best, finish, of, tuned
 
 LABELS = {"gradient_descent": "mask on W", "two_mask": "masks on $W_Q$ and $W_K$, equation (1)"}
 
@@ -58,27 +58,20 @@ FIGURE = Figure(
             "lambda": [0.3, 1.0, 3.0, 10.0, 30.0],
             "rho": [0.3, 0.5, 0.65, 0.75, 0.8, 0.9],
         },
-    ),
+    )
+    | {"seeds": 16},
     quick=QUICK | {"vary": {"algorithm": list(LABELS)} | AXES | {"lambda": [1.0, 3.0, 10.0]}},
     draw=draw,
     claims=(
         Claim(
-            "AP-32",
-            origin=derived(),
-            statement="For rho >= 0.5, two masks beat Wanda and SparseGPT on calibration data by at least 0.05.",
-            measure=lambda d: lead(d.sel(algorithm="two_mask"), PLAIN, *RIVALS).sel(
-                pruning_ratio=slice(0.45, None)
-            ),
-            bound=at_most(-0.05),
-        ),
-        Claim(
             "AP-33",
             origin=derived(),
-            statement="At equal rho, one mask on W has the smaller calibration error, by at least 0.01, although it keeps half as many weights.",
+            statement="At equal rho, one mask on W has the smaller calibration error, by at least 0.05, although it keeps half as many weights.",
+            why="Equation (1), which real models need, gives up part of the gain.",
             measure=lambda d: (
                 best(d).sel(algorithm="two_mask") - best(d).sel(algorithm="gradient_descent")
             ),
-            bound=at_least(0.01),
+            bound=at_least(0.05),
         ),
     ),
 )

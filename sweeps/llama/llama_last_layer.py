@@ -97,7 +97,7 @@ FIGURE = Figure(
     sweep={
         "steps": 1500,
         "lengths": [16, 32, 64, 128],
-        "ratios": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        "ratios": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         "seeds": SEEDS,
     },
     quick={"steps": 150, "lengths": [16, 32], "ratios": [0.3, 0.7], "seeds": 1},
