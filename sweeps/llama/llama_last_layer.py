@@ -66,9 +66,17 @@ def lead(data: xr.Dataset, along: str) -> xr.DataArray:
     )
 
 
-def growth(data: xr.Dataset, along: str) -> xr.DataArray:
-    """The smallest step of the error to the next length or ratio, of each method."""
-    return at(data, along).attention_error.diff(along).min(along)
+def rise(data: xr.Dataset, *ratios: float) -> xr.DataArray:
+    """The rise of each method's error from each of some ratios to the next."""
+    return at(data, "ratio").attention_error.sel(ratio=list(ratios)).diff("ratio")
+
+
+def slower(data: xr.Dataset) -> xr.DataArray:
+    """The rise of the gradient mask's error from the first ratio to the last over that of each
+    baseline.
+    """
+    whole = rise(data, *at(data, "ratio").ratio.values[[0, -1]]).squeeze("ratio", drop=True)
+    return whole.sel(attention="gradient", drop=True) / whole.sel(attention=list(METHODS[1:]))
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -106,35 +114,55 @@ FIGURE = Figure(
         Claim(
             "LL-8",
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
-            statement="“our algorithm outperforms the baselines in different sequence lengths continuously”, read as: at ratio 0.5 it does so for every length of 16 to 128 (calibration text).",
+            statement="“our algorithm outperforms the baselines in different sequence lengths continuously”, read as: at ratio 0.5, for every length of 16 to 128 and in every run (calibration text).",
+            why="It is the claim of the synthetic figure, on a trained layer.",
             measure=lambda data: lead(data, "length"),
             bound=at_most(1.0),
+            statistic="each",
             expect="fails",
             minimum=3,
         ),
         Claim(
             "LL-9",
             origin=interpretation(PAPER, "section 6.2, Figure 3"),
-            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, where the range is lost and read as ratios of 0.1 to 0.9 (128 tokens, calibration text).",
+            statement="“our algorithm consistently outperforms both Wanda and SparseGPT across the range”, where the range is lost and read as ratios of 0.05 to 0.9, in every run (128 tokens, calibration text).",
+            why="A user who prunes a trained layer a little would choose the method on this sentence.",
             measure=lambda data: lead(data, "ratio"),
             bound=at_most(1.0),
+            statistic="each",
             expect="fails",
-            minimum=3,
-        ),
-        Claim(
-            "LL-10",
-            origin=interpretation(PAPER, "section 6.2, Figure 3"),
-            statement="“all methods exhibit a rise in relative error”, read as: the error of the baselines rises from each ratio to the next (128 tokens).",
-            measure=lambda data: growth(data, "ratio").sel(attention=["wanda", "sparsegpt"]),
-            bound=at_least(0.0),
             minimum=3,
         ),
         Claim(
             "LL-17",
             origin=derived("measured"),
-            statement="For 128 tokens and ratios of 0.7 and more, the error of the gradient mask is at most 0.8 of those of Wanda and SparseGPT (calibration text).",
+            statement="For 128 tokens and ratios of 0.7 and more, the error of the gradient mask is at most 0.8 of those of Wanda and SparseGPT, in every run (calibration text).",
+            why="It gives the range in which the advantage is real on a trained layer.",
             measure=lambda data: lead(data, "ratio").sel(ratio=slice(0.65, None)),
             bound=at_most(0.8),
+            statistic="each",
+            minimum=3,
+        ),
+        Claim(
+            "LL-10",
+            origin=interpretation(PAPER, "section 6.2, Figure 3"),
+            statement="“as the pruning ratio increases, all methods exhibit a rise in relative error”, read as: the error of the gradient mask, of Wanda and of SparseGPT rises from ratio 0.05 to 0.2, to 0.5 and to 0.8, in every run (128 tokens, calibration text).",
+            why="On synthetic data it fails for the gradient mask.",
+            measure=lambda data: rise(data, 0.05, 0.2, 0.5, 0.8),
+            bound=at_least(0.0),
+            statistic="each",
+            expect=None,
+            minimum=3,
+        ),
+        Claim(
+            "LL-18",
+            origin=interpretation(PAPER, "section 6.2, Figure 3"),
+            statement="“with a much lower increasing rate”, read as: from ratio 0.05 to 0.9 the error of the gradient mask rises by at most half as much as Wanda's and as SparseGPT's, in every run (128 tokens, calibration text).",
+            why="A slow rise would make strong pruning cheap.",
+            measure=slower,
+            bound=at_most(0.5),
+            statistic="each",
+            expect=None,
             minimum=3,
         ),
     ),

@@ -41,23 +41,11 @@ def experiment(
     )
 
 
-def against(other: str, ratio: float, measure: Any = excess) -> Any:
-    """The ratio of a measure of the gradient mask to that of another method, at one ratio."""
-    return lambda data: (
-        measure(data).sel(attention="gradient", ratio=ratio)
-        / measure(data).sel(attention=other, ratio=ratio)
-    )
-
-
-def mean_error(data: xr.Dataset) -> xr.DataArray:
-    """Error of the attention, mean over layers."""
-    return data.attention_error.mean("layer")
-
-
-def below(data: xr.Dataset) -> xr.DataArray:
-    """The number of layers in which the error is below SparseGPT's (ratio 0.8, dense MLP)."""
-    error = data.attention_error.sel(ratio=0.8, mlp="dense")
-    return (error.sel(attention="gradient") < error.sel(attention="sparsegpt")).sum("layer")
+def share_of_best(data: xr.Dataset) -> xr.DataArray:
+    """The gradient mask's excess perplexity over the smaller one of Wanda's and SparseGPT's."""
+    cost = excess(data)
+    rivals = cost.sel(attention=["wanda", "sparsegpt"]).min("attention")
+    return cost.sel(attention="gradient", drop=True) / rivals
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -96,56 +84,22 @@ FIGURE = Figure(
         Claim(
             "LL-1",
             origin=interpretation(PAPER, "section 6.3 and Table 1"),
-            statement="“always outperform Wanda Attention pruning and SparseGPT Attention pruning by a large margin”, read as: at ratio 0.8 the gradient mask costs at most 0.6 of the perplexity that Wanda's costs, with every MLP.",
-            measure=against("wanda", 0.8),
+            statement="“always outperform Wanda Attention pruning and SparseGPT Attention pruning by a large margin when combined with Dense/Wanda/SparseGPT MLP pruning methods”, read as: at ratios of 0.5 and 0.8, with every MLP and in every run, the gradient mask costs at most 0.6 of the perplexity that the better of the two costs.",
+            why="It is the result in the unit that users of a language model measure.",
+            measure=share_of_best,
             bound=at_most(0.6),
-            minimum=3,
-        ),
-        Claim(
-            "LL-2",
-            origin=derived("measured"),
-            statement="At ratio 0.8 the gradient mask's error of the attention, as a mean over layers, is at most 0.7 of Wanda's, with every MLP.",
-            measure=against("wanda", 0.8, mean_error),
-            bound=at_most(0.7),
-            minimum=3,
-        ),
-        Claim(
-            "LL-3",
-            origin=derived("measured"),
-            statement="At ratio 0.8 with the dense MLP, the gradient mask's error on the calibration text is below that of SparseGPT in at least 3 of 4 layers, for every seed.",
-            measure=below,
-            bound=at_least(3),
             statistic="each",
-            minimum=3,
-        ),
-        Claim(
-            "LL-4",
-            origin=interpretation(
-                PAPER, "Table 1: ours 13.885, SparseGPT 14.269 with the dense MLP"
-            ),
-            statement="“always outperform”, read as: at ratio 0.8 the gradient mask costs less perplexity than SparseGPT, with every MLP (excess over excess).",
-            measure=against("sparsegpt", 0.8),
-            bound=at_most(1.0),
-            minimum=3,
-        ),
-        Claim(
-            "LL-5",
-            origin=interpretation(
-                PAPER, "Table 1: ours 13.885, SparseGPT 14.269 with the dense MLP"
-            ),
-            statement="“always outperform”, read as: at ratio 0.5 the gradient mask costs less perplexity than SparseGPT, with every MLP (excess over excess).",
-            measure=against("sparsegpt", 0.5),
-            bound=at_most(1.0),
             expect="fails",
             minimum=3,
         ),
         Claim(
-            "LL-6",
-            origin=interpretation(PAPER, "Table 1: ours 13.885, Wanda 14.912 with the dense MLP"),
-            statement="“always outperform”, read as: at ratio 0.5 the gradient mask costs less perplexity than Wanda, with every MLP (excess over excess).",
-            measure=against("wanda", 0.5),
+            "LL-4",
+            origin=derived("measured"),
+            statement="At ratio 0.8 the gradient mask costs less perplexity than Wanda and SparseGPT, with every MLP and in every run.",
+            why="The advantage of the source is one of strong pruning, where its table has no ratio.",
+            measure=lambda data: share_of_best(data).sel(ratio=0.8),
             bound=at_most(1.0),
-            expect=None,
+            statistic="each",
             minimum=3,
         ),
         Claim(
@@ -153,11 +107,13 @@ FIGURE = Figure(
             origin=interpretation(
                 PAPER, "Table 1: 26.074 with Wanda's MLP, 36.641 with SparseGPT's"
             ),
-            statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: this also holds with the MLP at 0.5 and dense attention.",
+            statement="Table 1 has less perplexity with “Wanda MLP” than with “SparseGPT MLP”, read as: this also holds with the MLP at 0.5 and dense attention, in every run.",
+            why="SparseGPT updates the kept weights, so a worse MLP hints at a fault in the table's baseline.",
             measure=lambda data: data.perplexity.sel(attention="dense", ratio=0.5).pipe(
                 lambda found: found.sel(mlp="sparsegpt") - found.sel(mlp="wanda")
             ),
             bound=at_least(0.0),
+            statistic="each",
             expect="fails",
             minimum=3,
         ),

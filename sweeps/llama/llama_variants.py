@@ -77,11 +77,11 @@ def experiment(
     return measured(folder, axes, measure, progress)
 
 
-def lead(data: xr.Dataset, temperature: bool) -> xr.DataArray:
+def lead(data: xr.Dataset) -> xr.DataArray:
     """Excess perplexity of the variant that is best on the mean over seeds, over that of SparseGPT,
     on the amount of text that is better for it.
     """
-    found = data.perplexity.sel(temperature=temperature)
+    found = data.perplexity.sel(temperature=False)
     cost = found - found.sel(variant="dense")
     best = {}
     for kind, known in (("ours", VARIANTS), ("theirs", ("sparsegpt", "sparsegpt, more text"))):
@@ -148,35 +148,11 @@ FIGURE = Figure(
         Claim(
             "LL-11",
             origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="At ratio 0.8 with the dense MLP, the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense.",
-            measure=lambda data: lead(data, temperature=False).sel(ratio=0.8),
+            statement="At ratio 0.8 with the dense MLP, the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense, in every run.",
+            why="It shows how much of the method is left when SparseGPT may use as much text.",
+            measure=lambda data: lead(data).sel(ratio=0.8),
             bound=at_most(0.7),
-            minimum=3,
-        ),
-        Claim(
-            "LL-12",
-            origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="At ratio 0.8 with the dense MLP, the best variant of the gradient mask costs at most 0.7 of SparseGPT's held-out perplexity above dense, all with a logit temperature per head.",
-            measure=lambda data: lead(data, temperature=True).sel(ratio=0.8),
-            bound=at_most(0.7),
-            minimum=3,
-        ),
-        Claim(
-            "LL-15",
-            origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="At ratio 0.7 with the dense MLP, the best variant of the gradient mask costs less than SparseGPT's held-out perplexity above dense.",
-            measure=lambda data: lead(data, temperature=False).sel(ratio=0.7),
-            bound=at_most(1.0),
-            expect=None,
-            minimum=3,
-        ),
-        Claim(
-            "LL-16",
-            origin=derived("arXiv 2410.11261, Table 1, beyond it"),
-            statement="At ratio 0.7 with the dense MLP, the best variant of the gradient mask costs less than SparseGPT's held-out perplexity above dense, all with a logit temperature per head.",
-            measure=lambda data: lead(data, temperature=True).sel(ratio=0.7),
-            bound=at_most(1.0),
-            expect=None,
+            statistic="each",
             minimum=3,
         ),
     ),

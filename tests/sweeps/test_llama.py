@@ -18,7 +18,7 @@ from .made_up import get
 FIGURES = ("llama_table", "llama_last_layer", "llama_variants", "llama_assumptions")
 ASKED = {
     "llama_table": {"fit_steps": 4, "ratios": [0.5, 0.8]},
-    "llama_last_layer": {"lengths": [8, 16], "ratios": [0.3, 0.7]},
+    "llama_last_layer": {"lengths": [8, 16], "ratios": [0.05, 0.2, 0.8, 0.9]},
     "llama_variants": {
         "fit_steps": 4,
         "ratios": [0.7, 0.8],
