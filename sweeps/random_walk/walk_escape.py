@@ -1,6 +1,5 @@
 """How is the symmetric, failing run at p = 1 lost when its start is disturbed?"""
 
-import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
@@ -18,15 +17,6 @@ def escape(data: xr.Dataset, name: str = SPREAD) -> xr.DataArray:
     """The first step at which tokens differ by half the uniform attention; NaN where none does."""
     apart = data[name] >= UNIFORM / 2
     return data.step[apart.argmax("step")].where(apart.any("step"))
-
-
-def growth_error(data: xr.Dataset) -> xr.DataArray:
-    """Mean of |log(mean spread / linear theory)| over the steps t >= 2 at which the theory is below
-    1/50 of the uniform attention.
-    """
-    means = data[[SPREAD, LINEAR]].isel(step=data.step.values >= 2).mean("seed")
-    theory = means.predicted_attention_spread_linear
-    return abs(np.log(means.attention_spread / theory)).where(theory < 0.02 * UNIFORM).mean()
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -88,24 +78,18 @@ FIGURE = Figure(
             "RW-28",
             origin=interpretation(TALK, "ridge of bad points"),
             statement="For p = 1 and N = rK + 1, “a “ridge” of bad points”, read as one that every disturbance of the start leaves: the accuracy is 1 at t = 50, η = 1.",
-            measure=lambda data: last(data.accuracy).sel({ETA: 1.0}) > 1 - 1e-9,
-            bound=at_least(1.0),
-            statistic="share",
-            where="together",
-        ),
-        Claim(
-            "RW-29",
-            origin=derived(),
-            statement="A small disturbance grows as linear theory predicts.",
-            measure=growth_error,
-            bound=at_most(0.3),
+            measure=lambda data: last(data.accuracy).sel({ETA: 1.0}).fillna(0),
+            bound=at_least(1 - 1e-9),
+            statistic="each",
+            why="The failing start is unstable, so any noise in the start makes the walk learnable.",
         ),
         Claim(
             "RW-30",
             origin=derived(),
-            statement="The escape time is that of linear theory, within a step.",
+            statement="The mean step at which tokens differ by half the uniform attention is that of linear theory within a step, for disturbances from 1e-14 to 1e-2.",
             measure=lambda data: abs(escape(data).mean("seed") - escape(data, LINEAR).mean("seed")),
             bound=at_most(1.0),
+            why="It predicts how long the symmetric run lasts for a disturbance of a given size.",
         ),
     ),
 )

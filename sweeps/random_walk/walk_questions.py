@@ -1,9 +1,13 @@
-"""Are the two question-answering tasks learned: is the average of the tokens enough?"""
+"""Are the two question-answering tasks learned: is the average of the tokens enough?
+
+The paper's abstract speaks of simple tasks "beyond random walks"; that they are these two, and how
+they are drawn, is known at second hand only.
+"""
 
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, interpretation
+from jaxtheory.claims import at_least, between, derived, interpretation, last
 from jaxtheory.theories.random_walk import QA1
 
 from . import PAPER, THEORY
@@ -31,7 +35,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
 
 FIGURE = Figure(
     name="walk_questions",
-    source=f"{PAPER}, question answering",
+    source=f"{PAPER}, abstract; the tasks at second hand",
     theory=THEORY,
     config=QA1,
     sweep={
@@ -49,35 +53,23 @@ FIGURE = Figure(
         "record": [0, *range(10, 201, 10)],
     },
     draw=draw,
-    # measured on key 100 at t = 100: accuracies 1 and 0.493, KL 0.614 and 0.706
+    # measured on key 100 at t = 400: accuracies 1 and 0.493 (standard error 0.008)
     claims=(
         Claim(
-            "RW-38",
-            origin=interpretation(PAPER, "task 1"),
-            statement="The average of the tokens determines the answer, read as an accuracy of at least 0.98 at t = 100.",
-            measure=lambda data: data.accuracy.sel(task="qa1", step=100),
-            bound=at_least(0.98),
-        ),
-        Claim(
             "RW-39",
-            origin=interpretation(PAPER, "task 2"),
-            statement="The average says nothing about the answer, read as an accuracy of one half at t = 100.",
-            measure=lambda data: data.accuracy.sel(task="qa2", step=100),
-            bound=between(0.42, 0.58),
+            origin=interpretation(PAPER, "abstract"),
+            statement="“gradient descent with small initialization may fail or struggle to converge to a good solution in certain simple tasks even beyond random walks”, read as task 2, whose two answers give the same average of the tokens: from sigma = 0.01 the accuracy is still one half at t = 400, within 0.05.",
+            measure=lambda data: last(data.accuracy).sel(task="qa2"),
+            bound=between(0.45, 0.55),
+            why="The failure at p = 1 is one case of a larger one: attention that starts as an average of uninformative tokens.",
         ),
         Claim(
-            "RW-40",
+            "RW-38",
             origin=derived(),
-            statement="Task 1 is answered long before the output is certain: at t = 100 the KL divergence is 0.5 nats to log 2 - 0.05.",
-            measure=lambda data: data.kl.sel(task="qa1", step=100),
-            bound=between(0.5, 0.643),
-        ),
-        Claim(
-            "RW-41",
-            origin=interpretation(PAPER, "task 2"),
-            statement="The KL divergence stays near log 2, that of a fair coin, read as 0.65 to 0.73 nats at t = 100.",
-            measure=lambda data: data.kl.sel(task="qa2", step=100),
-            bound=between(0.65, 0.73),
+            statement="Task 1, whose answer the average of the tokens determines, is learned from the same start: an accuracy of at least 0.98 at t = 400.",
+            measure=lambda data: last(data.accuracy).sel(task="qa1"),
+            bound=at_least(0.98),
+            why="The contrast shows that the uninformative average is to blame, and not the length of the sentence.",
         ),
     ),
 )

@@ -304,5 +304,6 @@ def metrics(
         "value_direction_error": distance(value, transition(K, p).T),
         "value_direction_error_sqrt": distance(value, np.sqrt(transition(K, p)).T),
         "value_ratio": float(np.clip(ratio, -1e12, 1e12)),
+        "value_spread": float((value.max() - value.min()) / (np.abs(value).max() or 1)),
         **attention_metrics(attentions),
     }

@@ -1,5 +1,9 @@
 """A walk on a circle, learned by one softmax layer: when does attention select the parent token,
 and what does the value matrix learn?
+
+Source: W. Shi and Y. Cao, "Towards Understanding Transformers in Learning Random Walks", arXiv
+2511.23239, and Y. Cao's talk about it. Only the abstract of the paper and the slides were read;
+details of the paper are known at second hand.
 """
 
 from jaxtheory.core.theory import Theory
@@ -43,8 +47,8 @@ __all__ = [
 ]
 
 CIRCLE6 = Config()
-# The source states sigma = eta = 0.01, with which nothing is learned in 1000 steps of the mean
-# loss. With eta = 10, as if 1000 losses were summed, the layer learns.
+# Second hand: sigma = eta = 0.01, with which nothing is learned in 1000 steps of the mean loss.
+# With eta = 10, as if 1000 losses were summed, the layer learns.
 RANDOM_START = Config(init_scale=0.01, learning_rate=10.0, tokens="unit")
 QA1 = Config(
     num_states=19, length=17, learning_rate=0.1, init_scale=0.01, tokens="unit", task="qa1"

@@ -8,8 +8,8 @@ sentences with the answer as the label.
 
 The plain average of the tokens tells the answer of qa1 and nothing about that of qa2.
 
-Source: "Towards Understanding Transformers in Learning Random Walks", question answering. That B
-differs from A is reconstructed.
+Source: the two tasks are known at second hand from "Towards Understanding Transformers in Learning
+Random Walks", arXiv 2511.23239. That B differs from A is reconstructed.
 """
 
 import jax

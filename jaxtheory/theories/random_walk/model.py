@@ -22,9 +22,9 @@ Symbols, with their shapes:
 
 Arrays count states, positions and sequences from 0, so position N has index N - 1.
 
-Source: "Towards Understanding Transformers in Learning Random Walks", sections 2 and B, and the
-talk "Transformers Learn Random Walk Prediction by Attending to the Direct Parent State". The
-encoding is reconstructed: an orthogonal family of sines with M >= N.
+Source: "Towards Understanding Transformers in Learning Random Walks", arXiv 2511.23239, of which
+only the abstract was read, and the talk "Transformers Learn Random Walk Prediction by Attending to
+the Direct Parent State". The encoding is reconstructed: an orthogonal family of sines with M >= N.
 """
 
 import functools

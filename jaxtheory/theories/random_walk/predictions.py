@@ -67,6 +67,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     value_direction_error       | V/|V| - Pi^T/|Pi^T| |_F, in [0, 2]; 1 at V = 0
     value_direction_error_sqrt  the same against sqrt(Pi^T), entry by entry
     value_ratio           sum_k V_{k+1,k} / sum_k V_{k-1,k}; 1 at V = 0, size at most 1e12
+    value_spread          (max V - min V) / max |V|, in [0, 2]: 0 for V ~ 1 1^T and at V = 0
     """
     train, test = problem.train, problem.test
     factors, exact = model.factored(params, train, config)
@@ -132,10 +133,14 @@ def _value_metrics(params: Params, config: Config) -> dict:
     )
     ratio = forth / jnp.where(back == 0, 1, back)
     unbounded = jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth))
+    real = config.num_states.mask()
+    V = jnp.where(real[:, None] & real[None, :], V, V[0, 0])
+    size = jnp.max(jnp.abs(V))
     return {
         "value_direction_error": linalg.direction_error(V, target),
         "value_direction_error_sqrt": linalg.direction_error(V, jnp.sqrt(target)),
         "value_ratio": jnp.where(back == 0, unbounded, jnp.clip(ratio, -RATIO_CAP, RATIO_CAP)),
+        "value_spread": (jnp.max(V) - jnp.min(V)) / jnp.where(size == 0, 1, size),
     }
 
 

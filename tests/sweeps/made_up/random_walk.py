@@ -41,27 +41,15 @@ def circles(d, **changed):
     return {
         "accuracy": xr.where(d[P] == 1, 1 / d[K], 0.5),
         "parent_attention": xr.where(d.step < 4, 0.1, 1.0),
-        "selected_lag": 1.0,
-        f"predicted_{V}_population": 0.15,
-        V: (0.15**2 + d[K] / 2000) ** 0.5,
-        "predicted_loss_population": -1.0,
-        "loss": -1.0 - d[K] / 2000,
-        "predicted_kl_population": 0.22,
-        "kl": 0.221,
         "attention_spread": 0.0,
     } | changed
-
-
-def constant(d):
-    """The distance of 11^T from Pi^T."""
-    return xr.where(d.step > 0, (2 - 2 / d[K] ** 0.5) ** 0.5, 1)
 
 
 def failure(d, **changed):
     return {
         "accuracy": xr.where(full_turns(d), 1 / d[K], 1.0),
         "attention_spread": 0.0,
-        V: constant(d),
+        "value_spread": xr.where(full_turns(d), 0.0, 1.0),
     } | changed
 
 
@@ -78,48 +66,50 @@ def after(d, step):
     return xr.where(d.step > step, np.nan, 0.0)
 
 
-def optimized(d, adam, descents, random_start):
-    """Which runs get there, and V after one step, at 11^T where Adam does not."""
-    of_adam = d.algorithm.isin(["adam", "adam_literal"])
-    there = xr.where(d.init_scale == 0, xr.where(of_adam, adam, descents), random_start)
-    equal = (2 - 2 * (6 * 0.58) ** -0.5) ** 0.5
+def optimized(d, adam, descents):
+    """Which runs get there."""
+    there = xr.where(d.algorithm.isin(["adam", "adam_literal"]), adam, descents)
     return {
         "selected_lag": xr.where(there == 1, 1.0, 3.0),
         "parent_attention": there,
         "accuracy": xr.where(there == 1, 0.7, 0.4),
-        V: equal + 0.1 * adam,
+        V: 0.1 * there,
+    }
+
+
+def long_run(d, **changed):
+    """Runs that keep the parent, with V at the floor of a sample."""
+    return {
+        "parent_attention": xr.where(d.step < 4, 0.1, 1.0),
+        "stray_attention": xr.where(d.step < 4, 0.9, 1e-12),
+        "accuracy": optimum(d),
+        f"{V}_sqrt": (11 / 4000 + 0.01**2) ** 0.5,
+        f"predicted_{V}_population": 0.01,
+    } | changed
+
+
+def started(d, at_one, at_half):
+    """Random starts: accuracy everywhere, and who selects the parent at p = 1 and p = 1/2."""
+    return {
+        "accuracy": optimum(d),
+        "parent_attention": xr.where(d[P] == 1, at_one, at_half),
+        "selected_lag": xr.where(xr.where(d[P] == 1, at_one, at_half) == 1, 1.0, 3.0),
+        "loss": 1.0,
     }
 
 
 CASES = {
-    "circles as in the sources": Case(
-        "walk_circles",
-        circles,
-        "1 2 3 4 5 7 8",
-    ),
+    "circles as in the sources": Case("walk_circles", circles, "1 2 8"),
     "circles not learned at p = 1/2, learned at 1": Case(
         "walk_circles",
-        lambda d: circles(
-            d,
-            accuracy=d[P] * 0.9,
-            parent_attention=0.99,
-            loss=-1.0,
-            kl=1.0,
-            attention_spread=1e-3,
-            **{V: 0.5},
-        ),
+        lambda d: circles(d, accuracy=d[P] * 0.9, parent_attention=0.99, attention_spread=1e-3),
         "",
-    ),
-    "circles below the theory": Case(
-        "walk_circles",
-        lambda d: circles(d, accuracy=0.5 * 0.8 / d[K], loss=-1.1, kl=0.1, **{V: 0.1}),
-        "2 8",
     ),
     "circles diverged after t = 10": Case(
         "walk_circles",
         lambda d: {name: after(d, 10) + values for name, values in circles(d).items()},
         "",
-        n={"3": 0, "4": 0, "5": 0, "7": 0},
+        n={"8": 0},
     ),
     "failure": Case(
         "walk_failure",
@@ -131,81 +121,58 @@ CASES = {
         lambda d: failure(d, attention_spread=1e-9),
         "10",
     ),
-    "failure, V no constant": Case(
-        "walk_failure", lambda d: failure(d, **{V: constant(d) - 1e-6}), "10"
-    ),
+    "failure, V not constant": Case("walk_failure", lambda d: failure(d, value_spread=1e-6), "10"),
     "failure everywhere": Case("walk_failure", lambda d: failure(d, accuracy=1 / d[K]), "9"),
     "sqrt law": Case(
         "walk_direction",
-        lambda d: {
-            "value_ratio": odds(d) ** 0.5,
-            "selected_lag": 1.0,
-            "parent_attention": 1.0,
-            "accuracy": optimum(d),
-        },
-        "12 13 14",
+        lambda d: {"value_ratio": odds(d) ** 0.5, "selected_lag": 1.0, "accuracy": optimum(d)},
+        "12 14",
     ),
     "theorem": Case(
         "walk_direction",
-        lambda d: {
-            "value_ratio": odds(d),
-            "selected_lag": 1.0,
-            "parent_attention": 0.9,
-            "accuracy": 1 - optimum(d),
-        },
+        lambda d: {"value_ratio": odds(d), "selected_lag": 1.0, "accuracy": 1 - optimum(d)},
         "11",
     ),
     "no run selects the parent": Case(
         "walk_direction",
-        lambda d: {
-            "value_ratio": odds(d) ** 0.5,
-            "selected_lag": 3.0,
-            "parent_attention": 1.0,
-            "accuracy": optimum(d),
-        },
-        "13",
-        n={"11": 0, "12": 0, "14": 0},
+        lambda d: {"value_ratio": odds(d) ** 0.5, "selected_lag": 3.0, "accuracy": 0.4},
+        "",
+        n={"11": 0, "12": 0},
     ),
-    "rate -1/2": Case("walk_rate", lambda d: power_law(d, -0.5), "6 15 16 17 18 19"),
+    "rate -1/2": Case("walk_rate", lambda d: power_law(d, -0.5), "6 16 18"),
     "rate -1/4": Case("walk_rate", lambda d: power_law(d, -0.25), ""),
-    "rate -1": Case("walk_rate", lambda d: power_law(d, -1.0), "6 15 17 18 19"),
+    "rate -1": Case("walk_rate", lambda d: power_law(d, -1.0), "6"),
     "rate -1/2, gap of the output": Case(
-        "walk_rate", lambda d: power_law(d, -0.5, gap=0.3), "15 16 17 18 19 35"
+        "walk_rate", lambda d: power_law(d, -0.5, gap=0.3), "16 18 35"
     ),
     "parent selected but for K = 4": Case(
         "walk_phase",
         lambda d: {"selected_lag": xr.where(d[K] == 4, 3.0, 1.0), "accuracy": optimum(d)},
-        "20 21 22 23",
+        "20 22 23",
     ),
-    "parent selected by three seeds in four": Case(
+    "parent selected by half of the seeds": Case(
         "walk_phase",
-        lambda d: {"selected_lag": xr.where(d.seed % 4 == 0, 3.0, 1.0), "accuracy": optimum(d)},
+        lambda d: {"selected_lag": xr.where(d.seed % 2 == 0, 3.0, 1.0), "accuracy": optimum(d)},
         "",
     ),
     "sharp in N": Case(
         "walk_lengths",
         lambda d: sharp(d, loss=1.0),
-        "24 25 26 27",
+        "24 26 27",
     ),
     "blunt in N": Case(
         "walk_lengths",
         lambda d: {
             "loss": 1.0,
-            "selected_lag": xr.where(d.seed % 16 < 2, 3.0, 1.0),
+            "selected_lag": xr.where(d.seed % 2 == 0, 3.0, 1.0),
             "stray_attention": np.exp(-0.1 * d[N] ** 0.5),
         },
-        "25",
+        "",
     ),
     "blunt in N, the parent always selected": Case(
         "walk_lengths",
         lambda d: {"loss": 1.0, "selected_lag": 1.0, "stray_attention": np.exp(-100.0 / d[N])},
         "24 27",
-    ),
-    "every run at M = N diverged": Case(
-        "walk_lengths",
-        lambda d: sharp(d, loss=xr.where(d["encoding_dim"] == d[N], np.nan, 1.0)),
-        "24 26 27",
-        n={"25": 0},
     ),
     "escape as predicted": Case(
         "walk_escape",
@@ -214,7 +181,7 @@ CASES = {
             "attention_spread": spread(d, 20.0),
             "predicted_attention_spread_linear": spread(d, 20.0),
         },
-        "28 29 30",
+        "28 30",
     ),
     "escape too slow": Case(
         "walk_escape",
@@ -225,42 +192,37 @@ CASES = {
         },
         "",
     ),
-    "random starts learn": Case(
-        "walk_random_start",
-        lambda d: {"accuracy": optimum(d), "parent_attention": 1.0, "loss": 1.0},
-        "32 34 36 37",
+    "random starts learn, and find the parent at p = 1": Case(
+        "walk_random_start", lambda d: started(d, 1.0, 1.0), "34"
+    ),
+    "random starts learn, and miss the parent": Case(
+        "walk_random_start", lambda d: started(d, 0.0, 0.0), "33 34 46", drawn=True
     ),
     "random starts do not learn": Case(
-        "walk_random_start",
-        lambda d: {"accuracy": 1 / 6, "parent_attention": 0.01, "loss": 1.0},
-        "31 33",
+        "walk_random_start", lambda d: started(d, 0.0, 1.0) | {"accuracy": 1 / 6}, "46"
     ),
     "random starts diverge": Case(
         "walk_random_start",
-        lambda d: dict.fromkeys(("accuracy", "parent_attention", "loss"), np.nan),
+        lambda d: dict.fromkeys(("accuracy", "selected_lag", "loss"), np.nan),
         "",
-        n={"31": 0, "33": 0},
+        n={"33": 0, "46": 0},
+    ),
+    "long runs": Case("walk_iterations", long_run, "47 48", drawn=True),
+    "long runs that lose the parent, V exact": Case(
+        "walk_iterations",
+        lambda d: long_run(
+            d, parent_attention=xr.where(d.step > 5000, 0.5, 1.0), **{f"{V}_sqrt": 0.01}
+        ),
+        "",
     ),
     "questions": Case(
-        "walk_questions",
-        lambda d: {
-            "accuracy": xr.where(d.task == "qa1", 1.0, 0.5),
-            "kl": xr.where(d.task == "qa1", 0.6, 0.7),
-        },
-        "38 39 40 41",
+        "walk_questions", lambda d: {"accuracy": xr.where(d.task == "qa1", 1.0, 0.5)}, "38 39"
     ),
     "questions the other way round": Case(
-        "walk_questions",
-        lambda d: {
-            "accuracy": xr.where(d.task == "qa2", 1.0, 0.5),
-            "kl": xr.where(d.task == "qa2", 0.6, 0.7),
-        },
-        "",
+        "walk_questions", lambda d: {"accuracy": xr.where(d.task == "qa2", 1.0, 0.5)}, ""
     ),
     "optimizers as measured": Case(
-        "walk_optimizers", lambda d: optimized(d, 0, 1, 0), "42 44 45", drawn=True
+        "walk_optimizers", lambda d: optimized(d, 0, 1), "42 43", drawn=True
     ),
-    "Adam gets there, from any start": Case(
-        "walk_optimizers", lambda d: optimized(d, 1, 0, 1), "43"
-    ),
+    "Adam gets there, descent does not": Case("walk_optimizers", lambda d: optimized(d, 1, 0), ""),
 }

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from jaxtheory.theories.random_walk import data
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal
 
-PAPER = "Towards Understanding Transformers in Learning Random Walks"
+PAPER = "Towards Understanding Transformers in Learning Random Walks (arXiv 2511.23239)"
 
 
 def case(key: Array, config: Config) -> tuple[Batch, Literal]:
