@@ -3,8 +3,8 @@ bars.
 
 S1 and S1p interpret A as one vector for all positions, P1 and P1p as one per position. The p means
 W(0) = delta^2 I with delta = 0.1, as section IV prints it; otherwise it is delta I. G has a larger
-delta and a smaller xi. No single setting shows all three figures. Thresholds were set on keys 100
-to 103.
+delta and a smaller xi. No single setting shows all three figures, so that a sentence of the paper
+is judged in all of them. Thresholds were set on keys 100 to 103.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
     },
     "steps": [120, 120, 160, 160, 150],
 }
-PRINTED, SHARED = ["S1", "S1p", "P1", "P1p"], ["S1", "S1p", "G"]
+SHARED, PER_POSITION = ["S1", "S1p", "G"], ["P1", "P1p"]
 
 
 def pick(zipped: dict[str, list], *places: int) -> dict[str, list]:

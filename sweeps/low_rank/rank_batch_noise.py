@@ -6,7 +6,8 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_most, between, derived, exponent, last
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, only, panels, ratio, runs
+from . import PAPER, only, panels, pick, ratio, runs
+from .neurons_dictionary import DICTIONARIES
 
 
 def gap(data: xr.Dataset) -> xr.DataArray:
@@ -15,18 +16,20 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Loss and the gap of W_K over the batch and the noise; M = 20."""
-    asked = (data.batch_size >= 20) & (data.noise <= 1 / 20)
+    """Loss and the gap of W_K over the batch and the noise, for the smallest and the largest M."""
     figure, axes = panels(
-        2, "Low rank outlives small batches, strong noise blurs it (S1, M = 20)", width=3.6
+        4, "Low rank outlives small batches, strong noise blurs it (S1)", width=3.6, across=2
     )
-    for ax, values, label, digits in (
-        (axes[0], last(data.loss), "test hinge loss", 4),
-        (axes[1], xr.ufuncs.log10(gap(data)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
-    ):
-        plot.heat(ax, values, "batch_size", "noise", label=label, digits=digits)
-        plot.boundary(ax, asked, "batch_size", "noise", "B ≥ M, τ ≤ 1/M (theorem 1, constants 1)")
-        plot.finish(ax, "batch B", "norm of the noise τ", legend=False)
+    both, counts = axes.reshape(2, 2), data.num_patterns.values
+    for row, M in zip(both, (counts[0], counts[-1]), strict=True):
+        some, asked = data.sel(num_patterns=M), (data.batch_size >= M) & (data.noise <= 1 / M)
+        for ax, values, label, digits in (
+            (row[0], last(some.loss), "test hinge loss", 4),
+            (row[1], xr.ufuncs.log10(gap(some)), r"$\log_{10}\, s_2 / s_3$ of $\Delta W_K$", 1),
+        ):
+            plot.heat(ax, values, "batch_size", "noise", label=label, digits=digits)
+            plot.boundary(ax, asked, "batch_size", "noise", "B ≥ M, τ ≤ 1/M (constants 1)")
+            plot.finish(ax, "batch B", "norm of the noise τ", f"M = {M}", legend=False)
     return figure
 
 
@@ -35,23 +38,34 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem 1, B of at least Omega(M), and (6)",
     theory=only(),
     config=S1.replace(noise_law="bounded"),
-    sweep=runs(120, vary={"batch_size": [2, 8, 32], "noise": [0.05, 0.2, 0.45, 0.9]}),
-    quick={"vary": {"batch_size": [8], "noise": [0.05, 0.2]}, "seeds": 2},
+    sweep=runs(
+        120,
+        zip=DICTIONARIES,
+        vary={"batch_size": [2, 32], "noise": [0.05, 0.2, 0.9]},
+        buckets="exact",
+    ),
+    quick={
+        "zip": pick(DICTIONARIES, 0),
+        "vary": {"batch_size": [32], "noise": [0.05, 0.2]},
+        "seeds": 2,
+    },
     draw=draw,
     claims=(
         Claim(
             "LR-92",
-            origin=derived("measured"),
-            statement="To learn, neither batches of Omega(M) nor noise below O(1/M) is needed: with B = M/10 to 1.6 M and tau = 1/M to 18/M, the test loss is at most 0.05 after 120 steps.",
-            measure=lambda data: last(data.loss),
+            origin=derived("measured: against theorem 1 and (6)"),
+            statement="Neither batches of Omega(M) nor noise below O(1/M) is needed to learn: with B = 2 and tau = 0.9 the test loss is at most 0.05 after 120 steps, for M = 10, 20 and 40.",
+            measure=lambda data: last(data.loss).sel(batch_size=2, noise=0.9),
             bound=at_most(0.05),
+            why="The theorem asks for both, and its own experiments use noise of norm 9 / M.",
         ),
         Claim(
             "LR-91",
-            origin=derived("measured"),
-            statement="Noise closes the gap s_2 / s_3 of W_K for every B: the exponent of tau is -2.1 to -1.1.",
+            origin=derived("measured: a limit of the low rank"),
+            statement="Noise closes the gap s_2 / s_3 of W_K for every B and M: the exponent of tau is -2.4 to -0.9.",
             measure=lambda data: exponent(gap(data).mean("seed", skipna=False), "noise"),
-            bound=between(-2.1, -1.1),
+            bound=between(-2.4, -0.9),
+            why="It says which of the two conditions low rank does depend on, and how.",
         ),
     ),
 )

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import at_most, derived
 from jaxtheory.theories.low_rank import S1
 
 from . import BOTH, Measure, lines, only, panels, pick, ratio, runs
@@ -64,22 +64,6 @@ FIGURE = Figure(
             bound=at_most(1e-10),
             statistic="each",
             minimum=2,
-        ),
-        Claim(
-            "LR-46",
-            origin=derived(),
-            statement="In S1 the first step of W_V and W_O has rank 2, up to the small scores: s_3 is at most 0.001 of s_1.",
-            measure=lambda data: third("S1", "WV", "WO")(data).fillna(np.inf),
-            bound=at_most(1e-3),
-            statistic="each",
-            minimum=2,
-        ),
-        Claim(
-            "LR-47",
-            origin=derived(),
-            statement="In P1 the first step of W_Q and W_K has a larger rank: s_3 is at least 0.1 of s_1 on average.",
-            measure=third("P1", "WQ", "WK"),
-            bound=at_least(0.1),
         ),
     ),
 )

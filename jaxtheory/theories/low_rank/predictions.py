@@ -19,6 +19,7 @@ DIMS = {
     "neuron_class": ("neuron",),
     "neuron_start": ("class_mean", "neuron"),
     "neuron_projections": ("neuron", "pattern"),
+    "neuron_change_projections": ("neuron", "pattern"),
     "projections": ("projection", "left", "pattern"),
     "truncated_loss": ("kept_rank",),
     "truncated_error": ("kept_rank",),
@@ -91,6 +92,7 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
                                    class mean
     projections                    mu_i^T Delta W mu_j of W_Q, W_K, W_V
     neuron_projections             o_i^T mu_j
+    neuron_change_projections      (o_i - o_i(0))^T mu_j
     truncated_loss                 loss with all Delta W cut to rank 1, 2, ..
     truncated_error                share of samples with margin <= 0, all Delta W cut likewise
     truncated_attention            relevant_attention, all Delta W cut likewise
@@ -102,15 +104,17 @@ def analyses(params: Params, problem: Problem, config: Config) -> dict[str, Arra
     value_pruned_loss              loss without 0, 0.1, .., 1 of the value dimensions, smallest
                                    first
     """
+    delta = model.change(params, problem, config)
     return {
         "neuron_norms": pruning.norms(params.output),
-        "neuron_changes": pruning.norms(model.change(params, problem, config).output),
+        "neuron_changes": pruning.norms(delta.output),
         "neuron_class": jnp.where(
             config.num_neurons.mask(), neurons.own_class(problem, config), 0
         ).astype(params.output.dtype),
         "neuron_start": neurons.activity(model.initial(problem, config), problem, config),
         "projections": neurons.projections(params, problem, config),
         "neuron_projections": neurons.neuron_projections(params, problem, config),
+        "neuron_change_projections": neurons.neuron_projections(delta, problem, config),
         "pruned_loss": pruning.curves(params, problem, config),
         "head_pruned_loss": attention.head_loss(params, problem, config),
         "value_pruned_loss": attention.value_loss(params, problem, config),
