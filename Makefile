@@ -4,8 +4,8 @@ BIN := $(ENV)/bin
 READY := $(ENV)/.installed
 DOCS := $(ENV)/.installed-docs
 
-.PHONY: help install oracle browser reproduce everything test fuzz mutation verdicts reliability bench bench-gpu \
-	bench-plan docs lint format clean
+.PHONY: help install oracle browser reproduce everything test fuzz mutation replicate verdicts reliability bench \
+	bench-gpu bench-plan docs lint format clean
 
 help:
 	@echo "make reproduce    install, then run one figure of each theory: verdicts, figures and a page"
@@ -15,6 +15,7 @@ help:
 	@echo "make oracle       also install torch and transformers, which some tests compare with"
 	@echo "make browser      also install Chromium, in which the page is tested (Debian, as root)"
 	@echo "make mutation     count the wrong versions of each formula that the checks detect"
+	@echo "make replicate    train each theory's main claims again in plain NumPy and compare, in a few minutes"
 	@echo "make verdicts     write docs/verdicts.md from the records of jaxtheory run all --key 1 and 2"
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor"
@@ -53,6 +54,9 @@ fuzz: $(READY)
 
 mutation: $(READY)
 	$(BIN)/python tests/mutation/score.py $(ARGS)
+
+replicate: $(READY)
+	$(BIN)/python tests/reference/replicate.py $(ARGS)
 
 verdicts: $(READY)
 	$(BIN)/python docs/verdicts.py $(or $(ARGS),1 2)

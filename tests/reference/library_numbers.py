@@ -1,0 +1,237 @@
+"""The library's numbers for the statistics of `replication`: the same configs, few seeds.
+
+A function per theory returns {row: one value per seed}, in the order of that theory's script.
+"""
+
+import functools
+
+import numpy as np
+import xarray as xr
+
+import jaxtheory
+from jaxtheory.claims import exponent, last
+from jaxtheory.theories import (
+    attention_pruning,
+    contextual_bigram,
+    group_sparse,
+    low_rank,
+    nearest_neighbor,
+    random_walk,
+)
+from jaxtheory.theories.low_rank.analyses.ranks import truncation
+
+KEY = 7
+Numbers = dict[str, np.ndarray]
+
+
+def sweep(theory, config, **asked):
+    """`jaxtheory.sweep` in float32 with the key of this page."""
+    return jaxtheory.sweep(theory, config, **{"key": KEY, "dtype": "float32"} | asked)
+
+
+def values(numbers: xr.DataArray) -> np.ndarray:
+    """One number per seed: the mean over all other dimensions."""
+    others = [dim for dim in numbers.dims if dim != "seed"]
+    return numbers.mean(others).values
+
+
+def random_walks() -> Numbers:
+    """Statistics of `replication/random_walk.py`."""
+    p, chosen = "clockwise_probability", lambda data: last(data.selected_lag) == 1
+    odds = sweep(
+        random_walk, random_walk.CIRCLE6, vary={p: [0.1, 0.3, 0.7, 0.9]}, seeds=8, steps=500,
+        record=[500],
+    )  # fmt: skip
+    a = np.log(last(odds.value_ratio)) / np.log(odds[p] / (1 - odds[p]))
+    rates = sweep(
+        random_walk, random_walk.CIRCLE6.replace(num_sequences=10000), vary={p: [0.5, 0.7]},
+        seeds=6, steps=300, record=[50, 70, 100, 140, 200, 300],
+    )  # fmt: skip
+    slope = lambda name, at: values(exponent(rates[name].where(chosen(rates)).sel({p: at}), "step"))
+    return {
+        "RW-12": values(a.where(chosen(odds))),
+        "RW-15": slope("value_direction_error", 0.5),
+        "RW-16": slope("value_direction_error_sqrt", 0.7),
+        "RW-17": slope("value_direction_error", 0.7),
+        "RW-6": slope("output_gap", 0.5),
+        "RW-9": np.array([stuck_walks()]),
+    }
+
+
+def stuck_walks() -> float:
+    """On the exact law of p = 0 or 1, N = rK + 1: how far attention, V and accuracy are from
+    uniform.
+    """
+    p, circles = "clockwise_probability", {"num_states": [6, 5, 20], "length": [97, 26, 101]}
+    config = random_walk.Config(population=True, clockwise_probability=1.0)
+    data = sweep(
+        random_walk, config, zip=circles, steps=50, record=1, buckets="pad", dtype="float64",
+        vary={p: [0.0, 1.0], "eta": [0.1, 1.0], "loss_function": ["log", "square", "hinge"]},
+    ).isel(step=slice(1, None))  # fmt: skip
+    gaps = abs(data.accuracy - 1 / data.num_states).max(), data.attention_spread.max()
+    runs = [
+        jaxtheory.simulate(
+            random_walk, config.replace(loss_function=name), jaxtheory.run_key(KEY, 0), 50,
+            record=[50], dtype="float64",
+        ).params.V
+        for name in ("log", "square", "hinge")
+    ]  # fmt: skip
+    return float(max(*gaps, *(np.ptp(V) / abs(V).max() for V in map(np.asarray, runs))))
+
+
+def nearest_neighbors() -> Numbers:
+    """Statistics of `replication/nearest_neighbor.py`."""
+    config = nearest_neighbor.Config()
+    logit = last(
+        sweep(
+            nearest_neighbor, config.replace(num_prompts=2000), algorithm="literal", seeds=12,
+            steps=300, record=[300],
+        )
+    )  # fmt: skip
+    late = [500, 600, 700, 850, 1000, 1200, 1400, 1700, 2000]
+    settings = {"d": [4, 3], "N": [4, 8], "sigma": [5.0, 5.0], "eta": [1.0, 10.0]}
+    data = sweep(nearest_neighbor, config, zip=settings, seeds=10, steps=2000, record=late)
+    slope = lambda curve: values(exponent(curve, "step"))
+    return {
+        "NN-34": values(abs(logit.query_logit + logit.xi2)),
+        "NN-35": values(abs(logit.query_logit - logit.xi1 + logit.xi2)),
+        "NN-3": slope(data.xi1),
+        "NN-8": slope(1 - data.nearest_attention),
+        "NN-9": slope(data.xi1 / data.xi2),
+    }
+
+
+def contextual_bigrams() -> Numbers:
+    """Statistics of `replication/contextual_bigram.py`."""
+    ends = last(
+        sweep(
+            contextual_bigram, contextual_bigram.Config(), zip={"l1": [1e-5, 0.0]}, seeds=12,
+            steps=1000, record=[0, 1000],
+        )
+    )  # fmt: skip
+    sure = ends.predicted_right_sign_sign_law >= 0.97725  # Phi(2)
+    ends = ends.where((ends.right_sign > 0) & sure)
+    prox, sgd = ends.isel(l1=0, drop=True), ends.isel(l1=1, drop=True)
+    wide = lambda name: prox[name] - sgd[name]
+    gaps = [wide("rounded_attention_distance"), wide("rounded_value_distance")]
+    nearer = [xr.where(gap.notnull(), gap < 0, np.nan) for gap in gaps]
+    smaller = lambda one, other: np.minimum(one, other)
+    return {
+        "CB-3/4": values(prox.excess_loss / sgd.excess_loss),
+        "CB-5/6": values(sgd.attention_residual / prox.attention_residual),
+        "CB-11": values(smaller(1 - prox.attention_alignment, prox.value_alignment - 1)),
+        "CB-12": values(smaller(sgd.attention_alignment - 1, 1 - sgd.value_alignment)),
+        "CB-15": values(sum(nearer) / 2),
+        "CB-15 A": values(gaps[0]),
+        "CB-15 V": values(gaps[1]),
+    }
+
+
+def low_ranks() -> Numbers:
+    """Statistics of `replication/low_rank.py`."""
+    named = {name: getattr(low_rank, name.upper()) for name in ("S1", "S1p", "P1", "P1p")}
+    fields = ("output", "learning_rate", "init_diagonal")
+    settings = {
+        "setting": list(named),
+        **{field: [getattr(config, field) for config in named.values()] for field in fields},
+        "steps": [120, 120, 160, 160],
+    }
+    theory = low_rank.THEORY._replace(
+        analyses=lambda params, problem, config: {
+            name: value
+            for name, value in truncation(params, problem, config).items()
+            if name in ("truncated_loss", "truncated_error")
+        }
+    )
+    data = sweep(
+        theory, low_rank.S1, zip=settings, seeds=10, steps=160, record=[0, 1, 20, 30, 120, 160],
+        dtype="float64",
+    )  # fmt: skip
+    S, P = ["S1", "S1p"], ["P1", "P1p"]
+    s = data.singular_values.sel(matrix="WK")
+    gap = s.sel(index=2, drop=True) / s.sel(index=3, drop=True)
+    rise = lambda name: data[name] - data[name].sel(kept_rank=20, drop=True)
+    cost = rise("truncated_loss")
+    end = lambda name: data[name].sel(step=data.steps, drop=True)
+    return {
+        "LR-2": values(cost.sel(kept_rank=1)),
+        "LR-1": values(abs(cost.sel(kept_rank=[2, 3, 5, 10])).max("kept_rank")),
+        "LR-3": values(rise("truncated_error").sel(kept_rank=1)),
+        "LR-11": values(np.log10(gap.sel(step=[20, 30]).min("step"))),
+        "LR-13": values(gap.sel(setting=P, step=1)),
+        "LR-14": values(gap.sel(setting=S, step=1)),
+        "LR-4": values(end("relevant_attention").sel(setting="P1")),
+        "LR-17": values(end("small_ratio").sel(setting=S)),
+        "LR-18": values(end("small_changes").sel(setting=S)),
+        "LR-19": values(end("small_changes").sel(setting=P)),
+    }
+
+
+def attention_prunings() -> Numbers:
+    """Statistics of `replication/attention_pruning.py`."""
+    asked = {"seeds": 16, "steps": 400, "record": [400]}
+    data = sweep(
+        attention_pruning,
+        attention_pruning.P2,
+        vary={"lambda": [10**0.5, 10.0, 10**1.5, 100.0]},
+        **asked,
+    )
+    # the baselines do not depend on training
+    longer = attention_pruning.P2.replace(length=256)
+    long = last(
+        sweep(attention_pruning, longer, **asked | {"steps": 1, "record": [1]}).relative_error
+    )
+    errors = last(data.relative_error)
+    best = errors.sel(pruner="gradient", drop=True).min("regularization")
+    others = errors.isel(regularization=0, drop=True).sel(pruner=["wanda", "sparsegpt"])
+    less = lambda errors: errors.sel(pruner="wanda") - errors.sel(pruner="sparsegpt")
+    return {
+        "AP-13": values(less(others)),
+        "AP-13 L": values(less(long)),
+        "AP-4": values(best),
+        "AP-6": values(best - others.min("pruner")),
+    }
+
+
+def sparse_groups() -> Numbers:
+    """Statistics of `replication/group_sparse.py`."""
+    groups, late = [4, 6, 8, 12], [1000, 1400, 2000, 2800, 4000]
+    config = group_sparse.Config(learning_rate=0.25, group_dim=4)
+    run = functools.partial(sweep, group_sparse, buckets="exact")
+    form = {"algorithm": "population", "seeds": 8}
+    data = run(
+        config.replace(num_samples=2000), zip={"D": groups, "steps": [4000, 500, 500, 500]},
+        steps=4000, record=[500, *late], **form,
+    )  # fmt: skip
+    losses = data.test_loss.sel(step=500, drop=True)
+    long = data.isel(num_groups=0, drop=True).sel(step=late)
+    counts = last(
+        run(config.replace(num_groups=4), vary={"n": [250, 1000, 4000]}, steps=64, seeds=12,
+            record=[64], algorithm="gd", dtype="float64")
+    )  # fmt: skip
+    angle = np.sqrt(2 * (1 - counts.value_cosine.clip(max=1)))
+    shown = [20, 40, 60, 100]
+    downstream = run(
+        group_sparse.LARGE.replace(pretraining_steps=200, downstream_samples=100),
+        vary={"attention": ["frozen", "scratch"]}, algorithm="downstream", seeds=20, steps=300,
+        record=[200 + m for m in shown],
+    ).accuracy  # fmt: skip
+    gain = downstream.sel(attention="frozen") - downstream.sel(attention="scratch")
+    ratio = long.value_norm / long.predicted_value_norm_rate
+    return {
+        "GS-19/20": values(exponent(losses.drop_vars("steps", errors="ignore"), "num_groups")),
+        "GS-21": values(exponent(long.test_loss, "step")),
+        "GS-22": values(ratio),
+        "GS-44": values(exponent(angle, "num_samples")),
+        "GS-27": values(gain),
+    }
+
+
+NUMBERS = {
+    "random_walk": random_walks,
+    "nearest_neighbor": nearest_neighbors,
+    "contextual_bigram": contextual_bigrams,
+    "low_rank": low_ranks,
+    "attention_pruning": attention_prunings,
+    "group_sparse": sparse_groups,
+}
