@@ -104,6 +104,7 @@ FIGURE = Figure(
                 -late_slope(data["shift_error"].mean("seed")).sel({DELTA: [0.3, 0.5, 1.0]}), DELTA
             ),  # keys 100, 101: 0.89 to 0.93
             bound=between(0.8, 1.1),
+            why="The error under shift falls much faster for well separated examples, as the theorem says.",
         ),
         Claim(
             "NN-26",
@@ -113,6 +114,7 @@ FIGURE = Figure(
                 {DELTA: [0.5, 1.0]}
             ),  # keys 100, 101: 1.06 to 1.20
             bound=between(0.9, 1.35),
+            why="It replaces the power of T by the law behind it, with a constant.",
         ),
         Claim(
             "NN-20",
@@ -121,6 +123,7 @@ FIGURE = Figure(
             measure=lambda data: last(worst(data)).isel({DELTA: 0}),  # 0.99 and more
             bound=at_most(0.5),
             expect="fails",
+            why="The theorem has no condition on the query, and prompts opposite to the query break it.",
         ),
         Claim(
             "NN-30",
@@ -130,6 +133,7 @@ FIGURE = Figure(
                 {DELTA: [1.0, 2.0]}
             ),
             bound=at_least(-1.0),  # keys 100, 101: -0.09 to -0.37
+            why="Not only the worst queries fall slowly: drawn ones do, too.",
         ),
     ),
 )

@@ -5,13 +5,19 @@ say so?
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last
+from jaxtheory.claims import at_most, between, derived, interpretation
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, QUICK, ROWS, RUNS, THEORY, course, settings, started
 
 DELTA = "separation"
 THREE = [ROWS[0], ROWS[2], ROWS[3]]
+
+
+def curves(data: xr.Dataset) -> xr.DataArray:
+    """The changes of three mean losses between recorded steps, at delta = 0.1."""
+    names = ["loss", "shift_error", "separated_error"]
+    return data[names].sel({DELTA: 0.1}).mean("seed").to_dataarray("curve").diff("step")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -48,7 +54,7 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem on distribution shift and appendix B",
     theory=THEORY,
     config=Config(),
-    sweep=RUNS | {"zip": settings(THREE), "vary": {DELTA: [0.05, 0.1, 0.3, 1.0, 2.0, 3.5]}},
+    sweep=RUNS | {"zip": settings(THREE), "vary": {DELTA: [0.1, 0.3, 1.0, 2.0, 3.5]}},
     quick=QUICK | {"zip": settings(THREE[::2]), "vary": {DELTA: [1.0]}},
     draw=draw,
     claims=(
@@ -59,34 +65,15 @@ FIGURE = Figure(
             measure=lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: 0.99 to 1
             bound=between(0.9, 1 + 1e-5),
             statistic="each",
-        ),
-        Claim(
-            "NN-21",
-            origin=derived(),
-            statement="Where q = x_{i*}, the mean squared error is below (N - 1) a^2 + ((N - 1) a + b)^2, a = exp(-xi1 delta / 2), b = exp(-xi2), and drawn prompts are far from the worst: at t = 2000 it is below 0.05 of that, delta = 0.3 and 1.",
-            measure=lambda data: last(data.shift_error / data.shift_bound).sel({DELTA: [0.3, 1.0]}),
-            bound=at_most(0.05),  # key 100: 0.0002 to 0.021
+            why="It is a bound on every prompt in place of the theorem, and no smaller one is true.",
         ),
         Claim(
             "NN-22",
             origin=interpretation(PAPER, "experiments and appendix B"),
-            statement="“test loss (right) curves under gradient descent” are lost, read as: at every delta the error under shift falls from each recorded step to the next.",
-            measure=lambda data: data.shift_error.mean("seed").diff("step"),
+            statement="“Training (left) and test loss (right) curves under gradient descent, with different dimensions and context sizes”, read as: for three (d, N) and a separation of 0.1, training loss, error for q = x_{i*} and error for any query fall from each recorded step to the next.",
+            measure=curves,
             bound=at_most(0.0),
-        ),
-        Claim(
-            "NN-24",
-            origin=derived(),
-            statement="The bound says nothing at delta = 0.1 by t = 2000: it is still 1 or more.",
-            measure=lambda data: last(data.shift_bound.sel({DELTA: 0.1})),
-            bound=at_least(1.0),
-        ),
-        Claim(
-            "NN-25",
-            origin=derived(),
-            statement="At delta = 1 and t = 2000 the bound is below 0.02.",
-            measure=lambda data: last(data.shift_bound.sel({DELTA: 1.0})),
-            bound=at_most(0.02),
+            why="It is the experiment that the talk shows, whose curves are lost.",
         ),
     ),
 )
