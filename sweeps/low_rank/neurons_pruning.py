@@ -118,7 +118,7 @@ FIGURE = Figure(
             statement="With one a for all positions the loss begins to increase near 0.4: the last tenth that costs at most 0.01 is 0.3 to 0.55 on average, in S1, S1p and G.",
             measure=knee,
             bound=between(0.3, 0.55),
-            why="With one a per position the loss stays up to a rate of 0.7, so that figure 3B tells which reading of A it was made with.",
+            why="With one a per position the loss stays up to a rate of 0.7: figure 3B tells which reading of A it was made with.",
         ),
         Claim(
             "LR-26",

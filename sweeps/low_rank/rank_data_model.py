@@ -11,7 +11,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, derived, last
 from jaxtheory.theories.low_rank import S1
 
-from . import PAPER, TRUNCATED, lines, panels, pick, rank_cost, ratio, runs
+from . import PAPER, TRUNCATED, lines, panels, pick, ratio, runs
 
 DATA: dict[str, list] = {
     "kind": ["as in IV", "unit tokens", "drawn labels", "both"],
@@ -60,14 +60,6 @@ FIGURE = Figure(
             bound=at_least(50.0),
             statistic="each",
             why="The theorem is about these data, the experiments of the paper are not.",
-        ),
-        Claim(
-            "LR-112",
-            origin=derived("measured"),
-            statement="On all these data rank 1 costs a loss of at least 0.2.",
-            measure=lambda data: rank_cost(data, 1),
-            bound=at_least(0.2),
-            why="Two directions are needed on the data of the theorem as in the experiments.",
         ),
     ),
 )

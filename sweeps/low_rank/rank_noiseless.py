@@ -7,20 +7,13 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_most, derived
 from jaxtheory.theories.low_rank import S1
 
-from . import BOTH, Measure, lines, only, panels, pick, ratio, runs
+from . import BOTH, lines, only, panels, pick, runs
 
 
 def column_sums(data: xr.Dataset) -> xr.DataArray:
     """max_i |sum_j mu_i^T Delta W_K mu_j| over the largest entry."""
     P = data.projections.sel(projection="WK")
     return (abs(P.sum("pattern")).max("left") / abs(P).max(["left", "pattern"])).fillna(np.inf)
-
-
-def third(setting: str, *matrices: str) -> Measure:
-    """s_3 / s_1 of changes after one step."""
-    return lambda data: ratio(
-        data.singular_values.sel(setting=setting, matrix=list(matrices), step=1), 3, 1
-    )
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -64,6 +57,7 @@ FIGURE = Figure(
             bound=at_most(1e-10),
             statistic="each",
             minimum=2,
+            why="It is an identity of the softmax that no choice of constants in (8) can satisfy for W_K.",
         ),
     ),
 )
