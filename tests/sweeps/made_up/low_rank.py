@@ -346,7 +346,7 @@ CASES = {
     ),
     "all neurons alike": case(
         "neurons_pruning",
-        lambda d: neurons(d, d.rate, 0.8 * d.rate, d.rate, ({}, 4.0), {"S1": 0.8}),
+        lambda d: neurons(d, d.rate, 0.6 * d.rate, d.rate, ({}, 4.0), {"S1": 0.8}),
         "17 21 26",
     ),
     "projections as measured": case(
