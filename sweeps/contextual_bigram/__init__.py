@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from jaxtheory.claims import last, share
+from jaxtheory.claims import last
 from jaxtheory.theories.contextual_bigram import THEORY as THEORY
 from jaxtheory.theories.contextual_bigram import Config as Config
 
@@ -72,16 +72,3 @@ def end(name: str, run: str, kept: Measure = right) -> Measure:
 def ratio(name: str, over: str, under: str, kept: Measure = right) -> Measure:
     """The ratio of two kinds of runs at the end, task by task."""
     return lambda data: end(name, over, kept)(data) / end(name, under, kept)(data)
-
-
-def rebound(run: str, kept: Measure = right) -> Measure:
-    """The excess loss at the end over its least in t."""
-    return lambda data: (
-        end("excess_loss", run, kept)(data) / data.excess_loss.sel(run=run, drop=True).min("step")
-    )
-
-
-def failed(run: str, kept: Measure = right) -> Measure:
-    """1 where some column's support is wrong after rounding, 0 where none is."""
-    recovery = end("support_recovery", run, kept)
-    return lambda data: share(recovery(data) < 1, among=recovery(data).notnull())

