@@ -104,12 +104,12 @@ FIGURE = Figure(
         Claim(
             "CB-37",
             origin=interpretation(PAPER, "section 3.2"),
-            statement="“It either takes” T “fresh samples each step to reveal the signal or” T “steps (whence also” T “samples) for the random noises to (hopefully) cancel with each other”, read as: with a quarter of the batch and four times as many steps of a quarter of the rate, the share of the right sign is the same within 0.15 over all T.",
+            statement="“It either takes” T “fresh samples each step to reveal the signal or” T “steps (whence also” T “samples) for the random noises to (hopefully) cancel with each other”, read as: with a quarter of the batch and four times as many steps of a quarter of the rate, the share of the right sign is the same within 0.1 over all T.",
             measure=lambda d: (
                 sign(d).sel({ETA: SLOW, B: 16}, drop=True)
                 - sign(d).sel({ETA: 0.05, B: 64}, drop=True)
             ),
-            bound=between(-0.15, 0.15),
+            bound=between(-0.1, 0.1),
             where="together",
             why="It is the source's reason to believe that no algorithm of this kind needs fewer samples.",
         ),
