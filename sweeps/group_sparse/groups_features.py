@@ -38,7 +38,7 @@ FIGURE = Figure(
     theory=THEORY,
     config=Config(pretraining_steps=TAU),
     sweep={
-        "zip": ways("W frozen", "from scratch", "logistic, online"),
+        "zip": ways("W frozen", "from scratch"),
         "vary": {"features": LAWS},
         **DOWNSTREAM,
     },
@@ -51,13 +51,7 @@ FIGURE = Figure(
             statement="“an arbitrary distribution satisfying” sub-Gaussian tails and a margin is read as these three laws: with the W of Gaussian pre-training frozen, the accuracy is above that of training from scratch by at least 0.1 over 10 to 60 samples, for each law.",
             measure=lambda d: lead(d, "from scratch"),
             bound=at_least(0.1),
-        ),
-        Claim(
-            "GS-37",
-            origin=interpretation(PAPER, "theorem"),
-            statement="d + D against dD is read as: the accuracy with W frozen is above that of online logistic regression by at least 0.01 over 10 to 60 samples, for each of the three laws.",
-            measure=lambda d: lead(d, "logistic, online"),
-            bound=at_least(0.01),
+            why="The theorem asks for tails and a margin only, and Gaussian pre-training could have needed Gaussian tasks.",
         ),
     ),
 )

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation, last
+from jaxtheory.claims import at_least, at_most, derived, interpretation, last
 
 from . import PAPER, SWEEP, THEORY, Config, N, table
 
@@ -27,12 +27,6 @@ def falls(data: xr.Dataset) -> xr.DataArray:
     """The ratio of mean deficits from one n to four times as many samples."""
     missing = (1 - descents(data).relevant_attention).mean("seed")
     return missing / missing.shift(run=1)
-
-
-def form(data: xr.Dataset) -> xr.DataArray:
-    """v*^T W11 v* on the population; 0 unless the rest of W11 is above 0 on average."""
-    end = population(data)
-    return end.feature_attention.where(end.feature_attention_rest.mean("seed") > 0, 0.0)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -90,16 +84,10 @@ FIGURE = Figure(
         Claim(
             "GS-10",
             origin=derived("measured"),
-            statement="The attention that is missing from 1 falls by at least 5 % with each fourfold n.",
+            statement="The attention that is missing from 1 falls by at least a quarter with each fourfold n, from 125 to 2000.",
             measure=falls,
-            bound=at_most(0.95),
-        ),
-        Claim(
-            "GS-11",
-            origin=derived("derived: sampling noise"),
-            statement="The share of |W|^2 off the population's form falls as 1/n.",
-            measure=lambda d: exponent(descents(d).off_structure, "run"),
-            bound=between(-1.3, -0.6),
+            bound=at_most(0.75),
+            why="It says how many samples buy a sharper selection than the talk shows.",
         ),
         Claim(
             "GS-12",
@@ -107,13 +95,7 @@ FIGURE = Figure(
             statement="“Self-attention extracts the variables from the label-relevant group” is read as: the attention is above 0.95 by t = 500 on the population (8000 samples and their symmetries).",
             measure=lambda d: population(d).relevant_attention,
             bound=at_least(0.95),
-        ),
-        Claim(
-            "GS-13",
-            origin=derived(),
-            statement="There, W11 neither vanishes nor is it a multiple of I: v*^T W11 v* is below -0.2, and the rest is above 0.",
-            measure=form,
-            bound=at_most(-0.2),
+            why="Variable selection is the title of the paper, and on the population it is nearly complete.",
         ),
     ),
 )
