@@ -47,8 +47,8 @@ SEEDS = {  # of the NumPy side
 ROWS = {
     "random_walk": (
         Row("RW-12", "RW-12", "v(1)/v(-1) = (p/(1-p))^a: a, four p"),
-        Row("RW-15", "RW-15", "exponent of t, V against Pi^T, p = 0.5"),
-        Row("RW-17", "RW-17", "the same at p = 0.7"),
+        Row("RW-15", "RW-16", "exponent of t, V against Pi^T, p = 0.5"),
+        Row("RW-17", "RW-11", "the same at p = 0.7"),
         Row("RW-16", "RW-16", "V against sqrt(Pi^T), p = 0.7"),
         Row("RW-6", "RW-6", "exponent of t, gap of the output as printed"),
         Row("RW-9", "RW-9", "p in {0, 1}: distance of S, V, accuracy from uniform", True),
