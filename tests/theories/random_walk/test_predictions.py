@@ -23,6 +23,7 @@ def test_metrics_at_zero_and_ties():
     assert (
         found["value_direction_error"] == 1
         and found["value_ratio"] == 1
+        and found["value_spread"] == 0
         and found["selected_lag"] == 8
     )
     tied = Reduced(
