@@ -224,11 +224,13 @@ FIGURE = Figure(
         Claim(
             "CB-15",
             origin=interpretation(PAPER, "appendix I"),
-            statement="“in all metrics proximal gradient descent performs better than the vanilla gradient descent with a small batch size (when the noise is large)”, “before and after normalization”, read as: each metric of A and V is better on half of the tasks or more.",
-            measure=better(*BEFORE, "value_residual", *ROUNDED),
+            statement="“in all metrics proximal gradient descent performs better than the vanilla gradient descent with a small batch size (when the noise is large)”, “before and after normalization”, read as: on half of the tasks or more, each of eight metrics of A and V is better.",
+            measure=lambda d: better(*BEFORE, "value_residual", *ROUNDED)(d).min(
+                "metric", skipna=False
+            ),
             bound=at_least(0.5),
             statistic="share",
-            expect="fails",  # 0 of all tasks for both distances after normalization
+            expect="fails",  # on no task, as both distances after normalization are larger
             why="It is the source's summary of its experiments, and its second half decides whether the prox is needed.",
         ),
         Claim(

@@ -95,9 +95,9 @@ FIGURE = Figure(
         Claim(
             "CB-59",
             origin=interpretation(PAPER, "theorem 3.1"),
-            statement="“followed by a more sample-efficient stage”, read as: with lambda above the noise of a step (B = 2^22), |Delta_A| grows with T with an exponent of at most 0.2.",
+            statement="“followed by a more sample-efficient stage”, read as: with lambda above the noise of a step (B = 2^22), |Delta_A| grows with T with an exponent of at most 0.3.",
             measure=at(LARGE, growth(STRONG)),
-            bound=at_most(0.2),
+            bound=at_most(0.3),
             why="The theorem's second sample size does not contain T, and this is where that can be seen.",
         ),
         Claim(

@@ -393,7 +393,7 @@ CASES = {
     "the prox gains with few tokens alone, noise grows too fast": case(
         "bigram_tokens",
         lambda d: {
-            "excess_loss": xr.where(d.num_states > 50, 1.0, runs(d, 0.4, 1.0)),
+            "excess_loss": xr.where(d.num_states > 10, 1.0, runs(d, 0.4, 1.0)),
             "attention_residual": 0.01 * d.num_states,
             "support_recovery": runs(d, 1.0, 0.9),
         },
