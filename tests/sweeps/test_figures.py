@@ -25,7 +25,7 @@ WITHOUT_SEEDS = (
 WITHOUT_CLAIMS = ("rank_text",)
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 10,
-    "contextual_bigram": 10,
+    "contextual_bigram": 11,
     "group_sparse": 12,
     "low_rank": 20,
     "nearest_neighbor": 13,
