@@ -14,7 +14,7 @@ help:
 	@echo "make fuzz         test properties of the engine on 300 random sweeps (ARGS='--minutes 60')"
 	@echo "make oracle       also install torch and transformers, which some tests compare with"
 	@echo "make browser      also install Chromium, in which the page is tested (Debian, as root)"
-	@echo "make mutation     count the wrong versions of each formula that the checks detect"
+	@echo "make mutation     count the wrong versions of each formula that checks and references detect"
 	@echo "make replicate    train each theory's main claims again in plain NumPy and compare, in a few minutes"
 	@echo "make verdicts     write docs/verdicts.md from the records of jaxtheory run all --key 1 and 2"
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"

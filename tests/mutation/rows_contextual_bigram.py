@@ -348,3 +348,9 @@ EXPLAINED = {
     **dict.fromkeys(("draw: x -1", "draw: array 0 x -1", "draw: array 1 x -1"), _SYMMETRIC),
     **{f"initial_alignment: array 0 x {factor}": _ZERO for factor in (-1, 0.9, 2)},
 }
+
+# edits of the source that once nothing noticed: module, function, edit
+KNOWN = [
+    ("laws.dynamics", "cut", "background + alpha * jnp.max(problem.context) -> background"),
+    ("data", "sequences", "T.n + 1 -> T.n - 1"),
+]

@@ -215,3 +215,9 @@ EXPLAINED = {
     for i in blocks
     for factor in ("-1", "0.9", "2")
 }
+
+# edits of the source that once nothing noticed: module, function, edit
+KNOWN = [
+    ("predictions", "selection", "params.beta ** 2 -> abs(params.beta)"),
+    ("predictions", "predict", "L[times] -> L[times + 1]"),
+]

@@ -276,3 +276,12 @@ ROWS = [
 ]
 _SYMMETRIC = "the law is symmetric: the negated array has the same one"
 EXPLAINED = {"draw_prompts: array 3 x -1": _SYMMETRIC, "inner_products: x -1": _SYMMETRIC}
+
+# edits of the source that once nothing noticed: module, function, edit
+KNOWN = [
+    (
+        "predictions",
+        "metrics",
+        "model.logits(params, blind(test))[-1] -> model.logits(params, blind(test))[0]",
+    ),
+]

@@ -1,23 +1,28 @@
-"""`make mutation`: how many wrong versions of each room's functions its checks notice.
+"""`make mutation`: how many wrong versions of each theory's functions are noticed.
 
-python tests/mutation/score.py [ROOM ...] [--write]: prints the table and the survivors, each with
-its explanation; exit code 1 where one has none. --write (all rooms) keeps them in
-docs/verification.md.
+python tests/mutation/score.py [THEORY ...] [--checks | --edits] [--write]: prints a table of those
+that the checks notice (`mutants.py`), one of those made from the source that the references notice
+(`edits.py`), and the survivors, each with its explanation; exit code 1 where one has none. --checks
+and --edits choose one table; --write (both, all theories) keeps them in docs/verification.md.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import edits
 import mutants
 
 import jaxtheory
 
 PAGE = Path(__file__).parents[2] / "docs" / "verification.md"
 MARK = "<!-- mutation -->"
+HEAD = ["tried | killed | survivors explained | unexplained |", "---|---|---|---|"]
+Score = Callable[[str], tuple[list[mutants.Mutant], dict[str, str]]]
 
 
-def score(name: str) -> tuple[list[mutants.Mutant], dict[str, str]]:
-    """All wrong versions of a room, and the explanations of survivors."""
+def by_checks(name: str) -> tuple[list[mutants.Mutant], dict[str, str]]:
+    """All wrong versions of the functions that checks name, and the explanations of survivors."""
     theory, written = jaxtheory.theories.get(name), mutants.rows_of(name)
     found = []
     for function in mutants.guarded(theory):
@@ -27,20 +32,18 @@ def score(name: str) -> tuple[list[mutants.Mutant], dict[str, str]]:
     return found, getattr(written, "EXPLAINED", {})
 
 
-def main(words: list[str]) -> int:
-    """The table on stdout; 1 where a survivor has no explanation."""
-    names = [word for word in words if word != "--write"] or list(jaxtheory.theories.names())
-    lines = [
-        "| theory | tried | killed | survivors explained | unexplained |",
-        "|---|---|---|---|---|",
-    ]
-    rest, unexplained = [], 0
+def by_references(name: str) -> tuple[list[mutants.Mutant], dict[str, str]]:
+    """All wrong versions made from the source of what the slots run, and the explanations."""
+    return list(edits.try_edits(name)), edits.equivalent(name)
+
+
+def table(title: str, names: list[str], score: Score) -> tuple[list[str], int]:
+    """The rows and the survivors, printed as they are found; how many have no explanation."""
+    lines, rest, unexplained = [f"| {title} | {HEAD[0]}", f"|---|{HEAD[1]}"], [], 0
     for name in names:
         found, explained = score(name)
         alive = [m for m in found if m.killed_by is None]
-        why = {
-            f"{m.function}: {m.change}": explained.get(f"{m.function}: {m.change}") for m in alive
-        }
+        why = {key: explained.get(key) for key in (f"{m.function}: {m.change}" for m in alive)}
         missing = sum(reason is None for reason in why.values())
         unexplained += missing
         lines.append(
@@ -49,10 +52,24 @@ def main(words: list[str]) -> int:
         )
         rest += [f"- {name}, `{key}`: {reason or 'UNEXPLAINED'}" for key, reason in why.items()]
         print(lines[-1], *rest[-len(why) :] if why else [], sep="\n", flush=True)
+    return [*lines, "", *rest], unexplained
+
+
+def main(words: list[str]) -> int:
+    """The tables on stdout; 1 where a survivor has no explanation."""
+    names = [word for word in words if word[:2] != "--"] or list(jaxtheory.theories.names())
+    text, unexplained = [], 0
+    for flag, title, score in (
+        ("--checks", "checks", by_checks),
+        ("--edits", "references", by_references),
+    ):
+        if flag in words or not {"--checks", "--edits"} & {*words}:
+            lines, missing = table(title, names, score)
+            text += [*lines, ""]
+            unexplained += missing
     if "--write" in words:
         before, _, after = PAGE.read_text().split(MARK)
-        text = "\n".join([*lines, "", *rest])
-        PAGE.write_text(f"{before}{MARK}\n{text}\n{MARK}{after}")
+        PAGE.write_text(f"{before}{MARK}\n" + "\n".join(text).strip() + f"\n{MARK}{after}")
     return int(unexplained > 0)
 
 

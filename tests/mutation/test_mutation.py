@@ -1,6 +1,7 @@
-"""Wrong versions of formulas are caught by the checks that name them (`mutants.py` says which).
+"""Wrong versions of formulas are caught: by the checks that name them, and by the references.
 
-Here the mistakes written by hand; `make mutation` tries those and every function times a factor.
+Here the mistakes written by hand (`mutants.py` says which) and a fixed sample of those made from
+the source (`edits.py`); `make mutation` tries all, and every function times a factor.
 """
 
 import sys
@@ -10,12 +11,15 @@ import pytest
 
 import jaxtheory
 from jaxtheory.theories import get
+from tests.reference.entries import THEORIES
 
 sys.path.insert(0, str(Path(__file__).parent))
+import edits
 import mutants
 
 ROWS = [(name, *row) for name in jaxtheory.theories.names() for row in mutants.rows_of(name).ROWS]
 OFTEN = 8  # of so many mistakes one is tried in every run
+EVERY = 12  # of so many edits of the source one is tried with --all
 PARAMS = [
     pytest.param(
         *row,
@@ -23,6 +27,11 @@ PARAMS = [
         marks=[pytest.mark.slow] * (i % OFTEN > 0),
     )
     for i, row in enumerate(ROWS)
+]
+KNOWN = [  # that once nothing noticed: module, function, edit; the first of each theory always
+    pytest.param(name, *row, marks=[pytest.mark.slow] * (i > 0))
+    for name in THEORIES
+    for i, row in enumerate(mutants.rows_of(name).KNOWN)
 ]
 
 
@@ -32,3 +41,28 @@ def test_caught(name, theory, module, function, wrong):
     mutant = mutants.try_row(get(theory), module, function, wrong)
     explained = getattr(mutants.rows_of(name), "EXPLAINED", {})
     assert mutant.killed_by or f"{mutant.function}: {mutant.change}" in explained
+
+
+@pytest.mark.parametrize(("name", "module", "function", "change"), KNOWN)
+def test_known_edits_are_caught(name, module, function, change):
+    assert edits.try_known(name, module, function, change).killed_by
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", THEORIES)
+def test_edits_are_caught(name):
+    """One in twelve."""
+    explained = edits.equivalent(name)
+    alive = [m for m in edits.try_edits(name, EVERY) if m.killed_by is None]
+    names = [f"{m.function}: {m.change}" for m in alive]
+    assert [key for key in names if key not in explained] == []
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_explained_edits_exist(name):
+    """An explanation names an edit that the source still has."""
+    for key in edits.equivalent(name):
+        place, _, change = key.partition(": ")
+        module, _, function = place.rpartition(".")
+        module = edits.importlib.import_module(f"jaxtheory.theories.{name}.{module}")
+        assert change in [edit.change for edit in edits.edits(module, function)], key

@@ -286,7 +286,7 @@ def metrics(
     value = A[0] @ np.maximum(V, 0) if A else V
     K = model.K
     ahead, behind = (sum(value[(k + step) % K, k] for k in range(K)) for step in (1, -1))
-    ratio = ahead / behind if behind else np.inf if ahead else 1.0
+    ratio = ahead / behind if behind else ahead * np.inf if ahead else 1.0
     return {
         "accuracy": accuracy(outputs, data, law),
         "kl": kl(outputs, data, law),

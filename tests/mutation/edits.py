@@ -1,0 +1,448 @@
+"""Wrong versions made from the source of a theory: one small edit each, tried on the references.
+
+`edits(module, function)` lists them: an index, a range or a slice one off; a step later; another
+axis; mean for sum and back; a factor, a divisor or a term dropped; an arm of a `where`; operands
+swapped; abs for a square; < for <=. A wrong version takes the function's place in its module and is
+detected ("killed") if an entry of metrics, baselines, analyses or predict then differs from
+`tests/reference/THEORY_entries.py`, or the problem and the batch break what it says of them.
+"""
+
+import ast
+import functools
+import importlib
+import inspect
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jaxtheory
+from jaxtheory.engine.request.settings import numerics
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parent))
+from mutants import Mutant, replaced, rows_of
+
+from tests.reference import entries
+
+SECONDS = 20  # a wrong version that takes longer does not end
+KEYS = {"split", "fold_in", "key"}  # other draws, not other numbers
+OTHER = {  # functions of jax.numpy and what is easily written in their place
+    "mean": "sum",
+    "sum": "mean",
+    "nanmean": "nansum",
+    "max": "min",
+    "min": "max",
+    "nanmin": "nanmax",
+    "maximum": "minimum",
+    "minimum": "maximum",
+    "argmax": "argmin",
+    "argmin": "argmax",
+    "cumsum": "flip",
+    "square": "abs",
+    "all": "any",
+    "any": "all",
+}
+IDENTITY = {"abs", "sqrt", "square", "sign", "exp", "log", "cbrt", "conj", "diag"}
+FLIPS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+STEPS = {"t", "times", "steps", "step", "time"}
+
+
+class Edit(NamedTuple):
+    """A wrong version of a function or constant of a module."""
+
+    module: ModuleType
+    function: str
+    change: str  # old -> new, with #2 for the second of its kind in the function
+    line: int
+    tree: ast.stmt
+
+
+# The edits of a node
+
+
+def number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def plus(node: ast.expr, by: int) -> ast.expr:
+    if isinstance(node, ast.Constant) and number(node.value):
+        return ast.Constant(node.value + by)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return ast.Constant(-node.operand.value + by)
+    return ast.BinOp(node, ast.Add() if by > 0 else ast.Sub(), ast.Constant(abs(by)))
+
+
+def constant(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and number(node.value)
+
+
+def of_operation(node: ast.BinOp) -> Iterator[ast.expr]:
+    """Another operation, or one operand alone."""
+    left, op, right = node.left, node.op, node.right
+    if isinstance(op, ast.Add):
+        yield ast.BinOp(left, ast.Sub(), right)
+        yield left
+    elif isinstance(op, ast.Sub):
+        yield left if constant(right) else ast.BinOp(right, ast.Sub(), left)
+        yield ast.BinOp(left, ast.Add(), right)
+    elif isinstance(op, ast.Mult):
+        yield left
+        yield right
+    elif isinstance(op, ast.Div):
+        yield left
+        yield ast.BinOp(left, ast.Mult(), right)
+    elif isinstance(op, ast.Pow):
+        yield ast.Call(ast.Name("abs", ast.Load()), [left], []) if constant(right) else left
+    elif isinstance(op, ast.MatMult):
+        yield ast.BinOp(right, ast.MatMult(), left)
+    elif isinstance(op, ast.Mod):
+        yield left
+        yield ast.BinOp(left, ast.Mod(), ast.Constant(2))
+    elif isinstance(op, (ast.BitAnd, ast.BitOr)):
+        yield left
+        yield right
+    elif isinstance(op, ast.FloorDiv):
+        yield ast.BinOp(node, ast.Add(), ast.Constant(1))
+
+
+def of_call(node: ast.Call) -> Iterator[ast.expr]:
+    """An arm of a where, another function, another range, another axis, its argument alone."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name == "where" and len(node.args) == 3:
+        yield ast.Call(node.func, [node.args[0], node.args[1], node.args[1]], [])
+        yield ast.Call(node.func, [node.args[0], node.args[2], node.args[2]], [])
+    if name == "range":
+        *start, end = node.args
+        yield ast.Call(node.func, [*start, plus(end, -1)], [])
+        yield ast.Call(node.func, [*start, plus(end, 1)], [])
+    if name in OTHER and isinstance(node.func, ast.Attribute):
+        yield ast.Call(
+            ast.Attribute(node.func.value, OTHER[name], ast.Load()), node.args, node.keywords
+        )
+    if name in IDENTITY and len(node.args) == 1:
+        yield node.args[0]
+    for i, word in enumerate(node.keywords):
+        if word.arg in ("axis", "ndmin") and constant(word.value):
+            axis = ast.literal_eval(word.value)
+            others = [*node.keywords]
+            others[i] = ast.keyword("axis", ast.Constant({0: 1, 1: 0, -1: 0, 2: 1}.get(axis, 0)))
+            yield ast.Call(node.func, node.args, others)
+
+
+def of_index(node: ast.Subscript) -> Iterator[ast.expr]:
+    """An index one more or less, an end of a slice one off."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+    def put(i: int, part: ast.expr) -> ast.expr:
+        new = [*parts[:i], part, *parts[i + 1 :]]
+        inner = ast.Tuple(new, ast.Load()) if isinstance(node.slice, ast.Tuple) else new[0]
+        return ast.Subscript(node.value, inner, node.ctx)
+
+    for i, part in enumerate(parts):
+        if isinstance(part, ast.Slice):
+            for which in ("lower", "upper"):
+                end = getattr(part, which)
+                if end is None:
+                    continue
+                for by in (1, -1):
+                    if constant(end) and ast.literal_eval(end) + by == 0 and which == "upper":
+                        moved = None
+                    else:
+                        moved = plus(end, by)
+                    ends = {"lower": part.lower, "upper": part.upper} | {which: moved}
+                    yield put(i, ast.Slice(ends["lower"], ends["upper"], part.step))
+        elif constant(part):
+            for by in (1, -1):
+                yield put(i, plus(part, by))
+        elif isinstance(part, ast.Name):
+            yield put(i, plus(part, 1))
+
+
+def of_node(node: ast.AST) -> Iterator[ast.expr]:
+    """What may be written in the place of a node by mistake."""
+    if isinstance(node, ast.BinOp):
+        yield from of_operation(node)
+    elif isinstance(node, ast.Call):
+        yield from of_call(node)
+    elif isinstance(node, ast.Subscript):
+        yield from of_index(node)
+    elif isinstance(node, ast.IfExp):
+        yield node.body
+        yield node.orelse
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in FLIPS:
+        yield ast.Compare(node.left, [FLIPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert, ast.Not)):
+        if not constant(node):
+            yield node.operand
+    elif isinstance(node, ast.Attribute) and node.attr == "T":
+        yield node.value
+    elif isinstance(node, ast.Name) and node.id in STEPS and isinstance(node.ctx, ast.Load):
+        yield plus(node, 1)
+
+
+# The edits of a function
+
+
+class Places(ast.NodeVisitor):
+    """The nodes of a function in which a mistake changes a number: no annotations, no text, no keys
+    of draws, no messages of errors.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[ast.AST] = []
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, (ast.arguments, ast.Raise, ast.JoinedStr)):
+            return
+        name = getattr(
+            getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", "")
+        )
+        if name in KEYS or name in ("fit", "check_shapes"):
+            return
+        if isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                self.visit(node.value)
+            return
+        if isinstance(node, ast.FunctionDef):
+            for part in node.body:
+                self.visit(part)
+            return
+        self.found.append(node)
+        self.generic_visit(node)
+
+
+def with_other(root: ast.AST, place: ast.AST, new: ast.expr) -> Any:
+    """A copy of a tree with a node replaced; the rest is shared."""
+    if root is place:
+        return new
+    changed = {}
+    for name, value in ast.iter_fields(root):
+        if isinstance(value, ast.AST):
+            part = with_other(value, place, new)
+        elif isinstance(value, list):
+            part = [with_other(v, place, new) if isinstance(v, ast.AST) else v for v in value]
+            part = value if all(a is b for a, b in zip(part, value, strict=True)) else part
+        else:
+            continue
+        if part is not value:
+            changed[name] = part
+    if not changed:
+        return root
+    return ast.copy_location(type(root)(**dict(ast.iter_fields(root)) | changed), root)
+
+
+def definitions(module: ModuleType) -> dict[str, ast.stmt]:
+    """The functions of a module and its numeric constants, as trees."""
+    found: dict[str, ast.stmt] = {}
+    for node in ast.parse(Path(inspect.getfile(module)).read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            found |= {name: node} if isinstance(vars(module).get(name), (int, float)) else {}
+    return found
+
+
+def edits(module: ModuleType, function: str) -> list[Edit]:
+    """All wrong versions of a function, or of a numeric constant."""
+    root = definitions(module)[function]
+    places = Places()
+    places.visit(root)
+    found, seen = [], {}
+    if isinstance(root, ast.Assign) and constant(root.value):
+        changes = [(root.value, plus(root.value, 1))]
+    else:
+        changes = [(node, new) for node in places.found for new in of_node(node)]
+    for node, new in changes:
+        old, text = (" ".join(ast.unparse(x).split()) for x in (node, new))
+        if old == text:
+            continue
+        change = f"{old} -> {text}"
+        seen[change] = seen.get(change, 0) + 1
+        change += f" #{seen[change]}" if seen[change] > 1 else ""
+        tree = with_other(root, node, new)
+        found.append(Edit(module, function, change, getattr(node, "lineno", root.lineno), tree))
+    return found
+
+
+def build(edit: Edit) -> Any:
+    """The wrong version itself, which reads the names of its module."""
+    tree = ast.fix_missing_locations(ast.Module([edit.tree], []))
+    future = "from __future__ import annotations\n"  # annotations are not evaluated
+    flags = compile(future, "", "exec").co_flags & 0x1000000
+    scope: dict[str, Any] = {}
+    code = compile(tree, inspect.getfile(edit.module), "exec", flags=flags, dont_inherit=True)
+    exec(code, vars(edit.module), scope)
+    return scope[edit.function]
+
+
+# Trying them
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the main thread after some seconds."""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Comparison(NamedTuple):
+    """A comparison that raises where it fails, and what it needs of the right version."""
+
+    prepare: Callable[[], Any]
+    run: Callable[[], None]
+
+
+def order(name: str) -> list[Comparison]:
+    """The comparisons of a theory."""
+    plain = lambda function: function  # jax.jit would compile every wrong version
+    found, draws = [], []
+    for i, case in enumerate(entries.cases(name)):
+        if case.params:
+            prepare = functools.partial(entries.material, name, i)
+            found.append(Comparison(prepare, functools.partial(entries.compare, name, i, plain)))
+        run = functools.partial(entries.compare_draws, name, i)
+        draws.append(Comparison(lambda: None, run))
+    return found + draws
+
+
+def reached(name: str) -> dict[str, dict[str, set[int]]]:
+    """Which lines of which functions the comparisons run: {file: {function: lines}}."""
+    folder = f"{Path(jaxtheory.__file__).parent}/theories/"
+    lines: dict[str, set[int]] = {}
+
+    def local(frame: Any, event: str, _: Any) -> Any:
+        lines.setdefault(frame.f_code.co_filename, set()).add(frame.f_lineno)
+        return local
+
+    def every(frame: Any, event: str, _: Any) -> Any:
+        return local(frame, event, None) if frame.f_code.co_filename.startswith(folder) else None
+
+    for prepare, run in order(name):
+        prepare()
+        sys.settrace(every)
+        try:
+            run()
+        finally:
+            sys.settrace(None)
+    return lines
+
+
+def all_edits(name: str) -> list[tuple[Edit, bool]]:
+    """The wrong versions of every function that the slots of a theory run, and whether the line is
+    run at all.
+    """
+    package = f"jaxtheory.theories.{name}"
+    lines, found = reached(name), []
+    for module_name in sorted(sys.modules):
+        if not module_name.startswith(package) or ".checks" in module_name:
+            continue
+        module = sys.modules[module_name]
+        ran = lines.get(inspect.getfile(module), set())
+        for function, tree in definitions(module).items():
+            inside = isinstance(tree, ast.Assign) or any(
+                part.lineno <= line <= part.end_lineno for part in tree.body for line in ran
+            )
+            if not inside or (isinstance(tree, ast.Assign) and not used(module, function, lines)):
+                continue
+            for edit in edits(module, function):
+                found.append(
+                    (edit, isinstance(tree, ast.Assign) or statement(tree, edit.line) & ran)
+                )
+    return [(edit, bool(runs)) for edit, runs in found]
+
+
+def statement(tree: ast.stmt, line: int) -> set[int]:
+    """The lines of the smallest statement that has this one."""
+    best = set(range(tree.lineno, tree.end_lineno + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno:
+            span = set(range(node.lineno, node.end_lineno + 1))
+            best = span if len(span) < len(best) else best
+    return best
+
+
+def used(module: ModuleType, name: str, lines: dict[str, set[int]]) -> bool:
+    """Whether a line that was run names a constant."""
+    for file, ran in lines.items():
+        text = Path(file).read_text().splitlines()
+        if any(name in text[line - 1] for line in ran):
+            return True
+    return False
+
+
+def try_edit(name: str, edit: Edit, compares: list[Callable[[], None]]) -> Mutant:
+    """A wrong version against the references. The comparison that fails first is tried first on
+    the next one.
+    """
+    function = f"{edit.module.__name__.split('.', 3)[-1]}.{edit.function}"
+    try:
+        wrong = build(edit)
+    except Exception as error:
+        return Mutant(function, edit.change, f"it cannot be made: {error!r}")
+    for place, (prepare, compare) in enumerate(compares):
+        prepare()
+        try:
+            with replaced(edit.module, edit.function, wrong), limited(SECONDS):
+                compare()
+        except Exception as error:
+            compares.insert(0, compares.pop(place))
+            return Mutant(function, edit.change, " ".join(str(error).split())[:120] or repr(error))
+    return Mutant(function, edit.change, None)
+
+
+def try_edits(name: str, every: int = 1, shift: int = 0) -> Iterator[Mutant]:
+    """One of `every` wrong versions of a theory. One on a line that no comparison runs survives
+    untried.
+    """
+    with numerics("float64"):
+        compares = order(name)
+        for prepare, run in compares:
+            prepare()
+            run()
+        chosen = all_edits(name)[shift::every]
+    for edit, runs in chosen:
+        with numerics("float64"):
+            mutant = try_edit(name, edit, compares if runs else [])
+        yield mutant
+
+
+def try_known(name: str, module: str, function: str, change: str) -> Mutant:
+    """A wrong version by its name, on the comparisons one after the other."""
+    place = importlib.import_module(f"jaxtheory.theories.{name}.{module}")
+    edit = next(edit for edit in edits(place, function) if edit.change == change)
+    with numerics("float64"):
+        return try_edit(name, edit, order(name))
+
+
+def equivalent(name: str) -> dict[str, str]:
+    """The wrong versions that no comparison can notice, "module.function: change", with the
+    reason.
+    """
+    return {
+        key: reason
+        for reason, keys in getattr(rows_of(name), "EQUIVALENT", {}).items()
+        for key in keys
+    }

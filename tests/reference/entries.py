@@ -1,0 +1,189 @@
+"""Every entry of metrics, baselines, analyses and predict against plain NumPy, theory by theory.
+
+`THEORY_entries.py` beside this file has the derivations, written from the docstrings:
+
+    CASES                               configs with parameters, degenerate ones among them
+    metrics(params, problem, config)    and `baselines`, `analyses` and `predict` with the arguments
+                                        of the theory's, on NumPy arrays without padding
+    law(problem, batch, config)         asserts what the docstrings of `problem` and `sample` say
+    TOLERANCES                          by entry, where the library's own accuracy is less
+    widen(params, config)               parameters for padded arrays; only where cases are padded
+    EXCEPTIONS                          entries without a derivation, with the reason
+
+The functions of the theory are looked up in their modules at each call, so that
+`tests/mutation/edits.py` can put wrong versions in their place.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+import jaxtheory
+from jaxtheory.verification.padding import widened
+from tests.reference.agree import agree
+
+THEORIES = ("nearest_neighbor", "group_sparse", "random_walk", "contextual_bigram")
+WITHOUT = dict.fromkeys(("low_rank", "attention_pruning"), "not yet")
+SLOTS = ("metrics", "baselines", "analyses", "predict")
+STEPS = np.array([0, 1, 2, 5, 17])
+TOLERANCE = 1e-10
+
+
+class Case(NamedTuple):
+    """A config and the parameters at which its entries are compared; without any, only its draws
+    are.
+    """
+
+    name: str
+    config: Any
+    params: tuple[Callable[[Any, Any], Any], ...] = ()  # of (problem, config)
+    padded: bool = False
+    seed: int = 5
+
+
+class Material(NamedTuple):
+    """What the theory is called on, and what the reference says."""
+
+    problem: Any
+    config: Any
+    params: list[Any]
+    want: dict[str, list[dict[str, Any]]]
+
+
+def reference(name: str) -> ModuleType:
+    """The module of a theory's reference."""
+    return importlib.import_module(f"tests.reference.{name}_entries")
+
+
+def cases(name: str) -> tuple[Case, ...]:
+    """The cases of a theory."""
+    found: tuple[Case, ...] = reference(name).CASES
+    return found
+
+
+def slot(name: str, which: str) -> Callable:
+    """The function of a slot as its module has it now."""
+    function = getattr(jaxtheory.theories.get(name), which)
+    if not function.__module__.startswith("jaxtheory.theories."):
+        return function  # the default of a theory without that slot
+    return getattr(sys.modules[function.__module__], function.__name__)
+
+
+def draw(name: str, config: Any, seed: int) -> Any:
+    """The problem of a config."""
+    return slot(name, "problem")(jax.random.key(seed), config)
+
+
+@cache
+def material(name: str, index: int) -> Material:
+    """A case with its problem, its parameters and the reference's values."""
+    case, numpy = cases(name)[index], reference(name)
+    plain = jax.tree.map(np.asarray, draw(name, case.config, case.seed))
+    params = [make(plain, case.config) for make in case.params]
+    config = widened(case.config) if case.padded else case.config
+    want: dict[str, list[dict[str, Any]]] = {
+        "metrics": [numpy.metrics(p, plain, case.config) for p in params],
+        "analyses": [_optional(numpy, "analyses")(p, plain, case.config) for p in params],
+    }
+    if params:
+        want["baselines"] = [_optional(numpy, "baselines")(plain, case.config)]
+        want["predict"] = [_optional(numpy, "predict")(plain, case.config, STEPS)]
+    problem = draw(name, config, case.seed)
+    if case.padded:
+        params = [numpy.widen(p, config) for p in params]
+    return Material(problem, config, [_arrays(p) for p in params], want)
+
+
+def compute(
+    name: str, index: int, through: Callable[[Callable], Callable]
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """The entries as the library computes them: (slot, index of the parameters, values)."""
+    problem, config, params, want = material(name, index)
+    for which in ("metrics", "analyses"):
+        function = through(slot(name, which))
+        for i, one in enumerate(params):
+            yield which, i, function(one, problem, config)
+    if "baselines" in want:
+        yield "baselines", 0, through(slot(name, "baselines"))(problem, config)
+        predict = slot(name, "predict")
+        curves = through(lambda problem, config: predict(problem, config, STEPS))
+        yield "predict", 0, curves(problem, config)
+
+
+def compare(name: str, index: int, through: Callable[[Callable], Callable] = jax.jit) -> None:
+    """Assert that all entries of a case are the reference's. Without jax.jit nothing is compiled
+    again for a wrong version.
+    """
+    tolerances = getattr(reference(name), "TOLERANCES", {})
+    want = material(name, index).want
+    for which, i, got in compute(name, index, through):
+        right = want[which][i]
+        assert set(got) == set(right), f"{which}: entries {set(got) ^ set(right)}"
+        for entry, value in right.items():
+            try:
+                agree(
+                    _trimmed(got[entry], np.shape(value)),
+                    value,
+                    tolerances.get(entry, TOLERANCE),
+                    unknown=True,
+                )
+            except AssertionError as error:
+                raise AssertionError(f"{which} {entry!r}, parameters {i}: {error}") from None
+
+
+def compare_draws(name: str, index: int) -> None:
+    """Assert what the reference says of the problem and the batch of a case, and that padding
+    changes neither.
+    """
+    case = cases(name)[index]
+    problem = draw(name, case.config, case.seed)
+    batch = slot(name, "sample")(jax.random.key(case.seed + 1), problem, case.config)
+    plain = jax.tree.map(np.asarray, (problem, batch))
+    reference(name).law(*plain, case.config)
+    if case.padded:
+        config = widened(case.config)
+        problem = draw(name, config, case.seed)
+        batch = slot(name, "sample")(jax.random.key(case.seed + 1), problem, config)
+        pairs = zip(jax.tree.leaves((problem, batch)), jax.tree.leaves(plain), strict=True)
+        for got, want in pairs:
+            agree(_trimmed(got, want.shape), want, 1e-14)
+
+
+def names(name: str, configs: Iterable[Any]) -> dict[str, set[str]]:
+    """The entries of each slot on these configs, with the parameters at the start."""
+    theory, found = jaxtheory.theories.get(name), {which: set[str]() for which in SLOTS}
+
+    def values(key: jax.Array, config: Any) -> dict[str, dict]:
+        problem = theory.problem(key, config)
+        params = theory.init(key, problem, config)
+        return {
+            "metrics": theory.metrics(params, problem, config),
+            "analyses": theory.analyses(params, problem, config),
+            "baselines": theory.baselines(problem, config),
+            "predict": theory.predict(problem, config, STEPS),
+        }
+
+    for config in configs:
+        shapes = jax.eval_shape(values, jax.random.key(0), config)
+        for which, entries in shapes.items():
+            found[which] |= {*entries}
+    return found
+
+
+def _trimmed(got: Any, shape: tuple[int, ...]) -> np.ndarray:
+    got = np.asarray(got)
+    return got[tuple(slice(n) for n in shape)] if got.ndim == len(shape) else got
+
+
+def _optional(numpy: ModuleType, which: str) -> Callable:
+    return getattr(numpy, which, lambda *_: {})
+
+
+def _arrays(tree: Any) -> Any:
+    return jax.tree.map(jax.numpy.asarray, tree)
