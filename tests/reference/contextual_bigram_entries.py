@@ -68,7 +68,18 @@ RATES = {"learning_rate": 0.3, "late_learning_rate": 0.2}
 CASES = (
     Case(
         "uniform",
-        make(3, 5, 2, 7, threshold=0.25, l1=0.02, switch_step=3, correlation=0.8, **RATES),
+        make(
+            3,
+            5,
+            2,
+            7,
+            stage_threshold=0.7,
+            threshold=0.25,
+            l1=0.02,
+            switch_step=3,
+            correlation=0.8,
+            **RATES,
+        ),
         (near(0.1, 0), near(0.05, 1, True), start, special, near(0.0, 0), wrong_sign),
     ),
     Case(
