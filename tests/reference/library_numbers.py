@@ -103,25 +103,29 @@ def nearest_neighbors() -> Numbers:
 
 def contextual_bigrams() -> Numbers:
     """Statistics of `replication/contextual_bigram.py`."""
-    ends = last(
-        sweep(
-            contextual_bigram, contextual_bigram.Config(), zip={"l1": [1e-5, 0.0]}, seeds=12,
-            steps=1000, record=[0, 1000],
-        )
+    data = sweep(
+        contextual_bigram, contextual_bigram.Config(), zip={"l1": [1e-5, 0.0]}, seeds=16,
+        steps=1000, record=[0, 600, 1000],
     )  # fmt: skip
-    sure = ends.predicted_right_sign_sign_law >= 0.97725  # Phi(2)
-    ends = ends.where((ends.right_sign > 0) & sure)
-    prox, sgd = ends.isel(l1=0, drop=True), ends.isel(l1=1, drop=True)
-    wide = lambda name: prox[name] - sgd[name]
-    gaps = [wide("rounded_attention_distance"), wide("rounded_value_distance")]
-    nearer = [xr.where(gap.notnull(), gap < 0, np.nan) for gap in gaps]
-    smaller = lambda one, other: np.minimum(one, other)
+    sure = data.predicted_right_sign_sign_law.isel(step=0, drop=True) >= 0.97725  # Phi(2)
+    data = data.where((last(data.right_sign) > 0) & sure)
+    runs = prox, sgd = [last(data.isel(l1=place, drop=True)) for place in (0, 1)]
+    early = [data.isel(l1=place, drop=True).sel(step=600, drop=True) for place in (0, 1)]
+    ratio = lambda name, pair: values(pair[0][name] / pair[1][name])
+    alphas = [(run.attention_alignment, run.value_alignment) for run in runs]
+    margin = np.minimum(1 - alphas[0][0], alphas[0][1] - 1)
+    gaps = [
+        prox[name] - sgd[name] for name in ("rounded_attention_distance", "rounded_value_distance")
+    ]
     return {
-        "CB-3/4": values(prox.excess_loss / sgd.excess_loss),
-        "CB-5/6": values(sgd.attention_residual / prox.attention_residual),
-        "CB-11": values(smaller(1 - prox.attention_alignment, prox.value_alignment - 1)),
-        "CB-12": values(smaller(sgd.attention_alignment - 1, 1 - sgd.value_alignment)),
-        "CB-15": values(sum(nearer) / 2),
+        "CB-3 A": ratio("attention_distance", early),
+        "CB-3 V": ratio("value_distance", early),
+        "excess": ratio("excess_loss", runs),
+        "CB-5": ratio("attention_residual", runs[::-1]),
+        "CB-11": values(margin),
+        "CB-11 product": values(abs(1 - alphas[0][0] * alphas[0][1]) / margin),
+        "SGD": values(np.minimum(alphas[1][0] - 1, 1 - alphas[1][1])),
+        "CB-15": values(sum(xr.where(gap.notnull(), gap < 0, np.nan) for gap in gaps) / 2),
         "CB-15 A": values(gaps[0]),
         "CB-15 V": values(gaps[1]),
     }
@@ -160,10 +164,11 @@ def low_ranks() -> Numbers:
         "LR-11": values(np.log10(gap.sel(step=[20, 30]).min("step"))),
         "LR-13": values(gap.sel(setting=P, step=1)),
         "LR-14": values(gap.sel(setting=S, step=1)),
-        "LR-4": values(end("relevant_attention").sel(setting="P1")),
+        "LR-7": values(end("relevant_attention").sel(setting=P))
+        - values(end("relevant_attention").sel(setting=S)),
         "LR-17": values(end("small_ratio").sel(setting=S)),
         "LR-18": values(end("small_changes").sel(setting=S)),
-        "LR-19": values(end("small_changes").sel(setting=P)),
+        "P small": values(end("small_changes").sel(setting=P)),
     }
 
 
@@ -188,8 +193,8 @@ def attention_prunings() -> Numbers:
     return {
         "AP-13": values(less(others)),
         "AP-13 L": values(less(long)),
-        "AP-4": values(best),
-        "AP-6": values(best - others.min("pruner")),
+        "AP-6 mask": values(best),
+        "AP-6": values(best / others.min("pruner")),
     }
 
 
@@ -206,14 +211,14 @@ def sparse_groups() -> Numbers:
     losses = data.test_loss.sel(step=500, drop=True)
     long = data.isel(num_groups=0, drop=True).sel(step=late)
     counts = last(
-        run(config.replace(num_groups=4), vary={"n": [250, 1000, 4000]}, steps=64, seeds=12,
+        run(config.replace(num_groups=4), vary={"n": [250, 1000, 4000]}, steps=64, seeds=32,
             record=[64], algorithm="gd", dtype="float64")
     )  # fmt: skip
     angle = np.sqrt(2 * (1 - counts.value_cosine.clip(max=1)))
     shown = [20, 40, 60, 100]
     downstream = run(
         group_sparse.LARGE.replace(pretraining_steps=200, downstream_samples=100),
-        vary={"attention": ["frozen", "scratch"]}, algorithm="downstream", seeds=20, steps=300,
+        vary={"attention": ["frozen", "scratch"]}, algorithm="downstream", seeds=32, steps=300,
         record=[200 + m for m in shown],
     ).accuracy  # fmt: skip
     gain = downstream.sel(attention="frozen") - downstream.sel(attention="scratch")

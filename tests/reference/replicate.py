@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "verification.md"
 MARK = "<!-- replication -->"
 LEVEL, EXACT = 0.99, 1e-12
+NONE = "-"  # a number beside the claims
 
 
 class Row(NamedTuple):
@@ -64,10 +65,13 @@ ROWS = {
         Row("CB-15", "CB-15", "rounded proximal run nearer than SGD, share"),
         Row("CB-15 A", "CB-15", "distance of rounded A, proximal less SGD"),
         Row("CB-15 V", "CB-15", "distance of best V, proximal less SGD"),
-        Row("CB-3/4", "CB-3, CB-4", "excess loss, proximal over SGD"),
-        Row("CB-5/6", "CB-5, CB-6", "distance from the line, SGD over proximal"),
+        Row("CB-3 A", "CB-3", "distance of A 200 steps after tau, proximal over SGD"),
+        Row("CB-3 V", "CB-3", "distance of V 200 steps after tau, proximal over SGD"),
+        Row("excess", NONE, "excess loss, proximal over SGD"),
+        Row("CB-5", "CB-5", "distance from the line of alpha_A, SGD over proximal"),
         Row("CB-11", "CB-11", "alpha_A < 1 < alpha_V, proximal: margin"),
-        Row("CB-12", "CB-12", "alpha_V < 1 < alpha_A, SGD: margin"),
+        Row("CB-11 product", "CB-11", "distance of alpha_A alpha_V from 1 over that margin"),
+        Row("SGD", NONE, "alpha_V < 1 < alpha_A, SGD: margin"),
     ),
     "low_rank": (
         Row("LR-2", "LR-2", "cost of rank 1"),
@@ -76,16 +80,16 @@ ROWS = {
         Row("LR-11", "LR-11", "log10 of s2/s3 of W_K at t = 20, 30"),
         Row("LR-13", "LR-13", "s2/s3 at t = 1, P1 and P1p"),
         Row("LR-14", "LR-14", "s2/s3 at t = 1, S1 and S1p"),
-        Row("LR-4", "LR-4", "attention on relevant tokens, P1"),
+        Row("LR-7", "LR-7", "attention on relevant tokens, P1 and P1p less S1 and S1p"),
         Row("LR-17", "LR-17", "largest jump of the neurons' norms, S1 and S1p"),
         Row("LR-18", "LR-18", "share of small changes, S1 and S1p"),
-        Row("LR-19", "LR-19", "share of small changes, P1 and P1p"),
+        Row("P small", NONE, "share of small changes, P1 and P1p"),
     ),
     "attention_pruning": (
         Row("AP-13", "AP-13", "error of Wanda less SparseGPT, L = 128"),
         Row("AP-13 L", "AP-13", "the same, L = 256"),
-        Row("AP-4", "AP-4", "error of the mask at the best lambda, P2"),
-        Row("AP-6", "AP-6", "that less the better of Wanda and SparseGPT"),
+        Row("AP-6 mask", "AP-6", "error of the mask at the best lambda, P2"),
+        Row("AP-6", "AP-6", "that over the better of Wanda and SparseGPT"),
     ),
     "group_sparse": (
         Row("GS-19/20", "GS-19, GS-20", "exponent of D in the loss at t = 500"),

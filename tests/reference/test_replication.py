@@ -64,6 +64,15 @@ def test_tiny_runs_give_a_value_per_seed_and_row(theory):
         np.testing.assert_array_equal(values, again[key])
 
 
+def test_rows_name_claims_that_exist():
+    figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
+    known = {claim.id for figure in figures for claim in figure.claims} | {replicate.NONE}
+    named = {
+        name for rows in replicate.ROWS.values() for row in rows for name in row.claim.split(", ")
+    }
+    assert named <= known
+
+
 def around(center, n=10, width=1.0):
     return replicate.mean_of(center + width * np.linspace(-1, 1, n))
 

@@ -122,8 +122,8 @@ def replicate(seeds, lengths=LENGTHS, steps=STEPS, d=D):
             differences.append(errors[0] - errors[1])
         X, WQ, WK, W, target = instance(rng, lengths[0], d)
         best = fitted(X, W, target, steps)
-        rows.append((*differences, best, best - min(of_baselines(X, WQ, WK, target))))
-    return dict(zip(("AP-13", "AP-13 L", "AP-4", "AP-6"), np.array(rows).T, strict=True))
+        rows.append((*differences, best, best / min(of_baselines(X, WQ, WK, target))))
+    return dict(zip(("AP-13", "AP-13 L", "AP-6 mask", "AP-6"), np.array(rows).T, strict=True))
 
 
 TINY = {"lengths": (8, 12), "steps": 3, "d": 8}

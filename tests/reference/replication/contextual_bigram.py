@@ -26,6 +26,7 @@ import numpy as np
 
 N, Q, CUT, LEAST, SURE = 3, 2, 0.3, 0.1, 2.0
 PROX, SGD = 0, 1
+SOON = 200  # steps after tau
 
 
 def task(rng, length):
@@ -109,12 +110,15 @@ def large(A):
 
 
 def train(rng, P, mu, context, places, settings):
-    """A and V of the proximal run and of SGD after the last step, on the same samples."""
+    """A and V of the proximal run and of SGD, on the same samples: 200 steps after tau, and after
+    the last step.
+    """
     batch, steps, switch, eta, late, lam = settings
     length = len(context)
     K_P, K_Q = signals(P, mu, context)
     A = np.full((2, length, N), 1 / length, dtype=np.float32)
     V = np.repeat((mu[:, None] * np.ones(N))[None], 2, axis=0).astype(np.float32)
+    kept = []
     for t in range(steps):
         rate = eta if t < switch else late
         if t == switch:
@@ -126,7 +130,8 @@ def train(rng, P, mu, context, places, settings):
         if t >= switch:
             A[PROX] = np.where(A[PROX] >= lam, A[PROX] - np.float32(lam), 0)
         A = to_sum_one(A)
-    return A.astype(float), V.astype(float)
+        kept += [(A.astype(float), V.astype(float))] if t + 1 == min(switch + SOON, steps) else []
+    return kept[0], (A.astype(float), V.astype(float))
 
 
 def moments(A, P, mu, context):
@@ -163,7 +168,18 @@ def measured(A, V, P, mu, context):
     return alpha_A, alpha_V, off, excess, norm(rounded - context), of_V
 
 
-CLAIMS = ("CB-3/4", "CB-5/6", "CB-11", "CB-12", "CB-15", "CB-15 A", "CB-15 V")
+CLAIMS = (
+    "CB-3 A",
+    "CB-3 V",
+    "excess",
+    "CB-5",
+    "CB-11",
+    "CB-11 product",
+    "SGD",
+    "CB-15",
+    "CB-15 A",
+    "CB-15 V",
+)
 
 
 def replicate(seeds, length=1000, settings=(256, 1000, 400, 0.02, 0.01, 1e-5)):
@@ -177,17 +193,21 @@ def replicate(seeds, length=1000, settings=(256, 1000, 400, 0.02, 0.01, 1e-5)):
         if certainty(P, mu, settings[0], settings[3], length) < SURE:
             rows.append([np.nan] * len(CLAIMS))
             continue
-        A, V = train(rng, P, mu, context, places, settings)
+        (early_A, early_V), (A, V) = train(rng, P, mu, context, places, settings)
         prox, sgd = (measured(A[i], V[i], P, mu, context) for i in (PROX, SGD))
         if min(prox[0] + prox[1], sgd[0] + sgd[1]) <= 0:
             rows.append([np.nan] * len(CLAIMS))
             continue
+        far = lambda B, truth, mu=mu: np.sqrt(inner(B - truth, B - truth, mu))
         nearer = np.mean([prox[i] < sgd[i] for i in (4, 5)])
         rows.append(
             (
+                far(early_A[PROX], context) / far(early_A[SGD], context),
+                far(early_V[PROX], P) / far(early_V[SGD], P),
                 prox[3] / sgd[3],
                 sgd[2] / prox[2],
                 min(1 - prox[0], prox[1] - 1),
+                abs(1 - prox[0] * prox[1]) / min(1 - prox[0], prox[1] - 1),
                 min(sgd[0] - 1, 1 - sgd[1]),
                 nearer,
                 prox[4] - sgd[4],

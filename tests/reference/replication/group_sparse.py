@@ -136,10 +136,14 @@ def seen(x, truth):
     return u, np.einsum("kin,jin->kjn", x, x) - u[:, None] * u
 
 
-def population(rng, groups, count, times, d=4):
-    """The test loss and |v1| at the given times."""
-    truth = direction(rng, d)
-    (x, y), (test, label) = (samples(rng, n, d, groups, truth) for n in (count, TEST))
+def population(seed, groups, count, times, d=4):
+    """The test loss and |v1| at the given times. For all numbers of groups the same v*, and the
+    same draws of the relevant group.
+    """
+    truth = direction(np.random.default_rng((6, seed, 0)), d)
+    (x, y), (test, label) = (
+        samples(np.random.default_rng((6, seed, n)), n, d, groups, truth) for n in (count, TEST)
+    )
     u, gram = seen(x, truth)
     test_u, test_gram = seen(test, truth)
     c, a, b, A, found = 0.0, 0.0, 0.0, np.zeros((groups, groups)), []
@@ -185,25 +189,35 @@ def downstream_gain(rng, shown, d=4, groups=6):
     return np.mean([right[True, i] - right[False, i] for i in shown])
 
 
-def replicate(seeds, groups=GROUPS, count=POPULATION, times=TIMES, counts=COUNTS, shown=SHOWN):
-    """The statistics of each claim, one value per seed."""
+def replicate(
+    seeds, groups=GROUPS, count=POPULATION, times=TIMES, counts=COUNTS, shown=SHOWN, repeats=4
+):
+    """The statistics of each claim, one value per seed, or `repeats` where they are cheap."""
     found = {"GS-19/20": [], "GS-21": [], "GS-22": [], "GS-44": [], "GS-27": []}
     for seed in seeds:
         rng = np.random.default_rng((6, seed))
         late, first = np.array(times[1:]), times[:1]
-        long, size = population(rng, groups[0], count, times)
-        losses = [long[0], *(population(rng, D, count, first)[0][0] for D in groups[1:])]
+        long, size = population(seed, groups[0], count, times)
+        losses = [long[0], *(population(seed, D, count, first)[0][0] for D in groups[1:])]
         found["GS-19/20"].append(np.polyfit(np.log(groups), np.log(losses), 1)[0])
         found["GS-21"].append(np.polyfit(np.log(late), np.log(long[1:]), 1)[0])
         law = (3 * ETA * RATE * late / groups[0]) ** (1 / 3)
         found["GS-22"].append((size[1:] / law).mean())
-        errors = angles(rng, counts, FIRST)
-        found["GS-44"].append(np.polyfit(np.log(counts), np.log(errors), 1)[0])
-        found["GS-27"].append(downstream_gain(rng, shown))
+        for _ in range(repeats):
+            errors = angles(rng, counts, FIRST)
+            found["GS-44"].append(np.polyfit(np.log(counts), np.log(errors), 1)[0])
+            found["GS-27"].append(downstream_gain(rng, shown))
     return {claim: np.array(values) for claim, values in found.items()}
 
 
-TINY = {"groups": (2, 3), "count": 20, "times": (3, 4, 6), "counts": (10, 20), "shown": (2, 3)}
+TINY = {
+    "groups": (2, 3),
+    "count": 20,
+    "times": (3, 4, 6),
+    "counts": (10, 20),
+    "shown": (2, 3),
+    "repeats": 1,
+}
 
 
 def examples(rng):

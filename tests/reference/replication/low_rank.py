@@ -155,10 +155,10 @@ def replicate(seeds, sizes=(600, 300, 32, WIDTH)):
             "LR-11": over("log gap"),
             "LR-13": over("first gap", "P1", "P1p"),
             "LR-14": over("first gap", "S1", "S1p"),
-            "LR-4": over("attention", "P1"),
+            "LR-7": over("attention", "P1", "P1p") - over("attention", "S1", "S1p"),
             "LR-17": over("jump", "S1", "S1p"),
             "LR-18": over("small", "S1", "S1p"),
-            "LR-19": over("small", "P1", "P1p"),
+            "P small": over("small", "P1", "P1p"),
         }.items():
             found.setdefault(claim, []).append(value)
     return {claim: np.array(values) for claim, values in found.items()}
