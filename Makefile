@@ -16,7 +16,7 @@ help:
 	@echo "make browser      also install Chromium, in which the page is tested (Debian, as root)"
 	@echo "make mutation     count the wrong versions of each formula that checks and references detect"
 	@echo "make replicate    train each theory's main claims again in plain NumPy and compare, in a few minutes"
-	@echo "make verdicts     write docs/verdicts.md from the records of jaxtheory run all --key 1 and 2"
+	@echo "make verdicts     write docs/verdicts.md and the counts in the README after jaxtheory run all"
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor"
 	@echo "make bench-gpu    the same on the accelerator that JAX finds"
@@ -59,7 +59,7 @@ replicate: $(READY)
 	$(BIN)/python tests/reference/replicate.py $(ARGS)
 
 verdicts: $(READY)
-	$(BIN)/python docs/verdicts.py $(or $(ARGS),1 2)
+	$(BIN)/python docs/verdicts.py $(ARGS)
 
 reliability: $(READY)
 	$(BIN)/python -m pytest tests/engine/test_faults.py --all --reliability

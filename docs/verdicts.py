@@ -1,111 +1,152 @@
-"""Write docs/verdicts.md from the verdicts that `jaxtheory run all --key K` has stored.
+"""Write docs/verdicts.md and the counts in the README from what `jaxtheory run all` has stored.
 
-`make verdicts` runs python docs/verdicts.py KEY KEY ... [--store DIR]. It is an error if a figure
-has not been run under one of the keys.
+`make verdicts ARGS="--key K"` runs python docs/verdicts.py --key K [--store DIR]. It is an error if
+a figure has not been run under the key.
 """
 
 import argparse
-import functools
-import json
 import os
 import platform
+import re
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import jaxtheory
-from jaxtheory.reports.records import stem
+from jaxtheory.claims.interval import ERROR
+from jaxtheory.reports import wording
+from jaxtheory.reports.record import read_record
+from jaxtheory.reports.records import bound, stem
+from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 
 PAGE = Path(__file__).with_name("verdicts.md")
+README = Path(__file__).parents[1] / "README.md"
 HEAD = """# Verdicts
 
-Written by `make verdicts` from what `jaxtheory run all --key K` found, K = {keys}, on {cores} CPU
-cores, CPython {python}, jax {jax}.
+Written by `make verdicts` from what `{command}` found, on {cores} CPU cores, CPython {python}, jax
+{jax}.
 
 Origin: *printed* is a sentence of the source, quoted in “ ”; *interpretation* is our version of a
 sentence that gives no numbers, or only an order of magnitude; *derived* is a statement of ours.
-Only a printed sentence is "refuted" without more. "Open" claims are reported and never fail. n is
-the number of seeds that have a value under the first key. A claim on a mean is judged by the mean
-over seeds, the worst along the other dimensions (docs/decisions/0007-verdicts-on-means.md). The
-claims on Llamas are in docs/real-models.md.
+Only a printed sentence is "refuted" without more. A claim holds or fails where the 99 % confidence
+interval, which is behind the measured number, lies on that side of the bound, and is *undecided*
+otherwise; "each" has no interval but a number of exceptions
+([how](decisions/0032-intervals.md)). n is the number of seeds that have a value. {wrong}
 """
+WRONG = (
+    "A verdict is wrong with probability 1 % at most: of {decided} verdicts, {wrong:.2g} are "
+    "expected to be."
+)
+_Rows = list[tuple[str, jaxtheory.Claim]]
 
 
-@functools.cache
-def entries() -> list[tuple[str, jaxtheory.Claim]]:
-    """Return (figure, claim) for all claims of the six theories, in the order of the figures."""
+def entries() -> _Rows:
+    """Return (figure, claim) for all claims, in the order of the figures."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
-    return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
+    return [(f.name, claim) for f in figures for claim in f.claims]
 
 
-def kept(store: Path, figure: str, key: int) -> dict[str, dict]:
-    """Return the stored verdicts of a figure under a key, by claim."""
-    file = stem(store, figure, key).with_suffix(".json")
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: run jaxtheory run {figure} --key {key} --store {store}")
-    claims: dict[str, dict] = json.loads(file.read_text(encoding="utf-8"))["claims"]
-    return claims
+def stored(store: Path, key: int) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the stored verdicts under a key by claim, and the command with which they were made."""
+    found: dict[str, dict[str, Any]] = {}
+    commands = set()
+    for figure in dict.fromkeys(name for name, _ in entries()):
+        file = stem(store, figure, key).with_suffix(".json")
+        if not file.is_file():
+            command = f"jaxtheory run {figure} --key {key} --store {store}"
+            raise FileNotFoundError(f"{file}: run {command}")
+        record = read_record(file)
+        found |= record["claims"]
+        commands.add(record["command"].replace(f"run {figure}", "run all"))
+    return found, "; ".join(sorted(commands))
 
 
-def counts(rows: list[tuple[str, jaxtheory.Claim]], verdicts: dict[str, dict]) -> list[str]:
-    """Return a table of the number of claims for each origin and finding, under one key."""
-    lines = ["| origin | claims | findings |", "|---|---|---|"]
-    for origin in ("printed", "interpretation", "derived"):
-        words = [verdicts[claim.id]["finding"] for _, claim in rows if claim.origin.kind == origin]
-        by_word = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
-        lines.append(f"| {origin} | {len(words)} | {by_word} |")
+def counts(verdicts: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a table of the number of claims for each origin and decision."""
+    lines = [
+        "| origin | claims | hold | fail | undecided | not tested |",
+        "|---|---|---|---|---|---|",
+    ]
+    for origin in ORIGINS:
+        found = tally(verdicts.values(), origin)
+        lines.append(f"| {origin} | {found.total} | {' | '.join(map(str, found))} |")
     return lines
-
-
-def shown(number: float | str | None) -> str:
-    """Format a number for the table."""
-    return "" if number is None else number if isinstance(number, str) else f"{number:.4g}"
 
 
 def of(figure: str, claim: jaxtheory.Claim) -> list[str]:
     """Return the cells of a row that do not depend on measurements."""
-    statement = claim.statement.replace("|", "\\|")
-    return [claim.id, figure, claim.origin.kind, statement, claim.expect or "open"]
-
-
-def page(keys: list[int], store: Path) -> str:
-    """Return the whole page."""
-    rows = entries()
-    verdicts = [
-        {
-            c: v
-            for figure in dict.fromkeys(f for f, _ in rows)
-            for c, v in kept(store, figure, key).items()
-        }
-        for key in keys
+    statement = " ".join(filter(None, (claim.statement, f"*{claim.why}*" * bool(claim.why))))
+    cells = [
+        claim.id,
+        figure,
+        claim.origin.kind,
+        statement,
+        claim.expect or "open",
+        bound(claim.bound),
     ]
+    return [cell.replace("|", "\\|") for cell in cells]
+
+
+def sentence(verdicts: dict[str, dict[str, Any]]) -> str:
+    """Return the sentence on the expected number of wrong verdicts."""
+    claims = verdicts.values()
+    return WRONG.format(decided=tally(claims).decided, wrong=wrong_verdicts(claims, ERROR))
+
+
+def page(key: int, store: Path) -> str:
+    """Return the whole page."""
+    verdicts, command = stored(store, key)
     head = HEAD.format(
-        keys=", ".join(map(str, keys)),
+        command=command,
         cores=os.cpu_count(),
         python=platform.python_version(),
         jax=version("jax"),
+        wrong=sentence(verdicts),
     )
-    columns = ["claim", "figure", "origin", "statement", "expected", "threshold", "n"]
-    columns += [word for key in keys for word in (f"key {key}", "verdict")]
-    lines = [
-        head,
-        *counts(rows, verdicts[0]),
-        "",
-        f"| {' | '.join(columns)} |",
-        "|---" * len(columns) + "|",
+    columns = [
+        "claim",
+        "figure",
+        "origin",
+        "statement",
+        "expected",
+        "bound",
+        "n",
+        "measured",
+        "verdict",
     ]
-    for figure, claim in rows:
-        first = verdicts[0][claim.id]
-        cells = [*of(figure, claim), shown(first["threshold"]), shown(first["n"])]
-        for at in verdicts:
-            differs = " (differs)" if at[claim.id]["outcome"] == "differs" else ""
-            cells += [shown(at[claim.id]["measured"]), at[claim.id]["finding"] + differs]
+    rule = "|---" * len(columns) + "|"
+    lines = [head, *counts(verdicts), "", f"| {' | '.join(columns)} |", rule]
+    for figure, claim in entries():
+        found = verdicts[claim.id]
+        differs = " (differs)" if found["outcome"] == "differs" else ""
+        cells = [*of(figure, claim), wording.seeds(found)]
+        cells += [wording.measured(found), found["finding"] + differs]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
+def readme(text: str, verdicts: dict[str, dict[str, Any]]) -> str:
+    """Return the text of the README with the counts under a key."""
+    theories = jaxtheory.figures.entries()
+    text = re.sub(r"All \d+ verdicts", f"All {len(verdicts)} verdicts", text)
+    text = re.sub(
+        r"A verdict is wrong with probability.*?to be\.", sentence(verdicts), text, flags=re.S
+    )
+    for theory in jaxtheory.theories.names():
+        of_theory = [
+            verdicts[claim.id] for figure, claim in entries() if theories[figure].theory == theory
+        ]
+        cells = " | ".join(str(tally(of_theory, origin)) for origin in ORIGINS[:2])
+        row = rf"(^\| \[`{theory}`\].*?\|.*?\|) [^|]* \| [^|]* \|"
+        text = re.sub(row, lambda found, cells=cells: f"{found[1]} {cells} |", text, flags=re.M)
+    return text
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("keys", type=int, nargs="+")
+    parser.add_argument("--key", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("results"))
     options = parser.parse_args()
-    PAGE.write_text(page(options.keys, options.store))
+    PAGE.write_text(page(options.key, options.store), encoding="utf-8")
+    whole = README.read_text(encoding="utf-8")
+    README.write_text(readme(whole, stored(options.store, options.key)[0]), encoding="utf-8")

@@ -1,58 +1,134 @@
-"""The page of verdicts is made from what runs have kept."""
+"""The page of verdicts, the counts in the README and the report are made from what runs have kept,
+and agree.
+"""
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-FILE = Path(__file__).parents[1] / "docs" / "verdicts.py"
-spec = importlib.util.spec_from_file_location("verdicts_page", FILE)
+import jaxtheory
+from jaxtheory.claims import Judged
+from jaxtheory.claims.verdict import Verdict
+from jaxtheory.reports import page as report
+from jaxtheory.reports import records, tally
+
+DOCS = Path(__file__).parents[1] / "docs"
+spec = importlib.util.spec_from_file_location("verdicts_page", DOCS / "verdicts.py")
 page = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(page)
+HOLDS = (True, False, None, True, True)
+DECISIONS = {  # words of the page -> decision
+    **dict.fromkeys(("holds", "holds as read"), "holds"),
+    **dict.fromkeys(("refuted", "refuted as read", "does not hold"), "fails"),
+    "undecided": "undecided",
+}
+TEXTS = ("question", "source", "store", "command", "setup", "model", "drawn")
+RECORD = dict.fromkeys(TEXTS, "") | dict.fromkeys(("runs", "versions", "files"), {})
+RECORD |= {"key": 0, "quick": False, "seconds": 1.0, "gradient": None, "stores": []}
 
 
 @pytest.fixture
 def store(tmp_path):
-    """Verdicts of all figures under keys 0 and 1; under key 1 one differs."""
-    for key in ("", "-key1"):
-        by_figure = {}
-        for figure, claim in page.entries():
-            by_figure.setdefault(figure, {})[claim.id] = {
-                "measured": None if key else 0.25,
-                "threshold": "[0.1, 0.2]",
-                "n": 8,
-                "finding": "refuted" if key else "holds",
-                "outcome": "differs" if key and claim.id == "RW-1" else "as expected",
-            }
-        for figure, rows in by_figure.items():
-            (tmp_path / f"{figure}{key}.json").write_text(
-                json.dumps({"figure": figure, "claims": rows})
-            )
+    """Records of all figures, with verdicts of every kind."""
+    by_figure = {}
+    for place, (figure, claim) in enumerate(page.entries()):
+        verdict = Verdict(HOLDS[place % 5], 0.25, "[0.1, 0.2]", 8, (0.2, 0.3), "", 8, 8)
+        judged = Judged(claim, verdict if place % 7 else None, "" if place % 7 else "not tested")
+        by_figure.setdefault(figure, {})[claim.id] = records.record_claim(judged)
+    theories = jaxtheory.figures.entries()
+    for figure, claims in by_figure.items():
+        content = RECORD | {
+            "figure": figure,
+            "theory": theories[figure].theory,
+            "command": f"jaxtheory run {figure} --until-decided",
+            "claims": claims,
+        }
+        (tmp_path / f"{figure}.json").write_text(json.dumps(content))
     return tmp_path
 
 
-def test_every_claim_has_a_row_with_its_origin_and_findings(store):
-    lines = page.page([0, 1], store).splitlines()
-    rows = {line.split(" | ")[0].strip("| "): line for line in lines}
-    for figure, claim in page.entries():
-        cells = rows[claim.id].replace("\\|", "/").strip("| ").split(" | ")
-        statement = claim.statement.replace("|", "/")
-        assert cells[:4] == [claim.id, figure, claim.origin.kind, statement]
-        differs = " (differs)" if claim.id == "RW-1" else ""
-        assert cells[-4:] == ["0.25", "holds", "", f"refuted{differs}"]
-    assert sum(line.startswith("| printed |") for line in lines) == 1
+def rows_of(text):
+    """The rows of the claims on a page of verdicts: id -> (figure, origin, verdict)."""
+    lines = [line for line in text.splitlines() if re.match(r"\| [A-Z]{2}-\d+ \|", line)]
+    cells = [line.replace("\\|", "/").strip("| ").split(" | ") for line in lines]
+    return {row[0]: (row[1], row[2], row[-1].removesuffix(" (differs)")) for row in cells}
+
+
+def counted(rows):
+    """The number of claims that hold of each theory and origin, in the words of the README."""
+    theories = jaxtheory.figures.entries()
+    found = {}
+    for figure, origin, words in rows.values():
+        claim = {"origin": origin, "decision": DECISIONS.get(words, "not tested")}
+        found.setdefault(theories[figure].theory, []).append(claim)
+    return {
+        (theory, origin): str(tally.tally(claims, origin))
+        for theory, claims in found.items()
+        for origin in tally.ORIGINS
+    }
+
+
+def told(readme):
+    """The same from the README."""
+    rows = re.findall(r"^\| \[`(\w+)`\].*?\|.*?\| ([^|]*) \| ([^|]*) \|", readme, re.M)
+    assert {name for name, *_ in rows} == {*jaxtheory.theories.names()}
+    return {
+        (name, origin): cell
+        for name, *cells in rows
+        for origin, cell in zip(tally.ORIGINS, cells, strict=False)
+    }
+
+
+def test_every_claim_has_a_row_with_its_origin_and_verdict(store):
+    written = page.page(0, store)
+    rows = rows_of(written)
+    assert [*rows] == [claim.id for _, claim in page.entries()]
+    for place, (figure, claim) in enumerate(page.entries()):
+        found = rows[claim.id]
+        assert found[:2] == (figure, claim.origin.kind)
+        decision = {True: "holds", False: "fails", None: "undecided"}[HOLDS[place % 5]]
+        assert DECISIONS.get(found[2], "not tested") == (decision if place % 7 else "not tested")
+    assert "from what `jaxtheory run all --until-decided` found" in written.replace("\n", " ")
+
+
+def test_page_readme_and_report_agree(store):
+    rows = rows_of(page.page(0, store))
+    verdicts, _ = page.stored(store, 0)
+    before = page.README.read_text(encoding="utf-8")
+    after = page.readme(before, verdicts)
+    want = counted(rows)
+    for place, cell in told(after).items():
+        assert want[place] == cell
+    assert f"All {len(rows)} verdicts" in after
+    html = report.report(store).read_text(encoding="utf-8")
+    for theory in jaxtheory.theories.names():
+        cells = re.search(rf'href="#theory-{theory}".*?</tr>', html, re.S)[0]
+        found = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
+        assert found == [
+            want[theory, origin] if not want[theory, origin].endswith("of 0") else ""
+            for origin in tally.ORIGINS
+        ]
+    wrong = f"{0.01 * tally.tally(verdicts.values()).decided:.2g}"
+    assert f"{wrong} are expected to be" in after and f"{wrong} of these" in html
 
 
 def test_a_figure_that_was_not_run_is_an_error(store):
-    (store / "walk_rate-key1.json").unlink()
+    (store / "walk_rate.json").unlink()
     with pytest.raises(FileNotFoundError):
-        page.page([0, 1], store)
+        page.page(0, store)
 
 
-def test_the_page_shows_the_claims_of_the_code():
-    rows = [line for line in page.PAGE.read_text().splitlines() if line.startswith("| ")]
-    shown = {"| " + " | ".join(page.of(*entry)) + " | " for entry in page.entries()}
-    for start in shown:
-        assert sum(row.startswith(start) for row in rows) == 1, start
-    assert sum("-" in row.split(" | ")[0] for row in rows) == len(shown)
+def test_the_page_shows_the_claims_of_the_code_and_the_readme_counts_them():
+    text = page.PAGE.read_text(encoding="utf-8")
+    for entry in page.entries():
+        start = "| " + " | ".join(page.of(*entry)) + " | "
+        assert text.count(start) == 1, start
+    rows = rows_of(text)
+    assert len(rows) == len(page.entries())
+    want = counted(rows)
+    readme = page.README.read_text(encoding="utf-8")
+    assert told(readme) == {place: want[place] for place in told(readme)}
+    assert f"All {len(rows)} verdicts" in readme

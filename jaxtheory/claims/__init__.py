@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from jaxtheory.claims.bound import between as between
     from jaxtheory.claims.claim import Claim as Claim
     from jaxtheory.claims.figure import Figure as Figure
-    from jaxtheory.claims.figure import FigureResult as FigureResult
     from jaxtheory.claims.figure import arguments as arguments
-    from jaxtheory.claims.figure import run_figure as run_figure
     from jaxtheory.claims.judged import Judged as Judged
     from jaxtheory.claims.judged import judge as judge
     from jaxtheory.claims.measures import exponent as exponent
@@ -22,14 +20,17 @@ if TYPE_CHECKING:
     from jaxtheory.claims.origin import derived as derived
     from jaxtheory.claims.origin import interpretation as interpretation
     from jaxtheory.claims.origin import printed as printed
+    from jaxtheory.claims.result import FigureResult as FigureResult
+    from jaxtheory.claims.result import run_figure as run_figure
 
 _HOMES = {  # name -> module, loaded at first use: `jaxtheory list` reads figures without JAX
     **dict.fromkeys(("Bound", "at_least", "at_most", "between"), "bound"),
     "Claim": "claim",
-    **dict.fromkeys(("Figure", "FigureResult", "arguments", "run_figure"), "figure"),
+    **dict.fromkeys(("Figure", "arguments"), "figure"),
     **dict.fromkeys(("Judged", "judge"), "judged"),
     **dict.fromkeys(("exponent", "last", "share"), "measures"),
     **dict.fromkeys(("Origin", "derived", "interpretation", "printed"), "origin"),
+    **dict.fromkeys(("FigureResult", "run_figure"), "result"),
 }
 __all__ = [*_HOMES]
 

@@ -35,7 +35,8 @@ class Claim:
         statistic: "mean", "median", "share" or "each" (see `jaxtheory.verdict`).
         where: "everywhere", "somewhere" or "together" (see `jaxtheory.verdict`).
         expect: "holds", "fails", or None for a claim that is reported and never differs.
-        minimum: number of seeds below which the claim is not tested.
+        minimum: number of seeds below which the claim is not tested. With 1, a dataset of one seed
+            is taken to have exact numbers, such as those of a population law.
         why: one sentence on why a reader cares for the statement.
 
     Raises:

@@ -1,22 +1,15 @@
 """A figure: a sweep of a theory, or another experiment, with its claims and its drawing."""
 
 import inspect
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import xarray as xr
 
 from jaxtheory.claims.claim import Claim
-from jaxtheory.claims.judged import Judged, judge
-from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import Config, InputError, suggest
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.engine.sweep import sweep
-from jaxtheory.ops import draws
-from jaxtheory.system.disk import located
 
 
 class Figure(NamedTuple):
@@ -34,8 +27,9 @@ class Figure(NamedTuple):
         claims: the claims that are judged on the dataset.
         draw: a function of the dataset that returns the matplotlib figure.
         experiment: a function experiment(folder, key, progress, **sweep) that returns a dataset
-            with the dimension "seed". It keeps what it has measured in the folder, and calls
-            progress(what, done, of, seconds_left) unless progress is None.
+            with the dimension "seed", of `sweep["seeds"]` seeds. It keeps what it has measured in
+            the folder, which is the same for any number of seeds, and calls progress(what, done,
+            of, seconds_left) unless progress is None.
 
     Example:
         >>> import jaxtheory
@@ -53,27 +47,6 @@ class Figure(NamedTuple):
     claims: tuple[Claim, ...]
     draw: Callable[[xr.Dataset], Any]
     experiment: Callable[..., xr.Dataset] | None = None
-
-
-class FigureResult(NamedTuple):
-    """Result of `run_figure`.
-
-    Args:
-        figure: the figure that was run.
-        dataset: its dataset, which `figure.draw` takes.
-        verdicts: for each claim its verdict, or the reason why it was not tested.
-        store: the directory where the dataset was stored; None if it was kept in memory.
-
-    Example:
-        >>> from jaxtheory import claims
-        >>> claims.FigureResult._fields
-        ('figure', 'dataset', 'verdicts', 'store')
-    """
-
-    figure: Figure
-    dataset: xr.Dataset
-    verdicts: list[Judged]
-    store: Path | None
 
 
 def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
@@ -103,55 +76,3 @@ def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
     for name in () if takes_any else sorted(options.keys() - parameters.keys()):
         raise InputError(f"unknown argument {name!r}; {suggest(name, parameters)}")
     return config, options
-
-
-def run_figure(
-    figure: Figure,
-    *,
-    key: int = 0,
-    quick: bool = False,
-    store: str | Path | None = None,
-    progress: Any = None,
-    accept_versions: bool = False,
-) -> FigureResult:
-    """Run the sweep of a figure and judge its claims; `figure.draw(result.dataset)` draws it.
-
-    Args:
-        figure: the figure.
-        key: base key of the random numbers, an integer in [0, 2^32).
-        quick: True for the quick form.
-        store: directory in which the sweep is stored and resumed; None keeps it in memory. Each
-            experiment has its own directory inside, named by a hash of its code and arguments, so
-            that an edited experiment starts anew.
-        progress: a function that is called as the run advances, as for `jaxtheory.sweep`.
-        accept_versions: as for `jaxtheory.sweep`.
-
-    Returns:
-        The dataset, a verdict for each claim, and the store.
-
-    Raises:
-        InputError: if the arguments of the sweep are invalid, or a measure returns no array.
-
-    Example:
-        >>> import jaxtheory
-        >>> from jaxtheory import claims
-        >>> figure = jaxtheory.figures.get("walk_phase")
-        >>> short = figure._replace(quick=figure.quick | {"steps": 2, "record": [2]})
-        >>> claims.run_figure(short, quick=True).verdicts[0].reason
-        'not tested (n=2 < 8)'
-    """
-    config, options = arguments(figure, quick)
-    if figure.experiment is None:
-        assert figure.theory is not None
-        options |= {"key": key, "store": store, "accept_versions": accept_versions}
-        dataset = sweep(figure.theory, config, progress=progress, **options)
-    else:
-        key = draws.number("key", key)
-        request = {"code": code_hash(figure.experiment), "key": key, **options}
-        with tempfile.TemporaryDirectory() as nowhere:
-            folder = located(store or nowhere) / f"{figure.name}-{fingerprint(as_json(request))}"
-            dataset = figure.experiment(folder, key, progress, **options)
-        store = None if store is None else folder
-    return FigureResult(
-        figure, dataset, judge(figure.claims, dataset), None if store is None else located(store)
-    )

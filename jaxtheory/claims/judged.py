@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory.claims.claim import Claim
-from jaxtheory.claims.verdict import Verdict, decide
+from jaxtheory.claims.interval import ERROR, NOTHING
+from jaxtheory.claims.verdict import Verdict, decide, named
 from jaxtheory.core.errors import InputError
 
 _FINDINGS = {  # kind of the origin -> words for a claim that fails, that holds
@@ -46,38 +48,53 @@ class Judged(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """False for a verdict that contradicts what is expected, or has no number."""
+        """False for a verdict that contradicts what is expected, or has no number; True for one
+        that is undecided, and for a claim that is open or was not tested.
+        """
         if self.verdict is None or self.claim.expect is None:
             return True
-        return self.verdict.holds == (self.claim.expect == "holds") and not math.isnan(
-            self.verdict.measured
-        )
+        if math.isnan(self.verdict.measured):
+            return False
+        return self.verdict.holds in (None, self.claim.expect == "holds")
 
     @property
     def finding(self) -> str:
         """The verdict in words that depend on the origin: only a printed sentence is "refuted",
-        an interpretation is "refuted as read", and a statement of ours "does not hold".
+        an interpretation is "refuted as read", and a statement of ours "does not hold". What the
+        runs do not decide is "undecided", whosever it is.
         """
         if self.verdict is None:
             return self.reason
+        if self.verdict.holds is None:
+            return "undecided"
         return _FINDINGS[self.claim.origin.kind][self.verdict.holds]
 
     @property
     def outcome(self) -> str:
-        """The comparison with what is expected: "as expected", "differs", "open", "not tested"."""
+        """The comparison with what is expected: "as expected", "differs", "open" (nothing is
+        expected), "undecided" or "not tested".
+        """
         if self.verdict is None:
             return "not tested"
-        if self.claim.expect is None:
-            return "open"
-        return "as expected" if self.as_expected else "differs"
+        if not self.as_expected:
+            return "differs"
+        if self.verdict.holds is None:
+            return "undecided"
+        return "open" if self.claim.expect is None else "as expected"
 
 
-def judge(claims: Iterable[Claim], dataset: xr.Dataset) -> list[Judged]:
+def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR) -> list[Judged]:
     """Judge every claim on a dataset that has enough seeds for it.
+
+    A measure that has reduced the dimension "seed" itself, such as the exponent of a mean, is
+    measured again without each of the seeds: the standard error of its number is that of the
+    jackknife (Efron and Tibshirani 1993, chapter 11). A claim is undecided if all runs of a
+    condition diverged and its measure has no value there.
 
     Args:
         claims: the claims.
         dataset: the dataset that their measures take, with the dimension "seed".
+        error: the probability of a wrong verdict, at most.
 
     Returns:
         For each claim its verdict, or the reason why it was not tested.
@@ -100,25 +117,66 @@ def judge(claims: Iterable[Claim], dataset: xr.Dataset) -> list[Judged]:
         >>> judged.finding, judged.outcome
         ('holds', 'as expected')
     """
-    return [_judge(claim, dataset) for claim in claims]
+    return [_judge(claim, dataset, error) for claim in claims]
 
 
-def _judge(claim: Claim, dataset: xr.Dataset) -> Judged:
+def _judge(claim: Claim, dataset: xr.Dataset, error: float) -> Judged:
     n = dataset.sizes["seed"]
     if n < claim.minimum:
         return Judged(claim, None, _too_few(n, claim))
+    values, exact = _measured(claim, dataset), claim.minimum == n == 1
+    reduced = "seed" not in values.dims
+    options: dict[str, Any] = {"error": error, "exact": exact}
+    if not reduced or exact or n < 2:
+        verdict = decide(values, claim.statistic, claim.where, claim.bound, **options)
+    else:
+        verdict = decide(
+            _resampled(claim, dataset, values), "mean", claim.where, claim.bound, **options
+        )
+    if reduced:
+        verdict = verdict._replace(n=n, least=_survivors(dataset), seeds=n)
+    if verdict.n < claim.minimum:
+        return Judged(claim, None, _too_few(verdict.n, claim))
+    lost = _lost(dataset, values)
+    if lost and verdict.holds is not None and claim.where != "somewhere":
+        verdict = verdict._replace(holds=None, interval=NOTHING, at=f"{lost} (all runs diverged)")
+    return Judged(claim, verdict, "")
+
+
+def _measured(claim: Claim, dataset: xr.Dataset) -> xr.DataArray:
     values = claim.measure(dataset)
     if not isinstance(values, xr.DataArray):
         raise InputError(
             f"claim {claim.id}: measure must return an xarray.DataArray with a 'seed' dimension, "
             f"got a {type(values).__name__}"
         )
-    verdict = decide(values, claim.statistic, claim.where, claim.bound)
-    if "seed" not in values.dims:
-        verdict = verdict._replace(n=n, least=_survivors(dataset), seeds=n)
-    if verdict.n < claim.minimum:
-        return Judged(claim, None, _too_few(verdict.n, claim))
-    return Judged(claim, verdict, "")
+    return values
+
+
+def _resampled(claim: Claim, dataset: xr.Dataset, whole: xr.DataArray) -> xr.DataArray:
+    """The pseudo-values of the jackknife, n whole - (n - 1) (without seed i), shifted so that their
+    mean is the number measured on all seeds.
+    """
+    n, whole = dataset.sizes["seed"], whole.astype(float)
+    without = [
+        _measured(claim, dataset.isel(seed=[j for j in range(n) if j != i])).astype(float)
+        for i in range(n)
+    ]
+    each = xr.concat(without, "seed")
+    return whole + (n - 1) * (each.mean("seed") - each)
+
+
+def _lost(dataset: xr.Dataset, values: xr.DataArray) -> str:
+    """A condition in which every run diverged and that has no value, in words; "" if none."""
+    if "diverged_at" not in dataset or "seed" not in dataset["diverged_at"].dims:
+        return ""
+    diverged = (dataset["diverged_at"] >= 0).all("seed")
+    diverged = diverged.all([dim for dim in diverged.dims if dim not in values.dims])
+    others = [dim for dim in values.dims if dim not in diverged.dims]
+    lost = diverged & values.isnull().all(others)
+    if not lost.any():
+        return ""
+    return named(lost, [str(dim) for dim in lost.dims], int(np.argmax(lost.values))) or "everywhere"
 
 
 def _too_few(n: int, claim: Claim) -> str:

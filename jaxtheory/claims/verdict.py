@@ -1,57 +1,91 @@
-"""Verdicts on measured values: a statistic of the runs, the conditions it must hold in, a bound."""
+"""Verdicts on measured values: a statistic of the runs with its interval, the conditions in which
+it must hold, and a bound.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from jaxtheory.claims import interval
 from jaxtheory.claims.bound import Bound, at_least, at_most, between
+from jaxtheory.claims.interval import ERROR, Interval
 from jaxtheory.core.config import InputError, suggest
-from jaxtheory.engine.results.statistics import average
 from jaxtheory.engine.results.summary import label
+
+
+class Exceptions(NamedTuple):
+    """Runs that violate a bound which each run must satisfy.
+
+    Args:
+        count: number of such runs.
+        runs: number of runs; the runs of one seed in several conditions count as one, because they
+            share their draws.
+        most: the share of exceptions among all runs is at most this, with 99 % confidence.
+
+    Example:
+        >>> from jaxtheory.claims.verdict import Exceptions
+        >>> str(Exceptions(0, 16, 0.2501))
+        '0 of 16 runs, so at most 25 %'
+    """
+
+    count: int
+    runs: int
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.runs} runs, so at most {100 * self.most:.3g} %"
 
 
 class Verdict(NamedTuple):
     """Verdict on measured values, made by `verdict`.
 
     Args:
-        holds: True if the number that decides satisfies the bound.
+        holds: True if the bound is satisfied, False if it is violated, None if the runs do not
+            decide it: the interval of a number that decides lies on both sides of the bound.
         measured: the number that decides; NaN if there is no value.
         threshold: the bound, as the text "[low, high]" if it has two ends.
         n: number of seeds with a finite value.
-        error: standard error of the number, for a mean or a share of at least two runs; else None.
+        interval: the 99 % confidence interval (low, high) of the number, corrected for the number
+            of conditions; infinite if the runs are too few for one. For "each" and for exact
+            numbers both ends are the number itself.
         at: the condition whose number decides, such as "p = 0.7, K = 6"; empty if there is only
             one.
         least: the smallest number of runs with a finite value at a condition that has any. If it is
             below `seeds`, the verdict is about the runs that did not diverge.
         seeds: number of seeds.
+        exceptions: for "each", the runs that violate the bound; else None.
 
     Example:
         >>> import xarray as xr
         >>> import jaxtheory
         >>> losses = xr.DataArray([0.1, 0.2, 0.3], dims="seed")
-        >>> judged = jaxtheory.verdict(losses, at_most=0.25)
-        >>> judged.holds, round(judged.measured, 6), judged.threshold, judged.n
-        (True, 0.2, 0.25, 3)
+        >>> judged = jaxtheory.verdict(losses, at_most=0.9)
+        >>> judged.decision, round(judged.measured, 6), judged.threshold, judged.n
+        ('holds', 0.2, 0.9, 3)
+        >>> [round(end, 3) for end in judged.interval]
+        [-0.373, 0.773]
+        >>> jaxtheory.verdict(losses, at_most=0.25).decision
+        'undecided'
     """
 
-    holds: bool
+    holds: bool | None
     measured: float
     threshold: float | str
     n: int
-    error: float | None = None
+    interval: Interval = interval.NOTHING
     at: str = ""
     least: int = 0
     seeds: int = 0
+    exceptions: Exceptions | None = None
+
+    @property
+    def decision(self) -> str:
+        """The verdict as a word: "holds", "fails" or "undecided"."""
+        return {True: "holds", False: "fails", None: "undecided"}[self.holds]
 
 
-# the statistic of each condition with its standard error, NaN if it has none
-_STATISTICS = {
-    "mean": lambda values: average(values)[:2],  # entries that are not finite are left out
-    "median": lambda values: (values.median("seed"), values.mean("seed") * np.nan),
-    "share": lambda values: average(values.astype(float))[:2],  # of truth values
-    "each": lambda values: (values, values * np.nan),
-}
+_STATISTICS = ("mean", "median", "share", "each")
 _PLACES = ("everywhere", "somewhere", "together")
 
 
@@ -67,21 +101,26 @@ def verdict(
     """Judge values: reduce them over the seeds and compare the result with a bound.
 
     Every combination of the dimensions other than "seed" is a condition. Exactly one of `at_least`,
-    `at_most` and `between` is given.
+    `at_most` and `between` is given. The verdict holds or fails where the 99 % confidence interval
+    of the statistic lies on that side of the bound, and is undecided otherwise. With several
+    conditions the intervals hold together: each has the level 1 - 0.01 / conditions.
 
     Args:
         values: measured numbers, or truth values, with the dimension "seed". NaN entries are left
-            out.
-        statistic: "mean", "median" or "share" (of truth values) over the seeds of each condition,
-            or "each", which judges every run.
+            out, and conditions without any value. Numbers without that dimension are exact.
+        statistic: "mean" (Student's t with a bootstrap-t), "median" (order statistics) or "share"
+            of truth values (Clopper-Pearson) over the seeds of each condition, or "each": every run
+            must satisfy the bound, and `exceptions` tells how many do not. The mean of truth values
+            is their share.
         where: "everywhere" (the worst condition decides), "somewhere" (the best one decides), or
-            "together" (the runs of all conditions are one sample).
+            "together" (the runs of all conditions are one sample, in which those of one seed count
+            as one run, because they share their draws).
         at_least: the smallest number that satisfies the bound.
         at_most: the largest number that satisfies the bound.
         between: both, as (low, high).
 
     Returns:
-        The verdict. Without any value, its number is NaN and it does not hold.
+        The verdict. Without any value, its number is NaN and it is undecided.
 
     Raises:
         InputError: if `statistic` or `where` is unknown, or not exactly one bound is given.
@@ -89,42 +128,129 @@ def verdict(
     Example:
         >>> import xarray as xr
         >>> import jaxtheory
-        >>> values = xr.DataArray([[1.0, 3.0], [5.0, 7.0]], {"p": [0.5, 0.7]}, ("p", "seed"))
-        >>> jaxtheory.verdict(values, at_least=3.0).holds
-        False
-        >>> jaxtheory.verdict(values, where="somewhere", at_least=3.0).at
-        'p = 0.7'
+        >>> values = xr.DataArray([[1.0, 1.1], [5.0, 5.1]], {"p": [0.5, 0.7]}, ("p", "seed"))
+        >>> jaxtheory.verdict(values, statistic="each", at_least=3.0).decision
+        'fails'
+        >>> jaxtheory.verdict(values, statistic="each", at_least=1.0).at
+        'p = 0.5, seed = 0'
     """
     require_words(statistic, where)
     return decide(values, statistic, where, _one_bound(at_least, at_most, between))
 
 
-def decide(values: xr.DataArray, statistic: str, where: str, bound: Bound) -> Verdict:
-    """The verdict on values by a known statistic and place and a bound."""
+def decide(
+    values: xr.DataArray,
+    statistic: str,
+    where: str,
+    bound: Bound,
+    *,
+    error: float = ERROR,
+    exact: bool = False,
+) -> Verdict:
+    """The verdict on values by a known statistic and place and a bound.
+
+    error: the probability of a wrong verdict, at most. exact: the numbers do not depend on draws.
+    """
     n, least, seeds = _seeds_behind(values)
     if "seed" not in values.dims:
-        values = values.expand_dims("seed")
-    if where == "together":
-        values = xr.DataArray(np.ravel(values.values), dims="seed")
-    conditions, spread = _STATISTICS[statistic](values)
-    numbers, errors = (np.ravel(x.values).astype(float) for x in (conditions, spread))
+        values, exact = values.expand_dims("seed"), True
+    if statistic == "mean" and values.dtype == bool:
+        statistic = "share"
+    if statistic == "each":
+        conditions = values
+    else:
+        conditions = _pooled(values, statistic) if where == "together" else values
+    others = [str(dim) for dim in conditions.dims if statistic == "each" or dim != "seed"]
+    table = conditions.transpose(*others, ...).astype(float)
+    rows = table.values.reshape(int(np.prod([table.sizes[dim] for dim in others])), -1)
+    numbers, low, high = _measured(rows, statistic, error, exact)
+    counts = {"n": n, "least": least, "seeds": seeds}
     if np.all(np.isnan(numbers)):
-        return Verdict(False, float("nan"), bound.threshold, n, None, "", least, seeds)
-    outside = np.maximum(bound.low - numbers, numbers - bound.high)  # positive: the bound fails
-    place = int(np.nanargmin(outside) if where == "somewhere" else np.nanargmax(outside))
-    error = None if np.isnan(errors[place]) else float(errors[place])
-    at = "" if where == "together" else _named(conditions, place)
-    holds = bool(outside[place] <= 0)
-    return Verdict(holds, float(numbers[place]), bound.threshold, n, error, at, least, seeds)
+        return Verdict(None, float("nan"), bound.threshold, **counts)
+    holds, place = _decided(numbers, low, high, where, bound)
+    at = "" if where == "together" else named(table, others, place)
+    ends = float(low[place]), float(high[place])
+    some = None
+    if statistic == "each" and where != "somewhere" and seeds > 1:
+        some = _exceptions(table, bound, error)
+    number = float(numbers[place])
+    return Verdict(holds, number, bound.threshold, interval=ends, at=at, exceptions=some, **counts)
 
 
-def _named(conditions: xr.DataArray, place: int) -> str:
+def _pooled(values: xr.DataArray, statistic: str) -> xr.DataArray:
+    """One number for each seed: the average of its conditions."""
+    others = [dim for dim in values.dims if dim != "seed"]
+    finite = values.astype(float).where(abs(values.astype(float)) < np.inf)
+    return finite.median(others) if statistic == "median" else finite.mean(others)
+
+
+def _measured(
+    rows: np.ndarray, statistic: str, error: float, exact: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The number of each row with the ends of its interval; NaN for a row without a value."""
+    finite = ~np.isnan(rows) if statistic in ("median", "each") else np.isfinite(rows)
+    some = finite.any(1)
+    error = error / max(1, int(some.sum()))
+    numbers, low, high = np.full((3, len(rows)), np.nan)
+    for i in np.flatnonzero(some):
+        row = rows[i][finite[i]]
+        numbers[i] = np.median(row) if statistic == "median" else row.mean()
+        if exact or statistic == "each":
+            low[i] = high[i] = numbers[i]
+        elif statistic == "mean":
+            low[i], high[i] = interval.of_mean(row, error)
+        elif statistic == "median":
+            low[i], high[i] = interval.of_median(row, error)
+        else:
+            low[i], high[i] = interval.of_share(row.sum(), len(row), error)
+    return numbers, low, high
+
+
+def _decided(
+    numbers: np.ndarray, low: np.ndarray, high: np.ndarray, where: str, bound: Bound
+) -> tuple[bool | None, int]:
+    """Whether the bound holds, and the row that decides."""
+    far = _outside(bound, low, high)  # of the worse end: not positive if all of it is inside
+    near = _outside(bound, high, low)  # of the better end: positive if all of it is outside
+    outside = _outside(bound, numbers, numbers)
+    if where == "somewhere":
+        if np.nanmin(far) <= 0:
+            return True, int(np.nanargmin(far))
+        if np.nanmin(near) > 0:
+            return False, int(np.nanargmin(near))
+        return None, int(np.nanargmin(np.where(near > 0, np.nan, outside)))
+    if np.nanmax(near) > 0:
+        return False, int(np.nanargmax(near))
+    if np.nanmax(far) <= 0:
+        return True, int(np.nanargmax(far))
+    return None, int(np.nanargmax(np.where(far > 0, outside, np.nan)))
+
+
+def _outside(bound: Bound, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """How far numbers lie outside a bound, `low` below it and `high` above it; an end of the bound
+    that is infinite is never passed.
+    """
+    below = -np.inf if np.isinf(bound.low) else bound.low - low
+    above = -np.inf if np.isinf(bound.high) else high - bound.high
+    outside: np.ndarray = np.where(np.isnan(low), np.nan, np.maximum(below, above))
+    return outside
+
+
+def _exceptions(table: xr.DataArray, bound: Bound, error: float) -> Exceptions:
+    """The seeds with a value that violates the bound in one of the conditions."""
+    others = [dim for dim in table.dims if dim != "seed"]
+    violated = (table < bound.low) | (table > bound.high)
+    runs, count = int(table.notnull().any(others).sum()), int(violated.any(others).sum())
+    return Exceptions(count, runs, interval.most_exceptions(count, runs, error))
+
+
+def named(table: xr.DataArray, dims: list[str], place: int) -> str:
     """The condition at a place of the flat array, by the dimensions that have several values."""
-    indices = np.unravel_index(place, conditions.shape)
+    indices = np.unravel_index(place, [table.sizes[dim] for dim in dims]) if dims else ()
     return ", ".join(
-        f"{dim} = {label(conditions[dim].values[i])}"
-        for dim, i in zip(conditions.dims, indices, strict=True)
-        if conditions.sizes[dim] > 1
+        f"{dim} = {label(table[dim].values[i])}"
+        for dim, i in zip(dims, indices, strict=True)
+        if table.sizes[dim] > 1
     )
 
 

@@ -18,20 +18,26 @@ if TYPE_CHECKING:
     from jaxtheory.claims.figure import Figure
 
 RESULTS = Path("results")
-_OUTCOMES = ("as expected", "differs", "open", "not tested")
+_OUTCOMES = ("as expected", "differs", "open", "undecided", "not tested")
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
     """Run the sweeps of figures, judge their claims, draw them, and write a report.
 
-    The exit code is 1 if a verdict differs from the expected one.
+    A claim holds or fails where the 99 % confidence interval of what was measured lies on that side
+    of its bound, and is undecided otherwise. The exit code is 1 if a verdict differs from the
+    expected one.
     """
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
     """A figure, a theory, a FILE.py with FIGURES, headlines (one figure per theory) or all."""
     quick: FlagCreatePairsOff[bool] = False
     """Run with fewer seeds and points. Claims that need more are not tested."""
+    until_decided: FlagCreatePairsOff[bool] = False
+    """Double the seeds of figures with undecided claims, and compute the new ones only."""
+    max_seeds: int = 256
+    """With --until-decided, the number of seeds of a figure at most."""
     key: int = 0
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
@@ -40,8 +46,10 @@ class Run:
     """Resume sweeps that began under other versions of JAX or its like; datasets record it."""
 
     def __call__(self) -> int:
-        from jaxtheory.reports.page import format_measured, format_seeds, report
+        from jaxtheory.reports.page import report
 
+        if self.until_decided and self.quick:
+            raise jaxtheory.InputError("--until-decided and --quick exclude each other")
         self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
         outcomes, rows = [], []
@@ -50,10 +58,7 @@ class Run:
             of_claims = [claim["outcome"] for _, claim in judged]
             counts = (of_claims.count(outcome) for outcome in _OUTCOMES)
             outcomes.append((record["figure"], *counts, image))
-            lines = [
-                _line(name, claim, format_measured(claim), format_seeds(claim))
-                for name, claim in judged
-            ]
+            lines = [_line(name, claim) for name, claim in judged]
             rows += [(record["theory"], *line) for line in lines]
             if self.name != "headlines":
                 table(f"{record['figure']}: {record['question']}", _COLUMNS, lines)
@@ -62,6 +67,9 @@ class Run:
             table("what was measured", ("theory", *_COLUMNS), rows)
         elif len(places) > 1:
             table("summary", ("figure", *_OUTCOMES, "drawing"), outcomes)
+        undecided = sum(outcome[4] for outcome in outcomes)
+        if undecided and not self.until_decided:
+            print(f"{undecided} undecided: --until-decided adds seeds")
         print(f"page {report(self.store, print_aside)}")
         return int(any(differs for _, _, differs, *_ in outcomes))
 
@@ -95,13 +103,15 @@ class Run:
 _COLUMNS = ("claim", "statement", "origin", "bound", "measured", "n", "verdict", "")
 
 
-def _line(name: str, claim: dict[str, Any], number: str, behind: str) -> tuple:
+def _line(name: str, claim: dict[str, Any]) -> tuple:
     """Return the row of a claim."""
+    from jaxtheory.reports import wording
+
     tested = claim["n"] is not None
     outcome = claim["outcome"] if tested else ""
     return (
-        *(name, claim["statement"], claim["origin"], claim["bound"], number),
-        *(behind, claim["finding"], outcome),
+        *(name, claim["statement"], claim["origin"], claim["bound"], wording.measured(claim)),
+        *(wording.seeds(claim), claim["finding"], outcome),
     )
 
 
@@ -133,6 +143,7 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
             figure,
             key=options.key,
             quick=options.quick,
+            max_seeds=_most(options, figure),
             store=_figure_store(options.store, figure, options.quick, options.key),
             progress=progress,
             accept_versions=options.accept_versions,
@@ -141,6 +152,8 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
     drawing = records.keep_drawing(image, result, tell)
     shown_name = name if name.endswith(".py") else figure.name
     command = f"jaxtheory run {shown_name}{' --quick' * options.quick}"
+    if options.until_decided:
+        command += f" --until-decided --max-seeds {options.max_seeds}"
     record = records.keep_record(
         image.with_suffix(".json"),
         result,
@@ -151,6 +164,14 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
         **drawing,
     )
     return record, image
+
+
+def _most(options: Run, figure: "Figure") -> int | None:
+    """Return the number of seeds that a figure may have at most; its own, if that is larger."""
+    if not options.until_decided:
+        return None
+    seeds = jaxtheory.claims.arguments(figure, False)[1].get("seeds", 1)
+    return max(options.max_seeds, seeds if isinstance(seeds, int) else len(seeds))
 
 
 def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:

@@ -4,15 +4,16 @@ It is a single HTML file that needs no network.
 """
 
 import base64
-import math
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxtheory.claims.interval import ERROR
 from jaxtheory.core.errors import InputError
+from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.reports.records import disagreeing
+from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 from jaxtheory.system.temporary import tidy
 from jaxtheory.system.whole import write
 
@@ -61,7 +62,7 @@ def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> d
     """Return a record with its files as data and the texts of the page."""
     suffix = f" (key {record['key']})" if record["key"] else ""
     claims = [
-        claim | {"id": name, "number": format_measured(claim), "behind": format_seeds(claim)}
+        claim | {"id": name, "number": wording.measured(claim), "behind": wording.seeds(claim)}
         for name, claim in record["claims"].items()
     ]
     findings = "; ".join(f"{c['id']} {c['finding']}" for c in claims) or "no claims"
@@ -94,28 +95,6 @@ def _data(file: Path, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
 
-def format_seeds(claim: dict[str, Any]) -> str:
-    """Format the number of seeds behind a verdict, as a range if some runs have no value."""
-    if claim["n"] is None:
-        return ""
-    if claim["least"] is None or claim["least"] == claim["n"] == claim["seeds"]:
-        return str(claim["n"])
-    return f"{claim['least']} to {claim['n']} of {claim['seeds']}"
-
-
-def format_measured(claim: dict[str, Any]) -> str:
-    """Format the measured number with its standard error over seeds and its condition."""
-    if claim["measured"] is None:
-        return "" if claim["n"] is None else "no number"
-    error = "" if claim["error"] is None else f" ± {_rounded(claim['error'], 2)}"
-    at = f" at {claim['at']}" if claim["at"] else ""
-    return _rounded(claim["measured"], 4) + error + at
-
-
-def _rounded(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}" if math.isfinite(value) else str(value)
-
-
 def _page(entries: list[dict[str, Any]]) -> str:
     """Render the template."""
     from jinja2 import Environment, FileSystemLoader
@@ -132,13 +111,17 @@ def _page(entries: list[dict[str, Any]]) -> str:
         entries=entries,
         groups={group: next(e for e in entries if e["group"] == group) for group in groups},
         counts={
-            group: Counter(
-                c["finding"] for e in entries if e["group"] == group for c in e["claims"]
-            )
+            group: {
+                origin: tally(of_group, origin)
+                for origin in ORIGINS
+                for of_group in [[c for e in entries if e["group"] == group for c in e["claims"]]]
+            }
             for group in groups
         },
+        wrong=wrong_verdicts(claims, ERROR),
         findings=sorted({claim["finding"] for claim in claims}),
         origins=_ORIGINS,
         total=len(claims),
         differing=[claim["id"] for claim in claims if claim["outcome"] == "differs"],
+        undecided=[claim["id"] for claim in claims if claim["outcome"] == "undecided"],
     )

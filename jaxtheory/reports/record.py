@@ -11,6 +11,7 @@ _ENTRIES: _Kinds = {
     **dict.fromkeys(("figure", "theory", "question", "source", "store"), (str,)),
     **dict.fromkeys(("command", "setup", "model", "drawn"), (str,)),
     **dict.fromkeys(("runs", "versions", "claims", "files"), (dict,)),
+    "stores": (list,),
     "key": (int,),
     "quick": (bool,),
     "seconds": (int, float),
@@ -19,7 +20,9 @@ _ENTRIES: _Kinds = {
 _CLAIM: _Kinds = {
     **dict.fromkeys(("statement", "origin", "source", "expected"), (str,)),
     **dict.fromkeys(("bound", "finding", "outcome", "at"), (str,)),
-    **dict.fromkeys(("measured", "error"), (int, float, NoneType)),
+    **dict.fromkeys(("why", "exceptions", "decision"), (str,)),
+    "measured": (int, float, NoneType),
+    "interval": (list, NoneType),
     "threshold": (int, float, str, NoneType),
     **dict.fromkeys(("n", "least", "seeds"), (int, NoneType)),
 }
@@ -29,8 +32,10 @@ _GRADIENT: _Kinds = {
     "agrees": (bool,),
     "code": (str,),
 }
-_LATER: dict[str, Any] = {"files": {}, "drawn": ""}  # which records of earlier versions lack
-_LATER_OF_CLAIM = {"least": None, "seeds": None, "at": ""}
+# which records of earlier versions lack
+_LATER: dict[str, Any] = {"files": {}, "drawn": "", "stores": []}
+_LATER_OF_CLAIM: dict[str, Any] = {"least": None, "seeds": None, "at": "", "why": ""}
+_LATER_OF_CLAIM |= {"interval": None, "exceptions": "", "decision": "not tested"}
 
 
 class NotARecordError(ValueError):
@@ -63,9 +68,17 @@ def read_record(file: Path) -> dict[str, Any]:
             raise NotARecordError(f"its claims.{name} is not an object")
         record["claims"][name] = _LATER_OF_CLAIM | claim
         _require(record["claims"][name], _CLAIM, f"claims.{name}.")
+        _require_interval(record["claims"][name]["interval"], name)
     if record["gradient"] is not None:
         _require(record["gradient"], _GRADIENT, "gradient.")
     return record
+
+
+def _require_interval(ends: Any, name: str) -> None:
+    """Raise NotARecordError unless it is None or two numbers, each of which may be None."""
+    kinds = (int, float, NoneType)
+    if ends is not None and (len(ends) != 2 or not all(isinstance(end, kinds) for end in ends)):
+        raise NotARecordError(f"its claims.{name}.interval is not a pair of numbers")
 
 
 def _require(entries: dict[str, Any], kinds: _Kinds, where: str) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from jaxtheory.claims.bound import Bound
-from jaxtheory.claims.figure import FigureResult
 from jaxtheory.claims.judged import Judged
+from jaxtheory.claims.result import FigureResult
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.engine.results.cells import as_csv
@@ -51,13 +51,14 @@ def keep_drawing(
     """
     import_matplotlib(tell)  # first, as the hash of the code depends on it
     before = _before(image.with_suffix(".json"))
-    sums = None if result.store is None else result.store / "data.sum"  # experiments have none
+    sums = [store / "data.sum" for store in result.stores]  # experiments have none
     mark = ""
-    if sums is not None and sums.is_file():
+    if sums and all(file.is_file() for file in sums):
         code = code_hash(
             (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, as_csv)
         )
-        origin = code, version("matplotlib"), sums.read_text(encoding="utf-8")
+        numbers = [file.read_text(encoding="utf-8") for file in sums]
+        origin = code, version("matplotlib"), numbers, _told(result)
         mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = mark and before.get("drawn") == mark and {*before["files"]} == names
@@ -74,11 +75,25 @@ def keep_drawing(
 
 
 def _drawn(result: FigureResult) -> Any:
-    """Draw the figure, with the number of diverged runs in its caption."""
+    """Draw the figure, with the number of diverged runs and the verdicts in its caption."""
     figure, lost = result.figure.draw(result.dataset), plot.diverged(result.dataset)
-    if lost and hasattr(figure, "savefig"):
-        plot.remark(figure, lost)
+    if hasattr(figure, "savefig"):
+        for sentence in filter(None, (lost, _told(result))):
+            plot.remark(figure, sentence)
     return figure
+
+
+def _told(result: FigureResult) -> str:
+    """The verdicts of a figure in one sentence, such as "AP-1 holds: 0.52 [0.49, 0.55], >= 0.4"."""
+    told = []
+    for judged in result.verdicts:
+        claim = record_claim(judged)
+        measured = wording.measured(claim)
+        told.append(
+            f"{judged.claim.id} {judged.finding}"
+            + f": {measured}, bound {claim['bound']}" * bool(measured)
+        )
+    return "; ".join(told) + "." * bool(told)
 
 
 def disagreeing(folder: Path, record: dict[str, Any]) -> list[str]:
@@ -104,6 +119,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
         "question": wording.question_of(figure),
         "source": figure.source,
         "store": str(result.store or ""),
+        "stores": [str(store) for store in result.stores],
         **facts,
         "setup": wording.sweep_in_words(figure, facts["quick"]),
         "runs": _runs(result.dataset),
@@ -111,7 +127,7 @@ def keep_record(file: Path, result: FigureResult, **facts: Any) -> dict[str, Any
         | {name: version(name) for name in _VERSIONS},
         "model": _model(figure),
         "gradient": _gradient(figure, before.get("gradient")),
-        "claims": {judged.claim.id: _judged(judged) for judged in result.verdicts},
+        "claims": {judged.claim.id: record_claim(judged) for judged in result.verdicts},
     }
     write(file, json.dumps(record, indent=1))
     return record
@@ -172,23 +188,31 @@ def bound(interval: Bound) -> str:
     return f"{interval.low:.4g} to {interval.high:.4g}"
 
 
-def _judged(judged: Judged) -> dict[str, Any]:
+def _finite(number: float) -> float | None:
+    """A number for JSON: None if it is infinite or NaN."""
+    return number if math.isfinite(number) else None
+
+
+def record_claim(judged: Judged) -> dict[str, Any]:
     """Return the record of a claim and its verdict."""
     claim, verdict, _ = judged
     number = None if verdict is None or math.isnan(verdict.measured) else verdict.measured
     return {
         "statement": claim.statement,
+        "why": claim.why,
         "origin": claim.origin.kind,
         "source": claim.origin.source,
         "expected": claim.expect or "open",
         "measured": number,
-        "error": None if verdict is None else verdict.error,
+        "interval": None if verdict is None else [_finite(end) for end in verdict.interval],
+        "exceptions": "" if verdict is None else str(verdict.exceptions or ""),
         "at": "" if verdict is None else verdict.at,
         "bound": bound(claim.bound),
         "threshold": None if verdict is None else verdict.threshold,
         "n": None if verdict is None else verdict.n,
         "least": None if verdict is None else verdict.least,
         "seeds": None if verdict is None else verdict.seeds,
+        "decision": "not tested" if verdict is None else verdict.decision,
         "finding": judged.finding,
         "outcome": judged.outcome,
     }

@@ -1,5 +1,6 @@
-"""Descriptions of figures: their question and their sweep."""
+"""Descriptions of figures and verdicts: question, sweep, measured number, seeds."""
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,3 +74,32 @@ def _value(one: Any) -> str:
         return f"{one:.4g}"
     text = repr(one) if isinstance(one, str) and not one.isidentifier() else str(one)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def seeds(claim: dict[str, Any]) -> str:
+    """Format the number of seeds behind a verdict, as a range if some runs have no value."""
+    if claim["n"] is None:
+        return ""
+    if claim["least"] is None or claim["least"] == claim["n"] == claim["seeds"]:
+        return str(claim["n"])
+    return f"{claim['least']} to {claim['n']} of {claim['seeds']}"
+
+
+def measured(claim: dict[str, Any]) -> str:
+    """Format the measured number with its interval or exceptions, and its condition."""
+    number, ends = claim["measured"], claim["interval"]
+    if number is None:
+        return "" if claim["n"] is None else "no number"
+    text = _rounded(number, 4)
+    if claim["exceptions"]:
+        text += f" ({claim['exceptions']})"
+    elif ends == [None, None]:
+        text += " (no interval)"
+    elif ends and ends != [number, number]:
+        low, high = (_rounded(end, 3) if end is not None else "" for end in ends)
+        text += f" [{low or '-inf'}, {high or 'inf'}]"
+    return text + (f" at {claim['at']}" if claim["at"] else "")
+
+
+def _rounded(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else str(value)

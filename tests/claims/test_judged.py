@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from jaxtheory.claims import judge
+from jaxtheory.claims import at_most, judge
 
 from .test_claim import make
 
@@ -40,3 +40,48 @@ def test_a_verdict_on_a_mean_over_seeds_counts_the_runs_that_diverged():
     mean = make(measure=lambda d: d.loss.mean("seed"), minimum=2)
     (found,) = judge((mean,), data)
     assert found.verdict and (found.verdict.least, found.verdict.seeds) == (1, 4)
+
+
+def test_a_measure_that_reduces_the_seeds_is_resampled():
+    """The exponent of a mean: its interval is that of the jackknife; here of a mean it is Student's
+    own.
+    """
+    runs = np.random.default_rng(0).normal(size=16)
+    data = xr.Dataset({"loss": (("p", "seed"), np.stack([runs, 2 * runs]))})
+    reduced = make(measure=lambda d: d.loss.mean("seed"), bound=at_most(3.0))
+    own = make(measure=lambda d: d.loss, bound=at_most(3.0))
+    (one,), (other,) = judge((reduced,), data), judge((own,), data)
+    np.testing.assert_allclose(one.verdict.interval, other.verdict.interval, rtol=1e-12)
+    assert one.verdict.n == 16 and one.verdict.seeds == 16 and one.finding == "holds"
+    squared = make(measure=lambda d: d.loss.mean("seed") ** 2, bound=at_most(0.0))
+    assert judge((squared,), data)[0].finding == "undecided"
+
+
+def test_what_no_seed_changes_is_exact():
+    data = xr.Dataset({"bound": ("p", [1.0, 2.0])}, {"seed": range(16)})
+    (found,) = judge((make(measure=lambda d: d.bound, bound=at_most(2.0)),), data)
+    assert found.finding == "holds" and found.verdict.interval == (2.0, 2.0)
+
+
+def test_a_condition_in_which_all_runs_diverged_is_not_dropped():
+    nan = np.nan
+    loss = [[1.0] * 8, [nan] * 8]
+    data = xr.Dataset(
+        {"loss": (("p", "seed"), loss), "diverged_at": (("p", "seed"), [[-1] * 8, [3] * 8])},
+        {"p": [0.3, 0.7]},
+    )
+    (found,) = judge((make(measure=lambda d: d.loss, bound=at_most(2.0)),), data)
+    assert found.finding == "undecided" and found.verdict.at == "p = 0.7 (all runs diverged)"
+    assert found.outcome == "undecided" and found.as_expected
+    filled = make(measure=lambda d: d.loss.fillna(np.inf), bound=at_most(2.0), statistic="each")
+    assert judge((filled,), data)[0].verdict.holds is False
+    spoken_of = make(measure=lambda d: d.loss.sel(p=[0.3]), bound=at_most(2.0))
+    assert judge((spoken_of,), data)[0].finding == "holds"
+
+
+@pytest.mark.parametrize(("expect", "outcome"), [("holds", "undecided"), (None, "undecided")])
+def test_undecided_is_neither_expected_nor_different(expect, outcome):
+    values = xr.DataArray(np.linspace(0, 2, 8), dims="seed")
+    claim = make(measure=lambda data: values, bound=at_most(1.1), expect=expect)
+    (found,) = judge((claim,), xr.Dataset(coords={"seed": range(8)}))
+    assert (found.outcome, found.finding, found.as_expected) == (outcome, "undecided", True)

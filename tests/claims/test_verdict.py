@@ -6,40 +6,77 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import InputError, verdict
-from jaxtheory.reports import page
+from jaxtheory.reports import wording
 
-CONDITIONS = xr.DataArray([[1.0, 3.0], [5.0, 7.0]], dims=("x", "seed"))
+CONDITIONS = xr.DataArray([np.linspace(1, 3, 9), np.linspace(5, 7, 9)], dims=("x", "seed"))
 
 
 @pytest.mark.parametrize(
-    ("options", "holds", "measured"),
+    ("options", "decision", "measured"),
     [
-        ({"at_least": 2.0}, True, 2.0),
-        ({"at_least": 2.1}, False, 2.0),
-        ({"at_most": 6.0}, True, 6.0),
-        ({"at_most": 5.9}, False, 6.0),
-        ({"at_most": 2.0, "where": "somewhere"}, True, 2.0),
-        ({"at_least": 6.1, "where": "somewhere"}, False, 6.0),
-        ({"between": (2.0, 6.0)}, True, 2.0),
-        ({"between": (2.0, 5.0)}, False, 6.0),
-        ({"between": (3.0, 6.0)}, False, 2.0),
-        ({"between": (3.9, 4.1), "where": "together"}, True, 4.0),
-        ({"at_least": 1.0, "statistic": "each"}, True, 1.0),
-        ({"at_least": 1.1, "statistic": "each"}, False, 1.0),
-        ({"at_most": 4.0, "statistic": "median", "where": "together"}, True, 4.0),
+        ({"at_least": 0.5}, "holds", 2.0),
+        ({"at_least": 2.1}, "undecided", 2.0),
+        ({"at_least": 3.5}, "fails", 2.0),
+        ({"at_most": 7.5}, "holds", 6.0),
+        ({"at_most": 5.9}, "undecided", 6.0),
+        ({"at_most": 4.5}, "fails", 6.0),
+        ({"at_most": 3.5, "where": "somewhere"}, "holds", 2.0),
+        ({"at_most": 2.1, "where": "somewhere"}, "undecided", 2.0),
+        ({"at_least": 7.5, "where": "somewhere"}, "fails", 6.0),
+        ({"between": (0.5, 7.5)}, "holds", 2.0),
+        ({"between": (0.5, 4.5)}, "fails", 6.0),
+        ({"between": (3.5, 7.5)}, "fails", 2.0),
+        ({"between": (0.5, 6.1)}, "undecided", 6.0),
+        ({"between": (2.9, 5.1), "where": "together"}, "holds", 4.0),
+        ({"between": (3.9, 4.1), "where": "together"}, "undecided", 4.0),
+        ({"at_least": 1.0, "statistic": "each"}, "holds", 1.0),
+        ({"at_least": 1.1, "statistic": "each"}, "fails", 1.0),
+        ({"at_most": 5.0, "statistic": "median", "where": "together"}, "holds", 4.0),
+        ({"at_most": 4.5, "statistic": "median", "where": "together"}, "undecided", 4.0),
     ],
 )
-def test_statistic_place_and_bound(options, holds, measured):
+def test_statistic_place_and_bound(options, decision, measured):
     found = verdict(CONDITIONS, **options)
-    assert (found.holds, found.n) == (holds, 2) and found.measured == pytest.approx(measured)
+    assert (found.decision, found.n) == (decision, 9) and found.measured == pytest.approx(measured)
+    assert found.holds is {"holds": True, "fails": False, "undecided": None}[decision]
+    low, high = found.interval
+    assert low <= found.measured <= high
 
 
 def test_a_share_counts_truth_and_an_infinite_run_is_the_worst():
-    assert verdict(CONDITIONS > 2, statistic="share", where="together", at_least=0.75).holds
-    assert not verdict(CONDITIONS > 2, statistic="share", at_least=0.75).holds
+    true = xr.DataArray([[True] * 20, [False] * 19 + [True]], dims=("x", "seed"))
+    assert verdict(true, statistic="share", where="somewhere", at_least=0.7).holds
+    assert verdict(true, statistic="share", at_least=0.7).holds is False
+    assert (
+        verdict(true, at_least=0.7).interval
+        == verdict(true, statistic="share", at_least=0.7).interval
+    )
+    half = verdict(true, statistic="share", where="together", at_least=0.4)
+    assert half.holds is None and half.measured == pytest.approx(21 / 40) and half.n == 20
     assert not verdict(
         xr.DataArray([1.0, np.inf], dims="seed"), statistic="each", at_most=2.0
     ).holds
+
+
+def test_exceptions_are_counted_by_seed():
+    """One seed that violates a bound in two conditions is one exception."""
+    values = xr.DataArray(np.zeros((3, 16)), dims=("x", "seed"))
+    found = verdict(values, statistic="each", at_most=0.5)
+    assert found.holds and str(found.exceptions) == "0 of 16 runs, so at most 25 %"
+    values[:2, 4], values[2, 5] = 1.0, np.nan
+    found = verdict(values, statistic="each", at_most=0.5)
+    assert found.holds is False and found.exceptions[:2] == (1, 16)
+    assert verdict(values, at_most=5.0).exceptions is None
+
+
+def test_numbers_without_seeds_are_exact():
+    found = verdict(xr.DataArray([0.1, 0.3], dims="x"), at_most=0.3)
+    assert found.holds and found.interval == (0.3, 0.3) and found.exceptions is None
+
+
+def test_a_single_run_of_several_conditions_decides_no_mean():
+    found = verdict(CONDITIONS.isel(seed=[0]), at_most=100.0)
+    assert found.holds is None and found.interval == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -62,10 +99,12 @@ def test_a_verdict_says_how_many_runs_are_behind_its_conditions():
     values = xr.DataArray(
         [[1.0, 1, 1, 1], [0.9, nan, inf, nan], [nan] * 4], dims=["p", "seed"]
     ).transpose("seed", "p")
-    for where in ("everywhere", "somewhere", "together"):
+    for where, holds in (("everywhere", None), ("somewhere", True), ("together", True)):
         found = verdict(values, where=where, at_least=0.5)
-        assert (found.holds, found.n, found.least, found.seeds) == (True, 4, 1, 4), where
-    assert verdict(values.isel(p=2), at_least=0.5)[3:] == (0, None, "", 0, 4)
+        assert (found.holds, found.n, found.least, found.seeds) == (holds, 4, 1, 4), where
+    empty = verdict(values.isel(p=2), at_least=0.5)
+    assert (empty.decision, empty.n, empty.least, empty.seeds) == ("undecided", 0, 0, 4)
+    assert np.isnan(empty.measured) and empty.at == ""
     lost = verdict(values.isel(p=[1]), at_least=0.5)
     assert (lost.n, lost.least) == (1, 1)
     assert verdict(values.isel(p=[0]) > 0, statistic="share", at_least=0.5).least == 4
@@ -82,11 +121,27 @@ def test_a_verdict_says_how_many_runs_are_behind_its_conditions():
 )
 def test_a_verdict_says_at_which_values_it_was_decided(options, at):
     values = xr.DataArray(
-        [[[3.0, 4.0], [2.0, 1.0]], [[8.0, 9.0], [np.nan, np.nan]]],
+        [[[3.0, 3.0], [2.0, 1.0]], [[8.0, 8.0], [np.nan, np.nan]]],
         coords={"p": [0.3, 0.7], "K": [5, 6], "seed": [2, 4]},
         dims=("p", "K", "seed"),
     )
     assert jaxtheory.verdict(values, **options).at == at
     assert jaxtheory.verdict(values.isel(p=0, K=0), at_least=1.0).at == ""
-    number = page.format_measured({"measured": 1.5, "error": None, "n": 2, "at": at})
-    assert number == ("1.5 at " + at if at else "1.5")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ({"interval": [1.234567, 1.9]}, "1.5 [1.23, 1.9]"),
+        ({"interval": [None, 1.9], "at": "p = 0.3"}, "1.5 [-inf, 1.9] at p = 0.3"),
+        ({"interval": [None, None]}, "1.5 (no interval)"),
+        ({"interval": [1.5, 1.5]}, "1.5"),
+        ({"interval": None}, "1.5"),
+        ({"exceptions": "0 of 8 runs, so at most 44 %"}, "1.5 (0 of 8 runs, so at most 44 %)"),
+        ({"measured": None}, "no number"),
+        ({"measured": None, "n": None}, ""),
+    ],
+)
+def test_the_measured_number_in_words(claim, text):
+    whole = {"measured": 1.5, "interval": [1.5, 1.5], "n": 2, "at": "", "exceptions": ""}
+    assert wording.measured(whole | claim) == text

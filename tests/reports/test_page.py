@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxtheory.claims.figure import run_figure
+from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
 from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.reports.page import records, report
@@ -61,7 +61,7 @@ def test_a_run_leaves_pictures_numbers_and_a_record(folder):
     assert good["gradient"]["agrees"] and good["gradient"]["error"] < 1e-8
     assert good["versions"]["jax"] and good["runs"]["diverged"] == 0
     claim = good["claims"]["falls"]
-    assert (claim["measured"], claim["error"], claim["n"]) == (1, 0, 4)
+    assert (claim["measured"], claim["interval"], claim["n"]) == (1, [1, 1], 4)
     assert claim["outcome"] == "as expected"
 
 

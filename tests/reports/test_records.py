@@ -9,7 +9,7 @@ import pytest
 from helpers.forks import forks
 
 from jaxtheory import plot
-from jaxtheory.claims.figure import run_figure
+from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
 from jaxtheory.cli.parsing import _load_figures
 from jaxtheory.plotting.drawing import drawing

@@ -1,0 +1,49 @@
+"""The count of claims by what was found: the one rule of the README, of docs/verdicts.md and of the
+report.
+
+Every claim of a record counts, under one key: as "holds" or "fails" if it was decided, else as
+"undecided" or "not tested". What is expected of it does not matter.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+ORIGINS = ("printed", "interpretation", "derived")
+
+
+class Tally(NamedTuple):
+    """Number of claims by decision."""
+
+    holds: int
+    fails: int
+    undecided: int
+    untested: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+    @property
+    def decided(self) -> int:
+        return self.holds + self.fails
+
+    def __str__(self) -> str:
+        open_ones = self.undecided + self.untested
+        words = f"{self.holds} of {self.total}"
+        return f"{words} ({open_ones} undecided)" if open_ones else words
+
+
+def tally(claims: Iterable[dict[str, Any]], origin: str | None = None) -> Tally:
+    """Count the claims of records, all or those of an origin."""
+    found = Counter(
+        claim["decision"] for claim in claims if origin is None or claim["origin"] == origin
+    )
+    return Tally(found["holds"], found["fails"], found["undecided"], found["not tested"])
+
+
+def wrong_verdicts(claims: Iterable[dict[str, Any]], error: float) -> float:
+    """Return the expected number of wrong verdicts, at most: error times the number of decided
+    claims.
+    """
+    return error * tally(claims).decided

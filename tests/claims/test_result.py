@@ -1,0 +1,121 @@
+"""Figures are run and their claims judged, with more seeds until they are decided."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import Figure, InputError
+from jaxtheory.claims import at_most, derived, last, run_figure
+
+from .test_claim import make
+
+
+def figure(expect, threshold, minimum=3):
+    claim = make(
+        "loss",
+        origin=derived("test"),
+        measure=lambda data: last(data.loss),
+        bound=at_most(threshold),
+        expect=expect,
+        minimum=minimum,
+    )
+    return Figure(
+        "falls",
+        "test",
+        THEORY,
+        Config(),
+        {"steps": 40, "seeds": 4, "dtype": "float64"},
+        {"seeds": 2},
+        (claim,),
+        lambda data: None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("expect", "threshold", "as_expected"),
+    [
+        ("holds", 0.3, True),
+        ("holds", 0.0, False),
+        ("fails", 0.0, True),
+        ("fails", 0.3, False),
+        (None, 0.0, True),
+    ],
+)
+def test_verdict_against_expectation(expect, threshold, as_expected):
+    result = run_figure(figure(expect, threshold))
+    assert result.verdicts[0].as_expected is as_expected and result.verdicts[0].verdict.n == 4
+
+
+def test_too_few_seeds_are_no_verdict():
+    judged = run_figure(figure("holds", 0.0), quick=True).verdicts[0]
+    assert judged.verdict is None and judged.reason == "not tested (n=2 < 3)" and judged.as_expected
+
+
+def test_verdicts_do_not_depend_on_the_key():
+    assert all(
+        run_figure(figure("holds", 0.3), key=key).verdicts[0].verdict.holds for key in (1, 2)
+    )
+
+
+def halting(threshold, seeds=4):
+    """A figure whose claim is on a mean."""
+    asked = figure("holds", threshold)
+    return asked._replace(sweep=asked.sweep | {"seeds": seeds, "steps": 3, "record": [0, 3]})
+
+
+def test_seeds_are_doubled_until_a_claim_is_decided(tmp_path):
+    """Those of earlier looks are computed once, and all are those of one larger sweep."""
+    whole = run_figure(halting(1.0, 32))
+    mean = float(last(whole.dataset.loss).mean())
+    for threshold, seeds in ((1e3, 4), (mean, 32)):
+        asked = halting(threshold)
+        found = run_figure(asked, max_seeds=32, store=tmp_path / "run")
+        assert found.dataset.sizes["seed"] == seeds
+        assert found.verdicts[0].finding == ("holds" if seeds == 4 else "undecided")
+    names = [place.name for place in found.stores]
+    assert names == ["run", "run-seeds-4-7", "run-seeds-8-15", "run-seeds-16-31"]
+    assert found.store == found.stores[0]
+    assert found.dataset.seed.values.tolist() == [*range(32)]
+    np.testing.assert_allclose(found.dataset.loss, whole.dataset.loss, rtol=1e-12)
+    before = {place: (place / "data.sum").stat().st_mtime_ns for place in found.stores}
+    again = run_figure(asked, max_seeds=48, store=tmp_path / "run")
+    assert again.dataset.sizes["seed"] == 48
+    assert {place: (place / "data.sum").stat().st_mtime_ns for place in before} == before
+
+
+def test_a_look_spends_half_of_the_error_that_is_left():
+    """The intervals of the first look are those of an error of 0.005, which are wider."""
+    asked = halting(1e3)
+    first, alone = run_figure(asked, max_seeds=4), run_figure(asked)
+    (low, high), (inner_low, inner_high) = (
+        result.verdicts[0].verdict.interval for result in (first, alone)
+    )
+    assert low < inner_low and inner_high < high
+
+
+def test_an_experiment_measures_its_further_seeds_in_the_same_folder(tmp_path):
+    measured = []
+
+    def experiment(folder, key, progress, seeds):
+        folder.mkdir(parents=True, exist_ok=True)
+        for seed in range(seeds):
+            if not (folder / str(seed)).exists():
+                measured.append(seed)
+                (folder / str(seed)).write_text("")
+        values = np.random.default_rng(key).normal(size=seeds)
+        return xr.Dataset({"loss": ("seed", values)}, {"seed": range(seeds)})
+
+    asked = figure("holds", 0.0)._replace(
+        theory=None, config=None, experiment=experiment, sweep={"seeds": 4}
+    )
+    found = run_figure(asked, max_seeds=16, store=tmp_path)
+    assert measured == [*range(16)] and found.dataset.sizes["seed"] == 16
+    assert len(found.stores) == 1
+
+
+def test_the_number_of_seeds_at_most_is_checked():
+    with pytest.raises(InputError, match="max_seeds = 3: must be at least 4"):
+        run_figure(halting(1.0), max_seeds=3)
+    with pytest.raises(InputError, match="quick and max_seeds"):
+        run_figure(halting(1.0), max_seeds=8, quick=True)
