@@ -47,7 +47,7 @@ def entries() -> _Rows:
 
 
 def stored(store: Path, key: int) -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the stored verdicts under a key by claim, and the command with which they were made."""
+    """Return the stored verdicts under a key, by claim, and the command that made them."""
     found: dict[str, dict[str, Any]] = {}
     commands = set()
     for figure in dict.fromkeys(name for name, _ in entries()):

@@ -26,7 +26,7 @@ DECISIONS = {  # words of the page -> decision
     "undecided": "undecided",
 }
 TEXTS = ("question", "source", "store", "command", "setup", "model", "drawn")
-RECORD = dict.fromkeys(TEXTS, "") | dict.fromkeys(("runs", "versions", "files"), {})
+RECORD = dict.fromkeys(TEXTS, "") | {"runs": {}, "versions": {}, "files": {}}
 RECORD |= {"key": 0, "quick": False, "seconds": 1.0, "gradient": None, "stores": []}
 
 

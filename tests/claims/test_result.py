@@ -94,24 +94,23 @@ def test_a_look_spends_half_of_the_error_that_is_left():
     assert low < inner_low and inner_high < high
 
 
+def cells(folder, key, progress, seeds):
+    """An experiment that keeps a file for each seed, with the number of times it was measured."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed in range(seeds):
+        with (folder / str(seed)).open("a") as file:
+            file.write("x" if file.tell() == 0 else "")
+    values = np.random.default_rng(key).normal(size=seeds)
+    return xr.Dataset({"loss": ("seed", values)}, {"seed": range(seeds)})
+
+
 def test_an_experiment_measures_its_further_seeds_in_the_same_folder(tmp_path):
-    measured = []
-
-    def experiment(folder, key, progress, seeds):
-        folder.mkdir(parents=True, exist_ok=True)
-        for seed in range(seeds):
-            if not (folder / str(seed)).exists():
-                measured.append(seed)
-                (folder / str(seed)).write_text("")
-        values = np.random.default_rng(key).normal(size=seeds)
-        return xr.Dataset({"loss": ("seed", values)}, {"seed": range(seeds)})
-
     asked = figure("holds", 0.0)._replace(
-        theory=None, config=None, experiment=experiment, sweep={"seeds": 4}
+        theory=None, config=None, experiment=cells, sweep={"seeds": 4}
     )
     found = run_figure(asked, max_seeds=16, store=tmp_path)
-    assert measured == [*range(16)] and found.dataset.sizes["seed"] == 16
-    assert len(found.stores) == 1
+    assert found.dataset.sizes["seed"] == 16 and found.dataset.seed.values.tolist() == [*range(16)]
+    assert found.stores == (found.store,) and len([*found.store.iterdir()]) == 16
 
 
 def test_the_number_of_seeds_at_most_is_checked():

@@ -22,8 +22,7 @@ def claim(name, expect, minimum=2):
         statement="the loss falls",
         measure=falls,
         bound=at_least(0.9),
-        statistic="share",
-        where="together",
+        statistic="each",
         expect=expect,
         minimum=minimum,
     )
