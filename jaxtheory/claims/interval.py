@@ -21,6 +21,7 @@ ERROR = 0.01  # of an interval, and of a verdict
 Interval = tuple[float, float]
 _RESAMPLES, _TAIL = 2000, 0.002
 _FEW = 6  # below so many runs the resamples are too few to tell a shape
+_MOST = 5.0  # a longer stretch tells that resamples lack the one odd run, and misses no less often
 NOTHING: Interval = (-np.inf, np.inf)
 
 
@@ -31,19 +32,20 @@ def of_mean(values: np.ndarray, error: float = ERROR) -> Interval:
         values: the finite values of n independent runs.
         error: probability of a miss.
     """
-    n = len(values)
+    n, scale = len(values), float(np.abs(values).max(initial=0.0))
     if n < 2:
         return NOTHING
+    values = values / (scale or 1.0)  # whose squares neither overflow nor vanish
     mean, spread = float(values.mean()), float(values.std(ddof=1))
-    if spread <= 4 * np.finfo(float).eps * np.abs(values).max():
-        return mean, mean  # the same number in each run
+    if spread <= 4 * np.finfo(float).eps:  # the same number in each run
+        return scale * mean, scale * mean
     below, above = _stretch((values - mean) / spread)
     arm = _student(error, n) * spread / n**0.5
-    return mean - below * arm, mean + above * arm
+    return scale * (mean - below * arm), scale * (mean + above * arm)
 
 
 def _stretch(values: np.ndarray) -> Interval:
-    """Factors, at least 1, by which the arms of a bootstrap-t are longer than those of Student's t.
+    """Factors, between 1 and 5, by which the arms of a bootstrap-t are longer than those of Student's t.
 
     values: standardized, so that mean 0 and variance 1 do not cancel.
     """
@@ -55,7 +57,8 @@ def _stretch(values: np.ndarray) -> Interval:
     squares = counts @ values**2 / n
     variances = np.maximum(squares - means**2, 1e-30) / (n - 1)
     low, high = np.quantile(means / np.sqrt(variances), (_TAIL, 1 - _TAIL))
-    return max(1.0, float(high) / _student(ERROR, n)), max(1.0, -float(low) / _student(ERROR, n))
+    below, above = np.clip(np.array([high, -low]) / _student(ERROR, n), 1.0, _MOST)
+    return float(below), float(above)
 
 
 @functools.lru_cache(1000)
