@@ -45,7 +45,7 @@ def of_mean(values: np.ndarray, error: float = ERROR) -> Interval:
 
 
 def _stretch(values: np.ndarray) -> Interval:
-    """Factors, between 1 and 5, by which the arms of a bootstrap-t are longer than those of Student's t.
+    """Factors, 1 to 5, by which the arms of a bootstrap-t are longer than those of Student's t.
 
     values: standardized, so that mean 0 and variance 1 do not cancel.
     """

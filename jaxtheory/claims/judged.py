@@ -113,7 +113,7 @@ def judge(claims: Iterable[Claim], dataset: xr.Dataset, *, error: float = ERROR)
         ...     bound=claims.at_most(1.0),
         ...     minimum=2,
         ... )
-        >>> (judged,) = claims.judge([claim], xr.Dataset({"loss": ("seed", [0.5, 0.7])}))
+        >>> (judged,) = claims.judge([claim], xr.Dataset({"loss": ("seed", [0.5, 0.51, 0.52])}))
         >>> judged.finding, judged.outcome
         ('holds', 'as expected')
     """

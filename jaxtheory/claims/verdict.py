@@ -2,7 +2,7 @@
 it must hold, and a bound.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ class Exceptions(NamedTuple):
     """Runs that violate a bound which each run must satisfy.
 
     Args:
-        count: number of such runs.
+        number: number of such runs.
         runs: number of runs; the runs of one seed in several conditions count as one, because they
             share their draws.
         most: the share of exceptions among all runs is at most this, with 99 % confidence.
@@ -29,12 +29,12 @@ class Exceptions(NamedTuple):
         '0 of 16 runs, so at most 25 %'
     """
 
-    count: int
+    number: int
     runs: int
     most: float
 
     def __str__(self) -> str:
-        return f"{self.count} of {self.runs} runs, so at most {100 * self.most:.3g} %"
+        return f"{self.number} of {self.runs} runs, so at most {100 * self.most:.3g} %"
 
 
 class Verdict(NamedTuple):
@@ -164,7 +164,7 @@ def decide(
     table = conditions.transpose(*others, ...).astype(float)
     rows = table.values.reshape(int(np.prod([table.sizes[dim] for dim in others])), -1)
     numbers, low, high = _measured(rows, statistic, error, exact)
-    counts = {"n": n, "least": least, "seeds": seeds}
+    counts: dict[str, Any] = {"n": n, "least": least, "seeds": seeds}
     if np.all(np.isnan(numbers)):
         return Verdict(None, float("nan"), bound.threshold, **counts)
     holds, place = _decided(numbers, low, high, where, bound)

@@ -1,0 +1,32 @@
+"""Claims are counted by one rule."""
+
+import pytest
+
+from jaxtheory.reports import tally
+
+
+def claims(**numbers):
+    """So many claims of each decision, printed but for those that are undecided."""
+    words = [word.replace("_", " ") for word, number in numbers.items() for _ in range(number)]
+    origins = {"undecided": "derived"}
+    return [{"decision": word, "origin": origins.get(word, "printed")} for word in words]
+
+
+def test_each_claim_counts_once():
+    found = tally.tally(claims(holds=3, fails=2, undecided=1, not_tested=4))
+    assert found == (3, 2, 1, 4) and (found.total, found.decided) == (10, 5)
+    assert str(found) == "3 of 10 (5 undecided)"
+    assert str(tally.tally(claims(holds=3, fails=2))) == "3 of 5"
+    assert tally.tally([]).total == 0
+
+
+def test_by_origin():
+    some = claims(holds=3, undecided=2)
+    assert tally.tally(some, "printed") == (3, 0, 0, 0)
+    assert tally.tally(some, "derived") == (0, 0, 2, 0)
+    assert tally.tally(some, "interpretation").total == 0
+
+
+def test_only_decided_claims_can_be_wrong():
+    some = claims(holds=200, fails=50, undecided=9, not_tested=9)
+    assert tally.wrong_verdicts(some, 0.01) == pytest.approx(2.5)
