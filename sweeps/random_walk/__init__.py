@@ -47,11 +47,6 @@ def optimum(data: xr.Dataset) -> xr.DataArray:
     return abs(data[P] - 0.5) + 0.5
 
 
-def finite(data: xr.Dataset) -> xr.DataArray:
-    """True for runs that did not diverge."""
-    return last(data.loss).notnull()
-
-
 def optimal(data: xr.Dataset) -> xr.DataArray:
     """True for runs that ended with the best accuracy."""
     return abs(last(data.accuracy) - optimum(data)) < 1e-5

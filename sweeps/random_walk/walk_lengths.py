@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, exponent, interpretation, last
+from jaxtheory.claims import at_least, exponent, interpretation, last
 
 from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, M, N, P, end, right
 
@@ -44,14 +44,6 @@ def sharpness(data: xr.Dataset) -> xr.DataArray:
 def typical(data: xr.Dataset, rule: str) -> xr.DataArray:
     """The median sharpness of one rule, by N and p."""
     return sharpness(of_rule(data, rule)).median("seed")
-
-
-def growth(data: xr.Dataset) -> xr.DataArray:
-    """The ratio of the sharpness at the largest N over that at the smallest, M = 1000 (mean over
-    p).
-    """
-    found = typical(data, "M = 1000")
-    return (found.isel({N: -1}) / found.isel({N: 0})).mean()
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -129,14 +121,6 @@ FIGURE = Figure(
             measure=lambda data: exponent(typical(data, "M = 4 N^1.5"), N).mean(),
             bound=at_least(0.75),
             why="It is the theorem's rate: longer sequences give exponentially sharper attention.",
-        ),
-        Claim(
-            "RW-27",
-            origin=derived(),
-            statement="The constant in exp(-Omega(N)) depends on M: at M = 1000 the larger N has a smaller -log(1 - attention on the parent), which at N = 97 is at most a tenth of that at N = 7.",
-            measure=growth,
-            bound=at_most(0.1),
-            why="The rate in N holds only if the dimension of the encodings grows with N.",
         ),
     ),
 )

@@ -4,9 +4,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived, interpretation, last
+from jaxtheory.claims import at_least, interpretation, last
 
-from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, K, N, P, end, optimal, optimum, right
+from . import FULL, ON_CIRCLE6, QUICK, TALK, THEOREM, K, N, P, end, optimum, right
 
 
 def commonest_stray(data: xr.Dataset) -> xr.DataArray:
@@ -71,16 +71,6 @@ FIGURE = Figure(
             where="together",
             expect="fails",
             why="On a large circle a biased walk makes lag 3 or 5 as informative on average as the parent.",
-        ),
-        Claim(
-            "RW-23",
-            origin=derived(),
-            statement="At K = 4 and p = 1/2, the accuracy is 1/2 although attention selects another token, because every odd lag is equally informative (three quarters of the runs).",
-            measure=lambda data: (~right(data) & optimal(data)).sel({K: 4, P: 0.5}),
-            bound=at_least(0.75),
-            statistic="share",
-            where="together",
-            why="Optimal accuracy does not show that attention has found the parent.",
         ),
     ),
 )

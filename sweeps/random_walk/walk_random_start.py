@@ -4,10 +4,10 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last, share
+from jaxtheory.claims import at_least, interpretation, last
 from jaxtheory.theories.random_walk import RANDOM_START
 
-from . import TALK, THEORY, K, N, P, finite, right
+from . import TALK, THEORY, K, N, P
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -59,8 +59,7 @@ FIGURE = Figure(
         "record": [0, 10, 25, *range(50, 401, 50)],
     },
     draw=draw,
-    # measured on key 100 at t = 700: accuracy 1 in all runs at p = 1; lag 1 in 2 of 16 (K = 6) and 1 of
-    # 16 (K = 20); at p = 1/2 on the parent 8 of 16 (K = 6; 0.69 of 32 on key 101), 16 of 16 (K = 20)
+    # measured on key 100 at t = 700: accuracy 1 in all runs at p = 1
     claims=(
         Claim(
             "RW-34",
@@ -70,26 +69,6 @@ FIGURE = Figure(
             bound=at_least(0.75),
             statistic="share",
             why="It is the talk's remedy for the walks that cannot be learned from zero.",
-        ),
-        Claim(
-            "RW-46",
-            origin=derived("measured"),
-            statement="What it does not restore is the selection: at p = 1 less than half of the runs give the parent the most attention, on each circle.",
-            measure=lambda data: share(right(data), among=finite(data)).sel({P: 1.0}),
-            bound=at_most(0.5),
-            statistic="share",
-            why="Every token determines the next state at p = 1, so optimal accuracy says nothing about which one is attended.",
-        ),
-        Claim(
-            "RW-33",
-            origin=derived("measured"),
-            statement="At p = 1/2 and K = 6, where the zero start nearly always selects the parent, a random start does not: less than 90 % of the runs by t = 700.",
-            measure=lambda data: share(right(data), among=finite(data)).sel(
-                {"circle": "K=6, N=97", P: 0.5}
-            ),
-            bound=at_most(0.9),
-            statistic="share",
-            why="The remedy for p = 1 costs some of the guarantee for p = 1/2.",
         ),
     ),
 )
