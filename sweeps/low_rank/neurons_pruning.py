@@ -2,13 +2,11 @@
 ones?
 """
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation
+from jaxtheory.claims import at_least, at_most, between, derived, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import FULL, PAPER, QUICK, SHARED, Measure, final, lines, only, panels
@@ -16,27 +14,19 @@ from . import FULL, PAPER, QUICK, SHARED, Measure, final, lines, only, panels
 FEW, MORE = [0.05, 0.1, 0.2], [0.3, 0.5, 0.7, 0.9]  # values of R
 
 
-def pruned(order: str, rate: float | slice | list[float], **some: Any) -> Measure:
+def pruned(order: str, rate: float | slice | list[float]) -> Measure:
     """Loss without a share of the neurons."""
-    return lambda data: data.pruned_loss.sel(order=order, rate=rate, **some, drop=True)
+    return lambda data: data.pruned_loss.sel(order=order, rate=rate, drop=True)
 
 
-def rise(rate: float | slice, **some: Any) -> Measure:
+def rise(rate: float | slice) -> Measure:
     """The cost of pruning the smallest neurons."""
-    return lambda data: pruned("small", rate, **some)(data) - pruned("small", 0.0, **some)(data)
+    return lambda data: pruned("small", rate)(data) - pruned("small", 0.0)(data)
 
 
 def per_share(rates: list[float]) -> Measure:
     """The loss without the largest R of the neurons, over R."""
     return lambda data: pruned("large", rates)(data) / data.rate.sel(rate=rates)
-
-
-def knee(data: xr.Dataset) -> xr.DataArray:
-    """The largest multiple of 0.1 up to which pruning small neurons costs at most 0.01, with one a
-    for all positions.
-    """
-    free = rise(slice(None, None, 20), setting=SHARED)(data) <= 0.01
-    return (free.cumprod("rate").sum("rate") - 1) / 10
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -113,14 +103,6 @@ FIGURE = Figure(
             why="Where it does not increase, more neurons can be pruned than the paper says.",
         ),
         Claim(
-            "LR-23",
-            origin=derived("measured: corrects figure 3B"),
-            statement="With one a for all positions the loss begins to increase near 0.4: the last tenth that costs at most 0.01 is 0.3 to 0.55 on average, in S1, S1p and G.",
-            measure=knee,
-            bound=between(0.3, 0.55),
-            why="With one a per position the loss stays up to a rate of 0.7: figure 3B tells which reading of A it was made with.",
-        ),
-        Claim(
             "LR-26",
             origin=interpretation(PAPER, "corollary 1, (15)"),
             statement="Without the largest R of the neurons the loss is Omega(R), read as: it is at least R / 2 for each R from 0.05 to 0.9, in every setting.",
@@ -130,16 +112,6 @@ FIGURE = Figure(
             why="The bound is the paper's only statement on what pruning costs.",
         ),
         Claim(
-            "LR-28",
-            origin=derived("measured: corrects (15) for small R"),
-            statement="For small R the loss is of higher order: with one a for all positions and xi as printed it goes as R^1.5 or faster from R = 0.05 to 0.2.",
-            measure=lambda data: exponent(
-                pruned("large", FEW, setting=["S1", "S1p"])(data).mean("seed"), "rate"
-            ),
-            bound=at_least(1.5),
-            why="Margins exceed 1 after training, so the first large neurons that go cost almost nothing.",
-        ),
-        Claim(
             "LR-106",
             origin=derived("measured: corrects (15) for large R"),
             statement="From R = 0.3 to 0.9 (15) holds with the constant 0.7: the loss without the largest R of the neurons is at least 0.7 R, in every run of every setting.",
@@ -147,14 +119,6 @@ FIGURE = Figure(
             bound=at_least(0.7),
             statistic="each",
             why="It gives (15) the constant that the paper leaves open, and the range in which it is true.",
-        ),
-        Claim(
-            "LR-29",
-            origin=derived("measured"),
-            statement="Without 0.4 of the neurons, chosen at random, the loss is at least 0.08 larger than without the smallest, in every setting.",
-            measure=lambda data: pruned("random", 0.4)(data) - pruned("small", 0.4)(data),
-            bound=at_least(0.08),
-            why="It is the baseline that the paper leaves out: the norm does carry information on what a neuron is worth.",
         ),
     ),
 )

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, last
+from jaxtheory.claims import at_most, derived, last
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, panels, pick, ratio, runs
@@ -58,14 +58,6 @@ FIGURE = Figure(
             measure=lambda data: last(data.loss).sel(batch_size=2, noise=0.9),
             bound=at_most(0.05),
             why="The theorem asks for both, and its own experiments use noise of norm 9 / M.",
-        ),
-        Claim(
-            "LR-91",
-            origin=derived("measured: a limit of the low rank"),
-            statement="Noise closes the gap s_2 / s_3 of W_K for every B and M: the exponent of tau is -2.7 to -0.8.",
-            measure=lambda data: exponent(gap(data).mean("seed", skipna=False), "noise"),
-            bound=between(-2.7, -0.8),
-            why="It says which of the two conditions low rank does depend on, and how.",
         ),
     ),
 )

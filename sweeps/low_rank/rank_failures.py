@@ -6,10 +6,10 @@ Coherent are the two relevant patterns, or each irrelevant one with a relevant o
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived, interpretation, last
+from jaxtheory.claims import at_least, interpretation, last
 from jaxtheory.theories.low_rank import S1
 
-from . import TRUNCATED, panels, pick, rank_cost, ratio, runs, worst
+from . import TRUNCATED, panels, pick, rank_cost, ratio, runs
 
 COSINES = [0.3, 0.6, 0.9]
 PAIRS: dict[str, list] = {
@@ -26,17 +26,6 @@ PAIRS: dict[str, list] = {
 def of(data: xr.Dataset, matrix: str) -> xr.DataArray:
     """Singular values of a change at the end."""
     return last(data.singular_values).sel(matrix=matrix)
-
-
-def together(data: xr.Dataset) -> xr.DataArray:
-    """The loss at cosine 0.9 of the relevant patterns and sigma = 0.4 minus the larger one of
-    cosine 0.9 without noise and of sigma = 0.4 with orthogonal patterns.
-    """
-    both, one, other = (
-        last(data.loss).sel(pair=c, noise=s, drop=True)
-        for c, s in (("relevant 0.9", 0.4), ("relevant 0.9", 0.0), ("none", 0.4))
-    )
-    return both - worst(one, other).max("which")
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -73,14 +62,6 @@ FIGURE = Figure(
             bound=at_least(0.3),
             expect="fails",
             why="Orthogonal patterns are an assumption of the proof; the summary says that learning needs them.",
-        ),
-        Claim(
-            "LR-86",
-            origin=derived("summary, failure signatures"),
-            statement="A cosine between the two relevant patterns breaks learning together with noise: at a cosine of 0.9 and sigma = 0.4, the loss is larger by at least 0.3 than with one of them alone.",
-            measure=together,
-            bound=at_least(0.3),
-            why="It says which separability learning does need: that of the two relevant patterns, and only with noise.",
         ),
     ),
 )

@@ -46,12 +46,6 @@ def off_scores(data: xr.Dataset) -> xr.DataArray:
     return np.maximum(sizes.relevant_cross, sizes.irrelevant_rows) / sizes.relevant_diagonal
 
 
-def off_values(data: xr.Dataset) -> xr.DataArray:
-    """Mean size of the irrelevant rows of W_V over that of the relevant diagonal, in G."""
-    sizes = parts(abs(data.projections.sel(setting="G", projection="WV")))
-    return sizes.irrelevant_rows / sizes.relevant_diagonal
-
-
 def own_cosine(data: xr.Dataset) -> xr.DataArray:
     """The cosines of o_i and of o_i - o_i(0) with the pattern of the neuron's class, means over the
     larger half of the neurons.
@@ -120,24 +114,6 @@ FIGURE = Figure(
             why="The theorem says that irrelevant tokens are drawn to the relevant ones as queries and as keys.",
         ),
         Claim(
-            "LR-35",
-            origin=derived("measured: corrects (8)"),
-            statement="In W_Q they have a positive mean, at least 0.05 of the relevant diagonal, in every setting.",
-            measure=lambda data: (
-                part("irrelevant_columns", "WQ")(data) / part("relevant_diagonal", "WQ")(data)
-            ),
-            bound=at_least(0.05),
-            why="Irrelevant queries do learn to look at relevant tokens; only as keys are they pushed away (LR-45).",
-        ),
-        Claim(
-            "LR-38",
-            origin=derived("measured: (9) as a ratio"),
-            statement="With a small xi, in G, (9) holds as a ratio: irrelevant rows of W_V are at most a tenth of the relevant diagonal in mean size.",
-            measure=off_values,
-            bound=at_most(0.1),
-            why="With xi as printed W_V follows the random start of W_O, and the ratio is 0.4 or more.",
-        ),
-        Claim(
             "LR-41",
             origin=interpretation(PAPER, "below theorem 1"),
             statement="“all other neurons and their gradient updates are close to either” relevant pattern, read as: the larger half of the neurons, and their changes, have a mean cosine of at least 0.8 with the pattern of their class, in every setting.",
@@ -145,14 +121,6 @@ FIGURE = Figure(
             bound=at_least(0.8),
             expect="fails",
             why="It is the sentence that turns small and large neurons into sparsity with a meaning.",
-        ),
-        Claim(
-            "LR-40",
-            origin=derived("measured: corrects the sentence below theorem 1"),
-            statement="With a small xi, in G, the larger half of the neurons, and their changes, do have a mean cosine of at least 0.8 with the pattern of their class.",
-            measure=lambda data: own_cosine(data).sel(setting="G"),
-            bound=at_least(0.8),
-            why="It says what the sentence needs: a start of W_O that training can outgrow.",
         ),
     ),
 )

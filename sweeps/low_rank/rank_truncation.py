@@ -111,17 +111,6 @@ FIGURE = Figure(
             why="Figure 1B needs attention that has learned, which the theorem's own reading of A does not give.",
         ),
         Claim(
-            "LR-103",
-            origin=derived("measured: corrects figure 1B"),
-            statement="With one a per position, in P1 and P1p, the attention of relevant queries falls by at least 0.03 at rank 1, in the median run.",
-            measure=lambda data: (
-                -rank_cost(data, 1, "truncated_query_attention").sel(setting=PER_POSITION)
-            ),
-            bound=at_least(0.03),
-            statistic="median",
-            why="It says under which reading of the model figure 1B can be reproduced.",
-        ),
-        Claim(
             "LR-7",
             origin=derived("measured: corrects figure 1B"),
             statement="Attention learns with one a per position: in P1 and P1p the attention on relevant tokens gains at least 0.03 more than in S1, S1p and G.",
