@@ -3,7 +3,7 @@ samples?
 
 d = D = k, so that d + D = 2k and dD = k^2. W is that of 200 steps at eta = 12 / D^2 on 500 samples;
 it selects less for larger k (attention of 0.96 at k = 3, 0.81 at k = 8), which costs the most at
-many samples. Long, because the claims compare runs along three axes.
+many samples.
 """
 
 import numpy as np
@@ -175,16 +175,6 @@ FIGURE = Figure(
             measure=lambda d: size_exponent(logistic(needed(d))) - size_exponent(frozen(needed(d))),
             bound=at_least(0.0),
             why="It compares both exponents in the same runs, whatever their values.",
-        ),
-        Claim(
-            "GS-40",
-            origin=derived("measured"),
-            statement="With 800 samples logistic regression is ahead: its error is at most 0.95 of that with W frozen, for k = 3 and 4.",
-            measure=lambda d: (
-                (logistic(errors(d)) / frozen(errors(d))).sel(samples=MOST).isel(size=slice(2))
-            ),
-            bound=at_most(0.95),
-            why="The advantage is one at few samples: later, the imperfect selection costs more than it saves.",
         ),
     ),
 )

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation, last
+from jaxtheory.claims import at_least, interpretation, last
 
 from . import PAPER, SWEEP, THEORY, Config, N, table
 
@@ -21,12 +21,6 @@ def descents(data: xr.Dataset) -> xr.Dataset:
 def population(data: xr.Dataset) -> xr.Dataset:
     """The ends on the population."""
     return last(data).sel(run=POPULATION, drop=True)
-
-
-def falls(data: xr.Dataset) -> xr.DataArray:
-    """The ratio of mean deficits from one n to four times as many samples."""
-    missing = (1 - descents(data).relevant_attention).mean("seed")
-    return missing / missing.shift(run=1)
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -81,14 +75,6 @@ FIGURE = Figure(
     },
     draw=draw,
     claims=(
-        Claim(
-            "GS-10",
-            origin=derived("measured"),
-            statement="The attention that is missing from 1 falls by at least a quarter with each fourfold n, from 125 to 2000.",
-            measure=falls,
-            bound=at_most(0.75),
-            why="It says how many samples buy a sharper selection than the talk shows.",
-        ),
         Claim(
             "GS-12",
             origin=interpretation(PAPER, "theorem: selection"),

@@ -186,16 +186,6 @@ FIGURE = Figure(
             why="The error of the direction is sampling noise, and only more samples reduce it.",
         ),
         Claim(
-            "GS-45",
-            origin=derived("measured"),
-            statement="On 250 samples the distance from that direction does not fall with epsilon: at T*(0.02) it is at least 0.55 of its value at T*(0.05).",
-            measure=lambda d: (
-                error(d).sel(run=250, step=LATE[-1]) / error(d).sel(run=250, step=LATE[0])
-            ),
-            bound=at_least(0.55),
-            why="More steps do not help the direction: on samples its error is noise, and epsilon cannot reduce it.",
-        ),
-        Claim(
             "GS-51",
             origin=interpretation(PAPER, "theorem: T* = D^3 v 1/(D^3 epsilon^3)"),
             statement="“w.h.p.” and for all queries is read as: at t = D^3, what is missing on the worst of 1000 test samples and all queries falls with D, with an exponent of at most -0.3.",
