@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, interpretation
+from jaxtheory.claims import at_most, between, exponent, interpretation
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, SIGMA, THEORY, N
@@ -88,21 +88,6 @@ FIGURE = Figure(
             bound=at_most(0.5),  # key 100: 1.08 at N = 4
             expect="fails",
             why="As the talk states the limit, the query itself takes the attention of some prompts for ever.",
-        ),
-        Claim(
-            "NN-38",
-            origin=derived(),
-            statement="Along xi2 = r xi1 the query keeps the prompts with t* < 1 - r: mean attention on it at xi1 = 40 over ((2 - r) / 2)^N, r = 1/4 and 1/2, N = 4 and 8.",
-            measure=lambda data: xr.concat(
-                [
-                    ray(data, r).query_attention.sel({"xi1": 40.0, N: [4, 8]})
-                    / (1 - r / 2) ** data[N].sel({N: [4, 8]})
-                    for r in (0.25, 0.5)
-                ],
-                "r",
-            ),
-            bound=between(0.85, 1.15),  # key 100: 1.00 to 1.04
-            why="It says for which share of prompts the limit of the talk fails, and that the ratio must reach 2.",
         ),
         Claim(
             "NN-39",

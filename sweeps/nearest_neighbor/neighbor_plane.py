@@ -3,8 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, last
+from jaxtheory import Figure, plot
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import EXACT, FORM, SIGMA, THEORY, started
@@ -63,15 +62,5 @@ FIGURE = Figure(
     },
     quick={"vary": {XI0: [0.0, 6.0], SIGMA: [0.0, 6.0]}},
     draw=draw,
-    claims=(
-        Claim(
-            "NN-29",
-            origin=derived(),
-            statement="From every start, 300 steps at eta = 10 lead into the valley: xi2 / xi1.",
-            measure=lambda data: last(data.xi2 / data.xi1),
-            bound=between(1.33, 1.49),
-            minimum=1,
-            why="The start does not matter: every run ends on the same curve, at a fixed ratio of the two parameters.",
-        ),
-    ),
+    claims=(),
 )

@@ -41,12 +41,6 @@ def crowded(d):
     return d.context / (d.dimension**0.5 * np.log(d.dimension))
 
 
-def plane(d, speed1, speed2, end):
-    late = d.step == d.step[-1]
-    xi1 = xr.where(late, 10.0, d.initial_alignment + speed1 * d.step)
-    return {"xi1": xi1, "xi2": xr.where(late, end * 10.0, d["mask"] + speed2 * d.step)}
-
-
 def structure(d, exponent, size, xi1=3.85, logit=-1.77):
     off = size * (d.num_prompts / 500) ** exponent
     return {
@@ -57,11 +51,11 @@ def structure(d, exponent, size, xi1=3.85, logit=-1.77):
     }
 
 
-def limits(d, ray=None, query=1.0, n=1.5):
+def limits(d, ray=None, n=1.5):
     """Layers set to xi1 and xi2 = r xi1."""
     xi1, r = d.initial_alignment, d["mask"] / d.initial_alignment
     return {
-        "query_attention": query * xr.where(r < 2, abs(1 - r / 2), 0) ** d.context,
+        "query_attention": xr.where(r < 2, abs(1 - r / 2), 0) ** d.context,
         "test_loss": xr.where(r < 1, 0.3, 1 / xi1) if ray is None else xi1**ray,
         "shift_error": 1e-3 * d.context**n,
     }
@@ -159,8 +153,6 @@ CASES = {
         ),
         "",
     ),
-    "a valley": Case("neighbor_plane", lambda d: plane(d, -0.01, 0.1, 1.4), "29"),
-    "no valley": Case("neighbor_plane", lambda d: plane(d, 0.01, -0.1, 0.2), ""),
     "structure of the population": Case(
         "neighbor_structure", lambda d: structure(d, -0.5, 0.5), "31 35"
     ),
@@ -169,9 +161,9 @@ CASES = {
         lambda d: structure(d, -0.1, 1.0, logit=-5.62, xi1=xr.where(d.route == "W", 4.0, 3.85)),
         "34",
     ),
-    "softmax selects": Case("neighbor_limits", limits, "38 39"),
+    "softmax selects": Case("neighbor_limits", limits, "39"),
     "softmax selects for small xi2, too": Case(
-        "neighbor_limits", lambda d: limits(d, ray=-1.0, query=0.5, n=2.5), "28"
+        "neighbor_limits", lambda d: limits(d, ray=-1.0, n=2.5), "28"
     ),
     "shift as exp(-delta xi1)": Case("neighbor_rate", rate, "23 26 30", drawn=True),
     "shift as a power, for every query": Case(
@@ -188,7 +180,7 @@ DIVERGED = {
     "mask": {"11": 0, "14": 0},
     "shift": {"19": 0, "22": 8},
     "structure": {"31": 16, "34": 0, "35": 0},
-    "limits": {"28": 0, "38": 0, "39": 8},
+    "limits": {"28": 0, "39": 8},
     "optimizers": {"42": 0, "43": 0},
     "rate": {"20": 0, "23": 8, "26": 8, "30": 8},
 }
