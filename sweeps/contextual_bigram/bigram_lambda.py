@@ -4,9 +4,9 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived
+from jaxtheory.claims import at_most, derived
 
-from . import PAPER, QUICK, STAGES, THEORY, Config, Measure, end, ends
+from . import PAPER, QUICK, STAGES, THEORY, Config, ends
 from ._curves import at, tasks
 
 LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
@@ -33,14 +33,6 @@ def curve(data: xr.Dataset, name: str, kind: str = "two_case") -> xr.DataArray:
         .isel(run=np.flatnonzero((data.prox == kind) & (data.l1 > 0)))
         .swap_dims(run="l1")
         .drop_vars("run")
-    )
-
-
-def shrinkage(kind: str, lam: float) -> Measure:
-    """|Delta_A| over that of SGD, at the end."""
-    return lambda data: (
-        curve(data, "attention_residual", kind).sel(l1=lam)
-        / end("attention_residual", "lambda = 0")(data)
     )
 
 
@@ -118,23 +110,6 @@ FIGURE = Figure(
             measure=lambda d: curve(d, "attention_alignment").sel(l1=1e-6),
             bound=at_most(0.8),
             why="The source blames the strength of the regularization, so that a reader would lower lambda, in vain.",
-        ),
-        Claim(
-            "CB-26",
-            origin=derived("derived: the zeros, not lambda"),
-            statement="The prox with two cases denoises however small lambda is: at 1e-6, |Delta_A| is at most 0.4 of that at lambda = 0, in each run.",
-            measure=shrinkage("two_case", 1e-6),
-            bound=at_most(0.4),
-            statistic="each",
-            why="It shows that the cut at zero, and not the strength of the l1 term, makes attention sparse.",
-        ),
-        Claim(
-            "CB-27",
-            origin=derived("derived: lambda below the noise of a step"),
-            statement="Soft thresholding with lambda = 1e-5 hardly denoises: it leaves at least 0.8 of the |Delta_A| of SGD on average.",
-            measure=shrinkage("textbook", 1e-5),
-            bound=at_least(0.8),
-            why="The textbook's prox is what a reader would implement, and at the source's lambda it does not work.",
         ),
     ),
 )

@@ -2,10 +2,9 @@
 
 import xarray as xr
 
-from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, derived
+from jaxtheory import Figure, plot
 
-from . import BOTH, PAPER, PROX, QUICK, SGD, THEORY, Config, ratio, right_sign, runs
+from . import BOTH, PAPER, QUICK, THEORY, Config, right_sign, runs
 from ._curves import CURVES, at, draw_rounding, draw_runs
 
 
@@ -46,15 +45,5 @@ FIGURE = Figure(
     },
     quick=QUICK | {"zip": BOTH},
     draw=draw,
-    claims=(
-        Claim(
-            "CB-34",
-            origin=derived("derived, beside figure 1 and the figures at N = 100 of appendix I"),
-            statement="At N = 100, each run of SGD ends at least 3 times as far off the line of alpha_A, in |Delta_A|, as the proximal run.",
-            measure=ratio("attention_residual", SGD, PROX, right_sign),
-            bound=at_least(3.0),
-            statistic="each",
-            why="The source shows N = 100 by simulation only, and asks whether the gain of the prox survives there.",
-        ),
-    ),
+    claims=(),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot, statistics
-from jaxtheory.claims import at_most, between, derived, interpretation
+from jaxtheory.claims import at_most, interpretation
 
 from . import PAPER, SMALL, THEORY, B, Config, right_sign, runs
 from ._curves import ALPHAS
@@ -92,17 +92,7 @@ FIGURE = Figure(
         "record": [*range(0, 161, 10)],
     },
     draw=draw,
-    # key 100, B = 4096: 0.078, 0.081, 0.085, 0.088, 0.088, 0.122, 0.238, 0.256; their ratio to B =
-    # 1024: 2.3 to 3.4, mean 2.9
     claims=(
-        Claim(
-            "CB-41",
-            origin=derived("derived: the bias is |Delta_A|^2, of order 1 / B"),
-            statement="The deviation from equation (8) falls about as 1 / B: at B = 1024 it is on average 2.3 to 5 times that at 4096 on the same task.",
-            measure=lambda d: deviation(d).sel({B: 1024}) / deviation(d).sel(LARGEST),
-            bound=between(2.3, 5.0),
-            why="It tells how large a batch must be before the population dynamics describe a run.",
-        ),
         Claim(
             "CB-42",
             origin=interpretation(PAPER, "equation (9)"),

@@ -22,7 +22,7 @@ WITHOUT_SEEDS = (
     "neighbor_context",
     "neighbor_plane",
 )  # on infinitely many walks or prompts
-WITHOUT_CLAIMS = ("rank_text", "neighbor_plane")
+WITHOUT_CLAIMS = ("rank_text", "bigram_large", "neighbor_plane")
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 10,
     "contextual_bigram": 11,
