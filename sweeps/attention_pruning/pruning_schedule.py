@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, interpretation, last
+from jaxtheory.claims import at_most, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -127,14 +127,6 @@ FIGURE = Figure(
             why="It is the step for which the theorem is proved.",
             measure=lambda d: at_the_end(d) - 1,
             bound=at_most(1e-6),
-        ),
-        Claim(
-            "AP-46",
-            origin=derived(),
-            statement="The number of steps grows in proportion to the smaller step: it is 3 L_g times as large, within 10 %.",
-            why="A bound L_g that is too large is paid for in steps, one for one.",
-            measure=lambda d: slower(d) / smaller(d),
-            bound=between(0.9, 1.1),
         ),
     ),
 )

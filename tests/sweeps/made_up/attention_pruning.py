@@ -67,10 +67,6 @@ def masks(d, one, two):
     return {PLAIN: errors(d, xr.where(d.algorithm == "two_mask", two, one))}
 
 
-def starts(d, uniform):
-    return {PLAIN: errors(d, xr.where(d.mask_init == "uniform", uniform, 0.2))}
-
-
 def descent(d, floor, pace, power=1.5):
     """L_attn that falls to a floor in lambda within some 1 / lambda steps."""
     lam = d.regularization
@@ -203,7 +199,7 @@ CASES = {
     "fits its calibration data": case(
         "pruning_calibration",
         lambda d: four(d, 0.2, 1.3 - 0.1 * np.log2(d.num_sequences), 0.2, 0.6),
-        "26 31",
+        "26",
         drawn=True,
     ),
     "generalizes, but does not fit": case(
@@ -211,9 +207,6 @@ CASES = {
     ),
     "one mask is better": case("pruning_two_masks", lambda d: masks(d, 0.3, 0.5), "33", drawn=True),
     "two masks are better": case("pruning_two_masks", lambda d: masks(d, 0.89, 0.88), ""),
-    "any start": case("pruning_initial_mask", lambda d: starts(d, 0.22), "34", drawn=True),
-    "bad starts": case("pruning_initial_mask", lambda d: starts(d, 0.4), ""),
-    "a better start": case("pruning_initial_mask", lambda d: starts(d, 0.05), ""),
     "loose bounds": case(
         "pruning_bounds",
         lambda d: bounds(d, 1 / (1 + d.step), 0.5, 0.5, 1e-4),
@@ -234,7 +227,7 @@ CASES = {
         n={"36": 0, "39": 0},
     ),
     "as much slower as its step is smaller": case(
-        "pruning_schedule", lambda d: schedules(d, 50.0, 50.0), "43 46", drawn=True
+        "pruning_schedule", lambda d: schedules(d, 50.0, 50.0), "43", drawn=True
     ),
     "hardly slower, to a larger loss": case(
         "pruning_schedule", lambda d: schedules(d, 5.0, 50.0, 0.015), ""
