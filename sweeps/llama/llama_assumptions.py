@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, derived, interpretation
+from jaxtheory.claims import at_least, interpretation
 from jaxtheory.llama import Config, Layer, model
 
 from . import PAPER, SEEDS, calibration, measured, trained
@@ -55,12 +55,6 @@ def constants(layer: Layer, inputs: Any, config: Config) -> dict[str, float]:
     }
 
 
-def rate(data: xr.Dataset) -> xr.DataArray:
-    """log10 of mu."""
-    known = np.log10(np.maximum(data.weight_floor * data.gram_floor, 1e-300))
-    return np.log10(2) + 2 * (known + data.log10_attention_floor)
-
-
 def draw(data: xr.Dataset) -> plot.Drawing:
     """A panel per constant, a line per seed."""
     panels = {
@@ -94,16 +88,6 @@ FIGURE = Figure(
             bound=at_least(0.5),
             statistic="each",
             expect="fails",
-            minimum=3,
-        ),
-        Claim(
-            "LL-14",
-            origin=derived("measured"),
-            statement="The rate mu = 2 (w_min beta delta)^2 of the convergence theorem is below 1e-40 in every layer, for the median window (log10).",
-            why="Even where the assumptions hold, the theorem then promises nothing in any number of steps.",
-            measure=rate,
-            bound=at_most(-40.0),
-            statistic="each",
             minimum=3,
         ),
     ),
