@@ -321,3 +321,8 @@ ROWS = [
 ]
 
 EXPLAINED = {}
+
+# an edit of the source: module, function, edit
+KNOWN = [
+    ("laws", "residual_norm", "jnp.sqrt(2.0) * attention_norm(config) -> attention_norm(config)")
+]

@@ -28,8 +28,7 @@ import jaxtheory
 from jaxtheory.verification.padding import widened
 from tests.reference.agree import agree
 
-THEORIES = ("nearest_neighbor", "group_sparse", "random_walk", "contextual_bigram")
-WITHOUT = dict.fromkeys(("low_rank", "attention_pruning"), "not yet")
+THEORIES = tuple(jaxtheory.theories.names())
 SLOTS = ("metrics", "baselines", "analyses", "predict")
 STEPS = np.array([0, 1, 2, 5, 17])
 TOLERANCE = 1e-10

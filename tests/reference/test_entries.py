@@ -31,8 +31,6 @@ def test_no_entry_is_without_a_derivation(name):
     """All entries that the theory has on its own examples are compared on some case, but those of
     EXCEPTIONS, each with a reason. `compare` has the same entries on both sides.
     """
-    if name in entries.WITHOUT:
-        pytest.skip(entries.WITHOUT[name])
     excepted = getattr(entries.reference(name), "EXCEPTIONS", {})
     compared = entries.names(name, [case.config for case in entries.cases(name) if case.params])
     theory = jaxtheory.theories.get(name)
