@@ -13,7 +13,8 @@ import importlib
 import inspect
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +25,7 @@ from jaxtheory.engine.request.settings import numerics
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
-from mutants import Mutant, replaced, rows_of
+from mutants import Mutant, replaced
 
 from tests.reference import entries
 
@@ -309,27 +310,26 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 class Comparison(NamedTuple):
-    """A comparison that raises where it fails, and what it needs of the right version."""
+    """A comparison that raises where it fails, its time, and the lines that it runs, by file."""
 
-    prepare: Callable[[], Any]
     run: Callable[[], None]
+    seconds: float = 0.0
+    lines: dict[str, set[int]] = {}  # noqa: RUF012  (an immutable default of a NamedTuple)
 
 
-def order(name: str) -> list[Comparison]:
-    """The comparisons of a theory."""
+def comparisons(name: str) -> Iterator[Comparison]:
+    """The comparisons of a theory; what each needs of the right version is computed before it."""
     plain = lambda function: function  # jax.jit would compile every wrong version
-    found, draws = [], []
-    for i, case in enumerate(entries.cases(name)):
-        if case.params:
-            prepare = functools.partial(entries.material, name, i)
-            found.append(Comparison(prepare, functools.partial(entries.compare, name, i, plain)))
-        run = functools.partial(entries.compare_draws, name, i)
-        draws.append(Comparison(lambda: None, run))
-    return found + draws
+    for i in range(len(entries.cases(name))):
+        yield Comparison(functools.partial(entries.compare_draws, name, i))
+        for part in entries.parts(name, i):
+            yield Comparison(functools.partial(entries.compare, name, i, part, plain))
 
 
-def reached(name: str) -> dict[str, dict[str, set[int]]]:
-    """Which lines of which functions the comparisons run: {file: {function: lines}}."""
+def traced(compare: Comparison) -> Comparison:
+    """The comparison with its time, once all is compiled, and the lines of theories that it
+    runs.
+    """
     folder = f"{Path(jaxtheory.__file__).parent}/theories/"
     lines: dict[str, set[int]] = {}
 
@@ -340,38 +340,49 @@ def reached(name: str) -> dict[str, dict[str, set[int]]]:
     def every(frame: Any, event: str, _: Any) -> Any:
         return local(frame, event, None) if frame.f_code.co_filename.startswith(folder) else None
 
-    for prepare, run in order(name):
-        prepare()
-        sys.settrace(every)
-        try:
-            run()
-        finally:
-            sys.settrace(None)
-    return lines
+    sys.settrace(every)
+    try:
+        compare.run()
+    finally:
+        sys.settrace(None)
+    begin = time.perf_counter()
+    compare.run()
+    return Comparison(compare.run, time.perf_counter() - begin, lines)
 
 
-def all_edits(name: str) -> list[tuple[Edit, bool]]:
-    """The wrong versions of every function that the slots of a theory run, and whether the line is
-    run at all.
+def all_edits(name: str, compares: list[Comparison]) -> list[tuple[Edit, list[Comparison]]]:
+    """The wrong versions of every function that the comparisons run, each with those that run its
+    statement, the fastest first.
     """
-    package = f"jaxtheory.theories.{name}"
-    lines, found = reached(name), []
+    found = []
     for module_name in sorted(sys.modules):
-        if not module_name.startswith(package) or ".checks" in module_name:
+        if not module_name.startswith(f"jaxtheory.theories.{name}") or ".checks" in module_name:
             continue
         module = sys.modules[module_name]
-        ran = lines.get(inspect.getfile(module), set())
+        file = inspect.getfile(module)
         for function, tree in definitions(module).items():
-            inside = isinstance(tree, ast.Assign) or any(
-                part.lineno <= line <= part.end_lineno for part in tree.body for line in ran
-            )
-            if not inside or (isinstance(tree, ast.Assign) and not used(module, function, lines)):
-                continue
             for edit in edits(module, function):
-                found.append(
-                    (edit, isinstance(tree, ast.Assign) or statement(tree, edit.line) & ran)
-                )
-    return [(edit, bool(runs)) for edit, runs in found]
+                if isinstance(tree, ast.Assign):
+                    running = [c for c in compares if names_of(c.lines, function)]
+                else:
+                    body = set(range(tree.body[0].lineno, tree.end_lineno + 1))
+                    if not any(c.lines.get(file, set()) & body for c in compares):
+                        break  # the function is not run
+                    lines = statement(tree, edit.line)
+                    running = [c for c in compares if c.lines.get(file, set()) & lines]
+                if running or not isinstance(tree, ast.Assign):
+                    found.append((edit, sorted(running, key=lambda c: c.seconds)))
+    return found
+
+
+def names_of(lines: dict[str, set[int]], name: str) -> bool:
+    """Whether one of the lines names a constant."""
+    return any(name in source(file)[line - 1] for file, ran in lines.items() for line in ran)
+
+
+@functools.cache
+def source(file: str) -> list[str]:
+    return Path(file).read_text().splitlines()
 
 
 def statement(tree: ast.stmt, line: int) -> set[int]:
@@ -384,31 +395,18 @@ def statement(tree: ast.stmt, line: int) -> set[int]:
     return best
 
 
-def used(module: ModuleType, name: str, lines: dict[str, set[int]]) -> bool:
-    """Whether a line that was run names a constant."""
-    for file, ran in lines.items():
-        text = Path(file).read_text().splitlines()
-        if any(name in text[line - 1] for line in ran):
-            return True
-    return False
-
-
-def try_edit(name: str, edit: Edit, compares: list[Callable[[], None]]) -> Mutant:
-    """A wrong version against the references. The comparison that fails first is tried first on
-    the next one.
-    """
+def try_edit(edit: Edit, compares: Iterable[Comparison]) -> Mutant:
+    """A wrong version against the references."""
     function = f"{edit.module.__name__.split('.', 3)[-1]}.{edit.function}"
     try:
         wrong = build(edit)
     except Exception as error:
         return Mutant(function, edit.change, f"it cannot be made: {error!r}")
-    for place, (prepare, compare) in enumerate(compares):
-        prepare()
+    for compare in compares:
         try:
             with replaced(edit.module, edit.function, wrong), limited(SECONDS):
-                compare()
+                compare.run()
         except Exception as error:
-            compares.insert(0, compares.pop(place))
             why = " ".join(str(error).split())[:120] or type(error).__name__
             return Mutant(function, edit.change, why)
     return Mutant(function, edit.change, None)
@@ -419,14 +417,10 @@ def try_edits(name: str, every: int = 1, shift: int = 0) -> Iterator[Mutant]:
     untried.
     """
     with numerics("float64"):
-        compares = order(name)
-        for prepare, run in compares:
-            prepare()
-            run()
-        chosen = all_edits(name)[shift::every]
-    for edit, runs in chosen:
+        compares = [traced(compare) for compare in comparisons(name)]
+    for edit, running in all_edits(name, compares)[shift::every]:
         with numerics("float64"):
-            mutant = try_edit(name, edit, compares if runs else [])
+            mutant = try_edit(edit, running)
         yield mutant
 
 
@@ -435,15 +429,18 @@ def try_known(name: str, module: str, function: str, change: str) -> Mutant:
     place = importlib.import_module(f"jaxtheory.theories.{name}.{module}")
     edit = next(edit for edit in edits(place, function) if edit.change == change)
     with numerics("float64"):
-        return try_edit(name, edit, order(name))
+        return try_edit(edit, comparisons(name))
 
 
 def equivalent(name: str) -> dict[str, str]:
-    """The wrong versions that no comparison can notice, "module.function: change", with the
-    reason.
+    """The wrong versions that no comparison notices, "module.function: change", with the reason:
+    survivors_THEORY.txt has reasons, each with its versions indented below it.
     """
-    return {
-        key: reason
-        for reason, keys in getattr(rows_of(name), "EQUIVALENT", {}).items()
-        for key in keys
-    }
+    found, reason = {}, ""
+    file = Path(__file__).with_name(f"survivors_{name}.txt")
+    for line in file.read_text().splitlines() if file.exists() else []:
+        if line.startswith("    "):
+            found[line.strip()] = reason
+        elif line.strip():
+            reason = line.strip()
+    return found

@@ -50,7 +50,7 @@ CASES = (
     Case(
         "causal",
         make(5, 7, 2, logit_scale=5.0, regularization=0.5, pruning_ratio=0.3),
-        (fused(0), factors(1), fused(2, 2), ones),
+        (fused(0), factors(1), fused(2, 4), ones),
     ),
     Case(
         "few tokens",
@@ -63,6 +63,11 @@ CASES = (
         "block",
         make(3, 9, 1, logit_scale=20.0, attention="block", mask_init="half", pruning_ratio=0.7),
         (fused(5),),
+    ),
+    Case(
+        "decimal ratio",  # 0.29 * 100 is below 29
+        make(10, 2, 1, rank=10, logit_scale=3.0, attention="full", pruning_ratio=0.29),
+        (fused(9),),
     ),
     Case("one token", make(3, 1, 1, rank=3, pruning_ratio=0.0), (fused(6),)),
     Case("padded", make(4, 3, 2, logit_scale=5.0, pruning_ratio=0.4), (fused(7), factors(8)), True),

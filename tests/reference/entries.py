@@ -16,7 +16,7 @@ The functions of the theory are looked up in their modules at each call, so that
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -99,41 +99,44 @@ def material(name: str, index: int) -> Material:
     return Material(problem, config, [_arrays(p) for p in params], want)
 
 
-def compute(
-    name: str, index: int, through: Callable[[Callable], Callable]
-) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """The entries as the library computes them: (slot, index of the parameters, values)."""
-    problem, config, params, want = material(name, index)
-    for which in ("metrics", "analyses"):
-        function = through(slot(name, which))
-        for i, one in enumerate(params):
-            yield which, i, function(one, problem, config)
-    if "baselines" in want:
-        yield "baselines", 0, through(slot(name, "baselines"))(problem, config)
-        predict = slot(name, "predict")
-        curves = through(lambda problem, config: predict(problem, config, STEPS))
-        yield "predict", 0, curves(problem, config)
+Part = tuple[str, int]  # a slot, and the place of the parameters
 
 
-def compare(name: str, index: int, through: Callable[[Callable], Callable] = jax.jit) -> None:
-    """Assert that all entries of a case are the reference's. Without jax.jit nothing is compiled
+def parts(name: str, index: int) -> list[Part]:
+    """What is compared on a case."""
+    return [
+        (which, i) for which, rows in material(name, index).want.items() for i in range(len(rows))
+    ]
+
+
+def compute(name: str, index: int, part: Part) -> tuple[Callable, tuple[Any, ...]]:
+    """The function that gives the entries of a part, and its arguments."""
+    problem, config, params, _ = material(name, index)
+    which, i = part
+    function = slot(name, which)
+    if which in ("metrics", "analyses"):
+        return function, (params[i], problem, config)
+    if which == "baselines":
+        return function, (problem, config)
+    return lambda problem, config: function(problem, config, STEPS), (problem, config)
+
+
+def compare(
+    name: str, index: int, part: Part, through: Callable[[Callable], Callable] = jax.jit
+) -> None:
+    """Assert that the entries of a part are the reference's. Without jax.jit nothing is compiled
     again for a wrong version.
     """
-    tolerances = getattr(reference(name), "TOLERANCES", {})
-    want = material(name, index).want
-    for which, i, got in compute(name, index, through):
-        right = want[which][i]
-        assert set(got) == set(right), f"{which}: entries {set(got) ^ set(right)}"
-        for entry, value in right.items():
-            try:
-                agree(
-                    _trimmed(got[entry], np.shape(value)),
-                    value,
-                    tolerances.get(entry, TOLERANCE),
-                    unknown=True,
-                )
-            except AssertionError as error:
-                raise AssertionError(f"{which} {entry!r}, parameters {i}: {error}") from None
+    tolerances, (which, i) = getattr(reference(name), "TOLERANCES", {}), part
+    function, arguments = compute(name, index, part)
+    got, want = through(function)(*arguments), material(name, index).want[which][i]
+    assert set(got) == set(want), f"{which}: entries {set(got) ^ set(want)}"
+    for entry, value in want.items():
+        tolerance = tolerances.get(entry, TOLERANCE)
+        try:
+            agree(_trimmed(got[entry], np.shape(value)), value, tolerance, unknown=True)
+        except AssertionError as error:
+            raise AssertionError(f"{which} {entry!r}, parameters {i}: {error}") from None
 
 
 def compare_draws(name: str, index: int) -> None:

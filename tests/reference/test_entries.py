@@ -17,7 +17,8 @@ COMPARED = [p for p in ALL if entries.cases(p.values[0])[p.values[1]].params]
 @pytest.mark.parametrize(("name", "case"), COMPARED)
 def test_entries(name, case):
     """metrics, analyses, baselines and predict."""
-    entries.compare(name, case)
+    for part in entries.parts(name, case):
+        entries.compare(name, case, part)
 
 
 @pytest.mark.parametrize(("name", "case"), ALL)
@@ -29,7 +30,7 @@ def test_draws(name, case):
 @pytest.mark.parametrize("name", jaxtheory.theories.names())
 def test_no_entry_is_without_a_derivation(name):
     """All entries that the theory has on its own examples are compared on some case, but those of
-    EXCEPTIONS, each with a reason. `compare` has the same entries on both sides.
+    EXCEPTIONS, each with a reason. `compare` wants the same entries on both sides.
     """
     excepted = getattr(entries.reference(name), "EXCEPTIONS", {})
     compared = entries.names(name, [case.config for case in entries.cases(name) if case.params])
