@@ -134,13 +134,13 @@ def _value_metrics(params: Params, config: Config) -> dict:
     ratio = forth / jnp.where(back == 0, 1, back)
     unbounded = jnp.where(forth == 0, 1, RATIO_CAP * jnp.sign(forth))
     real = config.num_states.mask()
-    V = jnp.where(real[:, None] & real[None, :], V, V[0, 0])
-    size = jnp.max(jnp.abs(V))
+    shown = jnp.where(real[:, None] & real[None, :], V, V[0, 0])
+    size = jnp.max(jnp.abs(shown))
     return {
         "value_direction_error": linalg.direction_error(V, target),
         "value_direction_error_sqrt": linalg.direction_error(V, jnp.sqrt(target)),
         "value_ratio": jnp.where(back == 0, unbounded, jnp.clip(ratio, -RATIO_CAP, RATIO_CAP)),
-        "value_spread": (jnp.max(V) - jnp.min(V)) / jnp.where(size == 0, 1, size),
+        "value_spread": (jnp.max(shown) - jnp.min(shown)) / jnp.where(size == 0, 1, size),
     }
 
 
