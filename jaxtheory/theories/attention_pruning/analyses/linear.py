@@ -64,6 +64,12 @@ def wanda(
     return jnp.where(rule.columns(scores, valid), weights, 0)
 
 
+@linalg.alone  # a batch of triangular systems waits for threads as any call of LAPACK does
+def _inverse(R: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Return the inverse of an upper triangular matrix."""
+    return solve_triangular(R, jnp.eye(R.shape[-1], dtype=R.dtype), lower=False)
+
+
 def inverse_factor(
     gram: Float[ArrayLike, "m m"], valid: Bool[Array, " m"], damping: float = DAMPING
 ) -> Float[Array, "m m"]:
@@ -87,7 +93,7 @@ def inverse_factor(
             f"SparseGPT: the Cholesky factor of X^T X fails with damping = {damping:g}; raise "
             "damping (L < d needs damping > 0)"
         )
-    U = solve_triangular(R, jnp.eye(diagonal.size, dtype=H.dtype), lower=False)
+    U = _inverse(R)
     return jnp.where(regular, U, jnp.nan)
 
 
