@@ -11,6 +11,7 @@ import ast
 import functools
 import importlib
 import inspect
+import os
 import signal
 import sys
 import time
@@ -19,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+
+import jax
 
 import jaxtheory
 from jaxtheory.engine.request.settings import numerics
@@ -29,6 +32,7 @@ from mutants import Mutant, replaced
 
 from tests.reference import entries
 
+MEMORY = 2 << 30  # beyond which compiled programs are forgotten
 SECONDS = 120  # a wrong version that takes longer does not end
 KEYS = {"split", "fold_in", "key"}  # other draws, not other numbers
 OTHER = {  # functions of jax.numpy and what is easily written in their place
@@ -421,7 +425,18 @@ def try_edits(name: str, every: int = 1, shift: int = 0) -> Iterator[Mutant]:
     for edit, running in all_edits(name, compares)[shift::every]:
         with numerics("float64"):
             mutant = try_edit(edit, running)
+        if resident() > MEMORY:  # every wrong loop is compiled
+            jax.clear_caches()
         yield mutant
+
+
+def resident() -> float:
+    """The bytes that this process holds in memory; 0 where they cannot be read."""
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def try_known(name: str, module: str, function: str, change: str) -> Mutant:

@@ -59,13 +59,13 @@ CASES = (
     Case(
         "partition",
         make(
-            2,
+            3,
             3,
             5,
             3,
             features="rademacher",
             noise_scale=0.6,
-            partition=((4, 0), (1, 5), (3, 2)),
+            partition=((4, 0, 8), (1, 7, 5), (6, 3, 2)),
             margin=0.0,
         ),
         (layer(2.0, 6), tuned(1.0, 7)),

@@ -59,7 +59,7 @@ CASES = (
     ),
     Case(
         "gaussian",
-        make(5, 2, 3, 17, labels="gaussian", learning_rate=0.3, initial_alignment=0.4).replace(
+        make(6, 2, 3, 17, labels="gaussian", learning_rate=1e-4, initial_alignment=0.4).replace(
             separation=2.5, mask=0.3
         ),
         (full(0.5, 1), reduced(2.0, 0.5)),
@@ -67,14 +67,20 @@ CASES = (
     Case(
         "rademacher",
         make(2, 3, 4, 9, labels="rademacher", mask=0.0, separation=0.3),
-        (full(0.5, 2), reduced(1.5, 3.0)),
+        (full(0.5, 2), reduced(1.5, 3.0), reduced(6.0, 2.0)),
     ),
+    Case("circle", make(2, 2, 2, 3), (reduced(1.2, 0.4),)),
     Case(
         "one example",
         make(3, 1, 1, 7, mask=1.0, initial_alignment=0.5, separation=0.0),
         (reduced(1.0, 0.2), reduced(0.0, 0.0)),
     ),
-    Case("padded", make(3, 3, 4, 11, separation=0.7), (full(0.7, 0), full(-0.4, 0)), padded=True),
+    Case(
+        "padded",
+        make(3, 3, 4, 11, separation=0.7, learning_rate=0.4),
+        (full(0.7, 0), full(-0.4, 0)),
+        padded=True,
+    ),
     Case("many averaged", make(3, 3, 1501, 2003)),
     Case("many gaussian", make(4, 2, 1501, 2003, labels="gaussian")),
     Case("many rademacher", make(2, 3, 1501, 2003, labels="rademacher")),

@@ -105,8 +105,15 @@ CASES = (
     ),
     Case(
         "disturbed",
-        make((3, 7, 8, 3), 1.0, population=True, perturbation=0.1, loss_function="square"),
+        make((3, 7, 8, 3), 1.0, population=True, perturbation=0.1, learning_rate=0.4).replace(
+            loss_function="square"
+        ),
         (reduced(0.1, 5), special(lambda K: np.ones((K, K)))),
+    ),
+    Case(
+        "disturbed, unit",
+        make((3, 7, 8, 3), 0.0, population=True, perturbation=0.1, tokens="unit"),
+        (reduced(0.1, 11),),
     ),
     Case(
         "failing",
