@@ -3,7 +3,8 @@
 `factorizes`: programs that pass a batch of matrices to LAPACK run one at a time on a CPU. jaxlib
 distributes the matrices of such a call over the thread pool on which the call itself may run, and
 waits for them. With as many concurrent calls as the pool has threads, they wait for each other
-forever. Calls within one program do not.
+forever. So may two calls within one program that do not depend on each other; `linalg.alone`
+prevents that.
 
 `cse`: common-subexpression elimination. XLA's own pass runs after loop-invariant code motion:
 constants such as the iota of a mask have been hoisted out of the loop under different names by
