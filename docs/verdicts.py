@@ -31,7 +31,8 @@ sentence that gives no numbers, or only an order of magnitude; *derived* is a st
 Only a printed sentence is "refuted" without more. A claim holds or fails where the 99 % confidence
 interval, which is behind the measured number, lies on that side of the bound, and is *undecided*
 otherwise; "each" has no interval but a number of exceptions
-([how](decisions/0032-intervals.md)). n is the number of seeds that have a value. {wrong}
+([how](decisions/0032-intervals.md)). n is the number of seeds that have a value. {wrong} The claims on
+Llamas are in [real models](real-models.md).
 """
 WRONG = (
     "A verdict is wrong with probability 1 % at most: of {decided} verdicts, {wrong:.2g} are "
@@ -41,9 +42,9 @@ _Rows = list[tuple[str, jaxtheory.Claim]]
 
 
 def entries() -> _Rows:
-    """Return (figure, claim) for all claims, in the order of the figures."""
+    """Return (figure, claim) for all claims of the six theories, in the order of the figures."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
-    return [(f.name, claim) for f in figures for claim in f.claims]
+    return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
 
 
 def stored(store: Path, key: int) -> tuple[dict[str, dict[str, Any]], str]:
