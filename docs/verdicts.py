@@ -31,8 +31,8 @@ sentence that gives no numbers, or only an order of magnitude; *derived* is a st
 Only a printed sentence is "refuted" without more. A claim holds or fails where the 99 % confidence
 interval, which is behind the measured number, lies on that side of the bound, and is *undecided*
 otherwise; "each" has no interval but a number of exceptions
-([how](decisions/0032-intervals.md)). n is the number of seeds that have a value. {wrong} The claims on
-Llamas are in [real models](real-models.md).
+([how](decisions/0032-intervals.md)). n is the number of seeds that have a value. {wrong}
+The claims on Llamas are in [real models](real-models.md).
 """
 WRONG = (
     "A verdict is wrong with probability 1 % at most: of {decided} verdicts, {wrong:.2g} are "

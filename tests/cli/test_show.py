@@ -40,7 +40,7 @@ def test_a_figure_shows_question_sweep_and_claims(capsys: pytest.CaptureFixture)
     assert main(["show", "walk_circles"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     figure = jaxtheory.figures.get("walk_circles")
-    assert "What do attention and value matrix learn on the circles of the talk" in text
+    assert jaxtheory.figures.entries()["walk_circles"].question in text
     assert "every clockwise_probability = 0.5, 1; 16 seeds; 50 steps; recorded every step" in text
     assert all(claim.statement.replace("  ", " ") in text for claim in figure.claims)
     assert "expected to hold]" in text and "quick:" not in text
