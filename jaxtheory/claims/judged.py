@@ -9,6 +9,7 @@ import xarray as xr
 
 from jaxtheory.claims.claim import Claim
 from jaxtheory.claims.interval import ERROR, NOTHING
+from jaxtheory.claims.power_law import pseudo_values
 from jaxtheory.claims.verdict import Verdict, decide, named
 from jaxtheory.core.errors import InputError
 
@@ -157,13 +158,9 @@ def _resampled(claim: Claim, dataset: xr.Dataset, whole: xr.DataArray) -> xr.Dat
     """The pseudo-values of the jackknife, n whole - (n - 1) (without seed i), shifted so that their
     mean is the number measured on all seeds.
     """
-    n, whole = dataset.sizes["seed"], whole.astype(float)
-    without = [
-        _measured(claim, dataset.isel(seed=[j for j in range(n) if j != i])).astype(float)
-        for i in range(n)
-    ]
-    each = xr.concat(without, "seed")
-    return whole + (n - 1) * (each.mean("seed") - each)
+    values = lambda seeds: _measured(claim, dataset.isel(seed=seeds)).astype(float)
+    _, pseudo = pseudo_values(lambda seeds: values(seeds).values, dataset.sizes["seed"])
+    return xr.DataArray(pseudo, dims=("seed", *whole.dims), coords=whole.coords)
 
 
 def _lost(dataset: xr.Dataset, values: xr.DataArray) -> str:
