@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
+    from jaxtheory.engine.boundary import below as below
+    from jaxtheory.engine.boundary import boundary as boundary
+    from jaxtheory.engine.boundary import diverged as diverged
     from jaxtheory.engine.cluster import dask
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
@@ -70,6 +73,7 @@ _PUBLIC = {
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
+    **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),
     "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",

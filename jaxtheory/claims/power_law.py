@@ -144,7 +144,7 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
     """
     if y not in values:
         raise InputError(
-            f"y = {y!r}: not a variable of the dataset; {suggest(y, values.data_vars)}"
+            f"y = {y!r}: not a variable of the dataset; {suggest(y, map(str, values.data_vars))}"
         )
     table = values[y]
     along, sizes = _coordinate(table, x), _coordinate(table, over)

@@ -245,10 +245,13 @@ def _price(request: Request, bucket: Bucket, cost: Costs) -> Bucket:
     )
 
 
-def plan_request(request: Request) -> Plan:
-    """Return the plan of a request. Raises InputError if it is too large or exceeds memory."""
+def plan_request(request: Request, apart: bool = False) -> Plan:
+    """Return the plan of a request. Raises InputError if it is too large or exceeds memory.
+
+    apart: no runs share a problem (see `group`).
+    """
     with numerics(request.dtype, request.partitionable):
-        buckets = tuple(_lay_out(request, bucket) for bucket in group(request))
+        buckets = tuple(_lay_out(request, bucket) for bucket in group(request, apart))
         for bucket in buckets:
             refuse(request, bucket)
         if (count := sum(-(-b.slots // b.layout.slots) for b in buckets)) > _CHUNKS:

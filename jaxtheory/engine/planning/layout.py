@@ -235,11 +235,11 @@ def padding_note(request: Request) -> str:
     )
 
 
-def group(request: Request) -> list[Bucket]:
+def group(request: Request, apart: bool = False) -> list[Bucket]:
     """Group the points of a request into buckets, without layouts.
 
     With a stop rule evaluation values do not share a run, since the rule may stop them at different
-    steps.
+    steps. With `apart` every run has a problem of its own, as if the problem read all its fields.
     """
     theory, points = request.theory, request.points
     table = fields(theory.Config)
@@ -277,7 +277,9 @@ def group(request: Request) -> list[Bucket]:
             else tuple(n for n in names if table[n].kind == "evaluation")
         )
         common = (
-            read_by_problem(theory, point.algorithm, template, names) if len(at) > 1 else set(names)
+            read_by_problem(theory, point.algorithm, template, names)
+            if len(at) > 1 and not apart
+            else set(names)
         )
         shared = tuple(n for n in names if n in common and n not in values)
         own = tuple(n for n in names if n not in shared and n not in values)

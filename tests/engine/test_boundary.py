@@ -1,0 +1,145 @@
+"""Boundaries are where the known ones are, in few runs of one program."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from helpers import quadratic
+from helpers.quadratic import THEORY, Config
+from helpers.worked_example import compilations, training_loops
+
+import jaxtheory
+from jaxtheory import InputError, boundary, run_key, simulate
+from jaxtheory.engine.compute import program
+
+CLOSER = jaxtheory.below("distance", 1.0)  # than at the start: eta h < 2
+
+
+def curvature(key, seed, scale=1.0):
+    run = simulate(THEORY, Config(scale=scale), run_key(key, seed), 0, dtype="float64")
+    return float(run.problem.curvature)
+
+
+def search(**options):
+    asked = {"along": "eta", "between": (0.01, 100.0), "when": CLOSER, "seeds": 3, "steps": 7}
+    return boundary(THEORY, Config(), dtype="float64", **asked | options)
+
+
+@pytest.mark.parametrize("scale", ["log", "linear"])
+@pytest.mark.parametrize("tolerance", [0.3, 0.01, 1e-4])
+def test_the_largest_step_size_of_each_point_and_seed(scale, tolerance):
+    found = search(over={"s": [0.5, 2.0]}, scale=scale, tolerance=tolerance)
+    want = np.array([[2 / curvature(0, seed, s) for seed in range(3)] for s in (0.5, 2.0)])
+    assert found.low.dims == ("scale", "seed") and found.scale.values.tolist() == [0.5, 2.0]
+    assert ((found.low < want) & (want < found.high)).all()
+    width = found.high / found.low - 1 if scale == "log" else (found.high - found.low) / 99.99
+    assert (width <= tolerance).all() and (found.crossings == 1).all() and found["first"].all()
+    middle = np.sqrt(found.low * found.high) if scale == "log" else (found.low + found.high) / 2
+    np.testing.assert_allclose(found.boundary, middle)
+    assert (
+        found.share.dims == ("scale", "eta") and found.share[0, 0] == 1 and found.share[0, -1] == 0
+    )
+
+
+def test_one_program_serves_all_rounds_and_few_runs_do(monkeypatch):
+    program._compiled.clear()
+    trained = []
+    monkeypatch.setattr(
+        "jaxtheory.engine.boundary.pick",
+        lambda request, chunk, inputs, outcome, pick=jaxtheory.engine.boundary.pick: (
+            trained.append(inputs.limit.astype(bool).sum()) or pick(request, chunk, inputs, outcome)
+        ),
+    )
+    with compilations() as seen:
+        search(over={"s": [0.5, 2.0]}, tolerance=1e-3)
+    assert training_loops(seen) == 1
+    equal = 2 * 3 * np.log(1e4) / np.log1p(1e-3)  # runs of a grid of the same resolution
+    assert sum(trained) <= equal / 10
+
+
+def test_along_a_field_of_the_data_law():
+    found = search(along="s", over={"eta": [0.1, 1.0]})
+    unit = np.array([curvature(0, seed) for seed in range(3)])
+    for eta, row in zip((0.1, 1.0), found.boundary.transpose("eta", "seed").values, strict=True):
+        np.testing.assert_allclose(row, 2 / (eta * unit), rtol=0.01)
+
+
+def test_along_an_evaluation_field():
+    inside = lambda data: data.inside.isel(step=-1) > 0.5
+    found = search(along="c", when=inside, over={"eta": [0.1, 0.2]}, steps=2)
+    unit = np.array([curvature(0, seed) for seed in range(3)])
+    np.testing.assert_allclose(found.boundary, np.stack([unit, unit]), rtol=0.01)
+    assert not found["first"].any()
+
+
+def test_float32_and_seeds_of_ones_own():
+    found = boundary(
+        THEORY, Config(), along="eta", between=(0.1, 10), when=CLOSER, seeds=[7, 3], steps=9, key=4
+    )
+    want = [2 / curvature(4, seed) for seed in (7, 3)]
+    np.testing.assert_allclose(found.boundary, want, rtol=0.01)
+    assert found.seed.values.tolist() == [7, 3]
+
+
+def test_no_boundary_and_several_are_told():
+    none = search(between=(0.01, 0.1))
+    assert (none.crossings == 0).all() and none["first"].all() and none.boundary.isnull().all()
+    value = "eta_value"
+    twice = search(when=lambda data: (data[value] > 0.1) & (data[value] < 10.0))
+    assert (twice.crossings == 2).all() and twice.boundary.isnull().all()
+    # two more changes inside one bracket of the first round
+    thin = lambda data: (data[value] < 1.0) | ((data[value] > 1.2) & (data[value] < 1.3))
+    assert (search(when=thin, tolerance=0.001).crossings == 3).all()
+
+
+def test_diverged_runs():
+    long = {"steps": 3000, "between": (0.1, 100), "tolerance": 0.05}
+    found = search(when=jaxtheory.diverged, **long)
+    want = np.array([2 / curvature(0, seed) for seed in range(3)])
+    assert (np.abs(found.boundary / want - 1) < 0.3).all() and not found["first"].any()
+    with_nan = search(**long)  # a run that diverged is not below
+    assert (np.abs(with_nan.boundary / want - 1) < 0.05).all()
+
+
+def test_properties_of_a_dataset():
+    loss = xr.DataArray([[2.0, 0.5], [2.0, np.nan]], dims=("seed", "step"))
+    data = xr.Dataset({"loss": loss, "diverged_at": ("seed", [-1, 3])})
+    assert jaxtheory.below("loss", 1.0)(data).values.tolist() == [True, False]
+    assert jaxtheory.diverged(data).values.tolist() == [False, True]
+    with pytest.raises(InputError, match=r"below\('los'\): no metric has this name; did you mean"):
+        jaxtheory.below("los", 1.0)(data)
+    wide = data.assign(loss=loss.expand_dims(layer=2))
+    with pytest.raises(InputError, match="has the dimension layer too"):
+        jaxtheory.below("loss", 1.0)(wide)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"along": "kind"}, "kind is a static field"),
+        ({"along": "steps"}, "steps is a static field"),
+        ({"along": "etta"}, "unknown field 'etta'; did you mean 'eta'"),
+        ({"between": (2.0, 1.0)}, "low must be less than high"),
+        ({"between": (-1.0, 1.0)}, "must be positive for scale='log'"),
+        ({"between": (-1.0, 1.0), "scale": "linear"}, "eta"),
+        ({"between": 3}, "must be two numbers"),
+        ({"between": (1.0, np.inf)}, "both finite"),
+        ({"scale": "sqrt"}, "scale = 'sqrt': must be 'log' or 'linear'"),
+        ({"tolerance": 0}, r"tolerance = 0: must be a number in \[1e-6, 1\)"),
+        ({"over": {"eta": [1.0]}}, "is an axis of over too"),
+        ({"when": 3}, "when = 3: must be a function"),
+        ({"when": lambda data: data.distance}, "must return a truth value for each run"),
+        (
+            {"when": lambda data: (data.distance > 1).any()},
+            "must return a truth value for each run",
+        ),
+        ({"when": lambda data: data.nothing > 1}, "nothing"),
+    ],
+)
+def test_a_mistake_is_one_sentence(options, said):
+    with pytest.raises(InputError, match=said):
+        search(**options)
+
+
+def test_the_helper_theory_keeps_the_contract():
+    jaxtheory.check_theory(THEORY)
+    assert quadratic.loss(2.0, (), quadratic.Problem(3.0), Config()) == 6.0
