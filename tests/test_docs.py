@@ -17,6 +17,7 @@ import jaxtheory
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
+    "boundaries",
     "own-gradient",
     "own-loss",
     pytest.param("own-optimizer", marks=pytest.mark.slow),

@@ -1,7 +1,7 @@
 """The command line `jaxtheory COMMAND`, with its commands and exit codes.
 
-The commands are list, show, run, report, sweep, export, plan, verify, prune, new and doctor. Only
-the modules of this folder print.
+The commands are list, show, run, report, sweep, export, boundary, plan, verify, prune, new and
+doctor. Only the modules of this folder print.
 
 The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
 130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
@@ -25,6 +25,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg, subcommand
 
 import jaxtheory
 from jaxtheory.cli import export
+from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.export import Export
 from jaxtheory.cli.parsing import SweepOptions, load_theory
@@ -307,6 +308,7 @@ _Command = (
     | Annotated[Report, subcommand("report")]
     | Annotated[Sweep, subcommand("sweep")]
     | Annotated[Export, subcommand("export")]
+    | Annotated[Boundary, subcommand("boundary")]
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]
     | Annotated[Prune, subcommand("prune")]

@@ -171,7 +171,7 @@ def boundary(
         >>> import jaxtheory
         >>> from jaxtheory.theories import nearest_neighbor
         >>> found = jaxtheory.boundary(
-        ...     nearest_neighbor, nearest_neighbor.Config(batch_size=64), along="eta",
+        ...     nearest_neighbor, nearest_neighbor.Config(num_prompts=64), along="eta",
         ...     between=(0.01, 100), when=jaxtheory.below("loss", 0.2), seeds=2, steps=50,
         ... )
         >>> bool((found.high / found.low <= 1.01).all()), found.sizes["seed"]

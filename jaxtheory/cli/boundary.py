@@ -1,0 +1,176 @@
+"""The command `boundary`, which finds where along a field a property of trained runs changes."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+import jaxtheory
+from jaxtheory.cli.export import print_aside
+from jaxtheory.cli.parsing import SweepOptions
+from jaxtheory.cli.terminal import sweep_progress, table
+from jaxtheory.core import plugins
+from jaxtheory.system import disk
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclasses.dataclass(frozen=True)
+class Boundary:
+    """Find the value of a field at which a property of trained runs changes.
+
+    Every point and seed is searched by itself, by repeated subdivision of the interval.
+    """
+
+    theory: Positional[Annotated[str, arg(metavar="THEORY")]]
+    """Name of a theory, or a FILE.py that defines THEORY."""
+    along: Annotated[str, arg(metavar="FIELD")]
+    """Field, or its symbol, along which the boundary is searched."""
+    between: Annotated[str, arg(metavar="LOW:HIGH")]
+    """Interval in which it is searched."""
+    when: Annotated[str, arg(metavar="PROPERTY")]
+    """The property: diverged, "METRIC < NUMBER" at the last step, or FILE.py:FUNCTION."""
+    over: tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...] = ()
+    """Axes of points, such as K=3:20:18."""
+    set: tuple[Annotated[str, arg(metavar="FIELD=VALUE")], ...] = ()
+    """Values of other fields at all points."""
+    steps: Annotated[str | None, arg(metavar="N")] = None
+    """Number of training steps."""
+    seeds: Annotated[str, arg(metavar="N|LIST")] = "8"
+    """Number of seeds, or a list of them."""
+    tolerance: float = 0.01
+    """Width of the brackets, as a share of the boundary (log) or of the interval (linear)."""
+    scale: Literal["log", "linear"] = "log"
+    """Distances between the candidates."""
+    key: int = 0
+    """Root of all random numbers."""
+    algorithm: Annotated[str | None, arg(metavar="NAME")] = None
+    """Training algorithm; by default the first of the theory."""
+    dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
+    """Number format; by default the setting of JAX."""
+    out: Annotated[Path | None, arg(metavar="FILE.csv")] = None
+    """Table to write, with a row for each point and seed, and beside it a drawing (.png)."""
+
+    def __call__(self) -> int:
+        options = SweepOptions(
+            self.theory,
+            vary=self.over,
+            set=self.set,
+            seeds=self.seeds,
+            steps=self.steps,
+            key=self.key,
+            algorithm=self.algorithm,
+            dtype=self.dtype,
+        ).arguments()
+        for name in ("zip", "record", "problem"):
+            options.pop(name)
+        theory, config, over = (options.pop(name) for name in ("theory", "config", "vary"))
+        out = None if self.out is None else disk.located(self.out)
+        asked = {"along": self.along, "between": self._between(), "when": _property(self.when)}
+        with sweep_progress(theory.name) as progress:
+            found = jaxtheory.boundary(
+                theory,
+                config,
+                over=over,
+                tolerance=self.tolerance,
+                scale=self.scale,
+                progress=progress,
+                **asked,
+                **options,
+            )
+        print_boundary(found)
+        if out is not None:
+            write_boundary(found, out)
+        return 0
+
+    def _between(self) -> tuple[float, float]:
+        ends = self.between.split(":")
+        try:
+            low, high = map(float, ends)
+        except ValueError:
+            raise jaxtheory.InputError(
+                f"--between {self.between}: must be two numbers LOW:HIGH"
+            ) from None
+        return low, high
+
+
+def _property(text: str) -> Any:
+    """Return the property that a text names."""
+    if text == "diverged":
+        return jaxtheory.diverged
+    if "<" in text:
+        name, _, limit = text.partition("<")
+        try:
+            return jaxtheory.below(name.strip(), float(limit))
+        except ValueError:
+            raise jaxtheory.InputError(
+                f"--when {text}: {limit.strip()!r} is not a number; write METRIC < NUMBER"
+            ) from None
+    file, colon, name = text.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        raise jaxtheory.InputError(
+            f"--when {text}: must be diverged, METRIC < NUMBER, or FILE.py:FUNCTION"
+        )
+    function = getattr(plugins.loaded_file(file), name, None)
+    if not callable(function):
+        raise jaxtheory.InputError(f"--when {text}: {file} defines no function {name}")
+    return function
+
+
+def print_boundary(found: "xr.Dataset") -> None:
+    """Print the geometric mean over the seeds with the extreme seeds, for each point."""
+    from jaxtheory.engine.results.summary import label
+
+    stacked = found.stack(point=[d for d in found.low.dims if d != "seed"] or ["seed"])
+    axes = [str(dim) for dim in found.low.dims if dim != "seed"]
+    if not axes:
+        stacked = found.expand_dims("point")
+    rows = []
+    for i in range(stacked.sizes["point"]):
+        at = stacked.isel(point=i)
+        values = at.boundary.values[at.boundary.notnull().values]
+        middle = f"{float(_middle(values, found.attrs['scale'])):.4g}" if values.size else "none"
+        ends = f"{values.min():.4g} to {values.max():.4g}" if values.size else ""
+        several = int((at.crossings > 1).sum())
+        rest = f"{values.size} of {at.sizes['seed']}" + f" ({several} with several)" * bool(several)
+        rows.append([*(label(at[axis].item()) for axis in axes), middle, ends, rest])
+    title = f"{found.attrs['along']} at which {found.attrs['when']} changes"
+    table(title, [*axes, "mean", "seeds from, to", "seeds with a boundary"], rows)
+
+
+def _middle(values: Any, scale: str) -> Any:
+    import numpy as np
+
+    return np.mean(values) if scale == "linear" else np.exp(np.mean(np.log(values)))
+
+
+def write_boundary(found: "xr.Dataset", file: Path) -> None:
+    """Write the table, and a drawing if there is one axis of numbers."""
+    from jaxtheory.engine.results.cells import as_csv
+    from jaxtheory.plotting.drawing import drawing
+    from jaxtheory.system.whole import write
+
+    names = ["low", "high", "boundary", "crossings", "first"]
+    frame = found[names].to_dataframe().reset_index()
+    write(file, as_csv(list(frame.columns), frame.to_dict("records")))
+    print(f"table     {file}")
+    axes = [str(dim) for dim in found.low.dims if dim != "seed"]
+    if len(axes) == 1 and found[axes[0]].dtype.kind in "if":
+        drawn = drawing(lambda: _picture(found, axes[0]), ("png",), print_aside)
+        write(file.with_suffix(".png"), drawn.files["png"])
+        print(f"figure    {file.with_suffix('.png')}")
+
+
+def _picture(found: "xr.Dataset", axis: str) -> Any:
+    """Draw the boundary of each seed and their mean against the axis."""
+    from jaxtheory import plot
+
+    title = f"{found.attrs['along']} at which {found.attrs['when']} changes"
+    figure, axes = plot.panels(title=title)
+    plot.series(axes[0, 0], found.boundary, axis, "boundary", seeds=True)
+    scale = {"yscale": "log"} if found.attrs["scale"] == "log" else {}
+    plot.finish(axes[0, 0], axis, found.attrs["along"], **scale)
+    plot.add_caption(figure)
+    return figure

@@ -1,0 +1,55 @@
+"""`jaxtheory boundary`: what it prints and writes, and what it refuses."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from jaxtheory.cli.main import main
+
+QUADRATIC = str(Path(__file__).parents[1] / "helpers" / "quadratic.py")
+ASKED = ["boundary", QUADRATIC, "--along", "eta", "--between", "0.1:30", "--steps", "5"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_table_for_each_point_and_a_row_for_each_run(capsys):
+    words = ["--when", "distance < 1", "--over", "s=0.5,2", "--seeds", "3", "--out", "eta.csv"]
+    assert main([*ASKED, *words]) == 0
+    printed = capsys.readouterr().out
+    assert "eta at which distance < 1 changes" in printed and "3 of 3" in printed
+    rows = pd.read_csv("eta.csv")
+    assert list(rows.columns[:2]) == ["scale", "seed"] and len(rows) == 6
+    wide, narrow = (rows[rows.scale == s].boundary.to_numpy() for s in (0.5, 2.0))
+    assert (abs(wide / narrow / 4 - 1) < 0.03).all()
+    assert Path("eta.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_property_of_ones_own(here, capsys):
+    (here / "own.py").write_text("def far(data):\n    return data.distance.isel(step=-1) > 1\n")
+    assert main([*ASKED, "--when", "own.py:far", "--seeds", "2"]) == 0
+    assert "eta at which far changes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--when", "often"], "must be diverged, METRIC < NUMBER, or FILE.py:FUNCTION"),
+        (["--when", "distance < x"], "'x' is not a number"),
+        (["--when", "distanc < 1"], "no metric has this name; did you mean 'distance'"),
+        (["--when", "own.py:far"], "own.py"),
+        (["--when", "diverged", "--between", "1"], "--between 1: must be two numbers LOW:HIGH"),
+        (["--when", "diverged", "--tolerance", "0"], "tolerance = 0.0: must be a number in"),
+        (["--when", "diverged", "--over", "eta=1,2"], "is an axis of over too"),
+    ],
+)
+def test_a_mistake_is_one_line(words, said, capsys):
+    assert main([*ASKED, *words]) == 2
+    told = capsys.readouterr().err
+    assert re.search(re.escape(said), told.replace("\n", " ")), told
+    assert "Traceback" not in told
