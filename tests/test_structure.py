@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 DRAWING = ("jaxtheory.plotting.drawing", "jaxtheory.plotting.plot")  # which import matplotlib
 # which may print
-COMMANDS = {f"jaxtheory.cli.{name}" for name in ("main", "run", "show", "export")}
+COMMANDS = {f"jaxtheory.cli.{name}" for name in ("main", "run", "show", "export", "boundary")}
 SEE_EVERYTHING = ("jaxtheory.cli", "jaxtheory.__main__")
 BELOW_ROOMS = ("jaxtheory.core", "jaxtheory.system", "jaxtheory.ops")
 LAYERS = (

@@ -170,7 +170,6 @@ def _picture(found: "xr.Dataset", axis: str) -> Any:
     title = f"{found.attrs['along']} at which {found.attrs['when']} changes"
     figure, axes = plot.panels(title=title)
     plot.series(axes[0, 0], found.boundary, axis, "boundary", seeds=True)
-    scale = {"yscale": "log"} if found.attrs["scale"] == "log" else {}
-    plot.finish(axes[0, 0], axis, found.attrs["along"], **scale)
+    plot.finish(axes[0, 0], axis, found.attrs["along"], yscale=found.attrs["scale"])
     plot.add_caption(figure)
     return figure
