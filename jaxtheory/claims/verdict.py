@@ -209,7 +209,7 @@ def _measured(
 def _decided(
     numbers: np.ndarray, low: np.ndarray, high: np.ndarray, where: str, bound: Bound
 ) -> tuple[bool | None, int]:
-    """Whether the bound holds, and the row that decides."""
+    """Return True, False or None for undecided, and the index of the row that decides."""
     far = _outside(bound, low, high)  # of the worse end: not positive if all of it is inside
     near = _outside(bound, high, low)  # of the better end: positive if all of it is outside
     outside = _outside(bound, numbers, numbers)

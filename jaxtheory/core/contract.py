@@ -1,4 +1,4 @@
-"""What the slots of a user's theory must return.
+"""The contract of the slots of a user's theory: what each must return.
 
 Structure, shapes and names are checked with abstract values, before anything is compiled. The
 theories of this package are checked by their tests instead.
