@@ -191,7 +191,7 @@ def draw(data):
 
 FIGURE = Figure(
     *("linear_attention", "arXiv 2306.09927, Theorem 4.1", THEORY, Config()),
-    sweep={"vary": {"decay": [0, 0.5], "prompt_length": [5, 20]}, "seeds": 16, "steps": 400},
+    sweep={"vary": {"decay": [0, 0.5], "prompt_length": [5, 20]}, "seeds": 64, "steps": 400},
     quick={"seeds": 2},
     draw=draw,
     claims=(

@@ -191,7 +191,7 @@ def draw(data):
 
 FIGURE = Figure(
     *("two_rates", "derived", THEORY, Config()),
-    sweep={"vary": {"momentum": [0, 0.6], "weak_rate": [0.05, 0.5]}, "seeds": 64, "steps": 100},
+    sweep={"vary": {"momentum": [0, 0.6], "weak_rate": [0.05, 0.5]}, "seeds": 256, "steps": 100},
     quick={"steps": 100},
     draw=draw,
     claims=(
