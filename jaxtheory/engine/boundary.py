@@ -154,7 +154,7 @@ def boundary(
         dtype: As in `sweep`.
         buckets: As in `sweep`.
         execute: As in `sweep`, on this machine.
-        progress: As in `sweep`, for each round.
+        progress: As in `sweep`, for each round, without metrics.
 
     Returns:
         A dataset with the dimensions of `over` and "seed": `low` and `high`, the ends of the
@@ -319,7 +319,8 @@ class _Search(NamedTuple):
         def run(chunk: Chunk, tell: Tell = silent) -> Part:
             with numerics(request.dtype, request.partitionable):
                 inputs = self.placed(lanes(request, chunk), values)
-                outcome = train_chunk(request, chunk, inputs, lambda step: tell(chunk, step), False)
+                told = lambda step, values: tell(chunk, step, None)
+                outcome = train_chunk(request, chunk, inputs, told, False)
                 return pick(request, chunk, inputs, outcome)
 
         def parts() -> Any:

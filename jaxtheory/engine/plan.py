@@ -122,7 +122,7 @@ def _measure(request: Request, bucket: Bucket) -> Bucket:
         limited = inputs._replace(limit=np.minimum(inputs.limit, steps))
         begun = time.perf_counter()
         with numerics(request.dtype, request.partitionable):
-            train_chunk(short, chunk, limited, lambda _: None, curves)
+            train_chunk(short, chunk, limited, lambda *_: None, curves)
         return time.perf_counter() - begun
 
     count = min(last, _RECORDS)

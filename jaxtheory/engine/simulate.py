@@ -109,7 +109,7 @@ def simulate(
     )
     with numerics(request.dtype, request.partitionable) as float_dtype:
         chunk = Chunk(group(request)[0], 0, 1)
-        out = train_chunk(request, chunk, lanes(request, chunk), lambda step: None, curves=False)
+        out = train_chunk(request, chunk, lanes(request, chunk), lambda *_: None, curves=False)
 
         def first(tree: Any, depth: int) -> Any:
             return jax.tree.map(lambda x: np.asarray(x)[(0,) * depth], tree)

@@ -83,7 +83,8 @@ def sweep(
             and returns a finished one without computing.
         execute: The executor that computes chunks of runs: this machine, or for instance
             `jaxtheory.cluster.on(client)`.
-        progress: A function that is called with a `Progress` as runs advance.
+        progress: A function that is called with a `Progress` as runs advance: the finished share,
+            the step, and the means of the metrics at each record.
         accept_versions: True to resume a store that was begun under another version of jax,
             jaxlib, numpy, optax or Python, or on another backend, which may differ in the last
             bits. Accepted versions are noted in the manifest and in the dataset.

@@ -26,6 +26,9 @@ from jaxtheory.engine.compute.program import (
 from jaxtheory.engine.planning.layout import Chunk, Lanes
 from jaxtheory.engine.request.request import Request, Schedule
 
+# told each record: the step, and the metrics evaluated there as arrays [slot, row, run, value, ...]
+TellRecord = Callable[[int, dict[str, np.ndarray]], None]
+
 
 class Run(NamedTuple):
     """One trained run, as returned by `simulate`. All arrays are NumPy arrays.
@@ -103,11 +106,12 @@ class _Recorded:
 
 
 def train_chunk(
-    request: Request, chunk: Chunk, inputs: Lanes, tell: Callable[[int], None], curves: bool = True
+    request: Request, chunk: Chunk, inputs: Lanes, tell: TellRecord, curves: bool = True
 ) -> Outcome:
     """Train the runs of a chunk, with metrics at the recorded steps and analyses at the end.
 
-    tell(step) is called after each record. Without `curves` the theory's predictions are left out.
+    tell(step, values) is called after each record. Without `curves` the theory's predictions are
+    left out.
     """
     bucket = chunk.bucket
     program = Program(
@@ -123,7 +127,7 @@ def _trained_lanes(
     chunk: Chunk,
     program: Program,
     inputs: Lanes,
-    tell: Callable[[int], None],
+    tell: TellRecord,
     curves: bool,
 ) -> Outcome:
     """Train the runs of a chunk while its functions are compiled by other threads."""
@@ -165,7 +169,7 @@ def _trained_lanes(
             for lane in zip(*np.nonzero(~done & ~late), strict=True):
                 if tried("stop(metrics)", stops, {n: v[lane][0] for n, v in values.items()}):
                     limit[lane], done[lane] = t, True
-        tell(t)
+        tell(t, values)
     if t < limit.max():  # steps after the last record
         trained = _steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
     diverged = np.asarray(trained.diverged_at)

@@ -6,18 +6,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 import jax
 
 from jaxtheory.engine.compute.part import Part, pick
-from jaxtheory.engine.compute.training import train_chunk
-from jaxtheory.engine.planning.layout import CHUNK_SECONDS, Chunk, lanes
+from jaxtheory.engine.compute.training import TellRecord, train_chunk
+from jaxtheory.engine.execution.progress import Told, recorded
+from jaxtheory.engine.planning.layout import CHUNK_SECONDS, Chunk, Lanes, lanes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics, settings, under
 from jaxtheory.system.backend import backend, workers
 
-Tell = Callable[[Chunk, int], None]
+Tell = Callable[[Chunk, int, Told], None]
 Computed = Part | None  # None: the part is in the store
 Execute = Callable[
     [Callable[[Chunk, Tell], Computed], Iterable[Chunk], Tell], Iterator[tuple[Chunk, Computed]]
@@ -28,19 +30,27 @@ class GivenUpError(Exception):
     """Raised in the threads of a sweep that was interrupted."""
 
 
-def silent(chunk: Chunk, step: int) -> None:
+def silent(chunk: Chunk, step: int, told: Told = None) -> None:
     """Ignore a report of progress."""
 
 
 def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
     """Compute the part of a chunk, which is the same in any process.
 
-    tell(chunk, step) is called after each record.
+    tell(chunk, step, told) is called after each record; told() returns the means of its metrics.
     """
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
-        outcome = train_chunk(request, chunk, inputs, lambda step: tell(chunk, step))
+        outcome = train_chunk(request, chunk, inputs, telling(request, chunk, inputs, tell))
         return pick(request, chunk, inputs, outcome)
+
+
+def telling(request: Request, chunk: Chunk, inputs: Lanes, tell: Tell) -> TellRecord:
+    """Return the function that a chunk in training calls after each record.
+
+    The means of the metrics are computed when somebody asks for them.
+    """
+    return lambda step, values: tell(chunk, step, partial(recorded, request, inputs, values))
 
 
 class Waiting:
@@ -101,10 +111,10 @@ def here(
     count = workers()
     waiting, given_up, free, caller = Waiting(chunks), threading.Event(), places(count), settings()
 
-    def tell_unless_given_up(chunk: Chunk, step: int) -> None:
+    def tell_unless_given_up(chunk: Chunk, step: int, told: Told = None) -> None:
         if given_up.is_set():
             raise GivenUpError
-        tell(chunk, step)
+        tell(chunk, step, told)
 
     def work(chunk: Chunk) -> tuple[Chunk, Computed, float]:
         device = free.get()
