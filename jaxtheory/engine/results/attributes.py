@@ -18,6 +18,7 @@ _OWN = {
     "steps": ("number of training steps", "steps", "steps"),
     "algorithm": ("training algorithm", "1", "algorithm"),
 }  # long_name, units and symbol of the coordinates that are not config fields
+_SUMMARY = "summary"
 _DIVERGED = "first recorded step at which a run was not finite, -1 for none"
 
 
@@ -33,7 +34,6 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
         "config": json.dumps(values(request.config)),
         "steps": request.points.steps,
         "dtype": request.dtype,
-        "matmul_precision": "highest",
         "theory_digest": fingerprint({k: v for k, v in code.items() if k != "engine"}),
     }
     if isinstance(request.key, int):
@@ -43,6 +43,25 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
     return entries
 
 
+def summarized(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset of a sweep with its summary as the first attribute, which `repr` shows.
+
+    The summary tells the theory, the number of points and seeds, and the share of diverged runs. A
+    notebook shows the attributes at once if there are fewer than ten.
+    """
+    diverged = dataset["diverged_at"]
+    runs, seeds = diverged.size, diverged.sizes.get("seed", 1)
+    points, lost = runs // max(seeds, 1), int((diverged >= 0).sum())
+    share = f"{100 * lost / runs:.3g} %" if lost else "none"
+    result = dataset.copy(deep=False)
+    text = (
+        f"{dataset.attrs.get('theory', 'sweep')}: {points} point{'s' * (points != 1)}, "
+        f"{seeds} seed{'s' * (seeds != 1)}, {share} diverged"
+    )
+    result.attrs = {_SUMMARY: text, **{k: v for k, v in dataset.attrs.items() if k != _SUMMARY}}
+    return result
+
+
 def values(config: Config) -> dict[str, Any]:
     """Return the fields of a config as JSON writes them; a size is its number of valid entries."""
     each = {name: getattr(config, name) for name in fields(type(config))}
@@ -50,8 +69,8 @@ def values(config: Config) -> dict[str, Any]:
 
 
 def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
-    """Return the dataset with long_name, units and symbol on each coordinate, and long_name on each
-    variable. A name without a description is its own long_name.
+    """Return the dataset with its summary, long_name, units and symbol on each coordinate, and
+    long_name on each variable. A name without a description is its own long_name.
     """
     table = fields(type(request.config))
     for coordinate in dataset.coords:
@@ -65,4 +84,4 @@ def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
     for variable in dataset.data_vars:
         name = str(variable)
         dataset[name].attrs["long_name"] = meanings.get(name, name)
-    return dataset
+    return summarized(dataset)

@@ -35,6 +35,21 @@ def test_a_dataset_knows_what_it_is_of(tmp_path):
     assert all(variable.attrs["long_name"] for variable in data.data_vars.values())
 
 
+def test_a_summary_is_shown_first():
+    asked = {"vary": {"learning_rate": [0.1, 1e60]}, "seeds": 2, "steps": 8, "dtype": "float64"}
+    data = sweep(THEORY, Config(), **asked)
+    assert (data.diverged_at >= 0).sum() == 2
+    text = f"{THEORY.name}: 2 points, 2 seeds, 50 % diverged"
+    assert next(iter(data.attrs.items())) == ("summary", text)
+    shown = [line.strip() for line in repr(data).splitlines()]
+    assert shown[shown.index("Attributes:") + 1].split(maxsplit=1) == ["summary:", text]
+    html = data._repr_html_()  # after the text, which a page without styles shows
+    section = html[html.rindex("<li", 0, html.rindex(">Attributes")) :]
+    assert " checked />" in section and text in section  # expanded
+    alone = sweep(THEORY, Config(), steps=1)
+    assert alone.attrs["summary"] == f"{THEORY.name}: 1 point, 1 seed, none diverged"
+
+
 def test_a_unit_of_time_leaves_numbers(tmp_path):
     class Timed(Config):
         """A field in seconds."""

@@ -221,6 +221,7 @@ OTHERS = {
     "jaxtheory.engine.results.attributes",
     "jaxtheory.system.compilation_cache",
     "jaxtheory.engine.cluster.dask",
+    "jaxtheory.engine.results.combine",
     "jaxtheory.engine.results.computing",
     "jaxtheory.engine.request.current",
     "jaxtheory.core.docstrings",

@@ -1,0 +1,268 @@
+"""Combine the datasets of several sweeps into that of one sweep over all of their points and seeds.
+
+Nothing is computed: the numbers are copied, and every point and seed of the result comes from one
+of the datasets.
+"""
+
+import json
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine.compute.program import NEVER
+from jaxtheory.engine.planning.memory import refuse_results
+from jaxtheory.engine.results import attributes
+
+# attributes that must be equal; an axis may have the name of one, and then replaces it
+_EQUAL = ("theory", "algorithm", "steps", "key", "dtype", "theory_digest")
+
+
+class _Grid(NamedTuple):
+    """The grid that the datasets span together.
+
+    dims: its dimensions, the axes and "seed". values: the coordinate of each. places: for each
+    dataset and dimension, the indices of its values.
+    """
+
+    dims: tuple[str, ...]
+    values: dict[str, np.ndarray]
+    places: list[dict[str, np.ndarray]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(self.values[dim]) for dim in self.dims)
+
+    def region(self, i: int) -> tuple[np.ndarray, ...]:
+        """The index of the points and seeds of a dataset, on the first axes of an array."""
+        return np.ix_(*(self.places[i][dim] for dim in self.dims))
+
+    def told(self, at: Sequence[int]) -> str:
+        """A place of the grid in words."""
+        each = zip(self.dims, at, strict=True)
+        return ", ".join(f"{dim} = {_text(self.values[dim][k])}" for dim, k in each)
+
+
+def combine(datasets: Sequence[xr.Dataset], names: Sequence[str] = ()) -> xr.Dataset:
+    """Combine datasets of `sweep` that differ in the values of an axis or in seeds.
+
+    A point and seed that several datasets have must have equal numbers in them, bit for bit. Values
+    are sorted where each dataset has them sorted, and otherwise follow each other.
+
+    Args:
+        datasets: Datasets as `sweep` returns them, with the same axes, of the same request in all
+            but the values of axes and the seeds.
+        names: The name of each dataset in messages, by default "dataset 1" and so on.
+
+    Returns:
+        The dataset of all points and seeds, as one sweep would have returned it.
+
+    Raises:
+        InputError: The datasets are of different requests or have different variables, they have
+            different numbers for one run, or a point and seed of the common grid is in none of
+            them.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.engine.results.combine import combine
+        >>> from jaxtheory.theories import random_walk
+        >>> config = random_walk.Config()
+        >>> of = lambda seeds: jaxtheory.sweep(random_walk, config, seeds=seeds, steps=2)
+        >>> combine([of([0, 1]), of([2])]).seed.values.tolist()
+        [0, 1, 2]
+    """
+    names = list(names) or [f"dataset {i + 1}" for i in range(len(datasets))]
+    if not datasets:
+        raise InputError("merge: nothing is given; give the datasets or the stores of sweeps")
+    for data, name in zip(datasets, names, strict=True):
+        if "diverged_at" not in data:
+            raise InputError(f"{name} is not the dataset of a sweep: it has no diverged_at")
+    first = datasets[0]
+    for data, name in zip(datasets[1:], names[1:], strict=True):
+        _require_equal(first, data, (names[0], name))
+    grid = _grid(datasets)
+    owner = _owners(grid, len(datasets))
+    _require_whole(grid, owner)
+    lengths = _lengths(datasets, grid)
+    runs = math.prod(grid.shape)
+    least = runs * sum(v.nbytes for v in first.data_vars.values()) // max(first.diverged_at.size, 1)
+    refuse_results(runs, least)
+    variables = {
+        name: (values.dims, _copied(datasets, names, name, grid, lengths), values.attrs)
+        for name, values in _ordered(first, grid).data_vars.items()
+    }
+    combined = xr.Dataset(variables, _coordinates(datasets, grid, lengths), first.attrs)
+    return attributes.summarized(combined)
+
+
+def _text(value: Any) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _dims(data: xr.Dataset) -> tuple[str, ...]:
+    """The axes of a sweep, and "seed"."""
+    return tuple(map(str, data["diverged_at"].dims))
+
+
+def _ordered(data: xr.Dataset, grid: _Grid) -> xr.Dataset:
+    """The dataset with the dimensions of the grid first in each variable."""
+    return data.transpose(*grid.dims, ...)
+
+
+def _require_equal(one: xr.Dataset, other: xr.Dataset, names: tuple[str, str]) -> None:
+    """Raise InputError, with the first difference, unless two datasets can be of one sweep."""
+    if set(_dims(one)) != set(_dims(other)):
+        axes = " and ".join(", ".join(_dims(data)) for data in (one, other))
+        raise _different("axes", names, axes)
+    on_axes = {
+        str(n) for data in (one, other) for n, c in data.coords.items() if {*c.dims} & {*_dims(one)}
+    }
+    skipped = set(on_axes)
+    if "algorithm" in on_axes and not one["algorithm"].equals(other["algorithm"]):
+        skipped.add("theory_digest")  # it covers the algorithms that were used
+    for name in _EQUAL:
+        if name not in skipped and one.attrs.get(name) != other.attrs.get(name):
+            raise _different(name, names, f"{one.attrs.get(name)} and {other.attrs.get(name)}")
+    configs = [json.loads(data.attrs.get("config", "{}")) for data in (one, other)]
+    for field in sorted({*configs[0], *configs[1]} - on_axes):
+        values = [config.get(field) for config in configs]
+        if values[0] != values[1]:
+            raise _different(f"config.{field}", names, f"{values[0]} and {values[1]}")
+    if not np.array_equal(one["step"].values, other["step"].values):
+        raise _different("recorded steps", names, "")
+    described = [_described(data, on_axes) for data in (one, other)]
+    if changed := dict(set(described[0].items()) ^ set(described[1].items())):
+        raise _different("variables", names, ", ".join(sorted(changed)))
+
+
+def _described(data: xr.Dataset, on_axes: set[str]) -> dict[str, tuple]:
+    """The dimensions and kind of number of each variable, and the coordinates of the axes."""
+    variables = {str(n): (frozenset(v.dims), v.dtype.kind) for n, v in data.data_vars.items()}
+    return variables | {str(n): ("coordinate",) for n in data.coords if str(n) in on_axes}
+
+
+def _different(what: str, names: tuple[str, str], how: str) -> InputError:
+    return InputError(
+        f"{names[0]} and {names[1]} differ in {what}{f': {how}' if how else ''}; merge sweeps that "
+        "differ only in the values of an axis or in seeds"
+    )
+
+
+def _grid(datasets: Sequence[xr.Dataset]) -> _Grid:
+    """The grid of all values that the datasets have on each axis."""
+    dims = _dims(datasets[0])
+    values, places = {}, [dict[str, np.ndarray]() for _ in datasets]
+    for dim in dims:
+        each = [data[dim].values for data in datasets]
+        values[dim] = _union(each)
+        index = {value: k for k, value in enumerate(values[dim].tolist())}
+        for place, own in zip(places, each, strict=True):
+            place[dim] = np.array([index[value] for value in own.tolist()], int)
+    return _Grid(dims, values, places)
+
+
+def _union(each: Sequence[np.ndarray]) -> np.ndarray:
+    """The values of several arrays, sorted if each is, and otherwise in the order given."""
+    every = np.concatenate(each)
+    distinct, at = np.unique(every, return_index=True)
+    numbers = every.dtype.kind in "iuf"
+    if numbers and all(np.all(np.diff(values) > 0) for values in each):
+        return distinct
+    if numbers and all(np.all(np.diff(values) < 0) for values in each):
+        return distinct[::-1]
+    return every[np.sort(at)]
+
+
+def _owners(grid: _Grid, count: int) -> np.ndarray:
+    """The index of the first dataset that has each point and seed, -1 for none."""
+    owner = np.full(grid.shape, -1)
+    for i in reversed(range(count)):
+        owner[grid.region(i)] = i
+    return owner
+
+
+def _require_whole(grid: _Grid, owner: np.ndarray) -> None:
+    """Raise InputError if a point and seed of the grid is in no dataset."""
+    holes = np.argwhere(owner < 0)
+    if len(holes):
+        more = f" and {len(holes) - 1} more" if len(holes) > 1 else ""
+        raise InputError(
+            f"the merged grid would have holes: no sweep has {grid.told(holes[0])}{more}; give "
+            "sweeps that differ in one axis or in seeds only, or the missing ones as well"
+        )
+
+
+def _lengths(datasets: Sequence[xr.Dataset], grid: _Grid) -> dict[Hashable, int]:
+    """The length of each dimension beside the grid; shorter datasets are NaN beyond their own."""
+    inner = {dim for data in datasets for dim in data.dims if dim not in grid.dims}
+    return {dim: max(data.sizes.get(dim, 0) for data in datasets) for dim in inner}
+
+
+def _copied(
+    datasets: Sequence[xr.Dataset],
+    names: Sequence[str],
+    name: Hashable,
+    grid: _Grid,
+    lengths: dict[Hashable, int],
+) -> np.ndarray:
+    """The values of one variable at all points and seeds.
+
+    Raises InputError if two datasets have different values for one run.
+    """
+    inner = [dim for dim in _ordered(datasets[0], grid)[name].dims if dim not in grid.dims]
+    dtype = np.result_type(*(data[name].dtype for data in datasets))
+    missing = np.nan if dtype.kind == "f" else NEVER
+    whole = np.full((*grid.shape, *(lengths[dim] for dim in inner)), missing, dtype)
+    owner = np.full(grid.shape, -1)
+    for i, data in enumerate(datasets):
+        own = data[name].transpose(*grid.dims, *inner).values
+        size = (*own.shape[: len(grid.dims)], *whole.shape[len(grid.dims) :])
+        room = np.full(size, missing, dtype)
+        room[tuple(slice(n) for n in own.shape)] = own
+        region = grid.region(i)
+        before, held = whole[region], owner[region]
+        same = (room == before) | ((room != room) & (before != before))
+        clash = np.argwhere(~same & (held >= 0).reshape(held.shape + (1,) * len(inner)))
+        if len(clash):
+            at = tuple(clash[0])
+            place = at[: len(grid.dims)]
+            there = [grid.places[i][dim][k] for dim, k in zip(grid.dims, place, strict=True)]
+            raise InputError(
+                f"{name} at {grid.told(there)} is {before[at]} in {names[held[place]]} and "
+                f"{room[at]} in {names[i]}; leave the common runs out of one of them, for "
+                f"instance with data.drop_sel({grid.dims[-1]}=...)"
+            )
+        whole[region] = room
+        owner[region] = np.where(held < 0, i, held)
+    return whole
+
+
+def _coordinates(
+    datasets: Sequence[xr.Dataset], grid: _Grid, lengths: dict[Hashable, int]
+) -> dict[Hashable, Any]:
+    """The coordinates of the grid, and those of other dimensions on which the datasets agree."""
+    coords: dict[Hashable, Any] = {}
+    for name, coordinate in datasets[0].coords.items():
+        if coordinate.ndim != 1:
+            continue
+        (dim,) = coordinate.dims
+        each = [data.coords[name].values for data in datasets if name in data.coords]
+        if dim in grid.dims:
+            values = np.empty(len(grid.values[str(dim)]), np.result_type(*each))
+            for place, own in zip(grid.places, each, strict=True):
+                values[place[str(dim)]] = own
+            for place, own in zip(grid.places, each, strict=True):
+                if not np.array_equal(values[place[str(dim)]], own):
+                    raise InputError(f"{name} differs at equal values of {dim}; merge other sweeps")
+        else:
+            values = max(each, key=len)
+            if len(values) < lengths[dim] or any(
+                not np.array_equal(own, values[: len(own)]) for own in each
+            ):
+                continue
+        coords[name] = (dim, values, coordinate.attrs)
+    return coords
