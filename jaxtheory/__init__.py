@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.cluster import dask
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
+    from jaxtheory.engine.results.merge import merge as merge
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
     from jaxtheory.engine.sweep import sweep as sweep
@@ -74,6 +75,7 @@ _PUBLIC = {
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),
+    "merge": "engine.results.merge",
     "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",

@@ -44,6 +44,20 @@ def print_aside(sentence: str) -> None:
     print(sentence, file=sys.stderr)
 
 
+def print_dataset(data: "xr.Dataset", store: Path) -> None:
+    """Print where the dataset of a sweep is, its dimensions and variables, and diverged runs."""
+    print(f"store     {store}")
+    print(f"dataset   {store / 'data.zarr'}")
+    print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
+    print(f"variables {', '.join(map(str, data.data_vars))}")
+    diverged = int((data["diverged_at"] >= 0).sum())
+    if diverged:
+        print(
+            f"diverged  {diverged} of {data['diverged_at'].size} runs; "
+            "their records are NaN from diverged_at on"
+        )
+
+
 def print_summary(data: "xr.Dataset") -> None:
     """Print the last values of a sweep, for a single point as a line per metric."""
     from jaxtheory.engine.results.summary import summary

@@ -1,7 +1,7 @@
 """The command line `jaxtheory COMMAND`, with its commands and exit codes.
 
-The commands are list, show, run, report, sweep, export, boundary, plan, verify, prune, new and
-doctor. Only the modules of this folder print.
+The commands are list, show, run, report, sweep, export, merge, boundary, plan, verify, prune, new
+and doctor. Only the modules of this folder print.
 
 The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
 130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
@@ -28,6 +28,7 @@ from jaxtheory.cli import export
 from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.export import Export
+from jaxtheory.cli.merge import Merge
 from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
@@ -84,16 +85,7 @@ class Sweep(Machines, SweepOptions):
         with self.open() as where, sweep_progress(theory.name) as progress:
             arguments |= {"progress": progress, "accept_versions": self.accept_versions}
             data = jaxtheory.sweep(theory, config, **arguments, **where, store=store)
-        print(f"store     {store}")
-        print(f"dataset   {store / 'data.zarr'}")
-        print(f"dims      {', '.join(f'{name} {size}' for name, size in data.sizes.items())}")
-        print(f"variables {', '.join(map(str, data.data_vars))}")
-        diverged = int((data["diverged_at"] >= 0).sum())
-        if diverged:
-            print(
-                f"diverged  {diverged} of {data['diverged_at'].size} runs; "
-                "their records are NaN from diverged_at on"
-            )
+        export.print_dataset(data, store)
         export.print_summary(data)
         if self.plot is not None:
             export.draw_metrics(data, store, self.plot)
@@ -308,6 +300,7 @@ _Command = (
     | Annotated[Report, subcommand("report")]
     | Annotated[Sweep, subcommand("sweep")]
     | Annotated[Export, subcommand("export")]
+    | Annotated[Merge, subcommand("merge")]
     | Annotated[Boundary, subcommand("boundary")]
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]
@@ -317,7 +310,7 @@ _Command = (
 )
 
 
-_WITHOUT_JAX = (List, New, Report, Export, Doctor)  # Doctor reports a JAX that cannot start
+_WITHOUT_JAX = (List, New, Report, Export, Merge, Doctor)  # Doctor reports a JAX that cannot start
 
 
 def main(argv: Sequence[str] | None = None) -> int:

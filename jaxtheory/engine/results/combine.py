@@ -14,14 +14,14 @@ import xarray as xr
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.program import NEVER
-from jaxtheory.engine.planning.memory import refuse_results
 from jaxtheory.engine.results import attributes
+from jaxtheory.system import machine
 
 # attributes that must be equal; an axis may have the name of one, and then replaces it
 _EQUAL = ("theory", "algorithm", "steps", "key", "dtype", "theory_digest")
 
 
-class _Grid(NamedTuple):
+class Grid(NamedTuple):
     """The grid that the datasets span together.
 
     dims: its dimensions, the axes and "seed". values: the coordinate of each. places: for each
@@ -37,11 +37,20 @@ class _Grid(NamedTuple):
         return tuple(len(self.values[dim]) for dim in self.dims)
 
     def region(self, i: int) -> tuple[np.ndarray, ...]:
-        """The index of the points and seeds of a dataset, on the first axes of an array."""
+        """Return the index of the points and seeds of a dataset, on the first axes of an array."""
         return np.ix_(*(self.places[i][dim] for dim in self.dims))
 
+    def source(self, dim: str) -> list[tuple[int, int]]:
+        """Return for each value of a dimension the first dataset that has it, and where there."""
+        found = {
+            int(k): (i, at)
+            for i, places in reversed(list(enumerate(self.places)))
+            for at, k in enumerate(places[dim])
+        }
+        return [found[k] for k in range(len(self.values[dim]))]
+
     def told(self, at: Sequence[int]) -> str:
-        """A place of the grid in words."""
+        """Return a place of the grid in words."""
         each = zip(self.dims, at, strict=True)
         return ", ".join(f"{dim} = {_text(self.values[dim][k])}" for dim, k in each)
 
@@ -83,13 +92,11 @@ def combine(datasets: Sequence[xr.Dataset], names: Sequence[str] = ()) -> xr.Dat
     first = datasets[0]
     for data, name in zip(datasets[1:], names[1:], strict=True):
         _require_equal(first, data, (names[0], name))
-    grid = _grid(datasets)
+    grid = grid_of(datasets)
     owner = _owners(grid, len(datasets))
     _require_whole(grid, owner)
     lengths = _lengths(datasets, grid)
-    runs = math.prod(grid.shape)
-    least = runs * sum(v.nbytes for v in first.data_vars.values()) // max(first.diverged_at.size, 1)
-    refuse_results(runs, least)
+    _require_memory(first, grid)
     variables = {
         name: (values.dims, _copied(datasets, names, name, grid, lengths), values.attrs)
         for name, values in _ordered(first, grid).data_vars.items()
@@ -108,7 +115,7 @@ def _dims(data: xr.Dataset) -> tuple[str, ...]:
     return tuple(map(str, data["diverged_at"].dims))
 
 
-def _ordered(data: xr.Dataset, grid: _Grid) -> xr.Dataset:
+def _ordered(data: xr.Dataset, grid: Grid) -> xr.Dataset:
     """The dataset with the dimensions of the grid first in each variable."""
     return data.transpose(*grid.dims, ...)
 
@@ -117,7 +124,7 @@ def _require_equal(one: xr.Dataset, other: xr.Dataset, names: tuple[str, str]) -
     """Raise InputError, with the first difference, unless two datasets can be of one sweep."""
     if set(_dims(one)) != set(_dims(other)):
         axes = " and ".join(", ".join(_dims(data)) for data in (one, other))
-        raise _different("axes", names, axes)
+        raise different("axes", names, axes)
     on_axes = {
         str(n) for data in (one, other) for n, c in data.coords.items() if {*c.dims} & {*_dims(one)}
     }
@@ -126,17 +133,17 @@ def _require_equal(one: xr.Dataset, other: xr.Dataset, names: tuple[str, str]) -
         skipped.add("theory_digest")  # it covers the algorithms that were used
     for name in _EQUAL:
         if name not in skipped and one.attrs.get(name) != other.attrs.get(name):
-            raise _different(name, names, f"{one.attrs.get(name)} and {other.attrs.get(name)}")
+            raise different(name, names, f"{one.attrs.get(name)} and {other.attrs.get(name)}")
     configs = [json.loads(data.attrs.get("config", "{}")) for data in (one, other)]
     for field in sorted({*configs[0], *configs[1]} - on_axes):
         values = [config.get(field) for config in configs]
         if values[0] != values[1]:
-            raise _different(f"config.{field}", names, f"{values[0]} and {values[1]}")
+            raise different(f"config.{field}", names, f"{values[0]} and {values[1]}")
     if not np.array_equal(one["step"].values, other["step"].values):
-        raise _different("recorded steps", names, "")
+        raise different("recorded steps", names, "")
     described = [_described(data, on_axes) for data in (one, other)]
     if changed := dict(set(described[0].items()) ^ set(described[1].items())):
-        raise _different("variables", names, ", ".join(sorted(changed)))
+        raise different("variables", names, ", ".join(sorted(changed)))
 
 
 def _described(data: xr.Dataset, on_axes: set[str]) -> dict[str, tuple]:
@@ -145,15 +152,16 @@ def _described(data: xr.Dataset, on_axes: set[str]) -> dict[str, tuple]:
     return variables | {str(n): ("coordinate",) for n in data.coords if str(n) in on_axes}
 
 
-def _different(what: str, names: tuple[str, str], how: str) -> InputError:
+def different(what: str, names: tuple[str, str], how: str) -> InputError:
+    """Return the error of two sweeps that cannot be merged as they differ in something."""
     return InputError(
         f"{names[0]} and {names[1]} differ in {what}{f': {how}' if how else ''}; merge sweeps that "
         "differ only in the values of an axis or in seeds"
     )
 
 
-def _grid(datasets: Sequence[xr.Dataset]) -> _Grid:
-    """The grid of all values that the datasets have on each axis."""
+def grid_of(datasets: Sequence[xr.Dataset]) -> Grid:
+    """Return the grid of all values that the datasets have on each axis."""
     dims = _dims(datasets[0])
     values, places = {}, [dict[str, np.ndarray]() for _ in datasets]
     for dim in dims:
@@ -162,7 +170,7 @@ def _grid(datasets: Sequence[xr.Dataset]) -> _Grid:
         index = {value: k for k, value in enumerate(values[dim].tolist())}
         for place, own in zip(places, each, strict=True):
             place[dim] = np.array([index[value] for value in own.tolist()], int)
-    return _Grid(dims, values, places)
+    return Grid(dims, values, places)
 
 
 def _union(each: Sequence[np.ndarray]) -> np.ndarray:
@@ -177,7 +185,7 @@ def _union(each: Sequence[np.ndarray]) -> np.ndarray:
     return every[np.sort(at)]
 
 
-def _owners(grid: _Grid, count: int) -> np.ndarray:
+def _owners(grid: Grid, count: int) -> np.ndarray:
     """The index of the first dataset that has each point and seed, -1 for none."""
     owner = np.full(grid.shape, -1)
     for i in reversed(range(count)):
@@ -185,7 +193,7 @@ def _owners(grid: _Grid, count: int) -> np.ndarray:
     return owner
 
 
-def _require_whole(grid: _Grid, owner: np.ndarray) -> None:
+def _require_whole(grid: Grid, owner: np.ndarray) -> None:
     """Raise InputError if a point and seed of the grid is in no dataset."""
     holes = np.argwhere(owner < 0)
     if len(holes):
@@ -196,7 +204,17 @@ def _require_whole(grid: _Grid, owner: np.ndarray) -> None:
         )
 
 
-def _lengths(datasets: Sequence[xr.Dataset], grid: _Grid) -> dict[Hashable, int]:
+def _require_memory(first: xr.Dataset, grid: Grid) -> None:
+    """Raise InputError if the runs of the grid, as large as those of a dataset, exceed memory."""
+    least = math.prod(grid.shape) * first.nbytes // max(first["diverged_at"].size, 1)
+    if 0 < (most := machine.memory()) < least:
+        raise InputError(
+            f"not enough memory: the merged dataset takes {machine.bytes_text(least)} and "
+            f"{machine.bytes_text(most)} are available; merge fewer sweeps"
+        )
+
+
+def _lengths(datasets: Sequence[xr.Dataset], grid: Grid) -> dict[Hashable, int]:
     """The length of each dimension beside the grid; shorter datasets are NaN beyond their own."""
     inner = {dim for data in datasets for dim in data.dims if dim not in grid.dims}
     return {dim: max(data.sizes.get(dim, 0) for data in datasets) for dim in inner}
@@ -206,7 +224,7 @@ def _copied(
     datasets: Sequence[xr.Dataset],
     names: Sequence[str],
     name: Hashable,
-    grid: _Grid,
+    grid: Grid,
     lengths: dict[Hashable, int],
 ) -> np.ndarray:
     """The values of one variable at all points and seeds.
@@ -231,10 +249,18 @@ def _copied(
             at = tuple(clash[0])
             place = at[: len(grid.dims)]
             there = [grid.places[i][dim][k] for dim, k in zip(grid.dims, place, strict=True)]
+            first = int(held[place])
+            uneven = [
+                (dim, k)
+                for dim, k in zip(grid.dims, there, strict=True)
+                if not np.array_equal(grid.places[i][dim], grid.places[first][dim])
+            ]
+            dim, k = (uneven or [(grid.dims[-1], there[-1])])[0]
+            common = grid.values[dim][k].tolist()
             raise InputError(
-                f"{name} at {grid.told(there)} is {before[at]} in {names[held[place]]} and "
-                f"{room[at]} in {names[i]}; leave the common runs out of one of them, for "
-                f"instance with data.drop_sel({grid.dims[-1]}=...)"
+                f"{name} at {grid.told(there)} is {before[at]} in {names[first]} and {room[at]} in "
+                f"{names[i]} (runs of different sweeps agree up to rounding only); leave the "
+                f"common runs out of one dataset: data.drop_sel({dim}={common!r})"
             )
         whole[region] = room
         owner[region] = np.where(held < 0, i, held)
@@ -242,7 +268,7 @@ def _copied(
 
 
 def _coordinates(
-    datasets: Sequence[xr.Dataset], grid: _Grid, lengths: dict[Hashable, int]
+    datasets: Sequence[xr.Dataset], grid: Grid, lengths: dict[Hashable, int]
 ) -> dict[Hashable, Any]:
     """The coordinates of the grid, and those of other dimensions on which the datasets agree."""
     coords: dict[Hashable, Any] = {}

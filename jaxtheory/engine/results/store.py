@@ -52,6 +52,7 @@ _MARKED = (
     "keys",
     "versions",
 )  # entries of the manifest that make up the mark
+MERGED = "merged"  # an entry of the manifest of a merged store: the marks of its sources
 _PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # backup copies have other names
 
 
@@ -128,6 +129,11 @@ class Store:
         """
         if self.manifest is None:
             self.manifest = self._create(plan)
+        if MERGED in self.manifest:
+            raise InputError(
+                f"{self.path} was merged from other stores and its dataset is damaged; merge them "
+                "again, or choose another directory for store="
+            )
         try:
             self.parts.mkdir(exist_ok=True)
         except OSError as error:

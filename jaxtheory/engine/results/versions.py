@@ -7,7 +7,7 @@ user has accepted since.
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -71,7 +71,7 @@ def require_versions(store: Store, accept: bool) -> dict[str, str]:
     here, stored = _present(), _begun_under(manifest)
     others = [name for name in stored if stored[name] != here[name]]
     if not others or here in _accepted(manifest):
-        return _attribute(manifest)
+        return attribute(manifest)
     if not accept:
         changes = ", ".join(f"{name} {stored[name]}, now {name} {here[name]}" for name in others)
         raise InputError(
@@ -93,10 +93,38 @@ def require_versions(store: Store, accept: bool) -> dict[str, str]:
             f"store {store.path}: {error.strerror or error}; choose a writable directory"
         ) from None
     store.manifest = {**manifest, _ACCEPTED: whole[_ACCEPTED]}
-    return _attribute(store.manifest)
+    return attribute(store.manifest)
 
 
-def _attribute(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Attribute of a dataset with the accepted versions, if there are any."""
+def joined(manifests: Sequence[Mapping[str, Any]], accept: bool) -> list[_Versions]:
+    """Return the versions that a store made of several accepts, beside those of its first.
+
+    Raises InputError if the stores were begun under different versions and these are not accepted.
+    """
+    if not manifests:
+        return []
+    first, *others = map(_begun_under, manifests)
+    for versions in others:
+        names = [name for name in {**first, **versions} if first.get(name) != versions.get(name)]
+        if names and not accept:
+            changes = " and ".join(
+                ", ".join(f"{name} {of[name]}" for name in names if name in of)
+                for of in (first, versions)
+            )
+            raise InputError(
+                f"the sweeps were begun under {changes}, which may compute other bits; accept that "
+                "with --accept-versions (accept_versions=True), and the dataset records it"
+            )
+    every = [*others, *(versions for manifest in manifests for versions in _accepted(manifest))]
+    return [v for i, v in enumerate(every) if v != first and v not in every[:i]]
+
+
+def noted(manifest: dict[str, Any], accepted: list[_Versions]) -> dict[str, Any]:
+    """Return a manifest with a note of accepted versions, if there are any."""
+    return manifest | ({_ACCEPTED: accepted} if accepted else {})
+
+
+def attribute(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the attribute of a dataset with the accepted versions, if there are any."""
     accepted = _accepted(manifest)
     return {_ACCEPTED: json.dumps(accepted)} if accepted else {}

@@ -131,10 +131,19 @@ def test_different_numbers_of_one_run_are_refused(whole: xr.Dataset) -> None:
     other = whole.isel(seed=[1, 2]).copy(deep=True)
     other["loss"][{"learning_rate": 2, "seed": 1, "step": 3}] = 7.0
     was = float(whole.loss[{"learning_rate": 2, "seed": 2, "step": 3}])
-    said = f"loss at learning_rate = 0.3, seed = 2 is {was} in A and 7.0 in B; "
+    said = f"loss at learning_rate = 0.3, seed = 2 is {was} in A and 7.0 in B (runs of"
     with pytest.raises(InputError) as error:
         combine([whole, other], ["A", "B"])
     assert str(error.value).startswith(said)
     both = whole.copy(deep=True)
     both["loss"][{"seed": 0}] = np.nan  # equal where both have no value
     assert combine([both, both.isel(seed=[0])]).identical(both)
+
+
+def test_the_common_runs_are_named(whole: xr.Dataset) -> None:
+    other = whole.isel(learning_rate=[1, 2]).copy(deep=True)
+    other["loss"] += 1e-9
+    with pytest.raises(InputError, match=r"data\.drop_sel\(learning_rate=0\.2\)$"):
+        combine([whole.isel(learning_rate=[0, 1]), other])
+    joined = combine([whole.isel(learning_rate=[0, 1]), other.drop_sel(learning_rate=0.2)])
+    assert joined.learning_rate.values.tolist() == RATES

@@ -1,0 +1,236 @@
+"""Merge finished sweeps that differ in the values of an axis or in seeds, also as a new store.
+
+A merged store has a manifest as if one sweep had been asked for all of it, so that everything that
+reads stores reads it, and that sweep with `store=` returns its dataset. It has no parts, and names
+the stores that it was made of by their marks.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine.results import archive, versions
+from jaxtheory.engine.results.combine import Grid, combine, different, grid_of
+from jaxtheory.engine.results.export import read_store
+from jaxtheory.engine.results.identity import fingerprint
+from jaxtheory.engine.results.store import MERGED, manifest_checksum, mark_of, read_manifest
+from jaxtheory.system import disk
+from jaxtheory.system.disk import synced
+from jaxtheory.system.temporary import beside, tidy
+
+_GRID = ("axes", "seeds")  # entries of a request that may differ
+
+
+class _Source(NamedTuple):
+    """A sweep to merge: its name in messages, its dataset, and the manifest of its store."""
+
+    name: str
+    data: xr.Dataset
+    manifest: Mapping[str, Any] | None
+
+    @property
+    def request(self) -> dict[str, Any]:
+        assert self.manifest is not None
+        return dict(self.manifest["request"])
+
+
+def merge(
+    sources: Sequence[xr.Dataset | str | Path],
+    *,
+    to: str | Path | None = None,
+    accept_versions: bool = False,
+) -> xr.Dataset:
+    """Merge finished sweeps that differ in the values of an axis or in seeds.
+
+    Stores are compared by their whole requests and by the code that computed them, datasets in
+    memory by their attributes: theory, algorithm, config, steps, key, dtype and the hash of the
+    theory's code. Runs that several sweeps have must have equal numbers.
+
+    Args:
+        sources: The datasets of sweeps, or the directories of their stores, two or more.
+        to: A directory for the merged store, which must not exist or be empty; None writes nothing.
+            All sources must then be stores.
+        accept_versions: True to merge stores that were computed under different versions of jax,
+            jaxlib, numpy, optax or Python, or on different backends, which may differ in the last
+            bits. The dataset and the store record them.
+
+    Returns:
+        The dataset of all points and seeds.
+
+    Raises:
+        InputError: The sweeps are of different requests or code, have different numbers for one
+            run, or leave a point and seed of the common grid out; a store is incomplete, or `to`
+            cannot be written.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> config = random_walk.Config()
+        >>> of = lambda p: jaxtheory.sweep(random_walk, config, vary={"p": p}, steps=2)
+        >>> data = jaxtheory.merge([of([0.3, 0.7]), of([0.5])])
+        >>> data.clockwise_probability.values.tolist()
+        [0.3, 0.5, 0.7]
+    """
+    given = [_source(one, i) for i, one in enumerate(_listed(sources))]
+    if len(given) < 2:
+        raise InputError("merge: give two sweeps or more, as stores or datasets")
+    target = None if to is None else _free(disk.located(to))
+    stores = [source for source in given if source.manifest is not None]
+    memory = [source for source in given if source.manifest is None]
+    if target is not None and memory:
+        raise InputError(
+            f"{memory[0].name} is not in a store; a merged store is made of stores alone"
+        )
+    names, datasets = [source.name for source in given], [source.data for source in given]
+    combined = combine(datasets, names)
+    _require_known(given, grid_of(datasets))
+    for other in stores[1:]:
+        _require_equal(stores[0], other)
+    accepted = versions.joined([source.manifest or {} for source in stores], accept_versions)
+    for text in (source.data.attrs.get("accepted_versions", "[]") for source in memory):
+        accepted += [each for each in json.loads(text) if each not in accepted]
+    combined = combined.assign_attrs(versions.attribute(versions.noted({}, accepted)))
+    if memory:
+        return combined
+    request = _request(stores, grid_of(datasets))
+    code = {name: text for name, text in request["code"].items() if name != "engine"}
+    combined = combined.assign_attrs(theory_digest=fingerprint(code))
+    if target is None:
+        return combined
+    first = dict(stores[0].manifest or {})
+    manifest = versions.noted(
+        {
+            **{name: first[name] for name in ("format", "keys", "versions")},
+            "request": request,
+            "plan": [],
+            MERGED: [mark_of(source.manifest or {}) for source in stores],
+        },
+        accepted,
+    )
+    _write(combined, manifest, target)
+    return archive.open_dataset(target / "data.zarr")
+
+
+def _listed(sources: Any) -> list:
+    """The sources. Raises InputError for a single one."""
+    if isinstance(sources, xr.Dataset | str | os.PathLike):
+        raise InputError("merge: give a list of two sweeps or more, as stores or datasets")
+    return list(sources)
+
+
+def _source(given: Any, i: int) -> _Source:
+    """A dataset in memory, or that of a store with its manifest."""
+    if isinstance(given, xr.Dataset):
+        return _Source(f"dataset {i + 1}", given, None)
+    path = disk.located(given)
+    data = read_store(path)
+    home = path.parent if path.name == "data.zarr" else path
+    return _Source(str(given), data, read_manifest(home / "manifest.json"))
+
+
+def _free(target: Path) -> Path:
+    """The directory of a new store. Raises InputError if there is something in it."""
+    try:
+        if target.is_dir():
+            tidy(target)
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise InputError(f"{target} already exists; choose another directory for --to (to=)")
+    except OSError as error:
+        raise _refusal(target, error) from None
+    return target
+
+
+def _refusal(target: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{target}: {error.strerror or error}; choose a writable directory on a disk with free "
+        "space for --to (to=)"
+    )
+
+
+def _require_known(given: list[_Source], grid: Grid) -> None:
+    """Raise InputError if the attributes of a dataset in memory do not tell what it is of."""
+    for source in given:
+        if source.manifest is None and "key" not in source.data.attrs:
+            raise InputError(f"{source.name} does not tell its key; merge stores instead")
+    if "algorithm" in grid.dims and any(source.manifest is None for source in given):
+        own = [source.data.attrs.get("theory_digest") for source in given]
+        if len(set(own)) > 1:
+            raise InputError(
+                f"{given[0].name} and {given[1].name} have different algorithms, so that their "
+                "code cannot be compared; merge stores instead"
+            )
+
+
+def _require_equal(one: _Source, other: _Source) -> None:
+    """Raise InputError, with the first difference, unless two stores can be of one sweep."""
+    names, on_axes = (one.name, other.name), _words(one.request)
+    requests = [{**s.request, **_code(s.request)} for s in (one, other)]
+    for entry in sorted({*requests[0], *requests[1]} - {*_GRID, *on_axes, "code"}):
+        old, new = (request.get(entry) for request in requests)
+        if entry == "config":
+            old, new = ({k: v for k, v in c.items() if k not in on_axes} for c in (old, new))
+        if entry.startswith("the code of algorithm ") and None in (old, new):
+            continue  # only one of them uses it
+        if old != new:
+            raise different(entry, names, "")
+
+
+def _words(request: Mapping[str, Any]) -> set[str]:
+    """The fields on the axes of a request, and "algorithm" and "steps" if they are."""
+    return {word for axis in request["axes"] for word in axis["values"]}
+
+
+def _code(request: Mapping[str, Any]) -> dict[str, str]:
+    return {f"the code of {name}": text for name, text in (request.get("code") or {}).items()}
+
+
+def _request(stores: list[_Source], grid: Grid) -> dict[str, Any]:
+    """The request of all points and seeds, as one sweep would have been asked for them."""
+    requests = [source.request for source in stores]
+    axes = [{axis["name"]: axis for axis in request["axes"]} for request in requests]
+    merged = []
+    for axis in requests[0]["axes"]:
+        name = axis["name"]
+        at = grid.source(name)
+        merged.append(
+            {
+                "name": name,
+                "labels": [axes[i][name]["labels"][k] for i, k in at],
+                "values": {
+                    word: [axes[i][name]["values"][word][k] for i, k in at]
+                    for word in axis["values"]
+                },
+            }
+        )
+    seeds = [requests[i]["seeds"][k] for i, k in grid.source("seed")]
+    code: dict[str, str] = {}
+    for request in reversed(requests):
+        code |= request.get("code") or {}
+    return {**requests[0], "axes": merged, "seeds": seeds, "code": code}
+
+
+def _write(dataset: xr.Dataset, manifest: dict[str, Any], target: Path) -> None:
+    """Write a store under a temporary name, and rename it when it is whole."""
+    whole = {**manifest, "digest": manifest_checksum(manifest)}
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        tidy(target.parent)
+        with beside(target.absolute()) as temporary:
+            (temporary / "parts").mkdir(parents=True)
+            archive.write_zarr(dataset, temporary / "data.zarr")
+            sums = archive.summed(temporary / "data.zarr", mark_of(manifest))
+            if lost := archive.lacking(dataset, temporary / "data.zarr"):
+                raise InputError(
+                    f"{target}: {', '.join(lost)} changed on disk while it was written; rerun the "
+                    "same command"
+                )
+            synced(temporary / "data.sum", sums.encode())
+            synced(temporary / "manifest.json", json.dumps(whole, indent=1).encode())
+            os.rename(temporary, target)
+    except OSError as error:
+        raise _refusal(target, error) from None
