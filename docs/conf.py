@@ -29,6 +29,7 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+nb_output_stderr = "remove"  # the progress bars of sweeps
 
 
 def docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

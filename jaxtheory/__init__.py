@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from jaxtheory.engine.boundary import boundary as boundary
     from jaxtheory.engine.boundary import diverged as diverged
     from jaxtheory.engine.cluster import dask
+    from jaxtheory.engine.execution import log as log
+    from jaxtheory.engine.execution.progress import Progress as Progress
     from jaxtheory.engine.plan import plan as plan
     from jaxtheory.engine.results import statistics as statistics
     from jaxtheory.engine.results.merge import merge as merge
@@ -76,6 +78,7 @@ _PUBLIC = {
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),
     "merge": "engine.results.merge",
+    "Progress": "engine.execution.progress",
     "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",
@@ -90,6 +93,7 @@ _MODULES = {
     "statistics": "engine.results.statistics",
     "optimizers": "plotting.optimizers",
     "cluster": "engine.cluster.dask",
+    "log": "engine.execution.log",
     "draws": "ops.draws",
     "attention": "ops.attention",
     "linalg": "ops.linalg",

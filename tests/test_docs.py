@@ -23,6 +23,7 @@ PAGES = (
     pytest.param("own-optimizer", marks=pytest.mark.slow),
     pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",
+    "watching",
 )
 spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")
 assert spec is not None and spec.loader is not None

@@ -28,6 +28,7 @@ from jaxtheory.cli import export
 from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
 from jaxtheory.cli.export import Export
+from jaxtheory.cli.log import Logs, loggers, together
 from jaxtheory.cli.merge import Merge
 from jaxtheory.cli.parsing import SweepOptions, load_theory
 from jaxtheory.cli.run import RESULTS, Report, Run
@@ -67,12 +68,15 @@ class Sweep(Machines, SweepOptions):
     """Directory of the results; by default results/<theory>-<hash of the request>."""
     plot: export.Metrics = None
     """Draw these metrics into the store, or the first if none is named; write it after THEORY."""
+    log: Logs = ()
+    """Log the means of the metrics at each record: as a table, for TensorBoard, or as you like."""
     accept_versions: FlagCreatePairsOff[bool] = False
     """Resume a sweep that began under other versions of JAX or its like; the dataset records it."""
 
     def __call__(self) -> int:
         from jaxtheory.engine.results.identity import store_of
 
+        logs = loggers(self.log, self.executor)  # first: it may load a file, as the theory may
         arguments = self.arguments()
         theory, config = arguments.pop("theory"), arguments.pop("config")
         export.check_metrics(theory, self.plot)
@@ -82,7 +86,8 @@ class Sweep(Machines, SweepOptions):
             else disk.located(self.store)
         )
         _print_remark(theory, config, arguments)
-        with self.open() as where, sweep_progress(theory.name) as progress:
+        with self.open() as where, sweep_progress(theory.name) as bar:
+            progress = together(bar, *(open_log() for open_log in logs))
             arguments |= {"progress": progress, "accept_versions": self.accept_versions}
             data = jaxtheory.sweep(theory, config, **arguments, **where, store=store)
         export.print_dataset(data, store)

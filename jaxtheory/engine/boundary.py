@@ -154,7 +154,7 @@ def boundary(
         dtype: As in `sweep`.
         buckets: As in `sweep`.
         execute: As in `sweep`, on this machine.
-        progress: As in `sweep`, for each round, without metrics.
+        progress: A function as in `sweep`, for each round, without metrics; None shows nothing.
 
     Returns:
         A dataset with the dimensions of `over` and "seed": `low` and `high`, the ends of the

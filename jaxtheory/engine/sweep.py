@@ -12,8 +12,9 @@ from jaxtheory.core.config import Config
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.part import Part
+from jaxtheory.engine.execution.bar import Listener, listener
 from jaxtheory.engine.execution.local import Execute, here
-from jaxtheory.engine.execution.progress import Meter, Progress
+from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.request.request import Request, read
@@ -44,7 +45,7 @@ def sweep(
     buckets: str = "auto",
     store: str | Path | None = None,
     execute: Execute = here,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Listener = None,
     accept_versions: bool = False,
 ) -> xr.Dataset:
     """Train every combination of axis values and seeds, and return what was measured.
@@ -84,7 +85,8 @@ def sweep(
         execute: The executor that computes chunks of runs: this machine, or for instance
             `jaxtheory.cluster.on(client)`.
         progress: A function that is called with a `Progress` as runs advance: the finished share,
-            the step, and the means of the metrics at each record.
+            the step, and the means of the metrics at each record. True shows a bar, False nothing,
+            and None a bar in a notebook only. `jaxtheory.log` has functions that write logs.
         accept_versions: True to resume a store that was begun under another version of jax,
             jaxlib, numpy, optax or Python, or on another backend, which may differ in the last
             bits. Accepted versions are noted in the manifest and in the dataset.
@@ -132,11 +134,12 @@ def sweep(
     if (finished := directory.dataset()) is not None:
         directory.tidy()
         return finished
+    show = listener(progress, request.theory.name)
     todo = plan_request(request)
     todo = todo.following(directory.begin(todo.layouts))
     described.attributes.update(require_versions(directory, accept_versions))
     missing = directory.missing(todo.chunks)
-    meter = Meter(progress, request.points.total, todo.chunks, missing)
+    meter = Meter(show, request.points.total, todo.chunks, missing)
     task = Task(request, directory, flag("jax_debug_nans"))
     for chunk, _ in execute(task, missing, meter.report):
         if not directory.has(chunk):
@@ -153,11 +156,12 @@ def _in_memory(
     request: Request,
     described: Described,
     execute: Execute,
-    progress: Callable[[Progress], None] | None,
+    progress: Listener,
 ) -> xr.Dataset:
     """Compute the dataset of a request without a store; parts are added as they are finished."""
     todo = plan_request(request)
-    meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
+    show = listener(progress, request.theory.name)
+    meter = Meter(show, request.points.total, todo.chunks, todo.chunks)
     task = Task(request, None, flag("jax_debug_nans"))
 
     def parts() -> Iterator[Part]:

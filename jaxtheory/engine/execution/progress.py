@@ -15,7 +15,7 @@ _LEADING = 4  # axes slot, row, run and value of a metric; further ones are the 
 
 
 class Progress(NamedTuple):
-    """State of a running sweep.
+    """State of a running sweep, as a `progress=` function of `sweep` is told.
 
     Args:
         phase: "compile", "run", "resume" or "assemble".
@@ -32,6 +32,16 @@ class Progress(NamedTuple):
         at: For each axis, and for "seed", its values among the runs of that chunk. None without
             metrics.
         runs: The number of runs of that chunk, 0 without metrics.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> def show(progress):
+        ...     if progress.metrics is not None:
+        ...         print(progress.step, progress.at, sorted(progress.metrics)[:2])
+        >>> data = jaxtheory.sweep(random_walk, random_walk.Config(), steps=1, progress=show)
+        0 {'seed': [0]} ['accuracy', 'attention_spread']
+        1 {'seed': [0]} ['accuracy', 'attention_spread']
     """
 
     phase: str

@@ -237,6 +237,7 @@ OTHERS = {
     "jaxtheory.engine.cluster.pickling",
     "jaxtheory.engine.plan",
     "jaxtheory.engine.planning.lay_out",
+    "jaxtheory.engine.execution.bar",
     "jaxtheory.engine.execution.progress",
     "jaxtheory.engine.simulate",
     "jaxtheory.core.source",
