@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
+    "drawing",
     "own-gradient",
     "own-loss",
     pytest.param("own-optimizer", marks=pytest.mark.slow),
