@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxtheory import claims as claims
     from jaxtheory import llama as llama
+    from jaxtheory import observables as observables
     from jaxtheory import theories as theories
     from jaxtheory.claims import catalog
     from jaxtheory.claims.claim import Claim as Claim
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from jaxtheory.engine.results.merge import merge as merge
     from jaxtheory.engine.simulate import Run as Run
     from jaxtheory.engine.simulate import simulate as simulate
+    from jaxtheory.engine.stored_run import params as params
+    from jaxtheory.engine.stored_run import problem as problem
     from jaxtheory.engine.sweep import sweep as sweep
     from jaxtheory.ops.draws import run_key as run_key
     from jaxtheory.plotting import optimizers as optimizers
@@ -79,6 +82,7 @@ _PUBLIC = {
     **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),
     "merge": "engine.results.merge",
     "Progress": "engine.execution.progress",
+    **dict.fromkeys(("params", "problem"), "engine.stored_run"),
     "run_key": "ops.draws",
     "plan": "engine.plan",
     "sweep": "engine.sweep",
@@ -90,6 +94,7 @@ _MODULES = {
     "claims": "claims",
     "figures": "claims.catalog",
     "plot": "plotting.plot",
+    "observables": "observables",
     "statistics": "engine.results.statistics",
     "optimizers": "plotting.optimizers",
     "cluster": "engine.cluster.dask",

@@ -18,13 +18,14 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
-    "drawing",
+    "observables",
     "own-gradient",
     "own-loss",
     pytest.param("own-optimizer", marks=pytest.mark.slow),
     pytest.param("pure-functions", marks=pytest.mark.slow),
     "quickstart",
     "watching",
+    "weights",
 )
 spec = importlib.util.spec_from_file_location("public_names", DOCS / "public.py")
 assert spec is not None and spec.loader is not None

@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.core",),
     ("jaxtheory.system",),
     ("jaxtheory.ops",),
+    ("jaxtheory.observables",),
     ("jaxtheory.engine.request",),
     ("jaxtheory.engine.planning",),
     ("jaxtheory.engine.compute",),
@@ -32,11 +33,11 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.verification", "jaxtheory.claims", "jaxtheory.plotting"),
     ("jaxtheory.reports",),
 )
-DRAWING = tuple(
-    f"jaxtheory.plotting.{name}" for name in ("colors", "drawing", "panels", "plot")
-)  # which import matplotlib
+DRAWING = ("jaxtheory.plotting.drawing", "jaxtheory.plotting.plot")  # which import matplotlib
 # which may print
-COMMANDS = {f"jaxtheory.cli.{name}" for name in ("main", "run", "show", "export", "boundary")}
+COMMANDS = {
+    f"jaxtheory.cli.{name}" for name in ("main", "run", "show", "export", "boundary", "rerun")
+}
 SEE_EVERYTHING = ("jaxtheory.cli", "jaxtheory.__main__")
 BELOW_ROOMS = ("jaxtheory.core", "jaxtheory.system", "jaxtheory.ops")
 LAYERS = (

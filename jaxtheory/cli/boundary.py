@@ -8,9 +8,9 @@ from tyro.conf import Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_aside
+from jaxtheory.cli.functions import loaded_function
 from jaxtheory.cli.parsing import SweepOptions
 from jaxtheory.cli.terminal import sweep_progress, table
-from jaxtheory.core import plugins
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Boundary:
             algorithm=self.algorithm,
             dtype=self.dtype,
         ).arguments()
-        for name in ("zip", "record", "problem"):
+        for name in ("zip", "record", "problem", "stop", "save_params", "observe"):
             options.pop(name)
         theory, config, over = (options.pop(name) for name in ("theory", "config", "vary"))
         out = None if self.out is None else disk.located(self.out)
@@ -108,15 +108,7 @@ def _property(text: str) -> Any:
             raise jaxtheory.InputError(
                 f"--when {text}: {limit.strip()!r} is not a number; write METRIC < NUMBER"
             ) from None
-    file, colon, name = text.rpartition(":")
-    if not colon or not file.endswith(".py"):
-        raise jaxtheory.InputError(
-            f"--when {text}: must be diverged, METRIC < NUMBER, or FILE.py:FUNCTION"
-        )
-    function = getattr(plugins.loaded_file(file), name, None)
-    if not callable(function):
-        raise jaxtheory.InputError(f"--when {text}: {file} defines no function {name}")
-    return function
+    return loaded_function("--when", text, "must be diverged, METRIC < NUMBER, or FILE.py:FUNCTION")
 
 
 def print_boundary(found: "xr.Dataset") -> None:

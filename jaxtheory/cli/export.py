@@ -33,7 +33,7 @@ def check_metrics(theory: "Theory", metrics: Metrics) -> None:
             if dims.get(metric):
                 raise InputError(
                     f"--plot: {metric} has the further dimension {dims[metric]}, and --plot draws "
-                    "one number per run and step; draw it with jaxtheory.plot.lines, or choose among "
+                    "one number per run and step; draw it from the dataset, or choose among "
                     f"{', '.join(name for name, dim in dims.items() if not dim)}"
                 )
             chosen([name for name, dim in dims.items() if not dim], metric)
@@ -56,6 +56,9 @@ def print_dataset(data: "xr.Dataset", store: Path) -> None:
             f"diverged  {diverged} of {data['diverged_at'].size} runs; "
             "their records are NaN from diverged_at on"
         )
+    if "stopped_at" in data:
+        stopped = int((data["stopped_at"] >= 0).sum())
+        print(f"stopped   {stopped} of {data['stopped_at'].size} runs, at stopped_at")
 
 
 def print_summary(data: "xr.Dataset") -> None:

@@ -1,7 +1,7 @@
 """The command line `jaxtheory COMMAND`, with its commands and exit codes.
 
-The commands are list, show, run, report, sweep, export, merge, boundary, plan, verify, prune, new
-and doctor. Only the modules of this folder print.
+The commands are list, show, run, report, sweep, export, merge, boundary, rerun, plan, verify,
+prune, new and doctor. Only the modules of this folder print.
 
 The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
 130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
@@ -31,6 +31,7 @@ from jaxtheory.cli.export import Export
 from jaxtheory.cli.log import Logs, loggers, together
 from jaxtheory.cli.merge import Merge
 from jaxtheory.cli.parsing import SweepOptions, load_theory
+from jaxtheory.cli.rerun import Rerun
 from jaxtheory.cli.run import RESULTS, Report, Run
 from jaxtheory.cli.show import List, Show
 from jaxtheory.cli.terminal import flush, mend_streams, say, steps_progress, sweep_progress, table
@@ -307,6 +308,7 @@ _Command = (
     | Annotated[Export, subcommand("export")]
     | Annotated[Merge, subcommand("merge")]
     | Annotated[Boundary, subcommand("boundary")]
+    | Annotated[Rerun, subcommand("rerun")]
     | Annotated[Plan, subcommand("plan")]
     | Annotated[Verify, subcommand("verify")]
     | Annotated[Prune, subcommand("prune")]

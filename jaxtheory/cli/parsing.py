@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 import jaxtheory
+from jaxtheory.cli.functions import observables, stop_rule
 from jaxtheory.core import plugins
 from jaxtheory.core.errors import suggest
 from jaxtheory.system import disk
@@ -238,6 +239,12 @@ class SweepOptions:
     """Training algorithm; by default the first of the theory."""
     record: _Assignments = ()
     """Steps to evaluate the metrics: each 10th (10), a list (0,10,50 or 50,) or METRIC=STEPS."""
+    stop: Annotated[str | None, arg(metavar="RULE")] = None
+    """Rule that ends a run at a recorded step: "METRIC < NUMBER" (or >) or FILE.py:FUNCTION."""
+    save_params: tuple[Annotated[str, arg(metavar="STEPS")], ...] | None = None
+    """Keep the weights of each run, at the end or at these steps; write it after THEORY."""
+    observe: UseAppendAction[tuple[Annotated[str, arg(metavar="FILE.py:NAME")], ...]] = ()
+    """Record a function of (params, problem, config) along with the metrics."""
     data: Annotated[Path | None, arg(metavar="FILE.npz")] = None
     """Your own arrays, named as the arguments of `given` of the theory."""
     dtype: Annotated[Literal["float32", "float64"] | None, arg(metavar="float32|float64")] = None
@@ -280,6 +287,9 @@ class SweepOptions:
             "key": self.key,
             "algorithm": self.algorithm,
             "record": self._record(),
+            "stop": None if self.stop is None else stop_rule(self.stop),
+            "save_params": self._save_params(),
+            "observe": observables(self.observe, theory, self.algorithm) or None,
             "dtype": self.dtype,
             "buckets": self.buckets,
         }
@@ -329,6 +339,17 @@ class SweepOptions:
     def _seeds(self) -> int | list[int]:
         seeds = _parse_integers("seeds", self.seeds)
         return seeds if "," in self.seeds or ":" in self.seeds else seeds[0]
+
+    def _save_params(self) -> bool | int | list[int]:
+        if self.save_params is None or not self.save_params:
+            return self.save_params is not None
+        if len(self.save_params) > 1:
+            raise jaxtheory.InputError(
+                f"--save-params {' '.join(self.save_params)}: must be one list of steps, such as "
+                "0,10,50"
+            )
+        steps = _parse_integers("save-params", self.save_params[0])
+        return steps if "," in self.save_params[0] or ":" in self.save_params[0] else steps[0]
 
     def _record(self) -> int | list[int] | dict[str, list[int]] | None:
         if not self.record:

@@ -15,16 +15,25 @@ import numpy as np
 
 from jaxtheory.core.config import Config, fields
 from jaxtheory.core.errors import InputError, suggest, tried
+from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Theory
 
 _RECORDS = 7  # number of steps for which predict is evaluated
-_AXES = ("seed", "step", "steps", "algorithm", "diverged_at")  # names that every dataset has
+_AXES = (
+    "seed",
+    "step",
+    "steps",
+    "algorithm",
+    "diverged_at",
+    "stopped_at",
+)  # names that every dataset has
 # modules of this package that define functions of theories
 _OWN = (
     "jaxtheory.core.theory",
     "jaxtheory.theories.",
     "jaxtheory._sweeps.",
     "jaxtheory.engine.request.fixed_problem.",
+    "jaxtheory.observables.",
 )
 _DESCENT = "jaxtheory.core.from_optax"
 _formed: set[Any] = set()  # keys of theories and configs that have passed in this process
@@ -48,6 +57,8 @@ def _is_ours(part: Any) -> bool:
 
     A function that `from_optax` made does if its optimizer and its gradient do.
     """
+    if isinstance(part, Extended):
+        return all(map(_is_ours, part.functions))
     home = str(getattr(part, "__module__", ""))
     if home != _DESCENT:
         return home == _OWN[0] or f"{home}.".startswith(_OWN[1:])
@@ -201,11 +212,14 @@ def _check_outputs(theory: Theory, config: Config, problem: Any, params: Any) ->
     analyses = _arrays_by_name(theory, "analyses", theory.analyses, params, problem, config)
     outputs = {**metrics, **analyses}
     taken = {*_AXES, *fields(type(config))}
+    observed = {
+        name for name, _ in getattr(theory.metrics, "observe", ())
+    }  # checked by the request
     for slot, arrays in (("metrics", metrics), ("analyses", analyses)):
         for name in arrays:
             if slot == "analyses" and name in metrics:
                 _refuse(theory, slot, f": {name!r} is the name of a metric; choose another")
-            if name in taken:
+            if name in taken - observed:
                 why = f": {name!r} is the name of a field or an axis; choose another"
                 _refuse(theory, slot, why)
     shapes: _Shapes = {name: array.shape for name, array in outputs.items()}

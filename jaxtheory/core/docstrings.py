@@ -56,7 +56,11 @@ def _rows(text: str) -> list[tuple[list[str], str]]:
 
 def variables(theory: Theory) -> dict[str, str]:
     """Return the meanings of the variables of a dataset, as far as docstrings contain them."""
-    meanings = _meanings(doc(theory.metrics)) | _meanings(doc(theory.analyses))
+    meanings: dict[str, str] = {}
+    for slot in (theory.metrics, theory.analyses):
+        observed = getattr(slot, "observe", ())
+        meanings |= {name: _sentence(doc(function)) for name, function in observed}
+        meanings |= _meanings(doc(inspect.unwrap(slot)))
     for curve, meaning in _meanings(doc(theory.predict)).items():
         meanings["predicted_" + curve.replace(":", "_")] = meaning
     return meanings

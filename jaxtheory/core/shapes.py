@@ -58,7 +58,7 @@ def check_shapes(
 def _check_record(name: str, record: Any, common: Mapping[str, SymbolLength]) -> None:
     lengths = dict(common)  # with those of this record alone
     kinds: Any = type(record)
-    for field, kind in _annotations(kinds).items():
+    for field, kind in annotations(kinds).items():
         value = getattr(record, field)
         if hasattr(value, "_fields"):
             _check_record(f"{name}.{field}", value, common)
@@ -67,7 +67,7 @@ def _check_record(name: str, record: Any, common: Mapping[str, SymbolLength]) ->
 
 
 @functools.cache
-def _annotations(record: Any) -> dict[str, Any]:
+def annotations(record: Any) -> dict[str, Any]:
     """Return the array type of each field of a record, None for other types."""
     hints = typing.get_type_hints(record, include_extras=True) if hasattr(record, "_fields") else {}
     return {

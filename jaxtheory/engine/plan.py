@@ -40,6 +40,9 @@ def plan(
     problem: Any = None,
     dtype: Any = None,
     buckets: str = "auto",
+    save_params: bool | int | Sequence[int] = False,
+    observe: Mapping[str, Callable] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
     store: str | Path | None = None,
     compile: bool = False,
 ) -> Plan:
@@ -60,6 +63,9 @@ def plan(
         problem: As in `sweep`.
         dtype: As in `sweep`.
         buckets: As in `sweep`.
+        save_params: As in `sweep`. Weights count as results.
+        observe: As in `sweep`.
+        dims: As in `sweep`.
         store: As in `sweep`. Results that a store keeps on disk need not fit into memory. The store
             is neither read nor written.
         compile: True to measure instead of estimating: steps and metrics are compiled, and timed on
@@ -95,6 +101,9 @@ def plan(
         problem=problem,
         dtype=dtype,
         buckets=buckets,
+        save_params=save_params,
+        observe=observe,
+        dims=dims,
     )
     unpriced = plan_request(request)
     estimated = priced(request, unpriced.buckets)

@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config, canonical
-from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.program import NEVER
-from jaxtheory.engine.compute.training import Run, train_chunk
+from jaxtheory.engine.compute.training import Run, draw_problem, train_chunk
 from jaxtheory.engine.planning.layout import Chunk, group, lanes
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.resume import equal_trees, going_on, joined, resumed_lane
 from jaxtheory.ops import draws
 from jaxtheory.system.backend import computes
 
@@ -27,14 +27,6 @@ _REDRAWN = (
     "drawn from the key and config; time restarts at 0, and a key that was used before draws the "
     "same batches again; pass problem=run.problem to keep the data"
 )
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """True if two trees have equal structures and arrays."""
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=False)
-    return same_structure(one, other) and all(
-        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
-    )
 
 
 @computes
@@ -50,12 +42,15 @@ def simulate(
     stop: Callable[[dict], bool] | None = None,
     problem: Any = None,
     dtype: Any = None,
+    resume: Run | None = None,
 ) -> Run:
     """Train one run with one algorithm of a theory.
 
-    `start` is where the parameters begin, not a continuation: the problem is drawn from `key`, time
-    restarts at 0 (schedules and stages begin again), and the same key draws the same batches again.
-    Pass the run's own `problem` to go on with its data under another key.
+    `resume` goes on with a run: time, keys and batches continue, and the result equals the longer
+    run that was never interrupted, bit for bit. `start` is where the parameters begin, not a
+    continuation: the problem is drawn from `key`, time restarts at 0 (schedules and stages begin
+    again), and the same key draws the same batches again. Pass the run's own `problem` to go on
+    with its data under another key.
 
     Args:
         theory: A theory as a record (`jaxtheory.Theory`), as a module that defines `THEORY`, by
@@ -74,10 +69,14 @@ def simulate(
         stop: `stop(metrics) -> bool`, evaluated at recorded steps; True ends the training.
         problem: Fixed data, as returned by `theory.given(...)`, or the problem of another run.
         dtype: "float32" or "float64"; None: JAX's setting.
+        resume: A Run of the same theory, config, key, algorithm and dtype with fewer steps, which
+            goes on until `steps`. Its records are kept; the steps of `record` up to its end must be
+            among them. With record=None, records at its own steps are followed by those of a run of
+            `steps` steps.
 
     Returns:
-        A Run: config, recorded steps, metrics, analyses, parameters, state, problem, and the step
-        at which it diverged.
+        A Run: config, recorded steps, metrics, analyses, parameters, state, problem, and the steps
+        at which it diverged or stopped.
 
     Raises:
         InputError: An argument is invalid, or the algorithm was made for another loss, gradient,
@@ -95,6 +94,12 @@ def simulate(
         raise InputError("key must be one JAX key, for instance jaxtheory.run_key(0, seed)")
     if start is not None and not isinstance(start, Run):
         start = jax.tree.map(lambda x: np.asarray(x)[None], start)
+    if resume is not None and start is not None:
+        raise InputError("resume and start: pass one of the two; a resumed run goes on where it is")
+    if resume is not None and not isinstance(resume, Run):
+        raise InputError(
+            f"resume is a {type(resume).__name__}, expected a Run of jaxtheory.simulate"
+        )
     request = read(
         theory,
         config,
@@ -108,8 +113,13 @@ def simulate(
         dtype=dtype,
     )
     with numerics(request.dtype, request.partitionable) as float_dtype:
+        if resume is not None:
+            request = going_on(request, resume, record is None)
         chunk = Chunk(group(request)[0], 0, 1)
-        out = train_chunk(request, chunk, lanes(request, chunk), lambda *_: None, curves=False)
+        inputs, resumed = lanes(request, chunk), None
+        if resume is not None:
+            resumed = resumed_lane(request, resume, draw_problem(request, chunk, inputs))
+        out = train_chunk(request, chunk, inputs, lambda *_: None, False, resumed)
 
         def first(tree: Any, depth: int) -> Any:
             return jax.tree.map(lambda x: np.asarray(x)[(0,) * depth], tree)
@@ -122,16 +132,20 @@ def simulate(
         params = request.theory.algorithms[request.algorithm].params(
             *jax.tree.map(jnp.asarray, (state, run_problem)), config
         )
-    if isinstance(start, Run) and not _equal(start.problem, run_problem):
+    if isinstance(start, Run) and not equal_trees(start.problem, run_problem):
         warnings.warn(_REDRAWN, stacklevel=2)
-    diverged = int(out.diverged_at[0, 0, 0])
+    diverged, stopped = int(out.diverged_at[0, 0, 0]), int(out.stopped_at[0, 0, 0])
+    metrics = first(out.metrics, 4)
+    if resume is not None:
+        metrics = joined(metrics, request, resume)
     return Run(
         config,
         request.schedule.records,
-        first(out.metrics, 4),
+        metrics,
         first(out.analyses, 4),
         jax.tree.map(np.asarray, params),
         state,
         run_problem,
         None if diverged == NEVER else diverged,
+        None if stopped == NEVER else stopped,
     )

@@ -43,6 +43,9 @@ def sweep(
     problem: Any = None,
     dtype: Any = None,
     buckets: str = "auto",
+    save_params: bool | int | Sequence[int] = False,
+    observe: Mapping[str, Callable] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
     store: str | Path | None = None,
     execute: Execute = here,
     progress: Listener = None,
@@ -80,6 +83,13 @@ def sweep(
         dtype: "float32" or "float64"; None for JAX's setting.
         buckets: "pad" trains points of different sizes in one program on padded arrays, "exact" in
             one program per size; "auto" chooses by the estimated time.
+        save_params: True to keep the weights of every run at its last step, or the steps at which
+            they are kept: an interval n or a list. The array NAME of the theory's `Params` becomes
+            the variable params_NAME, with the axes of its annotation; `jaxtheory.params` makes
+            `Params` of them again.
+        observe: Observables by name: functions of (params, problem, config) that return an array.
+            They are recorded as metrics; `record={name: steps}` gives one steps of its own.
+        dims: The names of the dimensions of observables, such as {"attention": ("query", "key")}.
         store: A directory that keeps what is finished. The same call resumes an interrupted sweep,
             and returns a finished one without computing.
         execute: The executor that computes chunks of runs: this machine, or for instance
@@ -125,6 +135,9 @@ def sweep(
         problem=problem,
         dtype=dtype,
         buckets=buckets,
+        save_params=save_params,
+        observe=observe,
+        dims=dims,
     )
     identified = identity(request)  # fails, if at all, before anything is trained
     described = describe(request, identified["code"])

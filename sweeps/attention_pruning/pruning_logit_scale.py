@@ -22,8 +22,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             "logit_scale",
             "pruning_ratio",
             label="difference in relative error",
-            vmin=-0.8,
-            vmax=0.8,
+            span=(-0.8, 0.8),
         )
         better = ahead.mean("seed") < 0
         says = "where the mask is better than every baseline"

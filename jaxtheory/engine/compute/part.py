@@ -20,8 +20,8 @@ class Part(NamedTuple):
     """Results of a sweep, one entry per point and seed.
 
     point: index of the point of each entry. place: index of its seed in `request.seeds`. values:
-    arrays by name, namely "diverged_at" [entry], "metric/NAME" and "predicted/NAME" [entry, record,
-    ...], and "analysis/NAME" [entry, ...].
+    arrays by name, namely "diverged_at" [entry], with a stop rule "stopped_at" [entry],
+    "metric/NAME" and "predicted/NAME" [entry, record, ...], and "analysis/NAME" [entry, ...].
     """
 
     point: np.ndarray
@@ -33,6 +33,8 @@ def pick(request: Request, chunk: Chunk, inputs: Lanes, outcome: Outcome) -> Par
     """Return the part of a chunk, NaN beyond the sizes and steps of each point."""
     lanes, points, places = inputs.out
     values: dict[str, np.ndarray] = {"diverged_at": outcome.diverged_at[lanes[:3]].astype(np.int32)}
+    if request.stop is not None:
+        values["stopped_at"] = outcome.stopped_at[lanes[:3]].astype(np.int32)
     for kind, group in (
         ("metric", outcome.metrics),
         ("analysis", outcome.analyses),

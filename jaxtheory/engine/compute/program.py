@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxtheory.core.config import Config, with_leaves
+from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Algorithm, Theory
 from jaxtheory.engine.planning.layout import Layout
 from jaxtheory.engine.request.jaxprs import alone, cse, factorizes
@@ -320,6 +321,7 @@ class Program(NamedTuple):
         used: Any,
     ) -> Any:
         function = getattr(self.theory, slot)
+        keyed = isinstance(function, Extended)
 
         def of_row(row: PerRow, run: PerRun, state: Any) -> Any:
             def one(run: PerRun, state: Any) -> Any:
@@ -327,7 +329,10 @@ class Program(NamedTuple):
                     config = self.config(row.fields, run.fields, values)
                     out = cse(
                         lambda: function(
-                            self.algorithm.params(state, row.problem, config), row.problem, config
+                            self.algorithm.params(state, row.problem, config),
+                            row.problem,
+                            config,
+                            *((row.key,) if keyed else ()),
                         )
                     )
                     return {

@@ -45,6 +45,7 @@ class Run(NamedTuple):
         problem: The problem that the run was trained on.
         diverged_at: The first step after which the state was not finite, or None. `state` and
             `params` are then the last finite ones.
+        stopped_at: The recorded step at which the rule `stop` held, or None.
 
     Example:
         >>> import jaxtheory
@@ -63,6 +64,7 @@ class Run(NamedTuple):
     state: Any
     problem: Any
     diverged_at: int | None
+    stopped_at: int | None = None
 
 
 class Outcome(NamedTuple):
@@ -75,8 +77,22 @@ class Outcome(NamedTuple):
     analyses: dict[str, np.ndarray]
     predictions: dict[str, np.ndarray]
     diverged_at: np.ndarray
+    stopped_at: np.ndarray
     state: Any
     problem: Any
+
+
+class Resumed(NamedTuple):
+    """Runs of a chunk that were trained before, with the leading axes [slot, row, run].
+
+    step: the number of steps that were made. state: the states after them. diverged_at, stopped_at:
+    the steps at which runs diverged or stopped, or NEVER.
+    """
+
+    step: int
+    state: Any
+    diverged_at: np.ndarray
+    stopped_at: np.ndarray
 
 
 class _Recorded:
@@ -106,12 +122,17 @@ class _Recorded:
 
 
 def train_chunk(
-    request: Request, chunk: Chunk, inputs: Lanes, tell: TellRecord, curves: bool = True
+    request: Request,
+    chunk: Chunk,
+    inputs: Lanes,
+    tell: TellRecord,
+    curves: bool = True,
+    resumed: Resumed | None = None,
 ) -> Outcome:
     """Train the runs of a chunk, with metrics at the recorded steps and analyses at the end.
 
     tell(step, values) is called after each record. Without `curves` the theory's predictions are
-    left out.
+    left out. Runs that are resumed have no metrics before their step, and at it as evaluated again.
     """
     bucket = chunk.bucket
     program = Program(
@@ -119,7 +140,16 @@ def train_chunk(
     )
     names = {request.schedule.metrics_at(t) for t in request.schedule.records.tolist()}
     with precompile(request, program, inputs, names, curves):
-        return _trained_lanes(request, chunk, program, inputs, tell, curves)
+        return _trained_lanes(request, chunk, program, inputs, tell, curves, resumed)
+
+
+def draw_problem(request: Request, chunk: Chunk, inputs: Lanes) -> Any:
+    """Return the problems [slot, row] of a chunk."""
+    bucket = chunk.bucket
+    program = Program(
+        request.theory, request.theory.algorithms[bucket.algorithm], bucket.template, bucket.layout
+    )
+    return _draw(request, program, inputs)[2]
 
 
 def _trained_lanes(
@@ -129,6 +159,7 @@ def _trained_lanes(
     inputs: Lanes,
     tell: TellRecord,
     curves: bool,
+    resumed: Resumed | None,
 ) -> Outcome:
     """Train the runs of a chunk while its functions are compiled by other threads."""
     used, records = np.int32(inputs.used), request.schedule.records
@@ -147,11 +178,19 @@ def _trained_lanes(
             "start: has float64 arrays, but the run is in float32; pass dtype='float64'"
         )
     trained = Trained(state, np.full(inputs.limit.shape, NEVER, np.int32))
+    stopped, limit, t = np.full(inputs.limit.shape, NEVER, np.int32), inputs.limit.copy(), 0
+    if resumed is not None:
+        t, stopped = resumed.step, resumed.stopped_at.copy()
+        trained = Trained(_like(resumed.state, state), resumed.diverged_at)
+        limit = np.where(stopped == NEVER, limit, np.minimum(limit, stopped))
     fixed = {n: np.asarray(v) for n, v in program.baselines()(row, run, used).items()}
 
-    recorded, limit, t = _Recorded(request.schedule), inputs.limit.copy(), 0
-    done, block, evaluate = limit == 0, program.train(), functools.cache(program.evaluate)
+    recorded = _Recorded(request.schedule)
+    done = (limit <= t) | (np.asarray(trained.diverged_at) != NEVER)
+    block, evaluate = program.train(), functools.cache(program.evaluate)
     for k, end in enumerate(records.tolist()):
+        if end < t:
+            continue
         if end > t and not np.all(done):
             trained = _steps(block, row, run._replace(limit=limit), trained, used, t, end)
             done = (limit <= end) | (np.asarray(trained.diverged_at) != NEVER)
@@ -168,7 +207,7 @@ def _trained_lanes(
             stops = lambda values, rule=stop: bool(rule(values))
             for lane in zip(*np.nonzero(~done & ~late), strict=True):
                 if tried("stop(metrics)", stops, {n: v[lane][0] for n, v in values.items()}):
-                    limit[lane], done[lane] = t, True
+                    limit[lane], done[lane], stopped[lane] = t, True, t
         tell(t, values)
     if t < limit.max():  # steps after the last record
         trained = _steps(block, row, run._replace(limit=limit), trained, used, t, int(limit.max()))
@@ -180,7 +219,20 @@ def _trained_lanes(
     predictions = (
         jax.device_get(program.predict(tuple(records.tolist()))(row, run, used)) if curves else {}
     )
-    return Outcome(recorded.values, analyses, predictions, diverged, trained.state, row.problem)
+    return Outcome(
+        recorded.values, analyses, predictions, diverged, stopped, trained.state, row.problem
+    )
+
+
+def _like(tree: Any, like: Any) -> Any:
+    """Arrays as those of another pytree, on its devices. Raises InputError for other shapes."""
+    pairs = zip(jax.tree.leaves(tree), jax.tree.leaves(like), strict=False)
+    if not same_structure(tree, like) or any(a.shape != b.shape for a, b in pairs):
+        raise InputError(
+            "resume: the state has another structure or other shapes than that of this algorithm; "
+            "pass the algorithm that the run was trained with"
+        )
+    return jax.tree.map(lambda a, b: jnp.asarray(a, b.dtype), tree, like)
 
 
 def _steps(

@@ -11,7 +11,8 @@ constants such as the iota of a mask have been hoisted out of the loop under dif
 then, so that duplicates in the body of a loop survive. Which equations are merged decides the bits
 of a result.
 
-`reads`: the fields of a config on which the result of a function depends.
+`reads`: the fields of a config on which the result of a function depends. `draws_numbers`: whether
+a function draws random numbers.
 """
 
 import threading
@@ -41,6 +42,15 @@ def called(eqn: Any) -> list[Any]:
     """Return the jaxprs that an equation calls, such as the body and condition of a loop."""
     params = (p for v in eqn.params.values() for p in (v if isinstance(v, tuple | list) else [v]))
     return [inner for p in params if hasattr(inner := getattr(p, "jaxpr", p), "eqns")]
+
+
+def draws_numbers(jaxpr: Any) -> bool:
+    """Return True if a jaxpr, or a jaxpr that it calls, draws random numbers."""
+    return any(
+        eqn.primitive.name.startswith(("random_", "threefry", "rng_"))
+        or any(map(draws_numbers, called(eqn)))
+        for eqn in jaxpr.eqns
+    )
 
 
 def reads(function: Callable, template: Config, names: Sequence[str], *args: Any) -> set[str]:

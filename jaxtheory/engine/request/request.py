@@ -18,6 +18,7 @@ from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.axes import MOST, Axis, Points, check_points, read_axes
 from jaxtheory.engine.request.current import require_current
 from jaxtheory.engine.request.fixed_problem import with_problem
+from jaxtheory.engine.request.observed import weight_names, with_observables
 from jaxtheory.engine.request.settings import dtype_name, flag, numerics
 from jaxtheory.engine.request.values import brief, checked_algorithm, checked_steps, refuse_tracers
 from jaxtheory.ops import draws
@@ -61,6 +62,9 @@ class Request(NamedTuple):
     dtype: str
     buckets: str
     partitionable: bool  # JAX's flag jax_threefry_partitionable, which changes draws
+    save_params: bool | tuple[int, ...] = (
+        False  # the steps at which weights are kept, True: the last
+    )
 
     @property
     def runs(self) -> int:
@@ -85,6 +89,9 @@ def read(
     problem: Any = None,
     dtype: Any = None,
     buckets: str = "auto",
+    save_params: Any = False,
+    observe: Mapping[str, Callable] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
 ) -> Request:
     """Check the arguments of `sweep`, which explains them, and return them as a request.
 
@@ -118,6 +125,13 @@ def read(
         refuse_tracers(theory.name, problem)
         with numerics(precision):
             theory = with_problem(theory, points, problem)
+    names = tuple(dict.fromkeys(points.values("algorithm")))
+    save_params = False if save_params is None else save_params
+    if save_params is not False or observe is not None or dims is not None:
+        with numerics(precision) as float_dtype:
+            at = canonical(points.point(0).config, float_dtype)
+            words = {word for axis in axes for word in (axis.name, *axis.values)}
+            theory = with_observables(theory, at, names, words, observe, dims, save_params)
     request = Request(
         theory=theory,
         config=config,
@@ -133,8 +147,12 @@ def read(
         buckets=buckets,
         partitionable=partitionable,
     )
+    if save_params is True:
+        request = request._replace(save_params=True)
+    elif save_params is not False:
+        request = _with_saved_steps(request, names, save_params)
     _check_forms(request)
-    require_current(theory, dict.fromkeys(points.values("algorithm")))
+    require_current(theory, names)
     _check_record(request)
     _check_stop(request)
     return request
@@ -176,10 +194,10 @@ def _check_type(theory: Theory, config: Config) -> None:
         )
 
 
-def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
+def read_schedule(record: Any, steps: Sequence[int] | np.ndarray, name: str = "record") -> Schedule:
     """Return the schedule of `record` for runs with these numbers of steps.
 
-    Raises InputError for steps outside [0, the largest number of steps].
+    Raises InputError, which calls it `name`, for steps outside [0, the largest number of steps].
     """
     ends = np.unique(np.array(steps)).tolist()
     if len(ends) > _ENDS:
@@ -193,7 +211,8 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
                 "record: the dictionary is empty; give {metric: steps}, or omit record"
             )
         each = {
-            name: frozenset(map(int, read_schedule(r, ends).records)) for name, r in record.items()
+            metric: frozenset(map(int, read_schedule(r, ends).records))
+            for metric, r in record.items()
         }
         return Schedule(np.array(sorted(frozenset().union(*each.values())), np.int32), each)
     if record is None:
@@ -201,7 +220,7 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
     elif isinstance(record, int | np.integer) and not isinstance(record, bool):
         if record < 1:
             raise InputError(
-                f"record = {record}: must be a step interval in [1, inf), a list of steps, or "
+                f"{name} = {record}: must be a step interval in [1, inf), a list of steps, or "
                 f"{{metric: steps}}"
             )
         places = [_every(int(record), end) for end in ends]
@@ -210,18 +229,34 @@ def read_schedule(record: Any, steps: Sequence[int] | np.ndarray) -> Schedule:
             chosen = np.atleast_1d(np.asarray(list(record), dtype=float))
         except (TypeError, ValueError):
             raise InputError(
-                f"record = {brief(record)}: must be a step interval, a list of steps, or "
+                f"{name} = {brief(record)}: must be a step interval, a list of steps, or "
                 f"{{metric: steps}}"
             ) from None
         if chosen.size == 0 or not np.all(
             (chosen >= 0) & (chosen <= ends[-1]) & (chosen == chosen.round())
         ):
             raise InputError(
-                f"record = {brief(record)}: must have at least one step, all integers in "
+                f"{name} = {brief(record)}: must have at least one step, all integers in "
                 f"[0, {ends[-1]}]"
             )
         places = [chosen]
     return Schedule(np.unique(np.concatenate(places)).astype(np.int32), None)
+
+
+def _with_saved_steps(request: Request, names: Sequence[str], save_params: Any) -> Request:
+    """The request with weights as metrics at steps of their own."""
+    saved = read_schedule(save_params, request.points.values("steps"), "save_params").records
+    schedule, steps = request.schedule, frozenset(saved.tolist())
+    with numerics(request.dtype) as dtype:
+        config = canonical(request.points.point(0).config, dtype)
+        weights = {w for name in names for w in weight_names(request.theory, name, config)}
+    which = schedule.which
+    if which is None:
+        recorded = frozenset(schedule.records.tolist())
+        which = dict.fromkeys(_metric_shapes(request), recorded)
+    which = which | dict.fromkeys(sorted(weights), steps)
+    records = np.union1d(schedule.records, saved).astype(np.int32)
+    return request._replace(schedule=Schedule(records, which), save_params=tuple(sorted(steps)))
 
 
 def _every(interval: int, end: int) -> np.ndarray:

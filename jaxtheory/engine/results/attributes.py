@@ -20,13 +20,15 @@ _OWN = {
 }  # long_name, units and symbol of the coordinates that are not config fields
 _SUMMARY = "summary"
 _DIVERGED = "first recorded step at which a run was not finite, -1 for none"
+_STOPPED = "recorded step at which the stop rule held, -1 for never"
 
 
 def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
     """Return the attributes of a request's dataset.
 
-    They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and a hash of
-    the theory's code. `code` holds the hash of each part of the theory, and of the engine.
+    They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and hashes of
+    the theory's code and of its slot `problem`. `code` holds the hash of each part of the theory,
+    and of the engine.
     """
     entries: dict[str, Any] = {
         "theory": request.theory.name,
@@ -34,6 +36,7 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
         "config": json.dumps(values(request.config)),
         "steps": request.points.steps,
         "dtype": request.dtype,
+        "problem_digest": code["problem"],
         "theory_digest": fingerprint({k: v for k, v in code.items() if k != "engine"}),
     }
     if isinstance(request.key, int):
@@ -80,7 +83,11 @@ def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
             meaning, unit, symbol = table[name].meaning, table[name].unit, table[name].symbol
         texts = {"long_name": meaning or name, "units": unit or "1", "symbol": symbol}
         dataset[name].attrs.update(texts)
-    meanings = {"diverged_at": _DIVERGED, **docstrings.variables(request.theory)}
+    meanings = {
+        "diverged_at": _DIVERGED,
+        "stopped_at": _STOPPED,
+        **docstrings.variables(request.theory),
+    }
     for variable in dataset.data_vars:
         name = str(variable)
         dataset[name].attrs["long_name"] = meanings.get(name, name)

@@ -95,7 +95,7 @@ def _room_for(
 ) -> np.ndarray:
     """An array of all entries that contains `before` and has room for `values` [entry, ...].
 
-    It is NaN where no values are written yet, and NEVER for `diverged_at`.
+    It is NaN where no values are written yet, and NEVER for `diverged_at` and `stopped_at`.
     """
     extent = values.shape[1:]
     if before is not None:
@@ -103,7 +103,7 @@ def _room_for(
     if before is not None and extent == before.shape[1:]:
         return before
     room = allocate(name, (entries, *extent), values.dtype)
-    room[...] = NEVER if name == "diverged_at" else np.nan
+    room[...] = NEVER if name in ("diverged_at", "stopped_at") else np.nan
     if before is not None:
         room[tuple(slice(n) for n in before.shape)] = before
     return room
@@ -112,7 +112,7 @@ def _room_for(
 def _title_and_dims(request: Request, name: str, ndim: int) -> tuple[str, tuple[str, ...]]:
     """Name and dimensions of the variable whose values have `ndim` axes after point and seed."""
     kind, _, word = name.rpartition("/")
-    metric, _, label = word.partition(":")
+    metric = word.partition(":")[0]
     stepped = ("step",) if kind in ("metric", "predicted") else ()
     count = ndim - len(stepped)
     inner = request.theory.dims.get(metric, tuple(f"{metric}_{i}" for i in range(count)))[:count]
@@ -121,8 +121,14 @@ def _title_and_dims(request: Request, name: str, ndim: int) -> tuple[str, tuple[
             f"{request.theory.name}.dims[{metric!r}] names {len(inner)} dimensions, but the "
             f"array has {count}; name each of them"
         )
-    title = f"predicted_{metric}" + (f"_{label}" if label else "") if kind == "predicted" else word
-    return title, (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
+    return title_of(name), (*(axis.name for axis in request.axes), "seed", *stepped, *inner)
+
+
+def title_of(name: str) -> str:
+    """Return the name of a variable from that of an array of a part."""
+    kind, _, word = name.rpartition("/")
+    metric, _, label = word.partition(":")
+    return f"predicted_{metric}" + (f"_{label}" if label else "") if kind == "predicted" else word
 
 
 def _coordinates(

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxtheory.core.code_hash import array_hash, code_hash
 from jaxtheory.core.config import Config, Size, fields
+from jaxtheory.core.extended import without_additions
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.training import Run
 from jaxtheory.engine.request.request import Request, read
@@ -62,6 +63,8 @@ def identity(request: Request) -> dict[str, Any]:
             else request.start
         ),
         "stop": None if request.stop is None else code_hash(request.stop),
+        "save_params": as_json(request.save_params),
+        "observe": _observed(request),
         "dtype": request.dtype,
         "matmul_precision": "highest",
         "buckets": request.buckets,
@@ -70,10 +73,19 @@ def identity(request: Request) -> dict[str, Any]:
     }
 
 
+def _observed(request: Request) -> dict[str, list] | None:
+    """Hash and dimensions of each observable, None if there are none."""
+    observe, dims = getattr(request.theory.metrics, "observe", ()), request.theory.dims
+    return {
+        name: [code_hash(function), as_json(dims.get(name))] for name, function in observe
+    } or None
+
+
 def _theory_code(request: Request) -> dict[str, str]:
     """Checksum of each slot and of each algorithm of the theory that a request uses."""
     algorithms = dict.fromkeys(request.points.values("algorithm"))
-    slots = {name: code_hash(getattr(request.theory, name)) for name in THEORY_SLOTS}
+    plain = without_additions(request.theory)
+    slots = {name: code_hash(getattr(plain, name)) for name in THEORY_SLOTS}
     return slots | {
         f"algorithm {name}": code_hash((request.theory.algorithms[name], request.theory.sample))
         for name in algorithms

@@ -109,9 +109,17 @@ def final(data: xr.Dataset, metric: str) -> xr.DataArray:
 def at_end(data: xr.Dataset, values: xr.DataArray, metric: str) -> xr.DataArray:
     """Return values at the last step at which a metric was recorded.
 
-    If `steps` is an axis, this is the last such step of each point.
+    If `steps` is an axis, this is the last such step of each point. For a run that a stop rule
+    ended it is the step at which it stopped.
     """
     last = _recorded(data, metric)
+    if "stopped_at" in data and bool((data["stopped_at"] >= 0).any()):
+        ended = data["stopped_at"]
+        places = np.maximum(np.searchsorted(last, ended.values, side="right") - 1, 0)
+        at = ended.copy(data=last[places])
+        stopped = values.sel(step=at).drop_vars("step")
+        rest = at_end(data.drop_vars("stopped_at"), values, metric)
+        return xr.where(ended >= 0, stopped, rest.drop_vars("step", errors="ignore"))
     if "steps" not in data.coords:
         return values.sel(step=last[-1])
     ends = [last[last <= n][-1] if (last <= n).any() else last[0] for n in data["steps"].values]

@@ -217,3 +217,9 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
     """
     penalty = sum(jnp.sum(mask**2) for mask in params)
     return attention_loss(params, batch, problem, config) + config.regularization / 2 * penalty
+
+
+def attention_map(params: Params, problem: Problem, config: Config) -> Float[Array, "L L"]:
+    """The attention f of the masked weights, averaged over the calibration sequences."""
+    f = forward(params, Batch(problem.inputs), problem, config)
+    return jnp.sum(f, axis=0) / config.num_sequences.real

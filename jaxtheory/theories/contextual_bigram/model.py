@@ -264,3 +264,9 @@ def loss(params: Params, batch: Batch, _problem: Problem, config: Config) -> Flo
     """
     _, r = residuals(params, batch, config)
     return jnp.sum(config.batch_size.weights() * jnp.sum(r**2, axis=1)) / 2
+
+
+def attention_map(params: Params, problem: Any, config: Config) -> Float[Array, "N T"]:
+    """The attention of each query word, one of N, to the T positions: A^T."""
+    del problem, config
+    return params.attention.T

@@ -30,6 +30,7 @@ from jaxtyping import Array, Float
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, size, static, traced
+from jaxtheory.core.errors import InputError
 from jaxtheory.ops import attention, positions
 
 
@@ -230,3 +231,14 @@ def loss(
     """L = mean over samples of log(1 + exp(-y f))."""
     fit(params, batch, config)
     return jnp.sum(batch.weight * jax.nn.softplus(-batch.y * output(params, batch.x, config)))
+
+
+def attention_map(
+    params: Params | Tuned, problem: Problem, config: Config
+) -> Float[Array, "query key"]:
+    """The attention S^T of each query to the D groups, averaged over the test samples."""
+    if isinstance(params, Linear):
+        raise InputError("the linear predictor has no attention")
+    layer = params.layer if isinstance(params, Tuned) else params
+    S = attend(layer, problem.test.x, config)
+    return jnp.einsum("kjn,n->jk", S, problem.test.weight)

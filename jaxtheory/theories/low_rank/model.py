@@ -488,3 +488,9 @@ def loss(params: Params, batch: Batch, problem: Problem, config: Config) -> Floa
     """
     fit(params, batch, problem, config)
     return hinge(forward(params, batch.tokens, problem, config).F, batch, config)
+
+
+def attention_map(params: Params, problem: Problem, config: Config) -> Float[Array, "L L"]:
+    """The attention of the last layer, averaged over the heads and the test samples."""
+    p = forward(params, problem.test.tokens, problem, config).attention[-1]
+    return jnp.einsum("bhlj,b->lj", p, problem.test.weight) / config.num_heads

@@ -183,3 +183,14 @@ def squared_errors(s: Float[Array, "tokens B"], prompts: Prompts) -> Float[Array
 def loss(params: Params, batch: Prompts, _problem: Problem, config: Config) -> Float[Array, ""]:
     """L = 1/2 mean over prompts of (f - y_{i*})^2, which is in [0, 1] where labels are averaged."""
     return jnp.sum(batch.weight * squared_errors(attend(params, batch, config), batch)) / 2
+
+
+def attention_map(params: Params, problem: Problem, config: Config) -> Float[Array, "query tokens"]:
+    """The attention of the query to the N examples, from the nearest on, and to itself, averaged
+    over the test prompts.
+    """
+    s = attend(params, problem.test, config)
+    distance = jnp.where(config.context.mask()[:, None], -problem.test.t.T, jnp.inf)
+    examples = jnp.take_along_axis(s[:-1], jnp.argsort(distance, axis=0), axis=0)
+    each = jnp.concatenate([examples, s[-1:]])
+    return jnp.sum(problem.test.weight[None, :] * each, axis=1)[None, :]

@@ -376,3 +376,9 @@ def loss_at(
 ) -> Float[Array, ""]:
     """mean over sequences of ell(f_y), from H = X S."""
     return jnp.sum(batch.weight * ell(label_output(params, batch, H), config))
+
+
+def attention_map(params: Params, problem: Problem, config: Config) -> Float[Array, "query N"]:
+    """The attention of the one query, at position N, averaged over the test sequences."""
+    S, _ = attend(params, problem.test, config)
+    return jnp.sum(problem.test.weight[:, None] * S, axis=0)[None, :]

@@ -1,0 +1,73 @@
+"""Functions that the command line names: stop rules, and FILE.py:NAME."""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jaxtheory
+from jaxtheory.core import plugins
+
+_RULE = re.compile(r"\s*(?P<metric>[^<>=\s]+)\s*(?P<sign>[<>])\s*(?P<limit>\S+)\s*")
+
+
+@dataclasses.dataclass(frozen=True)
+class StopRule:
+    """The rule that a run stops when a metric is below, or above, a limit."""
+
+    metric: str
+    below: bool
+    limit: float
+
+    def __call__(self, metrics: dict[str, Any]) -> bool:
+        value = metrics[self.metric]
+        if getattr(value, "shape", ()) != ():
+            raise jaxtheory.InputError(
+                f"--stop: {self.metric} has the shape {value.shape}, but a rule compares one number"
+            )
+        return bool(value < self.limit if self.below else value > self.limit)
+
+
+def stop_rule(text: str) -> Callable[[dict[str, Any]], bool]:
+    """Return the stop rule `METRIC < NUMBER`, `METRIC > NUMBER` or FILE.py:FUNCTION."""
+    if match := _RULE.fullmatch(text):
+        try:
+            return StopRule(match["metric"], match["sign"] == "<", float(match["limit"]))
+        except ValueError:
+            raise jaxtheory.InputError(
+                f"--stop {text!r}: {match['limit']!r} is not a number"
+            ) from None
+    return loaded_function(
+        "--stop", text, 'must be "METRIC < NUMBER", "METRIC > NUMBER" or FILE.py:FUNCTION'
+    )
+
+
+def loaded_function(option: str, text: str, hint: str) -> Callable[..., Any]:
+    """Return the function NAME of FILE.py, as FILE.py:NAME.
+
+    Raises InputError, with the option and the hint, if the text has another form.
+    """
+    file, colon, name = text.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        raise jaxtheory.InputError(f"{option} {text!r}: {hint}")
+    function = getattr(plugins.loaded_file(file), name, None)
+    if not callable(function):
+        raise jaxtheory.InputError(f"{option} {text!r}: {file} defines no function {name}")
+    found: Callable[..., Any] = function
+    return found
+
+
+def observables(texts: tuple[str, ...], theory: Any, algorithm: str | None) -> dict[str, Any]:
+    """Return observables by name, given as FILE.py:NAME or as names of jaxtheory.observables."""
+    found: dict[str, Callable[..., Any]] = {}
+    known = jaxtheory.observables.BY_NAME if texts else ()
+    for text in texts:
+        name = text.rpartition(":")[2]
+        if name in found:
+            raise jaxtheory.InputError(f"--observe {text!r}: {name} is given twice")
+        if text in known:
+            found[name] = jaxtheory.observables.by_name(text, theory, algorithm)
+        else:
+            hint = f"must be FILE.py:FUNCTION, or one of {', '.join(known)}"
+            found[name] = loaded_function("--observe", text, hint)
+    return found

@@ -1,0 +1,237 @@
+"""One run of a dataset: its config, its parameters and its problem."""
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from jaxtheory.core.code_hash import code_hash
+from jaxtheory.core.config import Config, canonical, fields
+from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.extended import named_weights
+from jaxtheory.core.resolve import theory_of
+from jaxtheory.core.theory import Theory
+from jaxtheory.engine.compute.training import draw_problem
+from jaxtheory.engine.planning.layout import Chunk, group, lanes
+from jaxtheory.engine.request.observed import parameter_shapes
+from jaxtheory.engine.request.request import read
+from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.request.values import brief
+from jaxtheory.system.backend import computes
+
+_TheoryLike = Theory | ModuleType | str | Path
+
+
+class StoredRun(NamedTuple):
+    """One run of a dataset.
+
+    theory: its theory. config: its config at its own sizes. algorithm: the name of its algorithm.
+    steps: its number of steps. seed: its seed. at: its index on each dimension of the sweep.
+    """
+
+    theory: Theory
+    config: Config
+    algorithm: str
+    steps: int
+    seed: int
+    at: dict[str, int]
+
+
+def select(data: xr.Dataset, theory: _TheoryLike | None, where: dict[str, Any]) -> StoredRun:
+    """Return the run of a dataset at these values of its axes and this seed.
+
+    Raises InputError if no run or several runs have them.
+    """
+    if not isinstance(data, xr.Dataset) or "config" not in data.attrs or "diverged_at" not in data:
+        raise InputError(
+            "data must be the dataset of a sweep, as returned by jaxtheory.sweep(...) or "
+            "xarray.open_zarr('STORE/data.zarr')"
+        )
+    found: Theory = theory_of(data.attrs["theory"] if theory is None else theory)
+    if found.name != data.attrs["theory"]:
+        raise InputError(f"theory is {found.name}, but the dataset is of {data.attrs['theory']}")
+    table = fields(found.Config)
+    symbols = {field.symbol: name for name, field in table.items()}
+    dims = [str(dim) for dim in data["diverged_at"].dims]
+    along = {str(n): str(c.dims[0]) for n, c in data.coords.items() if c.dims and c.dims[0] in dims}
+    masks = {dim: np.ones(data.sizes[dim], bool) for dim in dims}
+    for word, value in where.items():
+        name = word if word in along else symbols.get(word, word)
+        if name not in along:
+            raise InputError(f"{word}: the dataset has no such axis; {suggest(word, along)}")
+        equal = _equals(data[name].values, value)
+        if not equal.any():
+            raise InputError(
+                f"{word} = {brief(value)}: the dataset has no such value; it has "
+                f"{brief(data[name].values.tolist())}"
+            )
+        masks[along[name]] &= equal
+    at = {}
+    for dim, mask in masks.items():
+        if mask.sum() != 1:
+            title = f"{dim} ({table[dim].symbol})" if dim in table else dim
+            raise InputError(
+                f"{title}: choose one of the {mask.sum() or mask.size} values "
+                f"{brief(data[dim].values[mask if mask.any() else slice(None)].tolist())}"
+            )
+        at[dim] = int(np.flatnonzero(mask)[0])
+    values = {n: data[n].values[at[dim]].item() for n, dim in along.items()}
+    base = {n: untupled(v) for n, v in json.loads(data.attrs["config"]).items() if n in table}
+    config = found.Config(**base | {n: v for n, v in values.items() if n in table})
+    return StoredRun(
+        found,
+        config,
+        str(values.get("algorithm", data.attrs["algorithm"])),
+        int(values.get("steps", data.attrs["steps"])),
+        int(values["seed"]),
+        at,
+    )
+
+
+def _equals(values: np.ndarray, value: Any) -> np.ndarray:
+    """True where a coordinate has a value; numbers may differ in the last digits of their text."""
+    if values.dtype.kind in "iuf" and isinstance(value, int | float | np.number):
+        return np.isclose(values.astype(float), float(value), rtol=1e-9, atol=0)
+    return np.array([str(v) == str(value) for v in values.tolist()])
+
+
+def untupled(value: Any) -> Any:
+    """Return a value of a config as it was before JSON made lists of its tuples."""
+    return tuple(map(untupled, value)) if isinstance(value, list) else value
+
+
+@computes
+def params(
+    data: xr.Dataset, theory: _TheoryLike | None = None, *, step: int | None = None, **where: Any
+) -> Any:
+    """Return the parameters of one run of a sweep that kept its weights.
+
+    Args:
+        data: The dataset of a sweep with `save_params`.
+        theory: The theory; by default the one that the dataset names, which must have a name.
+        step: The step at which the weights were kept; None for the last of the run.
+        **where: The value of each axis, by the name or symbol of its field, and the seed. An axis
+            of one value may be left out.
+
+    Returns:
+        The theory's `Params` at the sizes and in the dtype of the run, ready for `theory.loss`,
+        `jax.grad` or `start=`.
+
+    Raises:
+        InputError: No run or several runs have these values, the dataset has no weights or none at
+            this step, or the run diverged or stopped before it.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> config = random_walk.Config()
+        >>> data = jaxtheory.sweep(
+        ...     random_walk, config, vary={"p": [0.5, 0.7]}, seeds=2, steps=5, save_params=True
+        ... )
+        >>> jaxtheory.params(data, p=0.7, seed=1).u.shape
+        (6,)
+    """
+    run = select(data, theory, where)
+    with numerics(data.attrs["dtype"]) as dtype:
+        shapes, _ = parameter_shapes(run.theory, run.algorithm, canonical(run.config, dtype))
+    arrays = {}
+    for name, like in named_weights(shapes).items():
+        if name not in data:
+            raise InputError(
+                "the dataset has no weights; pass save_params=True, or the steps, to "
+                f"jaxtheory.sweep (--save-params) to keep {name}"
+            )
+        values = data[name].isel(run.at)
+        if "step" in values.dims:
+            values = _at_step(values, step, run)
+        elif step is not None and step != run.steps:
+            raise InputError(
+                f"step = {step}: the dataset keeps the weights of step {run.steps} only; pass "
+                f"save_params=[{step}] to jaxtheory.sweep"
+            )
+        own = np.asarray(values.values[tuple(slice(n) for n in like.shape)])
+        if np.isnan(own).any():
+            raise InputError(_why_missing(data, run, step))
+        arrays[name] = own.astype(like.dtype)
+    with numerics(data.attrs["dtype"]):
+        leaves = [jnp.asarray(array) for array in arrays.values()]
+    return jax.tree.unflatten(jax.tree.structure(shapes), leaves)
+
+
+def _at_step(values: xr.DataArray, step: int | None, run: StoredRun) -> xr.DataArray:
+    """The weights at a step, or at the last step at which there are some."""
+    axes = [dim for dim in values.dims if dim != "step"]
+    kept = values["step"].values[values.notnull().any(axes).values]
+    if step is None and len(kept):
+        return values.sel(step=kept[-1])
+    if step not in kept:
+        raise InputError(
+            f"step = {step}: this run has weights of the steps {brief(kept.tolist())}"
+            if len(kept)
+            else f"this run has no weights: it diverged or stopped before step {run.steps}"
+        )
+    return values.sel(step=step)
+
+
+def _why_missing(data: xr.Dataset, run: StoredRun, step: int | None) -> str:
+    """A sentence on weights that are NaN."""
+    diverged = int(data["diverged_at"].isel(run.at))
+    when = f"at step {diverged}" if diverged >= 0 else f"by step {step}"
+    return f"this run has no finite weights: it diverged {when}"
+
+
+@computes
+def problem(data: xr.Dataset, theory: _TheoryLike | None = None, **where: Any) -> Any:
+    """Return the problem of one run of a sweep, drawn again from the key of the run.
+
+    Args:
+        data: The dataset of a sweep.
+        theory: The theory; by default the one that the dataset names, which must have a name.
+        **where: The value of each axis, by the name or symbol of its field, and the seed. An axis
+            of one value may be left out.
+
+    Returns:
+        The theory's problem at the sizes and in the dtype of the run. Its draws are those of the
+        run bit for bit, and numbers computed from them agree up to rounding.
+
+    Raises:
+        InputError: No run or several runs have these values, or the problem cannot be drawn again:
+            it was given by `problem=`, the sweep had the key of one run in place of a base key, or
+            the code of the theory has changed.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import low_rank
+        >>> data = jaxtheory.sweep(low_rank, low_rank.Config(), seeds=2, steps=5)
+        >>> type(jaxtheory.problem(data, seed=1)).__name__
+        'Problem'
+    """
+    run = select(data, theory, where)
+    if "key" not in data.attrs:
+        raise InputError(
+            "the sweep was made with the key of one run in place of a base key; call "
+            "theory.problem(key, config) with it"
+        )
+    if code_hash(run.theory.problem) != data.attrs.get("problem_digest"):
+        raise InputError(
+            f"the problem of {run.theory.name} is not the one of the dataset: it was fixed by "
+            "problem=, or the code of the theory has changed since"
+        )
+    request = read(
+        run.theory,
+        run.config,
+        seeds=[run.seed],
+        steps=0,
+        algorithm=run.algorithm,
+        key=int(data.attrs["key"]),
+        dtype=data.attrs["dtype"],
+    )
+    with numerics(request.dtype, request.partitionable):
+        chunk = Chunk(group(request)[0], 0, 1)
+        drawn = draw_problem(request, chunk, lanes(request, chunk))
+        return jax.tree.map(lambda x: x[0, 0], drawn)

@@ -1,0 +1,417 @@
+"""Functions to observe along training: attention, norms, spectra, gradient norm, sharpness.
+
+An observable is a function of (params, problem, config) that returns one array. `sweep` records
+those of `observe={name: function}` as it records metrics:
+
+    sweep(..., observe={"sharpness": observables.sharpness(theory), "norm": observables.norm})
+
+`norm`, `norms` and `attention` are observables themselves; the other functions return one. Those
+that need a batch or the start of a run draw them from the key of the run, so that they differ
+between seeds and are the same at each step.
+"""
+
+import dataclasses
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.extended import WEIGHTS, named_weights
+from jaxtheory.core.resolve import theory_of
+from jaxtheory.core.theory import Theory
+from jaxtheory.ops import draws
+from jaxtheory.ops.linalg import quotient
+
+BY_NAME = ("attention", "norm", "norms", "gradient_norm", "sharpness", "distance_from_start")
+_BATCH = 3  # the stream of a run key from which batches of observables are drawn
+
+__all__ = [
+    "alignment",
+    "attention",
+    "distance_from_start",
+    "gradient_norm",
+    "norm",
+    "norms",
+    "on_batch",
+    "sharpness",
+    "singular_values",
+]
+
+
+def attention(params: Any, problem: Any, config: Any) -> Float[Array, "query key"]:
+    """Attention map [query, key] of a theory, averaged over its data.
+
+    It is the function `attention_map(params, problem, config)` of the module that defines the
+    theory's Config, whose docstring says over which sequences and heads it averages.
+
+    Args:
+        params: Parameters of a theory.
+        problem: A problem of the theory.
+        config: A config of the theory.
+
+    Returns:
+        An array whose rows sum to 1.
+
+    Raises:
+        InputError: The theory defines no attention map.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import group_sparse
+        >>> data = jaxtheory.sweep(
+        ...     group_sparse, group_sparse.Config(), steps=5,
+        ...     observe={"attention": jaxtheory.observables.attention},
+        ...     dims={"attention": ("query", "key")},
+        ... )
+        >>> dict(data.attention.sizes)
+        {'seed': 1, 'step': 6, 'query': 6, 'key': 6}
+    """
+    module = sys.modules.get(type(config).__module__)
+    found = getattr(module, "attention_map", None)
+    if found is None:
+        raise InputError(
+            "observables.attention: the theory defines no attention map; define "
+            "attention_map(params, problem, config) beside its Config"
+        )
+    values: Array = found(params, problem, config)
+    return values
+
+
+def norm(params: Any, problem: Any, config: Any) -> Float[Array, ""]:
+    """Euclidean norm of all parameters, (sum of the squares of all entries)^(1/2).
+
+    Args:
+        params: Parameters of a theory.
+        problem: Not used.
+        config: Not used.
+
+    Returns:
+        A number.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> float(jaxtheory.observables.norm({"v": jnp.array([3.0, 4.0])}, None, None))
+        5.0
+    """
+    del problem, config
+    return jnp.sqrt(_squares(params))
+
+
+def norms(params: Any, problem: Any, config: Any) -> Float[Array, " array"]:
+    """Frobenius norm of each array of the parameters, in their order.
+
+    Args:
+        params: Parameters of a theory.
+        problem: Not used.
+        config: Not used.
+
+    Returns:
+        One number per array.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> params = {"a": jnp.array([3.0, 4.0]), "b": jnp.eye(4)}
+        >>> jaxtheory.observables.norms(params, None, None).tolist()
+        [5.0, 2.0]
+    """
+    del problem, config
+    return jnp.stack([jnp.sqrt(_squares(leaf)) for leaf in jax.tree.leaves(params)])
+
+
+@dataclasses.dataclass(frozen=True)
+class _SingularValues:
+    """Singular values of a matrix of the parameters, in descending order."""
+
+    name: str
+
+    def __call__(self, params: Any, problem: Any, config: Any) -> Float[Array, "... rank"]:
+        matrix = _array(params, self.name)
+        if matrix.ndim < 2:
+            raise InputError(
+                f"singular_values({self.name!r}): the array has shape {matrix.shape}, but a matrix "
+                "is needed"
+            )
+        values: Array = jnp.linalg.svd(matrix, compute_uv=False)
+        return values
+
+
+def singular_values(name: str) -> Callable[[Any, Any, Any], Array]:
+    """Return the observable "singular values of this matrix, in descending order".
+
+    Args:
+        name: The name of an array of the parameters, as in params_NAME of a dataset. An array of
+            more than two axes is a stack of matrices along its leading axes.
+
+    Returns:
+        An observable of shape [..., min(rows, columns)].
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> values = jaxtheory.observables.singular_values("W")
+        >>> values({"W": jnp.diag(jnp.array([1.0, -3.0]))}, None, None).tolist()
+        [3.0, 1.0]
+    """
+    return _SingularValues(name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Alignment:
+    """Cosine of the angle between two arrays of the parameters."""
+
+    one: str
+    other: str
+
+    def __call__(self, params: Any, problem: Any, config: Any) -> Float[Array, ""]:
+        a, b = _array(params, self.one), _array(params, self.other)
+        if a.shape != b.shape:
+            raise InputError(
+                f"alignment({self.one!r}, {self.other!r}): the shapes {a.shape} and {b.shape} "
+                "differ"
+            )
+        return quotient(jnp.sum(a * b), jnp.sqrt(_squares(a)) * jnp.sqrt(_squares(b)))
+
+
+def alignment(one: str, other: str) -> Callable[[Any, Any, Any], Array]:
+    """Return the observable <A, B> / (|A| |B|) of two arrays of the parameters.
+
+    Args:
+        one: The name of the array A.
+        other: The name of the array B, of the same shape.
+
+    Returns:
+        An observable in [-1, 1], which is 0 where an array is zero.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> cosine = jaxtheory.observables.alignment("a", "b")
+        >>> float(cosine({"a": jnp.array([1.0, 0.0]), "b": jnp.array([0.0, 2.0])}, None, None))
+        0.0
+    """
+    return _Alignment(one, other)
+
+
+@dataclasses.dataclass(frozen=True)
+class _OnBatch:
+    """A function of (params, batch, problem, config) on a batch drawn from the key of the run."""
+
+    sample: Callable
+    function: Callable
+    keyed: bool = True  # `core.extended` passes the key of the run
+
+    def __call__(self, params: Any, problem: Any, config: Any, key: Array) -> Array:
+        batch = self.sample(jax.random.fold_in(key, _BATCH), problem, config)
+        values: Array = self.function(params, batch, problem, config)
+        return values
+
+
+def on_batch(theory: Any, function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return an observable that evaluates a function on a batch of the theory's `sample`.
+
+    The batch is the same at each step, and another one than those that the run is trained on,
+    except for theories whose `sample` returns a fixed training set.
+
+    Args:
+        theory: A theory, its module or its name.
+        function: A function of (params, batch, problem, config) that returns one array.
+
+    Returns:
+        An observable.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import low_rank
+        >>> observe = {"batch_loss": jaxtheory.observables.on_batch(low_rank, low_rank.loss)}
+        >>> data = jaxtheory.sweep(low_rank, low_rank.Config(), steps=2, observe=observe)
+        >>> data.batch_loss.dims
+        ('seed', 'step')
+    """
+    return _OnBatch(theory_of(theory).sample, function)
+
+
+@dataclasses.dataclass(frozen=True)
+class _GradientNorm:
+    """Euclidean norm of the gradient of the loss on a batch."""
+
+    gradient: Callable
+
+    def __call__(self, params: Any, batch: Any, problem: Any, config: Any) -> Float[Array, ""]:
+        return jnp.sqrt(_squares(self.gradient(params, batch, problem, config)))
+
+
+def gradient_norm(theory: Any) -> Callable[..., Array]:
+    """Return the observable "Euclidean norm of the gradient of the loss", on a batch.
+
+    Args:
+        theory: A theory, its module or its name. Its closed gradient is used, in the parameters
+            that the algorithm shows.
+
+    Returns:
+        An observable; see `on_batch` for the batch.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import low_rank
+        >>> observe = {"gradient_norm": jaxtheory.observables.gradient_norm(low_rank)}
+        >>> data = jaxtheory.sweep(low_rank, low_rank.Config(), steps=2, observe=observe)
+        >>> bool((data.gradient_norm > 0).all())
+        True
+    """
+    theory = theory_of(theory)
+    return _OnBatch(theory.sample, _GradientNorm(theory.gradient))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sharpness:
+    """Largest eigenvalue of the Hessian of the loss on a batch."""
+
+    loss: Callable
+    iterations: int
+    tolerance: float
+
+    def __call__(self, params: Any, batch: Any, problem: Any, config: Any) -> Float[Array, ""]:
+        flat, unravel = ravel_pytree(params)
+        slope = jax.grad(lambda x: self.loss(unravel(x), batch, problem, config))
+        product = lambda v: jax.jvp(slope, (flat,), (v,))[1]
+        # a fixed vector, multiplied once so that entries which only padding adds are zero
+        start = product(jnp.cos(1.0 + jnp.arange(flat.size, dtype=flat.dtype) ** 2))
+        first, v = self._power(product, start, jnp.asarray(True))
+        size = jnp.abs(first)
+        # if the eigenvalue of largest absolute value is negative: the largest of H + |mu| I
+        second, _ = self._power(lambda v: product(v) + size * v, start + v, first < 0)
+        return jnp.where(first < 0, second - size, first)
+
+    def _power(self, product: Callable, start: Array, needed: Array) -> tuple[Array, Array]:
+        """Rayleigh quotient and unit vector of a power iteration with a symmetric matrix."""
+
+        def step(at: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+            t, _, value, v = at
+            w = product(v)
+            return t + 1, value, jnp.sum(v * w), _unit(w)
+
+        def goes_on(at: tuple[Array, Array, Array, Array]) -> Array:
+            t, before, value, _ = at
+            moved = jnp.abs(value - before) > self.tolerance * jnp.abs(value)
+            return needed & (t < self.iterations) & ((t < 2) | moved)
+
+        zero = jnp.zeros((), start.dtype)
+        _, _, value, v = jax.lax.while_loop(
+            goes_on, step, (jnp.zeros((), int), zero, zero, _unit(start))
+        )
+        return value, v
+
+
+def sharpness(theory: Any, iterations: int = 100, tolerance: float = 1e-4) -> Callable[..., Array]:
+    """Return the observable "largest eigenvalue of the Hessian of the loss", on a batch.
+
+    Power iteration on Hessian-vector products H v (forward over reverse differentiation) finds the
+    eigenvalue mu of largest absolute value. If it is negative, a second one on H + |mu| I finds the
+    largest. A product costs about four evaluations of the loss, so record it at few steps.
+
+    Args:
+        theory: A theory, its module or its name.
+        iterations: The largest number of products, in [1, inf).
+        tolerance: The iteration ends when the Rayleigh quotient changes by less than this share of
+            it, in (0, 1). The result is then not above the largest eigenvalue, and below it by
+            about tolerance / (1 - (lambda_2 / lambda_1)^2) of it.
+
+    Returns:
+        An observable; see `on_batch` for the batch. Gradient descent with step size eta on a fixed
+        loss is unstable where it exceeds 2 / eta.
+
+    Raises:
+        InputError: `iterations` or `tolerance` is outside its range.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import group_sparse
+        >>> observe = {"sharpness": jaxtheory.observables.sharpness(group_sparse)}
+        >>> data = jaxtheory.sweep(group_sparse, group_sparse.Config(), steps=2, observe=observe)
+        >>> bool((data.sharpness > 0).all())
+        True
+    """
+    if draws.integer(iterations) is None or iterations < 1:
+        raise InputError(f"iterations = {iterations!r}: must be an integer in [1, inf)")
+    if not 0 < tolerance < 1:
+        raise InputError(f"tolerance = {tolerance!r}: must be in (0, 1)")
+    theory = theory_of(theory)
+    return _OnBatch(theory.sample, _Sharpness(theory.loss, int(iterations), float(tolerance)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _FromStart:
+    """Euclidean distance of the parameters from those at step 0."""
+
+    init: Callable
+    shown: Callable
+    keyed: bool = True
+
+    def __call__(self, params: Any, problem: Any, config: Any, key: Array) -> Float[Array, ""]:
+        state = self.init(jax.random.fold_in(key, draws.INIT), problem, config)
+        start = self.shown(state, problem, config)
+        return jnp.sqrt(_squares(jax.tree.map(jnp.subtract, params, start)))
+
+
+def distance_from_start(theory: Any, algorithm: str | None = None) -> Callable[..., Array]:
+    """Return the observable "Euclidean distance of the parameters from those at step 0".
+
+    The start is drawn again from the key of the run; a `start=` of the sweep does not count.
+
+    Args:
+        theory: A theory, its module or its name.
+        algorithm: The algorithm of the sweep; None for the first.
+
+    Returns:
+        An observable.
+
+    Raises:
+        InputError: The theory has no such algorithm.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import low_rank
+        >>> observe = {"moved": jaxtheory.observables.distance_from_start(low_rank)}
+        >>> data = jaxtheory.sweep(low_rank, low_rank.Config(), steps=2, observe=observe)
+        >>> float(data.moved[0, 0])
+        0.0
+    """
+    theory = theory_of(theory)
+    name = next(iter(theory.algorithms)) if algorithm is None else algorithm
+    if name not in theory.algorithms:
+        raise InputError(f"unknown algorithm {name!r}; {suggest(str(name), theory.algorithms)}")
+    return _FromStart(theory.algorithms[name].init, theory.algorithms[name].params)
+
+
+def by_name(name: str, theory: Theory, algorithm: str | None) -> Callable[..., Array]:
+    """Return the observable of one of the names in BY_NAME, for the command line."""
+    made = {
+        "gradient_norm": gradient_norm,
+        "sharpness": sharpness,
+        "distance_from_start": lambda theory: distance_from_start(theory, algorithm),
+    }
+    if name in made:
+        return made[name](theory)
+    plain: Callable[..., Array] = {"attention": attention, "norm": norm, "norms": norms}[name]
+    return plain
+
+
+def _unit(v: Float[Array, " n"]) -> Float[Array, " n"]:
+    """v / |v|, or 0."""
+    return quotient(v, jnp.broadcast_to(jnp.sqrt(jnp.sum(v**2)), v.shape))
+
+
+def _squares(tree: Any) -> Float[Array, ""]:
+    """Sum of the squares of all entries of a pytree."""
+    return sum((jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)), jnp.zeros(()))
+
+
+def _array(params: Any, name: str) -> Array:
+    """The array of this name. Raises InputError if the parameters have none."""
+    arrays = {n.removeprefix(WEIGHTS): leaf for n, leaf in named_weights(params).items()}
+    if name not in arrays:
+        raise InputError(f"the parameters have no array {name!r}; {suggest(name, arrays)}")
+    return jnp.asarray(arrays[name])

@@ -1,0 +1,130 @@
+"""Observables and weights of a sweep: recorded as metrics are, and refused in one sentence."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxtheory
+from jaxtheory.theories import group_sparse, random_walk
+from tests.helpers.quadratic import THEORY, Config
+
+
+def square(params, problem, config):
+    """Square of the parameter."""
+    return params**2
+
+
+def pair(params, problem, config):
+    return jnp.stack([params, config.eta * params])
+
+
+def test_an_observable_is_recorded_as_a_metric():
+    data = jaxtheory.sweep(
+        THEORY,
+        Config(),
+        vary={"eta": [0.1, 0.2]},
+        seeds=3,
+        steps=4,
+        observe={"square": square, "pair": pair},
+        dims={"pair": ("which",)},
+    )
+    assert data.square.dims == ("eta", "seed", "step")
+    assert data.pair.dims == ("eta", "seed", "step", "which")
+    np.testing.assert_array_equal(data.square, data.distance**2)
+    np.testing.assert_allclose(data.pair[..., 1], data.eta * data.pair[..., 0], rtol=1e-6)
+    assert data.square.attrs["long_name"] == "Square of the parameter"
+
+
+def test_an_observable_has_steps_of_its_own():
+    data = jaxtheory.sweep(
+        THEORY,
+        Config(),
+        steps=4,
+        observe={"square": square},
+        record={"square": [0, 3], "distance": 1},
+    )
+    assert np.flatnonzero(data.square[0].notnull()).tolist() == [0, 3]
+    assert data.distance.notnull().all()
+
+
+def test_weights_at_the_end_and_at_steps():
+    end = jaxtheory.sweep(THEORY, Config(), seeds=2, steps=4, save_params=True)
+    assert end.params_value.dims == ("seed",)
+    np.testing.assert_array_equal(abs(end.params_value), end.distance[:, -1])
+    some = jaxtheory.sweep(THEORY, Config(), seeds=2, steps=4, record=2, save_params=[1, 4])
+    assert some.step.values.tolist() == [0, 1, 2, 4]
+    assert np.flatnonzero(some.params_value[0].notnull()).tolist() == [1, 3]
+    assert np.flatnonzero(some.distance[0].notnull()).tolist() == [0, 2, 3]
+    every = jaxtheory.sweep(THEORY, Config(), seeds=2, steps=4, save_params=1)
+    np.testing.assert_array_equal(abs(every.params_value), every.distance)
+
+
+def test_weights_are_nan_beyond_the_sizes_of_a_point():
+    data = jaxtheory.sweep(
+        random_walk,
+        random_walk.Config(length=13),
+        vary={"K": [3, 5]},
+        steps=2,
+        save_params=True,
+        buckets="pad",
+    )
+    assert data.params_V.dims == ("num_states", "seed", "values", "K")
+    finite = data.params_V.notnull().values
+    assert finite[0, 0, :3, :3].all() and finite[0].sum() == 9 and finite[1].all()
+
+
+def test_additions_do_not_change_other_results():
+    asked = {"vary": {"eta": [0.1, 30.0]}, "seeds": 2, "steps": 4}
+    plain = jaxtheory.sweep(THEORY, Config(), **asked)
+    more = jaxtheory.sweep(THEORY, Config(), **asked, save_params=True, observe={"square": square})
+    for name in plain.data_vars:
+        np.testing.assert_array_equal(plain[name], more[name])
+    assert plain.attrs["theory_digest"] == more.attrs["theory_digest"]
+
+
+def test_weights_count_in_the_plan():
+    config = group_sparse.Config(group_dim=30)
+    bare = jaxtheory.plan(group_sparse, config, seeds=8, steps=4)
+    kept = jaxtheory.plan(group_sparse, config, seeds=8, steps=4, save_params=True)
+    dim, groups = 30, config.num_groups.cap
+    entries = dim + groups + (dim + groups) ** 2
+    more = sum(b.kept for b in kept.buckets) - sum(b.kept for b in bare.buckets)
+    assert more >= 8 * 4 * entries
+
+
+def draws_numbers(params, problem, config):
+    return jax.random.normal(jax.random.key(0)) + params
+
+
+def changes(params, problem, config):
+    return params + np.random.default_rng().normal()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"observe": {"distance": square}}, "'distance' is the name of a metric"),
+        ({"observe": {"seed": square}}, "'seed' is the name of an axis"),
+        ({"observe": {"eta": square}, "vary": {"eta": [1]}}, "'eta' is the name of an axis"),
+        ({"observe": {"params_x": square}}, "the weights of quadratic; choose another"),
+        ({"observe": {"a/b": square}}, "non-empty strings without '/'"),
+        ({"observe": {"a": draws_numbers}}, "observe['a'] draws random numbers"),
+        ({"observe": {"a": changes}}, "observe['a'] differs from call to call"),
+        ({"observe": {"a": lambda p, q, c: {"x": p}}}, "returns a dict, but must return one array"),
+        ({"observe": {"a": lambda p, q, c: p.foo}}, "observe['a']: AttributeError"),
+        ({"observe": {"a": lambda p, q, c: float(p)}}, "observe['a']: ConcretizationTypeError"),
+        ({"observe": [square]}, "must be a dictionary {name: function}"),
+        ({"dims": {"a": ("b",)}}, "dims: names the dimensions of observables"),
+        ({"observe": {"a": square}, "dims": {"b": ()}}, "dims: unknown observable 'b'"),
+        ({"observe": {"a": pair}, "dims": {"a": ("b", "c")}}, "dims['a'] names 2 dimensions"),
+        ({"observe": {"a": pair}, "dims": {"a": "b"}}, "must be a tuple of names"),
+        ({"save_params": "end"}, "save_params = 'end': must be True"),
+        ({"save_params": [9]}, "save_params = [9]: must have at least one step"),
+        ({"save_params": {"w": 1}}, "save_params = {'w': 1}: must be True"),
+    ],
+)
+def test_a_wrong_observable_is_one_sentence(asked, said):
+    with pytest.raises(jaxtheory.InputError) as error:
+        jaxtheory.sweep(THEORY, Config(), steps=4, **asked)
+    assert said in str(error.value) and "\n" not in str(error.value)

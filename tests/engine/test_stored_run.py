@@ -1,0 +1,102 @@
+"""Parameters and problems of single runs of a dataset."""
+
+import jax
+import numpy as np
+import pytest
+
+import jaxtheory
+from jaxtheory.theories import group_sparse, low_rank, random_walk
+from tests.helpers.quadratic import THEORY, Config
+
+WALKS = {"vary": {"p": [0.5, 0.7], "K": [4, 5]}, "seeds": [2, 7], "steps": 6, "dtype": "float64"}
+
+
+def test_parameters_are_those_of_the_run_alone():
+    config = random_walk.Config(length=13)
+    data = jaxtheory.sweep(random_walk, config, **WALKS, save_params=True, key=3)
+    for p, K, seed in ((0.5, 4, 7), (0.7, 5, 2)):
+        got = jaxtheory.params(data, p=p, K=K, seed=seed)
+        own = config.replace(clockwise_probability=p, num_states=K)
+        key = jaxtheory.run_key(3, seed)
+        want = jaxtheory.simulate(random_walk, own, key, 6, dtype="float64").params
+        assert jax.tree.structure(got) == jax.tree.structure(want)
+        for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_parameters_fit_the_loss_and_a_start():
+    data = jaxtheory.sweep(low_rank, low_rank.Config(), seeds=2, steps=6, save_params=[0, 3])
+    late = jaxtheory.params(data, seed=1)
+    early = jaxtheory.params(data, seed=1, step=0)
+    problem = jaxtheory.problem(data, seed=1)
+    config = low_rank.Config()
+    batch = low_rank.sample(jax.random.key(0), problem, config)
+    assert np.isfinite(low_rank.loss(late, batch, problem, config))
+    assert np.abs(late.query - early.query).max() > 0
+    start = jaxtheory.simulate(
+        low_rank, config, jaxtheory.run_key(0, 1), 0, start=late, problem=problem
+    )
+    np.testing.assert_array_equal(start.params.query, late.query)
+
+
+@pytest.mark.parametrize("theory", [low_rank, group_sparse])
+def test_a_problem_is_drawn_again_bit_for_bit(theory):
+    data = jaxtheory.sweep(theory, theory.Config(), seeds=[5], steps=1, key=9)
+    again = jaxtheory.problem(data)
+    run = jaxtheory.simulate(theory, theory.Config(), jaxtheory.run_key(9, 5), 1)
+    for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(run.problem), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_zipped_axes_and_algorithms_are_chosen_by_any_of_their_names():
+    data = jaxtheory.sweep(
+        THEORY,
+        Config(),
+        zip={"setting": ["slow", "fast"], "eta": [0.1, 0.2], "steps": [2, 4]},
+        steps=4,
+        save_params=True,
+    )
+    slow, fast = data.params_value.values.ravel()
+    assert jaxtheory.params(data, THEORY, setting="slow") == slow
+    assert jaxtheory.params(data, THEORY, eta=0.2) == fast
+
+
+def test_a_diverged_run_has_no_weights():
+    data = jaxtheory.sweep(THEORY, Config(eta=1e200), steps=9, save_params=True)
+    with pytest.raises(jaxtheory.InputError, match="it diverged at step"):
+        jaxtheory.params(data, THEORY)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"p": 0.5, "K": 4}, "seed: choose one of the 2 values [2, 7]"),
+        ({"p": 0.5, "seed": 2}, "num_states (K): choose one of the 2 values [4, 5]"),
+        ({"p": 0.6, "K": 4, "seed": 2}, "p = 0.6: the dataset has no such value"),
+        ({"q": 0.6}, "q: the dataset has no such axis"),
+        ({"p": 0.5, "K": 4, "seed": 2, "step": 3}, "keeps the weights of step 6 only"),
+    ],
+)
+def test_a_wrong_choice_is_one_sentence(where, said):
+    config = random_walk.Config(length=13)
+    data = jaxtheory.sweep(random_walk, config, **WALKS, save_params=True)
+    with pytest.raises(jaxtheory.InputError) as error:
+        jaxtheory.params(data, **where)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_dataset_without_weights_or_with_other_problems():
+    data = jaxtheory.sweep(THEORY, Config(), steps=2)
+    with pytest.raises(jaxtheory.InputError, match="the dataset has no weights; pass save_params"):
+        jaxtheory.params(data, THEORY)
+    with pytest.raises(jaxtheory.InputError, match="data must be the dataset of a sweep"):
+        jaxtheory.params(data.distance.to_dataset(), THEORY)
+    with pytest.raises(jaxtheory.InputError, match="theory is low_rank, but"):
+        jaxtheory.params(data, low_rank)
+    fixed = THEORY.problem(jax.random.key(1), Config())
+    given = jaxtheory.sweep(THEORY, Config(), steps=2, problem=fixed)
+    with pytest.raises(jaxtheory.InputError, match="it was fixed by problem="):
+        jaxtheory.problem(given, THEORY)
+    alone = jaxtheory.sweep(THEORY, Config(), steps=2, key=jaxtheory.run_key(0, 3))
+    with pytest.raises(jaxtheory.InputError, match="the key of one run"):
+        jaxtheory.problem(alone, THEORY)

@@ -1,0 +1,155 @@
+"""Observables against full Hessians, NumPy and the runs they observe."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+
+import jaxtheory
+from jaxtheory import observables
+from jaxtheory.theories import group_sparse, low_rank, random_walk
+
+SMALL = {
+    "random_walk": {"length": 13, "num_states": 4},
+    "attention_pruning": {"length": 8, "dimension": 6},
+    "contextual_bigram": {"length": 20},
+    "nearest_neighbor": {},
+    "group_sparse": {},
+    "low_rank": {},
+}
+
+
+def small(name):
+    theory = jaxtheory.theories.get(name)
+    known = jaxtheory.core.config.fields(theory.Config)
+    return theory, theory.Config(**{n: v for n, v in SMALL[name].items() if n in known})
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_attention_is_a_probability_over_keys(name):
+    theory, config = small(name)
+    data = jaxtheory.sweep(
+        theory,
+        config,
+        seeds=2,
+        steps=3,
+        record=3,
+        dtype="float64",
+        observe={"attention": observables.attention},
+        dims={"attention": ("query", "key")},
+    )
+    assert data.attention.dims == ("seed", "step", "query", "key")
+    np.testing.assert_allclose(data.attention.sum("key"), 1, atol=1e-12)
+    assert (data.attention >= 0).all()
+
+
+def test_attention_of_walks_is_the_metric():
+    theory, config = small("random_walk")
+    data = jaxtheory.sweep(
+        theory, config, steps=20, record=20, observe={"map": observables.attention}
+    )
+    # the parent is the token before the query
+    np.testing.assert_allclose(data["map"][..., 0, -2], data.parent_attention, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("theory", "algorithm"), [(group_sparse, "gd"), (low_rank, "sgd"), (random_walk, "reduced")]
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sharpness_and_gradient_against_the_full_hessian(theory, algorithm, seed):
+    config = theory.Config(**({"length": 13} if theory is random_walk else {}))
+    if theory is low_rank:
+        config = config.replace(num_neurons=8)
+    data = jaxtheory.sweep(
+        theory,
+        config,
+        seeds=[seed],
+        steps=5,
+        record=[5],
+        algorithm=algorithm,
+        dtype="float64",
+        save_params=True,
+        observe={
+            "sharpness": observables.sharpness(theory, 3000, 1e-10),
+            "slope": observables.gradient_norm(theory),
+            "moved": observables.distance_from_start(theory, algorithm),
+        },
+    )
+    with jax.enable_x64(True):
+        key = jaxtheory.run_key(0, seed)
+        problem, params = jaxtheory.problem(data), jaxtheory.params(data)
+        batch = theory.sample(jax.random.fold_in(key, 3), problem, config)
+        flat, back = ravel_pytree(params)
+        loss = lambda x: theory.loss(back(x), batch, problem, config)
+        largest = np.linalg.eigvalsh(np.asarray(jax.hessian(loss)(flat)))[-1]
+        slope = np.linalg.norm(jax.grad(loss)(flat))
+        start = theory.THEORY.algorithms[algorithm].init(
+            jax.random.fold_in(key, 1), problem, config
+        )
+        shown = theory.THEORY.algorithms[algorithm].params(start, problem, config)
+        moved = np.linalg.norm(flat - ravel_pytree(shown)[0])
+    assert 0.999 * largest < data.sharpness.item() < 1.000001 * largest
+    np.testing.assert_allclose(data.slope.item(), slope, rtol=1e-9)
+    np.testing.assert_allclose(data.moved.item(), moved, rtol=1e-6)
+
+
+class Quadratic:
+    """x^T H x / 2 with given eigenvalues."""
+
+    def __init__(self, eigenvalues):
+        rng = np.random.default_rng(0)
+        Q, _ = np.linalg.qr(rng.normal(size=(len(eigenvalues),) * 2))
+        self.matrix = Q @ np.diag(eigenvalues) @ Q.T
+
+    def __call__(self, params, batch, problem, config):
+        return params @ (self.matrix @ params) / 2
+
+
+@pytest.mark.parametrize(
+    "eigenvalues", [[3, 2, 1], [-9, 2, 1], [-9, -2, -1], [0, 0, 0], [5, 5, -4.99], [1e-8, 1e-9, 0]]
+)
+def test_sharpness_of_any_signs(eigenvalues):
+    sharpest = observables._Sharpness(Quadratic(np.array(eigenvalues, float)), 5000, 1e-12)
+    got = sharpest(jnp.ones(3), None, None, None)
+    np.testing.assert_allclose(got, max(eigenvalues), rtol=1e-5, atol=1e-12)
+
+
+def test_norms_spectra_and_angles():
+    rng = np.random.default_rng(1)
+    A, B = rng.normal(size=(2, 4, 4, 6))
+    params = {"A": jnp.asarray(A), "B": jnp.asarray(B), "zero": jnp.zeros((4, 4, 6))}
+    of = lambda function: np.asarray(function(params, None, None))
+    np.testing.assert_allclose(of(observables.norm), np.sqrt((A**2).sum() + (B**2).sum()))
+    np.testing.assert_allclose(
+        of(observables.norms), [np.linalg.norm(A), np.linalg.norm(B), 0], rtol=1e-12
+    )
+    spectrum = of(observables.singular_values("A"))
+    np.testing.assert_allclose(spectrum, np.linalg.svd(A, compute_uv=False), rtol=1e-10)
+    cosine = (A * B).sum() / np.linalg.norm(A) / np.linalg.norm(B)
+    np.testing.assert_allclose(of(observables.alignment("A", "B")), cosine, rtol=1e-10)
+    assert of(observables.alignment("A", "zero")) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: observables.singular_values("W"), "the parameters have no array 'W'"),
+        (lambda: observables.singular_values("v1"), "but a matrix is needed"),
+        (lambda: observables.alignment("v1", "v2"), "the shapes (4,) and (6,) differ"),
+        (lambda: observables.sharpness(group_sparse, 0), "iterations = 0: must be an integer"),
+        (lambda: observables.sharpness(group_sparse, 9, 2), "tolerance = 2: must be in (0, 1)"),
+        (lambda: observables.distance_from_start(group_sparse, "x"), "unknown algorithm 'x'"),
+    ],
+)
+def test_wrong_uses_are_one_sentence(make, said):
+    with pytest.raises(jaxtheory.InputError) as error:
+        jaxtheory.sweep(group_sparse, group_sparse.Config(), steps=1, observe={"a": make()})
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_theory_without_an_attention_map():
+    from tests.helpers.quadratic import THEORY, Config
+
+    with pytest.raises(jaxtheory.InputError, match="the theory defines no attention map"):
+        jaxtheory.sweep(THEORY, Config(), steps=1, observe={"a": observables.attention})
