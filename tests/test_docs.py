@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
+    "drawing",
     "observables",
     "own-gradient",
     "own-loss",

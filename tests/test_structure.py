@@ -33,7 +33,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.verification", "jaxtheory.claims", "jaxtheory.plotting"),
     ("jaxtheory.reports",),
 )
-DRAWING = ("jaxtheory.plotting.drawing", "jaxtheory.plotting.plot")  # which import matplotlib
+DRAWING = tuple(
+    f"jaxtheory.plotting.{name}" for name in ("colors", "drawing", "panels", "plot")
+)  # which import matplotlib
 # which may print
 COMMANDS = {
     f"jaxtheory.cli.{name}" for name in ("main", "run", "show", "export", "boundary", "rerun")

@@ -33,8 +33,8 @@ def check_metrics(theory: "Theory", metrics: Metrics) -> None:
             if dims.get(metric):
                 raise InputError(
                     f"--plot: {metric} has the further dimension {dims[metric]}, and --plot draws "
-                    "one number per run and step; draw it from the dataset, or choose among "
-                    f"{', '.join(name for name, dim in dims.items() if not dim)}"
+                    "one number per run and step; draw it with jaxtheory.plot.lines, or choose "
+                    f"among {', '.join(name for name, dim in dims.items() if not dim)}"
                 )
             chosen([name for name, dim in dims.items() if not dim], metric)
 

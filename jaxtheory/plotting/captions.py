@@ -81,7 +81,8 @@ def caption(figure: Any) -> str:
     if banded:
         sentences.append(f"Lines: means over {_seeds(banded)}; bands: {_BAND}.")
     elif of["mean"]:
-        sentences.append("Lines: one run each." if of["mean"][0].of == 1 else "Lines: means.")
+        one, seeds = of["mean"][0].of == 1, _seeds(of["mean"])
+        sentences.append("Lines: one run each." if one else f"Lines: means over {seeds}.")
     if of["runs"]:
         sentences.append(f"Thin lines: single runs of {_seeds(of['runs'])}, thick: their mean.")
     if of["cells"]:

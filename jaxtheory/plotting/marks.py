@@ -16,6 +16,12 @@ _AMONG = 8  # marks along a line of many points, about
 _HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "linewidth": 0}
 
 
+def least_and_most(counts: np.ndarray) -> tuple[int, int]:
+    """Return the least and the largest positive count, or (0, 0)."""
+    positive = counts[counts > 0]
+    return (int(positive.min()), int(positive.max())) if positive.size else (0, 0)
+
+
 def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
     """Draw open marks where a mean leaves out runs, with the number where it changes."""
     x, y = line.get_xdata(), np.asarray(line.get_ydata(), float)
@@ -84,12 +90,11 @@ def write_cells(
     if size < _SMALLEST:
         return
     values = np.reshape(picture.get_array(), n.shape)
-    low, end = picture.get_clim()
     for (i, j), text in np.ndenumerate(texts):
         if not n[i, j]:
             continue
         place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
-        place["color"] = "white" if values[i, j] - low < 0.55 * (end - low) else "black"
+        place["color"] = "white" if picture.norm(values[i, j]) < 0.55 else "black"
         if partial[i, j]:  # readable on the hatching
             place["bbox"] = {"facecolor": picture.to_rgba(values[i, j]), "linewidth": 0, "pad": 0.4}
         if partial[i, j] and stacked and below >= _TINY:

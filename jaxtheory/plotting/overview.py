@@ -123,9 +123,9 @@ def _heats(data: xr.Dataset, metric: str, wide: list[str], title: str) -> Any:
     means = [average(values).mean if "seed" in values.dims else values for values in maps.values()]
     numbers = np.concatenate([mean.values.ravel() for mean in means])
     finite = numbers[np.isfinite(numbers)]
-    span = (finite.min(), finite.max()) if finite.size else (0, 1)
+    low, high = (finite.min(), finite.max()) if finite.size and np.ptp(finite) else (None, None)
     for ax, (name, values) in zip(panels[0], maps.items(), strict=True):
-        plot.heat(ax, values, x, y, label=metric, span=span)
+        plot.heat(ax, values, x, y, label=metric, vmin=low, vmax=high)
         plot.finish(ax, _written(data, x), _written(data, y), name, legend=False)
     return figure
 

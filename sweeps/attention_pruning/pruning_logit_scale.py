@@ -22,7 +22,8 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             "logit_scale",
             "pruning_ratio",
             label="difference in relative error",
-            span=(-0.8, 0.8),
+            vmin=-0.8,
+            vmax=0.8,
         )
         better = ahead.mean("seed") < 0
         says = "where the mask is better than every baseline"

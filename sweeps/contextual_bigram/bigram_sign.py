@@ -32,7 +32,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "The sign of stage one (s = 5); diverged runs count as wrong"
     figure, ((left, ax),) = plot.panels(2, title=title, width=4.2, height=3.4)
     slow = float(data[ETA].min())
-    plot.heat(left, share.sel({ETA: slow}), T, B, label="share of the right sign", span=(0.5, 1))
+    plot.heat(left, share.sel({ETA: slow}), T, B, label="share of the right sign", vmin=0.5, vmax=1)
     plot.finish(left, "length T", "batch size B", f"η = {slow:g}")
     for i, eta in enumerate(data[ETA].values):
         for j, t in enumerate(data[T].values):

@@ -37,7 +37,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, output in zip(axes[0], outputs, strict=False):
         values = gain(data).sel(output=output)
         plot.heat(
-            ax, values, "init_diagonal", "output_scale", label="gain of attention", span=(0, 0.5)
+            ax,
+            values,
+            "init_diagonal",
+            "output_scale",
+            label="gain of attention",
+            vmin=0,
+            vmax=0.5,
         )
         plot.finish(
             ax,

@@ -42,9 +42,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     table = last(data.accuracy).mean([P, "seed"]).stack(rule=("loss_function", ETA))
     names = [f"{loss}, {eta:g}" for loss, eta in table.rule.values]
     table = table.drop_vars(["rule", "loss_function", ETA]).assign_coords(rule=names)
-    plot.heat(
-        learned, table, "circle", "rule", label=f"accuracy at {end(data)}, p = 0 and 1", span=(0, 1)
-    )
+    label = f"accuracy at {end(data)}, p = 0 and 1"
+    plot.heat(learned, table, "circle", "rule", label=label, vmin=0, vmax=1)
     symmetric = ((data[N] - 1) % data[K] == 0) & table.notnull()
     plot.boundary(learned, symmetric, "circle", "rule", "N = rK + 1")
     plot.finish(learned, "K, N", "loss function, η", "all losses and rates")

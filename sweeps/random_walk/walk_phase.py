@@ -32,8 +32,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (commonest_stray(data), "lag of most of the other seeds (1: none)", 0, (1, 7)),
         (lost, "max(p, 1 − p) − accuracy", 3, (0, 0.25)),
     )
-    for ax, (table, label, digits, span) in zip(axes[0], tables, strict=True):
-        plot.heat(ax, table, K, P, label=label, digits=digits, span=span)
+    for ax, (table, label, digits, (low, high)) in zip(axes[0], tables, strict=True):
+        plot.heat(ax, table, K, P, label=label, digits=digits, vmin=low, vmax=high)
         plot.finish(ax, "states on the circle, K", "probability of a step clockwise, p")
     return figure
 

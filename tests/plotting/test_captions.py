@@ -7,6 +7,7 @@ from helpers.drawn import COSINES, STEPS, drawn, rows_of, runs
 from matplotlib.colors import to_hex
 
 from jaxtheory import plot
+from jaxtheory.plotting.captions import broken
 
 
 def test_a_caption_says_what_is_drawn():
@@ -106,8 +107,8 @@ def test_a_formula_is_not_broken():
 
 def test_a_formula_counts_as_long_as_it_is_printed():
     label = r"$\|\alpha_A - \alpha_V\|_\mu$ at the end"
-    assert plot.broken(label, 30, 1) == label
-    assert plot.broken(label, 18, 1) == label.replace(" the", "\nthe")
+    assert broken(label, 30, 1) == label
+    assert broken(label, 18, 1) == label.replace(" the", "\nthe")
 
 
 def test_a_sentence_tells_how_many_runs_diverged():

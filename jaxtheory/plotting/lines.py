@@ -1,0 +1,314 @@
+"""Lines and bars: means over seeds with their bands, and curves to compare them with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.engine.results.statistics import average, slope
+from jaxtheory.plotting.captions import Drawn, notes
+from jaxtheory.plotting.colors import color_bar, colored_by, normalized
+from jaxtheory.plotting.entries import taken
+from jaxtheory.plotting.marks import least_and_most, mark_bars, mark_points
+from jaxtheory.plotting.panels import COLORS, FEW, MARKERS, Axes, Figure, figure_of, placed
+
+
+def series(
+    ax: Axes,
+    values: xr.DataArray,
+    x: str,
+    label: str = "",
+    *,
+    color: int = 0,
+    seeds: bool = False,
+    markers: bool | None = None,
+    at: Mapping[str, Any] | None = None,
+) -> None:
+    """Draw the mean over `seed` against a dimension, with a band of two standard errors.
+
+    The band is cut to the range of the runs. Runs that are NaN throughout are left out, and the
+    caption says how many they are. Points whose mean leaves out runs have open marks with the
+    number of runs that are left. `lines` draws a line for each entry of a further dimension.
+
+    Args:
+        ax: The panel to draw into.
+        values: An array over x and, optionally, "seed". Dimensions of length 1 are dropped.
+        x: The dimension along the horizontal axis.
+        label: The label of the line in the legend.
+        color: The index of the color and the marker.
+        seeds: True draws a thin line per seed in place of the band, as for fewer than 5 seeds.
+        markers: Marks at the points; None draws them for at most 20 points.
+        at: The entry of each further dimension, for instance {"pruner": "wanda"}.
+
+    Raises:
+        InputError: The values have a further dimension.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray([[3.0, 2.0, 1.0]] * 6, dims=("seed", "step"))
+        >>> plot.series(axes[0, 0], values.assign_coords(step=[0, 1, 2]), "step", "loss")
+        >>> plot.caption(figure).partition(";")[0]
+        'Lines: means over n = 6 seeds'
+    """
+    values = _of_seeds(values, (x,), at)
+    single = values.sizes["seed"] > 1 and (seeds or bool(average(values).n.max() < FEW))
+    shade = COLORS[color % len(COLORS)]
+    marker = MARKERS[color % len(MARKERS)] if _few(values, x, markers) else None
+    line, note = _mean(ax, values, x, label, {"color": shade, "marker": marker})
+    places = values[x].values
+    if single:
+        dot = "." if marker else None
+        for run in values.transpose("seed", x).values:
+            (thin,) = ax.plot(
+                places, run, color=shade, alpha=0.35, linewidth=0.5, marker=dot, markersize=2.5
+            )
+            notes(ax).append(Drawn("run", label, thin))
+        note = note._replace(kind="runs")
+    elif values.sizes["seed"] > 1:
+        means, kept = average(values), values.where(np.isfinite(values))
+        low = np.fmax(means.mean - 2 * means.error, kept.min("seed")).values
+        high = np.fmin(means.mean + 2 * means.error, kept.max("seed")).values
+        shadow = ax.fill_between(places, low, high, color=shade, alpha=0.2, linewidth=0)
+        notes(ax).append(Drawn("shadow", label, shadow))
+        note = note._replace(low=low, high=high)
+    notes(ax).append(note)
+    mark_points(ax, line, note.counts, note.seeds)
+
+
+def _of_seeds(values: xr.DataArray, dims: tuple[str, ...], at: Any) -> xr.DataArray:
+    """Values over these dimensions and "seed"."""
+    values = taken(values, dims, at)
+    return values if "seed" in values.dims else values.expand_dims("seed")
+
+
+def _few(values: xr.DataArray, x: str, markers: bool | None) -> bool:
+    return values.sizes[x] <= 20 if markers is None else markers
+
+
+def _mean(
+    ax: Axes, values: xr.DataArray, x: str, label: str, style: dict[str, Any]
+) -> tuple[Any, Drawn]:
+    """Draw the mean over seeds as a line; return it and the note that belongs to it."""
+    places, means = values[x].values, average(values)
+    (line,) = ax.plot(
+        places, means.mean.transpose(x).values, markersize=3.2, label=label or None, **style
+    )
+    marks: Any = ax.xaxis.get_major_locator()
+    if places.dtype.kind in "iu" and type(marks).__name__ == "AutoLocator":
+        marks.set_params(integer=True)
+    lost = int(values.isnull().all([d for d in values.dims if d != "seed"]).sum())
+    n, of = means.n.transpose(x).values, values.sizes["seed"]
+    note = Drawn("mean", label, line, n=least_and_most(n), lost=lost, of=of, seeds=of, counts=n)
+    return line, note
+
+
+def lines(
+    ax: Axes | None,
+    values: xr.DataArray,
+    x: str,
+    along: str,
+    *,
+    at: Mapping[str, Any] | None = None,
+    label: str = "",
+    norm: Any = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    width: float | None = None,
+) -> Figure:
+    """Draw a line for each entry of a dimension: an axis of a sweep, or one of a metric.
+
+    Up to 7 entries are drawn as `series` does, with a legend entry each. More numbers than that, or
+    numbers with a `norm`, give lines in the colors of a color bar, without bands.
+
+    Args:
+        ax: The panel to draw into; None makes a figure.
+        values: An array over x, along and, optionally, "seed".
+        x: The dimension along the horizontal axis.
+        along: The dimension that has a line for each entry.
+        at: The entry of each further dimension, for instance {"pruner": "wanda"}. A list of entries
+            of `along` draws these alone.
+        label: The label of the color bar, by default the symbol or the name of `along`.
+        norm: The scale of the colors: "linear", "log", or a matplotlib Normalize.
+        vmin: The number at which the colors begin.
+        vmax: The number at which the colors end.
+        width: The width of the panel in inches, with its labels and the color bar; None leaves the
+            figure as it is. The figure gets this width for each of its columns.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InputError: The values have a further dimension, there are too many entries for a legend
+            that are not numbers, or a logarithmic scale has numbers that are not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> coords = {"step": [0, 1], "pruner": ["magnitude", "wanda"]}
+        >>> values = xr.DataArray(np.ones((6, 2, 2)), coords, dims=("seed", "step", "pruner"))
+        >>> figure = plot.lines(None, values, "step", "pruner", width=3.3)
+        >>> figure.axes[0].get_legend_handles_labels()[1]
+        ['magnitude', 'wanda']
+    """
+    values = _of_seeds(values, (x, along), at)
+    entries = values[along].values
+    numbers = entries.dtype.kind in "iuf"
+    name = str(values[along].attrs.get("symbol", along))
+    colored = len(entries) > len(COLORS) or (norm, vmin, vmax) != (None, None, None)
+    if colored and not numbers:
+        raise InputError(
+            f"{along} has {len(entries)} entries that are not numbers, and a legend tells "
+            f"{len(COLORS)} apart; choose some with at={{{along!r}: [...]}}, without norm"
+        )
+    each = [values.isel({along: k}, drop=True) for k in range(len(entries))]
+    if not colored:
+        ax = placed(ax, width)
+        for color, (entry, one) in enumerate(zip(entries, each, strict=True)):
+            series(ax, one, x, f"{name} = {entry:g}" if numbers else str(entry), color=color)
+        return figure_of(ax)
+    scale = normalized(norm, entries, vmin, vmax)
+    ax = placed(ax, width)
+    picture = colored_by(scale, entries)
+    for entry, one in zip(entries, each, strict=True):
+        marker = "o" if _few(one, x, None) else None
+        style = {"color": picture.to_rgba(float(entry)), "marker": marker}
+        line, note = _mean(ax, one, x, "", style)
+        notes(ax).append(note._replace(label=f"{name} = {entry:g}"))
+        mark_points(ax, line, note.counts, note.seeds)
+    color_bar(ax, picture, label or name)
+    return figure_of(ax)
+
+
+def theory(
+    ax: Axes, x: Any, y: Any, label: str, *, color: int | None = None, says: str = ""
+) -> None:
+    """Draw a curve of the theory as a dashed line.
+
+    Args:
+        ax: The panel to draw into.
+        x: The values along the horizontal axis; unused for a constant y.
+        y: The values of the curve, or a number for a line across the panel.
+        label: The label of the line in the legend.
+        color: The index of the color of the runs that it belongs to; None draws in black.
+        says: The description of the line in the caption, by default its label.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.theory(axes[0, 0], [0, 1], [1.0, 0.5], "gradient flow")
+        >>> plot.caption(figure)
+        'Dashed: gradient flow.'
+    """
+    _ruled(ax, x, y, label, "theory", {"color": color, "says": says or label})
+
+
+def reference(
+    ax: Axes, x: Any, y: Any, label: str = "", *, color: int | None = None, says: str = ""
+) -> None:
+    """Draw a dotted line to compare with that is not a theory, such as equality or chance.
+
+    Args:
+        ax: The panel to draw into.
+        x: The values along the horizontal axis; unused for a constant y.
+        y: The values of the curve, or a number for a line across the panel.
+        label: The label of the line in the legend.
+        color: The index of the color; None draws in black.
+        says: The description of the line in the caption, by default its label.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.reference(axes[0, 0], None, 0.5, "chance")
+        >>> plot.caption(figure)
+        'Dotted: chance.'
+    """
+    _ruled(ax, x, y, label, "reference", {"color": color, "says": says or label})
+
+
+def _ruled(ax: Axes, x: Any, y: Any, label: str, kind: str, how: dict[str, Any]) -> None:
+    style: dict[str, Any] = {
+        "linestyle": "--" if kind == "theory" else ":",
+        "color": "black" if how["color"] is None else COLORS[how["color"] % len(COLORS)],
+        "linewidth": 1.0,
+        "label": label or None,
+    }
+    if np.ndim(y) == 0:
+        line = ax.axhline(float(y), **style)
+    else:
+        (line,) = ax.plot(np.asarray(x), np.asarray(y), **style)
+    notes(ax).append(Drawn(kind, how["says"], line))
+
+
+def bars(
+    ax: Axes,
+    at: np.ndarray,
+    values: xr.DataArray,
+    width: float,
+    label: str = "",
+    *,
+    color: int = 0,
+) -> None:
+    """Draw bars of the means over `seed`.
+
+    Each bar is hatched in proportion to the runs without a value that its mean leaves out, and
+    shows how many are left.
+
+    Args:
+        ax: The panel to draw into.
+        at: The horizontal places of the bars.
+        values: An array over "seed" and one other dimension, of which each value has a bar.
+        width: The width of a bar, in units of the axis.
+        label: The label of the bars in the legend.
+        color: The index of the color.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> values = xr.DataArray(np.ones((4, 2)), dims=("seed", "method"))
+        >>> plot.bars(axes[0, 0], np.arange(2), values, 0.8)
+        >>> plot.caption(figure)
+        'Bars: means over n = 4 seeds.'
+    """
+    means, seeds = average(values), values.sizes["seed"]
+    shade = COLORS[color % len(COLORS)]
+    drawn = ax.bar(at, means.mean.values, width, color=shade, label=label or None)
+    n = means.n.values
+    note = Drawn("bars", label, drawn, n=least_and_most(n), seeds=seeds, counts=n)
+    notes(ax).append(note)
+    mark_bars(ax, drawn, n, seeds)
+
+
+def slope_label(values: xr.DataArray, x: str) -> str:
+    """Return the fitted exponent of a power law as text, with two standard errors over seeds.
+
+    Args:
+        values: An array over "seed" and x; only x at which all values are positive count.
+        x: The dimension of the power law.
+
+    Returns:
+        A label such as "slope −0.49 ± 0.02", or "no slope" for fewer than two points.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory import plot
+        >>> n = np.array([10.0, 100.0, 1000.0])
+        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], dims=("seed", "n"))
+        >>> plot.slope_label(values.assign_coords(n=n), "n")
+        'slope −0.500 ± 0.000'
+    """
+    kept = values.where((values > 0) & np.isfinite(values)).dropna(x, how="any")
+    if kept.sizes[x] < 2:
+        return "no slope"
+    exponent = average(slope(kept, x))
+    error = 2 * float(exponent.error)
+    digits = 3 if error < 0.005 else 2
+    text = f"slope {float(exponent.mean):.{digits}f}".replace("-", "−")
+    return text + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")

@@ -1,0 +1,273 @@
+"""Panels of a figure in one style at printed size: their sizes, labels, ticks and legends."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from cycler import cycler
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.plotting.captions import broken, without_markup
+
+if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:
+    Axes = Figure = Any
+
+COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8C6D46",
+)  # Okabe and Ito, safe for color-blind readers; brown for their black, which is for theory
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+WIDTH = 6.7  # inches, 17 cm: the width of the text on a page
+FEW = 5  # seeds; with fewer, single runs are drawn and no band
+TEXT, HEADING, TITLE, SMALL = 7.0, 7.5, 9.0, 6.5  # points, at printed size
+MANY = 1e5  # a number in a cell is written with a power of ten from here on
+LETTER = 0.56 / 72  # inches per point of font size: the width of a letter
+STYLE: Any = {
+    "font.size": TEXT,
+    "axes.titlesize": HEADING,
+    "axes.labelsize": TEXT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.titlepad": 4,
+    "axes.labelpad": 2,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": SMALL,
+    "legend.handlelength": 1.8,
+    "legend.labelspacing": 0.3,
+    "legend.borderaxespad": 0.3,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.2,
+    "hatch.linewidth": 0.5,
+    "axes.prop_cycle": cycler(color=COLORS),
+}
+
+
+def panels(
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    title: str = "",
+    width: float = 3.6,
+    height: float = 2.8,
+    across: int = 0,
+    whole: float | None = None,
+) -> tuple[Figure, np.ndarray]:
+    """Make a figure with panels in the common style.
+
+    Args:
+        columns: The number of columns of the array of axes.
+        rows: The number of rows of the array of axes.
+        title: The title of the figure.
+        width: The width of a panel in inches, where there is room.
+        height: The height of a panel in inches, where there is room.
+        across: The largest number of panels side by side on paper; 0 means two for four columns,
+            else three. Further columns continue below.
+        whole: The width of the figure in inches, with all labels and color bars; None: what the
+            panels need, between 4.4 and 6.7 (17 cm).
+
+    Returns:
+        The matplotlib figure, and its axes as an object array [rows, columns].
+
+    Raises:
+        InputError: `whole` is not a width of at least 1 inch.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels(2, title="two panels")
+        >>> axes.shape
+        (1, 2)
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    across = min(columns, across or (2 if columns == 4 else 3))
+    down = -(-columns // across)
+    whole = min(WIDTH, max(width * across, 4.4)) if whole is None else _inches("whole", whole)
+    tall = min(max(height * whole / (width * across), 2.0), 2.6, 9 / (down * rows))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(whole, tall * down * rows), layout="constrained")
+        grid = figure.add_gridspec(down * rows, across)
+        places = [
+            grid[i * down + j // across, j % across] for i in range(rows) for j in range(columns)
+        ]
+        axes = np.asarray([figure.add_subplot(place) for place in places], object)
+    for ax in axes:
+        ax.tick_params(which="both", labelsize=SMALL, width=0.6)
+        ax.grid(True, alpha=0.25, linewidth=0.5)
+    if title:
+        figure.suptitle(broken(title, whole, LETTER * TITLE), fontsize=TITLE)
+    return figure, axes.reshape(rows, columns)
+
+
+def _inches(name: str, width: Any) -> float:
+    """A width. Raises InputError unless it is a number of at least 1 inch."""
+    if isinstance(width, bool) or not isinstance(width, int | float) or not 1 <= width < np.inf:
+        raise InputError(f"{name} = {width!r}: must be a number of inches in [1, inf)")
+    return float(width)
+
+
+def placed(ax: Axes | None, width: float | None) -> Axes:
+    """Return a panel of this width in inches, with its labels and color bar.
+
+    Without a panel a figure is made for it. Otherwise the width of its figure is changed, so that
+    all of its columns have this width.
+    """
+    if ax is None:
+        return panels(whole=width)[1][0, 0]
+    if width is not None:
+        figure, place = ax.figure, ax.get_subplotspec()
+        columns = 1 if place is None else place.get_geometry()[1]
+        figure.set_size_inches(_inches("width", width) * columns, figure.get_figheight())
+    return ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure of a panel."""
+    figure: Any = ax.get_figure(root=True)
+    return figure
+
+
+def room(ax: Axes) -> tuple[float, float]:
+    """Return the size of a panel with its labels as (width, height) in inches.
+
+    Args:
+        ax: A panel.
+
+    Returns:
+        The width and the height.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> width, height = plot.room(axes[0, 0])
+        >>> round(width, 2), round(height, 2)
+        (4.4, 2.6)
+    """
+    width, height = ax.figure.get_size_inches()
+    place = ax.get_subplotspec()
+    if place is None:
+        return float(width), float(height)
+    rows, columns, _, _ = place.get_geometry()
+    return float(width) / columns, float(height) / rows
+
+
+def finish(
+    ax: Axes, x: str, y: str, title: str = "", *, legend: bool = True, **scales: str
+) -> None:
+    """Set the axis labels, the title, the scales and the legend of a panel.
+
+    Args:
+        ax: The panel.
+        x: The label of the horizontal axis, with its unit if there is one.
+        y: The label of the vertical axis, with its unit if there is one.
+        title: The title of the panel.
+        legend: False leaves out the legend.
+        **scales: The scales of the axes, such as xscale="log" or yscale="log".
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.finish(axes[0, 0], "step", "loss", yscale="log")
+        >>> axes[0, 0].get_yscale()
+        'log'
+    """
+    width, height = room(ax)
+    ax.set_xlabel(broken(x, width - 0.5, LETTER * TEXT))
+    ax.set_ylabel(broken(y, height - 0.85, LETTER * TEXT))
+    ax.set_title(broken(title, width - 0.3, LETTER * HEADING), fontsize=HEADING)
+    for name, scale in scales.items():
+        getattr(ax, f"set_{name}")(scale)
+        if scale == "log":
+            plain_numbers(getattr(ax, f"{name[0]}axis"))
+    if legend and ax.get_legend_handles_labels()[0]:
+        import matplotlib
+
+        with matplotlib.rc_context(STYLE):
+            ax.legend()
+
+
+def plain_numbers(axis: Any) -> None:
+    """Label a logarithmic axis with 0.2 in place of 2 x 10^-1 if all its numbers are short."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class Plain(LogFormatterSciNotation):
+        def __call__(self, x: float, pos: Any = None) -> str:
+            low, high = sorted(axis.get_view_interval())
+            text: str = super().__call__(x, pos)
+            return f"{x:g}" if text and low > 5e-4 and high < 5e4 else text
+
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+
+
+def ticks(axis: Any, values: Any, labels: Any = None) -> None:
+    """Set the ticks of an axis at these values alone.
+
+    Args:
+        axis: A matplotlib axis, ax.xaxis or ax.yaxis.
+        values: The places of the ticks.
+        labels: Their labels, by default the values.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels()
+        >>> plot.ticks(axes[0, 0].xaxis, [1, 10])
+        >>> [label.get_text() for label in axes[0, 0].get_xticklabels()]
+        ['1', '10']
+    """
+    shown = [f"{v:g}" for v in values] if labels is None else [str(v) for v in labels]
+    axis.set_ticks(list(values), shown)
+    axis.set_ticks([], minor=True)
+
+
+def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> None:
+    """Draw one legend below all panels, with each label once.
+
+    Args:
+        figure: The figure.
+        *axes: The panels whose lines the legend lists.
+        titles: Two titles, one for each of two panels, draw two legends side by side, for panels
+            whose colors have different meanings.
+
+    Example:
+        >>> from jaxtheory import plot
+        >>> figure, axes = plot.panels(2)
+        >>> plot.reference(axes[0, 0], None, 0.5, "chance")
+        >>> plot.legend_below(figure, axes[0, 0])
+        >>> len(figure.legends)
+        1
+    """
+    groups = list(zip(axes, strict=True)) if titles else [axes]
+    sides = ("left", "right") if titles else ("center",)
+    places: list[Any] = [f"outside lower {side}" for side in sides]
+    import matplotlib
+
+    heights = []
+    for group, place, title in zip(groups, places, titles or ("",), strict=True):
+        handle_of: dict[str, Any] = {}
+        for ax in group:
+            handles, labels = ax.get_legend_handles_labels()
+            handle_of = dict(zip(labels, handles, strict=True)) | handle_of
+        longest = max((len(without_markup(label)) for label in handle_of), default=1)
+        width = longest * LETTER * SMALL + 0.45
+        columns = int(figure.get_figwidth() / len(groups) / width)
+        with matplotlib.rc_context(STYLE):
+            legend = figure.legend(
+                *(list(handle_of.values()), list(handle_of)),
+                loc=place,
+                ncols=min(len(handle_of), max(1, columns)) or 1,
+                title=title or None,
+            )
+        heights.append(legend.get_tightbbox().height / figure.dpi)
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + max(heights))
