@@ -22,6 +22,7 @@ from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.request.values import brief
+from jaxtheory.engine.results.attributes import problem_digest
 from jaxtheory.system.backend import computes
 
 _TheoryLike = Theory | ModuleType | str | Path
@@ -217,7 +218,7 @@ def problem(data: xr.Dataset, theory: _TheoryLike | None = None, **where: Any) -
             "the sweep was made with the key of one run in place of a base key; call "
             "theory.problem(key, config) with it"
         )
-    if code_hash(run.theory.problem) != data.attrs.get("problem_digest"):
+    if code_hash(run.theory.problem) != problem_digest(data):
         raise InputError(
             f"the problem of {run.theory.name} is not the one of the dataset: it was fixed by "
             "problem=, or the code of the theory has changed since"

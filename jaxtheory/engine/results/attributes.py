@@ -26,9 +26,9 @@ _STOPPED = "recorded step at which the stop rule held, -1 for never"
 def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
     """Return the attributes of a request's dataset.
 
-    They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and hashes of
-    the theory's code and of its slot `problem`. `code` holds the hash of each part of the theory,
-    and of the engine.
+    They are the theory, algorithm, base config (as JSON), steps, key, dtype, version, and the
+    digest of the theory's code. `code` holds the hash of each part of the theory, and of the
+    engine.
     """
     entries: dict[str, Any] = {
         "theory": request.theory.name,
@@ -36,14 +36,23 @@ def of_dataset(request: Request, code: dict[str, str]) -> dict[str, Any]:
         "config": json.dumps(values(request.config)),
         "steps": request.points.steps,
         "dtype": request.dtype,
-        "problem_digest": code["problem"],
-        "theory_digest": fingerprint({k: v for k, v in code.items() if k != "engine"}),
+        "theory_digest": digest(code),
     }
     if isinstance(request.key, int):
         entries["key"] = request.key
     with contextlib.suppress(metadata.PackageNotFoundError):
         entries["jaxtheory_version"] = metadata.version("jaxtheory")
     return entries
+
+
+def digest(code: dict[str, str]) -> str:
+    """Return the hash of a theory's code and that of its slot `problem`, in one attribute."""
+    return f"{fingerprint({k: v for k, v in code.items() if k != 'engine'})} {code['problem']}"
+
+
+def problem_digest(dataset: xr.Dataset) -> str:
+    """Return the hash of the slot `problem` in a dataset, "" if it has none."""
+    return str(dataset.attrs.get("theory_digest", "")).partition(" ")[2]
 
 
 def summarized(dataset: xr.Dataset) -> xr.Dataset:

@@ -6,6 +6,8 @@ import numpy as np
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import sweep, traced
+from jaxtheory.core.code_hash import code_hash
+from jaxtheory.engine.results.attributes import problem_digest
 
 
 def test_a_dataset_knows_what_it_is_of(tmp_path):
@@ -23,7 +25,8 @@ def test_a_dataset_knows_what_it_is_of(tmp_path):
         0,
         "float64",
     ]
-    assert len(said["theory_digest"]) == 8 and said["jaxtheory_version"]
+    assert said["theory_digest"].split()[1] == code_hash(THEORY.problem) == problem_digest(data)
+    assert len(said["theory_digest"].split()[0]) == 8 and said["jaxtheory_version"]
     other = THEORY._replace(coords=lambda config: dict(THEORY.coords(config)))
     assert sweep(other, config, **asked).attrs["theory_digest"] != said["theory_digest"]
     assert data.learning_rate.attrs == {

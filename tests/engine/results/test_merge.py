@@ -84,7 +84,7 @@ def test_algorithms_and_datasets_are_merged(tmp_path: Path) -> None:
     [
         ({"buckets": "exact"}, "buckets"),
         ({"record": {"loss": 1, "rounded_loss": [4], "weights": [4]}}, "metrics"),
-        ({"stop": lambda metrics: metrics["loss"] < 0}, "stop"),
+        ({"stop": lambda metrics: metrics["loss"] < 0}, "variables: stopped_at"),
         ({"key": 1}, "key: 0 and 1"),
     ],
 )
