@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from jaxtheory.ops.draws import run_key as run_key
     from jaxtheory.plotting import optimizers as optimizers
     from jaxtheory.plotting import plot as plot
+    from jaxtheory.reports.explorer.explore import explore as explore
     from jaxtheory.verification.gradients import Comparison as Comparison
     from jaxtheory.verification.gradients import compare_gradients as compare_gradients
     from jaxtheory.verification.verify import verify as verify
@@ -77,6 +78,7 @@ _PUBLIC = {
     **dict.fromkeys(("collapse", "exponent"), "claims.power_law"),
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
+    "explore": "reports.explorer.explore",
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),

@@ -5,20 +5,24 @@ is built without a warning, its notebooks executed.
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 import types
+import webbrowser
 from pathlib import Path
 
 import pytest
 
 import jaxtheory
+from jaxtheory.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "boundaries",
     "drawing",
+    "explore",
     "observables",
     "own-gradient",
     "own-loss",
@@ -43,6 +47,18 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
     assert blocks
     exec("\n".join(blocks), {"__name__": "__main__"})
+
+
+def test_the_commands_on_exploring_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    lines = (DOCS / "explore.md").read_text().splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("jaxtheory ")]
+    assert [words[0] for words in commands] == ["sweep", *["explore"] * 4]
+    assert [main(words) for words in commands] == [0] * 5
+    for file in ("walk/explore.html", "walk.html", "explore.html"):
+        assert (tmp_path / file).is_file()
+    assert "finished" in capsys.readouterr().out
 
 
 def test_every_public_module_stands_in_the_reference_once():

@@ -38,7 +38,8 @@ DRAWING = tuple(
 )  # which import matplotlib
 # which may print
 COMMANDS = {
-    f"jaxtheory.cli.{name}" for name in ("main", "run", "show", "export", "boundary", "rerun")
+    f"jaxtheory.cli.{name}"
+    for name in ("main", "run", "show", "explore", "export", "boundary", "rerun")
 }
 SEE_EVERYTHING = ("jaxtheory.cli", "jaxtheory.__main__")
 BELOW_ROOMS = ("jaxtheory.core", "jaxtheory.system", "jaxtheory.ops")
@@ -84,6 +85,7 @@ OTHERS = {
     "self.open",
     "Image.open",
     "archive.open",
+    "webbrowser.open",
     "data.read_text",
 }  # of the same names, but not a path's
 

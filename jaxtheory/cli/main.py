@@ -1,7 +1,7 @@
 """The command line `jaxtheory COMMAND`, with its commands and exit codes.
 
-The commands are list, show, run, report, sweep, export, merge, boundary, rerun, plan, verify,
-prune, new and doctor. Only the modules of this folder print.
+The commands are list, show, run, report, sweep, export, explore, merge, boundary, rerun, plan,
+verify, prune, new and doctor. Only the modules of this folder print.
 
 The exit codes are 0: done; 1: a claim or a check failed; 2: bad input, and nothing is written;
 130: interrupted, and the store can be resumed. JAX and what depends on it are imported when a
@@ -27,6 +27,7 @@ import jaxtheory
 from jaxtheory.cli import export
 from jaxtheory.cli.boundary import Boundary
 from jaxtheory.cli.executors import Machines
+from jaxtheory.cli.explore import Explore
 from jaxtheory.cli.export import Export
 from jaxtheory.cli.log import Logs, loggers, together
 from jaxtheory.cli.merge import Merge
@@ -306,6 +307,7 @@ _Command = (
     | Annotated[Report, subcommand("report")]
     | Annotated[Sweep, subcommand("sweep")]
     | Annotated[Export, subcommand("export")]
+    | Annotated[Explore, subcommand("explore")]
     | Annotated[Merge, subcommand("merge")]
     | Annotated[Boundary, subcommand("boundary")]
     | Annotated[Rerun, subcommand("rerun")]
@@ -317,7 +319,8 @@ _Command = (
 )
 
 
-_WITHOUT_JAX = (List, New, Report, Export, Merge, Doctor)  # Doctor reports a JAX that cannot start
+# Doctor reports a JAX that cannot start
+_WITHOUT_JAX = (List, New, Report, Export, Explore, Merge, Doctor)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

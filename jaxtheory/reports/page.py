@@ -4,20 +4,24 @@ It is a single HTML file that needs no network.
 """
 
 import base64
+import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jaxtheory.claims.interval import ERROR
 from jaxtheory.core.errors import InputError
 from jaxtheory.reports import wording
+from jaxtheory.reports.explorer.pages import PAGE
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.reports.records import disagreeing
 from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 from jaxtheory.system.temporary import tidy
 from jaxtheory.system.whole import write
 
-_PAGE = "report.html"
+REPORT = "report.html"
 _ORIGINS = {
     "printed": "the source's sentence, in its words",
     "interpretation": "the source gives no numbers, or only an order of magnitude; we chose them",
@@ -37,7 +41,7 @@ def report(folder: Path, tell: Callable[[str], None] = lambda sentence: None) ->
             f"{folder}: has no results of jaxtheory run; run a figure with --store {folder} first"
         )
     tidy(folder)
-    file = folder / _PAGE
+    file = folder / REPORT
     write(file, _page(entries))
     return file
 
@@ -83,7 +87,20 @@ def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> d
         "table": shown(".csv", "text/csv"),
         "amiss": warning,
         "alt": f"{record['question']} {findings}.",
+        "explorers": [_explorer(file.parent, Path(str(store))) for store in record["stores"]],
     }
+
+
+def _explorer(folder: Path, store: Path) -> dict[str, str]:
+    """Return the name of a store with a link to its explorer page, or the command that writes it.
+
+    A store that was moved together with the folder of its record is found there.
+    """
+    here = folder / store.name if (folder / store.name).is_dir() else store
+    command, link = f"jaxtheory explore {shlex.quote(str(here))}", ""
+    if (here / PAGE).is_file():
+        link = quote(Path(os.path.relpath(here / PAGE, folder)).as_posix())
+    return {"name": store.name, "link": link, "command": command}
 
 
 def _data(file: Path, kind: str) -> str:

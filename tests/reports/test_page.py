@@ -5,11 +5,11 @@ works, pictures, print.
 import base64
 import functools
 import json
-import shutil
 from pathlib import Path
 
 import jax
 import pytest
+from helpers.browser import chromium, errors, schemes
 
 from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
@@ -36,19 +36,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser(folder):
     """Chromium on the page of the folder."""
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver):
-        pytest.skip("no chromium and chromedriver here (Debian: chromium, chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    opened.get((folder / "report.html").as_uri())
-    yield opened
-    opened.quit()
+    with chromium() as opened:
+        opened.get((folder / "report.html").as_uri())
+        yield opened
 
 
 def test_a_run_leaves_pictures_numbers_and_a_record(folder):
@@ -101,15 +91,29 @@ def test_the_page_stands_alone(folder):
     assert "2 differ from what is expected: wrong, rarely." in text
 
 
+def test_it_links_to_explorer_pages_or_says_how_to_write_them(folder, capsys):
+    store = Path(json.loads((folder / "good.json").read_text())["stores"][0])
+    page, command = f'href="{store.name}/explore.html"', f"jaxtheory explore {store}"
+    before = report(folder).read_text()
+    assert command in before and page not in before
+    assert main(["explore", str(store)]) == 0
+    after = report(folder).read_text()
+    assert page in after and f"<code>{command}</code>" not in after
+    (store / "explore.html").unlink()
+    report(folder)
+    capsys.readouterr()
+    assert main(["explore", str(folder)]) == 0  # which writes the report again
+    pages = [folder / "explore.html", folder / "report.html"]
+    assert capsys.readouterr().out == "".join(f"page      {file}\n" for file in pages)
+    assert page in (folder / "report.html").read_text()
+    for file in folder.glob("**/explore.html"):
+        file.unlink()
+
+
 def test_no_error_and_no_request(browser):
-    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
-    events = [json.loads(e["message"])["message"] for e in browser.get_log("performance")]
-    asked = [
-        event["params"]["request"]["url"].partition(":")[0]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
-    assert asked and {*asked} <= {"file", "data"}
+    assert errors(browser) == []
+    asked = schemes(browser)
+    assert asked and asked <= {"file", "data"}
 
 
 def test_pictures_are_there_and_say_what_they_show(browser):

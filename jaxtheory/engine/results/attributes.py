@@ -9,6 +9,7 @@ import xarray as xr
 
 from jaxtheory.core import docstrings
 from jaxtheory.core.config import Config, Size, fields
+from jaxtheory.core.theory import Theory
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.identity import as_json, fingerprint
 
@@ -81,10 +82,15 @@ def values(config: Config) -> dict[str, Any]:
 
 
 def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
-    """Return the dataset with its summary, long_name, units and symbol on each coordinate, and
-    long_name on each variable. A name without a description is its own long_name.
+    """Return the dataset with the attributes of `of_theory` for the theory of a request."""
+    return of_theory(dataset, request.theory, type(request.config))
+
+
+def of_theory(dataset: xr.Dataset, theory: Theory, config_type: type[Config]) -> xr.Dataset:
+    """Return the dataset with long_name, units and symbol on each coordinate, and long_name on each
+    variable. A name without a description is its own long_name.
     """
-    table = fields(type(request.config))
+    table = fields(config_type)
     for coordinate in dataset.coords:
         name = str(coordinate)
         meaning, unit, symbol = _OWN.get(name, (name, "1", name))
@@ -95,7 +101,7 @@ def add(dataset: xr.Dataset, request: Request) -> xr.Dataset:
     meanings = {
         "diverged_at": _DIVERGED,
         "stopped_at": _STOPPED,
-        **docstrings.variables(request.theory),
+        **docstrings.variables(theory),
     }
     for variable in dataset.data_vars:
         name = str(variable)

@@ -1,0 +1,84 @@
+"""Stores as sources of pages: finished, unfinished, damaged, or none at all."""
+
+import json
+import shutil
+
+import pytest
+from helpers.worked_example import THEORY, Config
+
+from jaxtheory import InputError, sweep
+from jaxtheory.reports.explorer.source import Source, store_at, stores_in
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    store = tmp_path_factory.mktemp("swept") / "store"
+    sweep(THEORY, Config(), vary={"d": [2, 3]}, seeds=2, steps=3, store=store, buckets="exact")
+    return store
+
+
+@pytest.fixture
+def store(swept, tmp_path):
+    return shutil.copytree(swept, tmp_path / "store")
+
+
+def test_a_finished_store_is_read_once(store):
+    source = Source(store)
+    found = source.read()
+    assert (found.name, found.finished, found.runs) == ("store", 4, 4) and source.finished
+    assert source.read() is None
+
+
+def test_an_unfinished_store_is_read_as_parts_arrive(store):
+    shutil.rmtree(store / "data.zarr")
+    first, *others = sorted((store / "parts").glob("*.part"))
+    for file in others:
+        file.rename(file.with_suffix(".kept"))
+    source = Source(store)
+    found = source.read()
+    assert 0 < found.finished < found.runs == 4 and not source.finished
+    assert source.read() is None
+    source.reset()
+    assert source.read().finished == found.finished
+    for file in others:
+        file.with_suffix(".kept").rename(file)
+    assert source.read().finished == 4 and first.exists()
+    sweep(THEORY, Config(), vary={"d": [2, 3]}, seeds=2, steps=3, store=store, buckets="exact")
+    assert source.read().data.identical(Source(store).read().data) and source.finished
+
+
+def test_a_damaged_store_is_refused(store):
+    for file in (store / "parts").glob("*"):
+        file.unlink()
+    sums = (store / "data.sum").read_text()
+    (store / "data.sum").write_text(sums.replace("a", "b"))
+    with pytest.raises(InputError, match=r"store is damaged; rerun the command"):
+        Source(store).read()
+    (store / "manifest.json").write_text("[")
+    with pytest.raises(InputError, match="rerun the command that wrote the store"):
+        Source(store).read()
+
+
+def test_a_manifest_that_no_sweep_wrote_is_refused(store):
+    from jaxtheory.engine.results.store import manifest_checksum
+
+    shutil.rmtree(store / "data.zarr")
+    manifest = json.loads((store / "manifest.json").read_text())
+    manifest["request"]["axes"] = 3
+    manifest.pop("digest")
+    manifest["digest"] = manifest_checksum(manifest)
+    (store / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=r"store is damaged \(TypeError"):
+        Source(store).read()
+
+
+def test_stores_are_found_in_a_folder(store):
+    assert store_at(store) == store_at(store / "data.zarr") == store
+    assert store_at(store.parent) is None and stores_in(store.parent) == [store]
+    for path, why in (
+        (store.parent / "nowhere", "no such directory"),
+        (store / "manifest.json", "is a file"),
+        (store / "parts", "has no store of a sweep"),
+    ):
+        with pytest.raises(InputError, match=why):
+            stores_in(path)
