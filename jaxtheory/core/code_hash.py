@@ -70,6 +70,7 @@ DECIDING = (
     "jaxtheory.engine.request.request",
     "jaxtheory.engine.request.settings",
     "jaxtheory.engine.request.values",
+    "jaxtheory.engine.results.states",
 )
 # modules that are hashed like those of a user; other modules of jaxtheory count by their texts
 _THEORIES = ("jaxtheory.theories", "jaxtheory._sweeps", "jaxtheory.llama")

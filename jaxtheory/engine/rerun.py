@@ -14,13 +14,15 @@ from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.part import Part
 from jaxtheory.engine.execution.local import run_chunk
+from jaxtheory.engine.grow import BLOCKS
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import Chunk, lanes
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results.dataset import title_of
+from jaxtheory.engine.results.export import read_store
 from jaxtheory.engine.results.identity import identity
-from jaxtheory.engine.results.store import Store, read_manifest
+from jaxtheory.engine.results.store import MERGED, Store, read_manifest
 from jaxtheory.engine.stored_run import StoredRun, select, untupled
 from jaxtheory.system import disk
 from jaxtheory.system.backend import computes
@@ -76,6 +78,8 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
             f"{folder} is not a store: it has no manifest.json; give the directory of a sweep"
         )
     manifest = read_manifest(folder / "manifest.json")
+    if MERGED in manifest:
+        return _in_a_block(folder, manifest, theory, where)
     request = request_of(manifest["request"], theory_of(theory or manifest["request"]["theory"]))
     kept = Store(folder, identity(request))
     data = kept.dataset()
@@ -92,6 +96,20 @@ def rerun(store: str | Path, theory: Any = None, **where: Any) -> Rerun:
     ]
     differs = [name for name in values if name not in same]
     return Rerun(run, values, same, differs, _python(request, run))
+
+
+def _in_a_block(folder: Path, manifest: Mapping[str, Any], theory: Any, where: Any) -> Rerun:
+    """Run a run of a store that has grown again, in the block that it is in."""
+    data = read_store(folder)
+    select(data, theory, where)  # fails for a choice that is not one run
+    for name in manifest.get(BLOCKS, ()):
+        block = folder / BLOCKS / name
+        try:
+            select(read_store(block), theory, where)
+        except InputError:
+            continue
+        return rerun(block, theory, **where)
+    raise InputError(f"{folder} was merged from other stores; run a run of one of these again")
 
 
 def request_of(stored: Mapping[str, Any], theory: Theory) -> Request:

@@ -1,6 +1,7 @@
 """A sweep: a whole hyper-parameter study as one labeled dataset."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,11 +17,13 @@ from jaxtheory.engine.execution.bar import Listener, listener
 from jaxtheory.engine.execution.local import Execute, here
 from jaxtheory.engine.execution.progress import Meter
 from jaxtheory.engine.execution.task import Task
+from jaxtheory.engine.grow import find_growth, grow, plan_of
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import flag
 from jaxtheory.engine.results.dataset import Described, assemble, describe
 from jaxtheory.engine.results.identity import identity
+from jaxtheory.engine.results.states import kept
 from jaxtheory.engine.results.store import Store
 from jaxtheory.engine.results.versions import require_versions
 from jaxtheory.system.backend import computes
@@ -91,7 +94,9 @@ def sweep(
             They are recorded as metrics; `record={name: steps}` gives one steps of its own.
         dims: The names of the dimensions of observables, such as {"attention": ("query", "key")}.
         store: A directory that keeps what is finished. The same call resumes an interrupted sweep,
-            and returns a finished one without computing.
+            and returns a finished one without computing. A call with more seeds, more values of one
+            axis or more steps computes what is missing and adds it to the store; runs go on from
+            their last step.
         execute: The executor that computes chunks of runs: this machine, or for instance
             `jaxtheory.cluster.on(client)`.
         progress: A function that is called with a `Progress` as runs advance: the finished share,
@@ -143,17 +148,42 @@ def sweep(
     described = describe(request, identified["code"])
     if store is None:
         return _in_memory(request, described, execute, progress)
+    compute = partial(
+        _into_store, execute=execute, progress=progress, accept_versions=accept_versions
+    )
+    if growth := find_growth(store, request, identified):
+        return grow(growth, request, identified, compute, accept_versions)
+    return compute(request, Path(store))
+
+
+def _into_store(
+    request: Request,
+    store: Path,
+    before: Path | None = None,
+    *,
+    execute: Execute,
+    progress: Listener,
+    accept_versions: bool,
+) -> xr.Dataset:
+    """Compute the dataset of a request in a store, as far as it is not there yet.
+
+    before: the store of a shorter sweep, with the same grid, whose states this one goes on from.
+    """
+    identified = identity(request)
+    described = describe(request, identified["code"])
     directory = Store(store, identified)
     if (finished := directory.dataset()) is not None:
         directory.tidy()
         return finished
     show = listener(progress, request.theory.name)
     todo = plan_request(request)
-    todo = todo.following(directory.begin(todo.layouts))
+    layouts = todo.layouts if before is None else plan_of(before)
+    todo = todo.following(directory.begin(layouts))
     described.attributes.update(require_versions(directory, accept_versions))
     missing = directory.missing(todo.chunks)
     meter = Meter(show, request.points.total, todo.chunks, missing)
-    task = Task(request, directory, flag("jax_debug_nans"))
+    keep = kept(request, todo.buckets)
+    task = Task(request, directory, flag("jax_debug_nans"), keep, before)
     for chunk, _ in execute(task, missing, meter.report):
         if not directory.has(chunk):
             raise InputError(

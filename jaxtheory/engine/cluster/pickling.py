@@ -84,6 +84,8 @@ def pack(task: Task, chunks: Iterable[Chunk]) -> bytes:
             "layouts": lay_out.layouts(in_order) if task.store is None else task.store.plan,
             "padded": padding.trusted(request.theory),
             "finite": task.finite,
+            "keep": task.keep,
+            "before": None if task.before is None else str(task.before.absolute()),
             "settings": settings(),
             "store": None if task.store is None else str(task.store.path.absolute()),
         }
@@ -123,7 +125,9 @@ def unpack(parcel: bytes, folder: Path) -> Opened:
                 f"does not see the store {packed['store']}; choose a directory that all workers "
                 "share"
             )
-    return Opened(Task(request, store, packed["finite"]), buckets, packed["settings"])
+    before = None if packed["before"] is None else Path(packed["before"])
+    task = Task(request, store, packed["finite"], packed["keep"], before)
+    return Opened(task, buckets, packed["settings"])
 
 
 def _differing(packed: dict[str, Any], here: dict[str, Any]) -> list[str]:

@@ -85,8 +85,8 @@ class Outcome(NamedTuple):
 class Resumed(NamedTuple):
     """Runs of a chunk that were trained before, with the leading axes [slot, row, run].
 
-    step: the number of steps that were made. state: the states after them. diverged_at, stopped_at:
-    the steps at which runs diverged or stopped, or NEVER.
+    step: the number of steps that were made. state: the states after them, or their leaves.
+    diverged_at, stopped_at: the steps at which runs diverged or stopped, or NEVER.
     """
 
     step: int
@@ -225,7 +225,9 @@ def _trained_lanes(
 
 
 def _like(tree: Any, like: Any) -> Any:
-    """Arrays as those of another pytree, on its devices. Raises InputError for other shapes."""
+    """Arrays, a pytree or its leaves, as those of another pytree. Raises InputError for others."""
+    if isinstance(tree, list) and len(tree) == len(jax.tree.leaves(like)):
+        tree = jax.tree.unflatten(jax.tree.structure(like), tree)
     pairs = zip(jax.tree.leaves(tree), jax.tree.leaves(like), strict=False)
     if not same_structure(tree, like) or any(a.shape != b.shape for a, b in pairs):
         raise InputError(

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxtheory.engine.compute.part import Part, pick
-from jaxtheory.engine.compute.training import TellRecord, train_chunk
+from jaxtheory.engine.compute.training import Outcome, Resumed, TellRecord, train_chunk
 from jaxtheory.engine.execution.progress import Told, recorded
 from jaxtheory.engine.planning.layout import CHUNK_SECONDS, Chunk, Lanes, lanes
 from jaxtheory.engine.request.request import Request
@@ -34,14 +34,23 @@ def silent(chunk: Chunk, step: int, told: Told = None) -> None:
     """Ignore a report of progress."""
 
 
-def run_chunk(request: Request, chunk: Chunk, tell: Tell = silent) -> Part:
+def run_chunk(
+    request: Request,
+    chunk: Chunk,
+    tell: Tell = silent,
+    resumed: Resumed | None = None,
+    keep: Callable[[Outcome], None] = lambda _: None,
+) -> Part:
     """Compute the part of a chunk, which is the same in any process.
 
     tell(chunk, step, told) is called after each record; told() returns the means of its metrics.
+    The runs begin as `resumed`, if that is given. keep(outcome) is called at the end.
     """
     with numerics(request.dtype, request.partitionable):
         inputs = lanes(request, chunk)
-        outcome = train_chunk(request, chunk, inputs, telling(request, chunk, inputs, tell))
+        say = telling(request, chunk, inputs, tell)
+        outcome = train_chunk(request, chunk, inputs, say, resumed=resumed)
+        keep(outcome)
         return pick(request, chunk, inputs, outcome)
 
 

@@ -1,13 +1,21 @@
 """The task of a sweep: the function that an executor calls for each chunk, here or elsewhere."""
 
 import dataclasses
+from functools import partial
+from pathlib import Path
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.part import diverged_entries
+from jaxtheory.engine.compute.part import Part, diverged_entries
+from jaxtheory.engine.compute.training import Outcome
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
+from jaxtheory.engine.results.states import Before, save
 from jaxtheory.engine.results.store import Store
+
+
+def _nothing(outcome: Outcome) -> None:
+    """Keep nothing of an outcome."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,15 +24,18 @@ class Task:
 
     With a store the part is written where it was computed, and None is returned, so that no array
     has to be sent. If `finite` is true, as jax_debug_nans requests, a run that is not finite is an
-    error; otherwise the dataset flags it.
+    error; otherwise the dataset flags it. With `keep` the states of the runs are kept beside the
+    parts. `before` is the store of a shorter sweep that this one goes on from.
     """
 
     request: Request
     store: Store | None = None
     finite: bool = False
+    keep: bool = False
+    before: Path | None = None
 
     def __call__(self, chunk: Chunk, tell: Tell = silent) -> Computed:
-        part = run_chunk(self.request, chunk, tell)
+        part = self._part(chunk, tell)
         lost = diverged_entries(part)
         if self.finite and len(lost):
             at = int(part.values["diverged_at"][lost[0]])
@@ -36,3 +47,16 @@ class Task:
             return part
         self.store.write(chunk, part)
         return None
+
+    def _part(self, chunk: Chunk, tell: Tell) -> Part:
+        """The part of a chunk, whose runs go on from the store `before` where that is possible."""
+        keep = _nothing
+        if self.keep and self.store is not None:
+            keep = partial(save, self.store.path, self.store.mark, chunk)
+        if self.before is not None:
+            before = Before(self.before)
+            if (resumed := before.resumed(chunk)) is not None:
+                part = run_chunk(self.request, chunk, tell, resumed, keep)
+                if (joined := before.joined(self.request, chunk, part)) is not None:
+                    return joined
+        return run_chunk(self.request, chunk, tell, None, keep)

@@ -93,7 +93,8 @@ class Store:
                 "\n".join(
                     [
                         f"{self.path} holds the results of another request; choose another "
-                        "directory for store=:",
+                        "directory for store= (a store can be given more seeds, more values of one "
+                        "axis or more steps, one of these at a time):",
                         *changed,
                     ]
                 )
