@@ -217,6 +217,7 @@ OTHERS = {
     "jaxtheory.system.machine",
     "jaxtheory.system.npz",
     "jaxtheory.system.temporary",
+    "jaxtheory.engine.grow",
     "jaxtheory.engine.results.archive",
     "jaxtheory.engine.results.attributes",
     "jaxtheory.system.compilation_cache",
