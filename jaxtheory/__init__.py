@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jaxtheory.core.errors import InputError as InputError
     from jaxtheory.core.from_optax import OptimizerState as OptimizerState
     from jaxtheory.core.from_optax import from_optax as from_optax
+    from jaxtheory.core.task import Task as Task
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
@@ -71,6 +72,7 @@ _PUBLIC = {
         ("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"
     ),
     **dict.fromkeys(("Algorithm", "Check", "Theory"), "core.theory"),
+    "Task": "core.task",
     "check_theory": "core.check_theory",
     "Claim": "claims.claim",
     "Figure": "claims.figure",

@@ -30,7 +30,7 @@ _ALGORITHM_SLOTS = {
 _CHECK_KINDS = ("equal", "bound", "sample")
 
 
-def _signature_fault(where: str, function: Any, expected: str) -> str | None:
+def signature_fault(where: str, function: Any, expected: str) -> str | None:
     """Return a message if a function has other arguments than expected, else None.
 
     An underscore may precede the name of an argument that is not used.
@@ -126,7 +126,7 @@ def check_theory(theory: Any) -> None:
     if any(faults):
         raise InputError("\n".join(filter(None, faults)))
     faults = [
-        _signature_fault(f"{name}.{slot}", getattr(theory, slot), want)
+        signature_fault(f"{name}.{slot}", getattr(theory, slot), want)
         for slot, want in _THEORY_SLOTS.items()
     ]
     if not (isinstance(theory.Config, type) and issubclass(theory.Config, Config)):
@@ -160,7 +160,7 @@ def check_theory(theory: Any) -> None:
             function = getattr(algorithm, slot)
             if not (slot == "sample" and function is None):
                 faults.append(
-                    _signature_fault(f"{name}.algorithms[{label!r}].{slot}", function, want)
+                    signature_fault(f"{name}.algorithms[{label!r}].{slot}", function, want)
                 )
     for check in theory.checks:
         if check.kind not in _CHECK_KINDS:
@@ -173,7 +173,7 @@ def check_theory(theory: Any) -> None:
                 f"{name}.checks[{check.name!r}].tolerance is {check.tolerance:g}; it must be "
                 "at most 1e-11 for kind 'equal'"
             )
-        faults.append(_signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
+        faults.append(signature_fault(f"{name}.checks[{check.name!r}].fn", check.fn, "key config"))
     if other := [e for e in theory.examples if type(e) is not theory.Config]:
         faults.append(
             f"{name}.examples: {len(other)} of {len(theory.examples)} are a "

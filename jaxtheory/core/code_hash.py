@@ -73,7 +73,13 @@ DECIDING = (
     "jaxtheory.engine.results.states",
 )
 # modules that are hashed like those of a user; other modules of jaxtheory count by their texts
-_THEORIES = ("jaxtheory.theories", "jaxtheory._sweeps", "jaxtheory.llama")
+_THEORIES = (
+    "jaxtheory.theories",
+    "jaxtheory.tasks",
+    "jaxtheory.networks",
+    "jaxtheory._sweeps",
+    "jaxtheory.llama",
+)
 # entries of a class that do not affect its behavior; pickling an instance leaves __slotnames__
 _NOT_OWN = (
     "__doc__",
