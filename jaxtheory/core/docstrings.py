@@ -12,6 +12,7 @@ import textwrap
 from typing import Any
 
 from jaxtheory.core import from_optax
+from jaxtheory.core.extended import Extended
 from jaxtheory.core.theory import Theory
 
 _NAMES = r"[A-Za-z_]\w*(?:, [A-Za-z_]\w*)*"
@@ -58,9 +59,10 @@ def variables(theory: Theory) -> dict[str, str]:
     """Return the meanings of the variables of a dataset, as far as docstrings contain them."""
     meanings: dict[str, str] = {}
     for slot in (theory.metrics, theory.analyses):
-        observed = getattr(slot, "observe", ())
-        meanings |= {name: _sentence(doc(function)) for name, function in observed}
-        meanings |= _meanings(doc(inspect.unwrap(slot)))
+        if isinstance(slot, Extended):
+            meanings |= {name: _sentence(doc(function)) for name, function in slot.observe}
+            slot = slot.slot
+        meanings |= _meanings(doc(slot))
     for curve, meaning in _meanings(doc(theory.predict)).items():
         meanings["predicted_" + curve.replace(":", "_")] = meaning
     return meanings

@@ -22,7 +22,7 @@ def test_labels_are_made_once_where_they_read_no_number():
     theory = THEORY._replace(coords=coords, dims={"weights": ("i",)})
     request = read(theory, Config(dimension=3), vary={"eta": RATES}, steps=1)
     asked.clear()
-    found = _coordinates(request, {"i": 3}, describe(request, {}).labels)
+    found = _coordinates(request, {"i": 3}, describe(request, {"problem": ""}).labels)
     assert found["i"] == ["w0", "w1", "w2"] and len(asked) == 3
     assert found["learning_rate"].shape == (MILLIONS,)
 
