@@ -35,7 +35,7 @@ def test_labels_that_read_a_number_are_asked_at_every_value():
     ):
         theory = THEORY._replace(coords=lambda c, label=label: {"i": label(c)})
         request = read(THEORY, Config(dimension=3), vary={"noise": [0.1, 0.2]}, steps=1)
-        labels = describe(request._replace(theory=theory), {}).labels
+        labels = describe(request._replace(theory=theory), {"problem": ""}).labels
         assert "i" not in _coordinates(request, {"i": 3}, labels)
 
 
