@@ -1,0 +1,82 @@
+"""The task of `group_sparse`: classify by one group of features out of D.
+
+The network sees the groups x_1..x_D as tokens of d numbers; the position tells the group. Its one
+output f at position D gives the class sign f. The theory sums the outputs of all queries.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxtheory.core.task import Task
+from jaxtheory.tasks import answers
+from jaxtheory.theories.group_sparse import data, model, predictions
+from jaxtheory.theories.group_sparse.model import Batch, Config, Problem
+
+
+def inputs(batch: Batch, _problem: Problem, _config: Config) -> Float[Array, "n D d"]:
+    """The groups of every sample."""
+    return batch.x.transpose(2, 1, 0)
+
+
+def answer(outputs: Float[Array, "n D 1"], config: Config) -> Float[Array, " n"]:
+    """The output f at the last group."""
+    return answers.at_last(outputs, config.num_groups.n)[:, 0]
+
+
+def loss(
+    outputs: Float[Array, "n D 1"], batch: Batch, _problem: Problem, config: Config
+) -> Float[Array, ""]:
+    """The mean of log(1 + exp(-y f))."""
+    return jnp.sum(batch.weight * jax.nn.softplus(-batch.y * answer(outputs, config)))
+
+
+def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) -> dict[str, Any]:
+    """Return the metrics on the test samples.
+
+    loss                  mean log(1 + exp(-y f))
+    accuracy              share of samples with y = sign f
+    group_attention       attention of the last query to the label's group: the largest over heads
+                          and layers of its mean; NaN for a network without attention maps
+    downstream_attention  the same on the downstream samples, with their margin, which the network
+                          has not seen
+    """
+    test, D = problem.test, config.num_groups
+    f = outputs(test)
+    new = data.moved(problem.downstream_test, problem, config)
+    star = model.relevant(config) > 0
+    attention = [
+        answers.on(
+            maps(batch), jnp.broadcast_to(star, (batch.x.shape[2], D.cap)), batch.weight, D.n
+        )
+        for batch in (test, new)
+    ]
+    return {
+        "loss": loss(f, test, problem, config),
+        "accuracy": predictions.accuracy(answer(f, config), test),
+        "group_attention": attention[0],
+        "downstream_attention": attention[1],
+    }
+
+
+def optimal(_problem: Problem, _config: Config) -> dict[str, Float[Array, ""]]:
+    """0 and 1: the relevant group determines the label. The loss is an infimum, which no finite
+    output reaches.
+    """
+    return {"loss": jnp.zeros(()), "accuracy": jnp.ones(())}
+
+
+TASK = Task(
+    name="group_sparse",
+    Config=Config,
+    problem=data.problem,
+    sample=data.sample,
+    inputs=inputs,
+    loss=loss,
+    outputs=lambda config: 1,
+    vocabulary=lambda config: None,
+    metrics=metrics,
+    optimal=optimal,
+)
