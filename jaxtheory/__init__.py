@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxtheory import claims as claims
     from jaxtheory import llama as llama
     from jaxtheory import observables as observables
+    from jaxtheory import tasks as tasks
     from jaxtheory import theories as theories
     from jaxtheory.claims import catalog
     from jaxtheory.claims.claim import Claim as Claim
@@ -94,6 +95,7 @@ _PUBLIC = {
 }
 _MODULES = {
     "theories": "theories",
+    "tasks": "tasks",
     "llama": "llama",
     "claims": "claims",
     "figures": "claims.catalog",

@@ -156,6 +156,9 @@ def import_fault(module: str, name: str) -> str | None:
     if inside(module, "jaxtheory.llama"):
         used = (*BELOW_ROOMS, "jaxtheory.llama", "jaxtheory.theories.attention_pruning")
         return None if inside(name, *used) else "llama uses core, ops and its room"
+    if inside(module, "jaxtheory.tasks"):
+        used = (*BELOW_ROOMS, "jaxtheory.theories", "jaxtheory.tasks")
+        return None if inside(name, *used) else "tasks use core, ops and the theories"
     if module.startswith("jaxtheory.theories."):
         room = ".".join(module.split(".")[:3])
         if not inside(name, "jaxtheory.core", "jaxtheory.ops", room):
@@ -352,6 +355,7 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("jaxtheory.plotting.plot", "from jaxtheory.claims import claim"),
         ("jaxtheory.llama.masks", "from jaxtheory.theories.low_rank import model"),
         ("jaxtheory.llama.masks", "from jaxtheory.engine.plan import plan"),
+        ("jaxtheory.tasks.walks", "from jaxtheory.engine.plan import plan"),
         ("sweeps.a.figure", "from jaxtheory.engine.sweep import sweep"),
         ("sweeps.a.figure", "from .. import b"),
         ("sweeps.a.figure", "import matplotlib"),

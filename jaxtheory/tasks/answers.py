@@ -21,14 +21,17 @@ def at_last(outputs: Float[Array, "B L K"], n: Any) -> Float[Array, "B K"]:
     return jnp.take(outputs, n - 1, axis=1)
 
 
-def log_law(logits: Float[Array, "B K"], size: Size) -> Float[Array, "B K"]:
+def log_law(logits: Float[Array, "B K"], size: Size | int) -> Float[Array, "B K"]:
     """The logarithms of the predicted law: log softmax over the valid entries, 0 beyond them."""
-    valid = size.mask()[None, :]
+    valid = Size.wrap(size).mask()[None, :]
     return jnp.where(valid, jax.nn.log_softmax(jnp.where(valid, logits, -jnp.inf), axis=1), 0)
 
 
 def cross_entropy(
-    logits: Float[Array, "B K"], label: Int[Array, " B"], weight: Float[Array, " B"], size: Size
+    logits: Float[Array, "B K"],
+    label: Int[Array, " B"],
+    weight: Float[Array, " B"],
+    size: Size | int,
 ) -> Float[Array, ""]:
     """The weighted mean of -log softmax(logits)_label over the valid entries."""
     chosen = jnp.take_along_axis(log_law(logits, size), label[:, None], axis=1)[:, 0]
@@ -36,13 +39,16 @@ def cross_entropy(
 
 
 def against_law(
-    logits: Float[Array, "B K"], law: Float[Array, "B K"], weight: Float[Array, " B"], size: Size
+    logits: Float[Array, "B K"],
+    law: Float[Array, "B K"],
+    weight: Float[Array, " B"],
+    size: Size | int,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Cross-entropy and accuracy under the true law of the answer: no label is drawn, so neither is
     better than that law allows, whatever the test set.
     """
     loss = -jnp.sum(weight * jnp.sum(law * log_law(logits, size), axis=1))
-    answer = jnp.argmax(jnp.where(size.mask()[None, :], logits, -jnp.inf), axis=1)
+    answer = jnp.argmax(jnp.where(Size.wrap(size).mask()[None, :], logits, -jnp.inf), axis=1)
     right = jnp.take_along_axis(law, answer[:, None], axis=1)[:, 0]
     return loss, jnp.sum(weight * right)
 

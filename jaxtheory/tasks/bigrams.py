@@ -97,10 +97,13 @@ def metrics(outputs: Any, maps: answers.Maps, problem: Problem, config: Config) 
         of_query = jax.nn.one_hot(test.query, N.cap, dtype=weight.dtype) * weight[:, None]
         each = jnp.einsum("lbhs,bk->lhks", jnp.take(found, T.n, axis=3), of_query)
         within = indices(T.cap + 1)[None, :] < T.n
-        low = jnp.min(jnp.where(support & within, each, jnp.inf), axis=3)
-        high = jnp.max(jnp.where(~support & within, each, -jnp.inf), axis=3)
+        inside, outside = (x[None, None] for x in (support & within, ~support & within))
+        low = jnp.min(jnp.where(inside, each, jnp.inf), axis=3)
+        high = jnp.max(jnp.where(outside, each, -jnp.inf), axis=3)
         asked = jnp.sum(of_query, axis=0) > 0
-        right = jnp.sum(((low > high) & asked & N.mask()).astype(weight.dtype), axis=2)
+        right = jnp.sum(
+            ((low > high) & (asked & N.mask())[None, None, :]).astype(weight.dtype), axis=2
+        )
         match = jnp.max(right) / jnp.asarray(N.real, weight.dtype)
     return {
         "loss": expected,

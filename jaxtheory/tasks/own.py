@@ -115,7 +115,9 @@ def given(
         measured = {"loss": _loss(found, test, classes)}
         if classes is not None:
             shown = found if test.targets.ndim == 2 else found[:, -1:]
-            right = jnp.argmax(shown, axis=2) == test.targets.reshape(len(test.targets), -1)
+            right = jnp.argmax(shown, axis=2).astype(jnp.int32) == test.targets.reshape(
+                len(test.targets), -1
+            )
             share = jnp.mean(right.astype(test.weight.dtype), axis=1)
             measured["accuracy"] = jnp.sum(test.weight * share)
         return measured

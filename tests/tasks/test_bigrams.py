@@ -1,0 +1,146 @@
+"""The task of contextual bigrams."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.on_tasks import Made, without_maps
+
+from jaxtheory.core.config import Size
+from jaxtheory.tasks import bigrams
+from jaxtheory.theories.contextual_bigram import data
+
+CYCLE = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))  # a certain transition
+
+
+def test_the_network_sees_the_context_and_the_query():
+    made = Made("contextual_bigram")
+    x = np.asarray(made.inputs())
+    assert x.shape == (16, 9) and x.dtype == np.int32
+    np.testing.assert_array_equal(x[:, :-1], made.batch.tokens)
+    np.testing.assert_array_equal(x[:, -1], made.batch.query)
+
+
+def enumerated(law):
+    """Bayes loss and accuracy from all contexts, queries and labels of positive probability."""
+    P, mu, Q = (np.asarray(x) for x in (law.transition, law.stationary, law.context))
+    T, N = Q.shape
+    loss = accuracy = 0.0
+    for tokens in itertools.product(range(N), repeat=T):
+        for k in range(N):
+            chance = mu[k] * np.prod(mu[list(tokens)])
+            label = sum(Q[s, k] * P[:, tokens[s]] for s in range(T))
+            some = label[label > 0]
+            loss -= chance * np.sum(some * np.log(some))
+            accuracy += chance * label.max()
+    return loss, accuracy
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"T": 4},
+        {"T": 4, "Q": 3, "weights": "unequal"},
+        {"T": 4, "Q": 1},
+        {"T": 4, "given": CYCLE},
+        {"T": 4, "Q": 1, "given": CYCLE},
+        {"T": 4, "Q": Size(3, 2)},
+    ],
+    ids=str,
+)
+def test_the_optimum_is_that_of_all_contexts_enumerated(settings):
+    made = Made("contextual_bigram", seed=3, **settings)
+    best, (loss, accuracy) = made.optimal(), enumerated(made.problem.law)
+    np.testing.assert_allclose(best["loss"], loss, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(best["accuracy"], accuracy, rtol=1e-11)
+
+
+def test_where_contexts_are_too_many_the_test_set_stands_for_them(monkeypatch):
+    made = Made("contextual_bigram")
+    exact = made.optimal()
+    monkeypatch.setattr(bigrams, "ENUMERATED", 0)
+    sampled = made.optimal()
+    each = bigrams.answers.entropy(bigrams.law(made.problem.test, made.problem, made.config))
+    error = float(jnp.std(each)) / np.sqrt(len(each))
+    assert exact != sampled and abs(exact["loss"] - sampled["loss"]) < 5 * error
+
+
+def test_the_law_of_the_label_is_the_networks_best_answer():
+    made = Made("contextual_bigram", seed=1)
+
+    def best(batch):
+        logits = jnp.log(bigrams.law(batch, made.problem, made.config))
+        return jnp.broadcast_to(logits[:, None, :], (len(logits), 9, 3))
+
+    found, random = made.metrics(best), made.metrics()
+    law = bigrams.law(made.problem.test, made.problem, made.config)
+    np.testing.assert_allclose(found["loss"], jnp.mean(bigrams.answers.entropy(law)), rtol=1e-12)
+    np.testing.assert_allclose(found["accuracy"], jnp.mean(jnp.max(law, axis=1)), rtol=1e-12)
+    assert random["loss"] > found["loss"] and random["accuracy"] < found["accuracy"]
+
+
+def test_the_loss_is_the_cross_entropy_at_the_query():
+    made = Made("contextual_bigram", seed=2)
+    logits = np.asarray(made.outputs())[:, -1]
+    law = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    want = -np.mean(np.log(law[np.arange(16), made.batch.label]))
+    np.testing.assert_allclose(made.loss(), want, rtol=1e-12)
+
+
+def attending(made, shift=0):
+    """Attention of every query to the attended positions of the batch's query, moved by `shift`."""
+
+    def maps(batch):
+        q = jnp.roll(made.problem.law.context.T, shift, axis=1)[batch.query]
+        q = jnp.pad(q, ((0, 0), (0, 1)))
+        return jnp.broadcast_to(q[:, None, None, :], (len(q), 2, 9, 9))[None]
+
+    return maps
+
+
+def test_attention_to_the_attended_set_is_seen():
+    made = Made("contextual_bigram", seed=4)
+    right = made.metrics(maps=attending(made))
+    assert right["attended_attention"] == pytest.approx(1) and right["support_match"] == 1
+    wrong = made.metrics(maps=attending(made, shift=1))
+    assert wrong["attended_attention"] < 1 and wrong["support_match"] < 1
+    assert np.isnan(made.metrics(maps=without_maps)["support_match"])
+
+
+def test_padded_tokens_positions_and_samples_count_for_nothing():
+    plain = Made("contextual_bigram")
+    law = jax.tree.map(np.asarray, plain.problem.law)
+    wide = data.Problem(
+        np.pad(law.transition, (0, 2)),
+        np.pad(law.stationary, (0, 2)),
+        np.pad(law.context, ((0, 3), (0, 2))),
+        np.pad(law.pretrained, (0, 2)),
+    )
+    padded = Made("contextual_bigram", N=Size(5, 3), T=Size(11, 8), B=Size(20, 16))
+    fill = lambda b: b._replace(tokens=jnp.pad(b.tokens, ((0, 0), (0, 3)), constant_values=1))
+    padded.problem = bigrams.Problem(jax.tree.map(jnp.asarray, wide), fill(plain.problem.test))
+    padded.batch = jax.tree.map(
+        lambda x: jnp.pad(x, ((0, 4),) + ((0, 0),) * (x.ndim - 1)), fill(plain.batch)
+    )
+    x = np.asarray(padded.inputs())
+    np.testing.assert_array_equal(x[:16, :9], plain.inputs())
+    assert not np.any(x[:, 9:])
+    outputs = lambda x: jnp.pad(x, ((0, 0), (0, 3), (0, 2)), constant_values=3.0)
+    np.testing.assert_allclose(
+        padded.loss(jnp.pad(outputs(plain.outputs()), ((0, 4), (0, 0), (0, 0)))),
+        plain.loss(),
+        rtol=1e-12,
+    )
+    found = padded.metrics(
+        lambda batch: outputs(plain.outputs(plain.problem.test)),
+        lambda batch: jnp.pad(
+            plain.maps(plain.problem.test), ((0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
+        ),
+    )
+    for name, value in plain.metrics().items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
+    best = padded.optimal()
+    for name, value in plain.optimal().items():
+        np.testing.assert_allclose(best[name], value, rtol=1e-12)

@@ -1,0 +1,63 @@
+"""The task of group-sparse classification."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.on_tasks import Made, one_hot_maps, without_maps
+
+from jaxtheory.core.config import Size
+
+
+def test_the_network_sees_a_group_in_each_position():
+    made = Made("group_sparse")
+    x = np.asarray(made.inputs())
+    assert x.shape == (20, 6, 4)
+    for j in range(6):
+        np.testing.assert_array_equal(x[:, j], made.batch.x[:, j].T)
+
+
+def test_the_loss_is_the_logistic_one_at_the_last_group():
+    made = Made("group_sparse", seed=1)
+    f, y = np.asarray(made.outputs())[:, -1, 0], np.asarray(made.batch.y)
+    np.testing.assert_allclose(made.loss(), np.mean(np.log1p(np.exp(-y * f))), rtol=1e-12)
+
+
+def test_the_direction_of_the_relevant_group_answers():
+    made = Made("group_sparse", seed=2, jstar=5)
+
+    def best(batch):
+        f = 1e6 * np.einsum("dn,d->n", np.asarray(batch.x)[:, 4], made.problem.truth)
+        return jnp.broadcast_to(jnp.asarray(f)[:, None, None], (len(f), 6, 1))
+
+    found = made.metrics(best)
+    assert made.optimal() == {"loss": 0.0, "accuracy": 1.0}
+    assert found["accuracy"] == pytest.approx(1) and found["loss"] < 1e-4
+    assert made.metrics()["accuracy"] < 0.7
+
+
+def test_attention_to_the_group_is_seen_on_both_tasks():
+    made = Made("group_sparse", seed=3)
+    count = lambda batch: batch.x.shape[2]
+    right = lambda batch: one_hot_maps(jnp.full(count(batch), 1), (count(batch), 6), heads=3)
+    found = made.metrics(maps=right)
+    assert found["group_attention"] == found["downstream_attention"] == pytest.approx(1)
+    wrong = lambda batch: one_hot_maps(jnp.full(count(batch), 2), (count(batch), 6), heads=3)
+    assert made.metrics(maps=wrong)["group_attention"] == pytest.approx(0)
+    assert np.isnan(made.metrics(maps=without_maps)["downstream_attention"])
+
+
+def test_padded_groups_and_samples_count_for_nothing():
+    plain = Made("group_sparse")
+    padded = Made("group_sparse", D=Size(9, 6), n=Size(24, 20))
+    np.testing.assert_allclose(padded.inputs()[:20, :6], plain.inputs(), rtol=1e-12)
+    outputs = jnp.pad(plain.outputs(), ((0, 4), (0, 3), (0, 0)), constant_values=4.0)
+    np.testing.assert_allclose(padded.loss(outputs), plain.loss(), rtol=1e-12)
+    fill = lambda batch: jnp.pad(
+        plain.outputs(plain.problem.test), ((0, 0), (0, 3), (0, 0)), constant_values=4.0
+    )
+    big = lambda batch: jnp.pad(
+        plain.maps(plain.problem.test), ((0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
+    )
+    found = padded.metrics(fill, big)
+    for name, value in plain.metrics().items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
