@@ -1,4 +1,5 @@
-"""Give a store more seeds, more values of an axis, or more steps: only what is missing is computed.
+"""Give a store more seeds, values of an axis, steps or observables: only what is missing is
+computed.
 
 A store that has grown is made of blocks, which are plain stores:
 
@@ -25,7 +26,7 @@ from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results import versions
 from jaxtheory.engine.results.combine import combine
 from jaxtheory.engine.results.identity import as_json, fingerprint, identity
-from jaxtheory.engine.results.states import Before, continues
+from jaxtheory.engine.results.states import Before, continues, observable
 from jaxtheory.engine.results.store import (
     MERGED,
     Store,
@@ -47,13 +48,13 @@ _Rows = dict[str, list[int]]  # indices of the values of each axis, and of "seed
 class Growth(NamedTuple):
     """How a store can become that of a larger request.
 
-    path: its directory. manifest: its manifest. longer: True if the larger request has more steps,
-    False if it has more values or seeds, or is that of the store.
+    path: its directory. manifest: its manifest. within: True if the larger request has more steps
+    or observables of the same runs, False if it has more values or seeds, or is that of the store.
     """
 
     path: Path
     manifest: Mapping[str, Any]
-    longer: bool
+    within: bool
 
 
 def find_growth(store: Any, request: Request, identified: Mapping[str, Any]) -> Growth | None:
@@ -74,6 +75,9 @@ def find_growth(store: Any, request: Request, identified: Mapping[str, Any]) -> 
     if changed <= {"steps", "record", "metrics"} and new["steps"] > old["steps"]:
         on_axis = any("steps" in axis["values"] for axis in new["axes"])
         return None if on_axis else Growth(path, manifest, True)
+    if changed <= {"observe", "metrics"} and observable(old, request):
+        kept = (old["observe"] or {}).items() <= (new["observe"] or {}).items()
+        return Growth(path, manifest, True) if kept else None
     if changed in ({"seeds"}, {"axes"}) and _rows(request, old) is not None:
         return Growth(path, manifest, False)
     return None
@@ -117,7 +121,7 @@ def _grown(
     """Compute the blocks of a request from those of a smaller one, and return their names."""
     path = growth.path
     blocks = list(manifest.get(BLOCKS, ())) or [_as_block(path, manifest)]
-    if not growth.longer:
+    if not growth.within:
         rows = _rows(request, manifest["request"])
         assert rows is not None
         missing = {
@@ -135,7 +139,8 @@ def _grown(
         assert rows is not None
         part = _restricted(request, rows)
         before, name = path / BLOCKS / block, fingerprint(identity(part))
-        goes_on = continues(Before(before), part)
+        same = stored["steps"] == part.points.steps
+        goes_on = same or continues(Before(before), part)
         compute(part, path / BLOCKS / name, before if goes_on else None)
         longer.append(name)
     return longer

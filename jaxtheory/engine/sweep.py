@@ -96,7 +96,7 @@ def sweep(
         store: A directory that keeps what is finished. The same call resumes an interrupted sweep,
             and returns a finished one without computing. A call with more seeds, more values of one
             axis or more steps computes what is missing and adds it to the store; runs go on from
-            their last step.
+            their last step. So does one with observables at steps whose weights were kept.
         execute: The executor that computes chunks of runs: this machine, or for instance
             `jaxtheory.cluster.on(client)`.
         progress: A function that is called with a `Progress` as runs advance: the finished share,

@@ -11,7 +11,7 @@ import jaxtheory
 from jaxtheory.engine import grow
 from jaxtheory.engine.execution.task import Task
 from jaxtheory.engine.rerun import rerun
-from jaxtheory.theories import low_rank
+from jaxtheory.theories import low_rank, random_walk
 from tests.helpers.quadratic import THEORY, Config
 
 SMALL = {"vary": {"eta": [0.1, 0.2]}, "seeds": 3, "steps": 20, "record": 5}
@@ -88,6 +88,36 @@ def test_steps_of_an_optimizer_with_momentum_bit_for_bit(tmp_path, dtype):
     assert_equal(grown, jaxtheory.sweep(low_rank, config, steps=14, **asked))
 
 
+def double(params, problem, config):
+    """Twice the parameter."""
+    return 2 * params
+
+
+@pytest.mark.parametrize("saved", [True, [10, 20]])
+def test_another_observable_is_evaluated_on_the_weights(tmp_path, monkeypatch, saved):
+    asked = {"vary": {"eta": [0.1, 1e200]}, "seeds": 3, "steps": 20, "save_params": saved}
+    record = {"distance": 5, "inside": [20]}
+    jaxtheory.sweep(THEORY, Config(), **asked, record=record, store=tmp_path / "a")
+    more = {"observe": {"double": double}, "record": {**record, "double": [20]}}
+    whole = jaxtheory.sweep(THEORY, Config(), **asked, **more)
+    monkeypatch.setattr("jaxtheory.engine.execution.task.run_chunk", None)  # nothing is trained
+    grown = jaxtheory.sweep(THEORY, Config(), **asked, **more, store=tmp_path / "a")
+    assert_equal(grown, whole)
+
+
+def test_an_observable_of_padded_runs(tmp_path):
+    config = random_walk.Config(length=13)
+    asked = {"vary": {"K": [4, 5], "p": [0.5, 0.7]}, "seeds": 2, "steps": 4, "save_params": [2, 4]}
+    asked |= {"buckets": "pad", "dtype": "float64"}
+    record = {"loss": 2}
+    more = {"observe": {"norms": jaxtheory.observables.norms}, "record": record | {"norms": [2, 4]}}
+    jaxtheory.sweep(random_walk, config, **asked, record=record, store=tmp_path / "a")
+    grown = jaxtheory.sweep(random_walk, config, **asked, **more, store=tmp_path / "a")
+    whole = jaxtheory.sweep(random_walk, config, **asked, **more)
+    for name in whole.data_vars:
+        np.testing.assert_allclose(grown[name], whole[name], rtol=1e-12, atol=1e-12)
+
+
 def test_runs_that_stopped_or_diverged(tmp_path):
     asked = {"vary": {"eta": [0.1, 1e200]}, "seeds": 2, "stop": lambda m: m["distance"] < 0.9}
     jaxtheory.sweep(THEORY, Config(), steps=5, **asked, store=tmp_path / "a")
@@ -142,6 +172,7 @@ def test_an_interruption_loses_nothing(tmp_path, monkeypatch, more, stage):
         {"seeds": 5, "steps": 40},
         {"seeds": 5, "vary": {"eta": [0.1, 0.2, 0.3]}},
         {"vary": {"s": [0.1, 0.2, 0.3]}},
+        {"observe": {"double": double}},
     ],
 )
 def test_another_request_is_refused(tmp_path, other):

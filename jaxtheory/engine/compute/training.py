@@ -13,6 +13,7 @@ import numpy as np
 from jaxtheory.core.config import Config
 from jaxtheory.core.contract import same_structure
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.theory import Algorithm
 from jaxtheory.engine.compute.precompile import precompile
 from jaxtheory.engine.compute.program import (
     NEVER,
@@ -222,6 +223,28 @@ def _trained_lanes(
     return Outcome(
         recorded.values, analyses, predictions, diverged, stopped, trained.state, row.problem
     )
+
+
+def observe_chunk(
+    request: Request, chunk: Chunk, inputs: Lanes, names: frozenset[str], params: Any
+) -> dict[str, np.ndarray]:
+    """Evaluate metrics with these names on parameters [slot, row, run, ...] of the runs of a chunk.
+
+    The result has the leading axes [slot, row, run, value].
+    """
+    bucket = chunk.bucket
+    trained = request.theory.algorithms[bucket.algorithm]
+    shown = Algorithm(trained.init, trained.step, _itself)
+    program = Program(request.theory, shown, bucket.template, bucket.layout)
+    row = jax.device_put(PerRow(*_draw(request, program, inputs)))
+    run = jax.device_put(PerRun(inputs.own, inputs.values, inputs.limit))
+    values = program.evaluate("metrics", names)(row, run, params, np.int32(inputs.used))
+    return dict(jax.device_get(values))
+
+
+def _itself(params: Any, _problem: Any, _config: Any) -> Any:
+    """The parameters of an algorithm whose states are parameters."""
+    return params
 
 
 def _like(tree: Any, like: Any) -> Any:

@@ -1,12 +1,13 @@
 """The task of a sweep: the function that an executor calls for each chunk, here or elsewhere."""
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.compute.part import Part, diverged_entries
-from jaxtheory.engine.compute.training import Outcome
+from jaxtheory.engine.compute.training import Outcome, Resumed
 from jaxtheory.engine.execution.local import Computed, Tell, run_chunk, silent
 from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
@@ -14,7 +15,7 @@ from jaxtheory.engine.results.states import Before, save
 from jaxtheory.engine.results.store import Store
 
 
-def _nothing(outcome: Outcome) -> None:
+def _nothing(outcome: Outcome | Resumed) -> None:
     """Keep nothing of an outcome."""
 
 
@@ -50,12 +51,18 @@ class Task:
 
     def _part(self, chunk: Chunk, tell: Tell) -> Part:
         """The part of a chunk, whose runs go on from the store `before` where that is possible."""
-        keep = _nothing
+        keep: Callable[[Outcome | Resumed], None] = _nothing
         if self.keep and self.store is not None:
             keep = partial(save, self.store.path, self.store.mark, chunk)
         if self.before is not None:
             before = Before(self.before)
-            if (resumed := before.resumed(chunk)) is not None:
+            if before.steps == self.request.points.steps:
+                observed = before.observed(self.request, chunk)
+                if observed is not None:
+                    if (resumed := before.resumed(chunk)) is not None:
+                        keep(resumed)
+                    return observed
+            elif (resumed := before.resumed(chunk)) is not None:
                 part = run_chunk(self.request, chunk, tell, resumed, keep)
                 if (joined := before.joined(self.request, chunk, part)) is not None:
                     return joined

@@ -7,6 +7,7 @@ A state that is missing or damaged costs time and no data: its runs are trained 
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import jax
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.compute.part import Part
-from jaxtheory.engine.compute.training import Outcome, Resumed
+from jaxtheory.core.extended import named_weights
+from jaxtheory.engine.compute.part import Part, pick
+from jaxtheory.engine.compute.program import NEVER
+from jaxtheory.engine.compute.training import Outcome, Resumed, observe_chunk
 from jaxtheory.engine.planning.cost import nbytes, problem_and_state
-from jaxtheory.engine.planning.layout import Bucket, Chunk
+from jaxtheory.engine.planning.layout import Bucket, Chunk, lanes
+from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results import packed
@@ -44,7 +48,7 @@ def kept(request: Request, buckets: tuple[Bucket, ...]) -> bool:
     return total <= _MOST or request.save_params is not False
 
 
-def save(folder: Path, mark: str, chunk: Chunk, outcome: Outcome) -> None:
+def save(folder: Path, mark: str, chunk: Chunk, outcome: Outcome | Resumed) -> None:
     """Write the states of a chunk below the folder of a store with this mark."""
     used = chunk.last - chunk.first
     leaves = jax.device_get(jax.tree.leaves(outcome.state))
@@ -75,6 +79,7 @@ class Before:
         manifest = read_manifest(path / "manifest.json")
         self.mark = mark_of(manifest)
         self.steps = int(manifest["request"]["steps"])
+        self.request = manifest["request"]
         self.records = np.asarray(manifest["request"]["record"])
         self.metrics = manifest["request"]["metrics"]
 
@@ -107,11 +112,9 @@ class Before:
         """
         early = np.flatnonzero(request.schedule.records <= self.steps)
         places = np.searchsorted(self.records, request.schedule.records[early])
-        entries = {}
-        for _, arrays in self._pieces("parts", chunk):
-            for i, at in enumerate(zip(arrays["point"], arrays["place"], strict=True)):
-                entries[at] = (arrays, i)
-        found = [entries.get(at) for at in zip(part.point, part.place, strict=True)]
+        entries = self._entries(chunk)
+        whose = zip(part.point.tolist(), part.place.tolist(), strict=True)
+        found = [entries.get(at) for at in whose]
         if any(one is None for one in found):
             return None
         for name, values in part.values.items():
@@ -123,6 +126,70 @@ class Before:
                 if name in arrays:
                     values[k, early] = arrays[name][i][places]
         return part
+
+    def observed(self, request: Request, chunk: Chunk) -> Part | None:
+        """Return the part of a chunk with further observables, evaluated on the stored weights.
+
+        It is None if a part of the chunk is lost.
+        """
+        entries = self._entries(chunk)
+        names = new_observables(self.request, request)
+        with numerics(request.dtype, request.partitionable):
+            inputs = lanes(request, chunk)
+            places, *whose = inputs.out
+            found = [entries.get(at) for at in zip(*(each.tolist() for each in whose), strict=True)]
+            if any(one is None for one in found):
+                return None
+            whole = [one for one in found if one is not None]
+            stored = {n: np.stack([arrays[n][i] for arrays, i in whole]) for n in whole[0][0]}
+            values: dict[str, np.ndarray] = {}
+            for k, t in enumerate(request.schedule.records.tolist()):
+                which = request.schedule.metrics_at(t)
+                wanted = names if which is None else names & which
+                if not wanted:
+                    continue
+                params = self._weights(request, chunk, places, stored, t)
+                for name, array in observe_chunk(request, chunk, inputs, wanted, params).items():
+                    if name not in values:
+                        shape = (*array.shape[:4], len(request.schedule.records), *array.shape[4:])
+                        values[name] = np.full(shape, np.nan, np.result_type(array, np.float32))
+                    values[name][:, :, :, :, k] = array
+            never = np.full(inputs.limit.shape, NEVER, np.int32)
+            part = pick(request, chunk, inputs, Outcome(values, {}, {}, never, never, None, None))
+        records, diverged = request.schedule.records[None, :], stored["diverged_at"][:, None]
+        gone = (diverged != NEVER) & (diverged <= records)
+        if "stopped_at" in stored:
+            stopped = stored["stopped_at"][:, None]
+            gone |= (stopped != NEVER) & (stopped < records)
+        for name, array in part.values.items():
+            if name.startswith("metric/"):
+                array[gone] = np.nan
+        return part._replace(values={**part.values, **stored})
+
+    def _weights(
+        self, request: Request, chunk: Chunk, places: Any, stored: dict[str, np.ndarray], t: int
+    ) -> Any:
+        """The stored parameters after t steps, as arrays [slot, row, run, ...]."""
+        bucket, layout = chunk.bucket, chunk.bucket.layout
+        like, _ = parameter_shapes(request.theory, bucket.algorithm, bucket.template)
+        leaves = []
+        for name, leaf in named_weights(like).items():
+            if f"analysis/{name}" in stored:
+                values = stored[f"analysis/{name}"]
+            else:
+                values = stored[f"metric/{name}"][:, np.searchsorted(self.records, t)]
+            whole = np.zeros((layout.slots, layout.rows, layout.runs, *leaf.shape), leaf.dtype)
+            whole[places[:3]] = np.nan_to_num(values).astype(leaf.dtype)
+            leaves.append(whole)
+        return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+    def _entries(self, chunk: Chunk) -> dict[tuple[int, int], tuple[dict[str, np.ndarray], int]]:
+        """Arrays and index in them of each point and seed in the parts of a chunk."""
+        return {
+            (int(point), int(place)): (arrays, i)
+            for _, arrays in self._pieces("parts", chunk)
+            for i, (point, place) in enumerate(zip(arrays["point"], arrays["place"], strict=True))
+        }
 
     def _pieces(self, folder: str, chunk: Chunk) -> list[tuple[int, dict[str, Any]]]:
         """First slot and arrays of the whole files that have slots of a chunk."""
@@ -139,6 +206,22 @@ class Before:
             if arrays is not None:
                 found.append((int(match[2]), arrays))
         return found
+
+
+def new_observables(stored: Mapping[str, Any], request: Request) -> frozenset[str]:
+    """Return the names of the observables of a request that a stored one does not have."""
+    names = {name for name, _ in getattr(request.theory.metrics, "observe", ())}
+    return frozenset(names - {*(stored["observe"] or {})})
+
+
+def observable(stored: Mapping[str, Any], request: Request) -> bool:
+    """True if new observables of a request are recorded only at steps whose weights are stored."""
+    saved = stored["save_params"]
+    steps = {stored["steps"]} if saved is True else {*(saved or ())}
+    which = request.schedule.which or {}
+    recorded = frozenset(request.schedule.records.tolist())
+    new = new_observables(stored, request)
+    return bool(new) and all(which.get(name, recorded) <= steps for name in new)
 
 
 def continues(before: Before, request: Request) -> bool:
