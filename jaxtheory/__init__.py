@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxtheory import claims as claims
     from jaxtheory import llama as llama
+    from jaxtheory import networks as networks
     from jaxtheory import observables as observables
     from jaxtheory import tasks as tasks
     from jaxtheory import theories as theories
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.stored_run import params as params
     from jaxtheory.engine.stored_run import problem as problem
     from jaxtheory.engine.sweep import sweep as sweep
+    from jaxtheory.networks.from_flax import from_flax as from_flax
     from jaxtheory.ops.draws import run_key as run_key
     from jaxtheory.plotting import optimizers as optimizers
     from jaxtheory.plotting import plot as plot
@@ -84,6 +86,7 @@ _PUBLIC = {
     "explore": "reports.explorer.explore",
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
+    "from_flax": "networks.from_flax",
     **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),
     "merge": "engine.results.merge",
     "Progress": "engine.execution.progress",
@@ -97,6 +100,7 @@ _MODULES = {
     "theories": "theories",
     "tasks": "tasks",
     "llama": "llama",
+    "networks": "networks",
     "claims": "claims",
     "figures": "claims.catalog",
     "plot": "plotting.plot",

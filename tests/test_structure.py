@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.core",),
     ("jaxtheory.system",),
     ("jaxtheory.ops",),
-    ("jaxtheory.observables",),
+    ("jaxtheory.observables", "jaxtheory.networks"),
     ("jaxtheory.engine.request",),
     ("jaxtheory.engine.planning",),
     ("jaxtheory.engine.compute",),
@@ -153,6 +153,9 @@ def import_fault(module: str, name: str) -> str | None:
         return None
     if module == "jaxtheory.testing":
         return "testing sees no room" if inside(name, "jaxtheory.theories") else None
+    if inside(module, "jaxtheory.networks"):
+        used = ("jaxtheory.core", "jaxtheory.ops", "jaxtheory.networks")
+        return None if inside(name, *used) else "networks use core and ops"
     if inside(module, "jaxtheory.llama"):
         used = (*BELOW_ROOMS, "jaxtheory.llama", "jaxtheory.theories.attention_pruning")
         return None if inside(name, *used) else "llama uses core, ops and its room"
@@ -356,6 +359,9 @@ def test_every_room_has_one_shape(room: Path) -> None:
         ("jaxtheory.llama.masks", "from jaxtheory.theories.low_rank import model"),
         ("jaxtheory.llama.masks", "from jaxtheory.engine.plan import plan"),
         ("jaxtheory.tasks.walks", "from jaxtheory.engine.plan import plan"),
+        ("jaxtheory.networks.trial", "from jaxtheory.engine.plan import plan"),
+        ("jaxtheory.networks.standard", "from jaxtheory.system import disk"),
+        ("jaxtheory.networks.standard", "from jaxtheory.theories.low_rank import model"),
         ("sweeps.a.figure", "from jaxtheory.engine.sweep import sweep"),
         ("sweeps.a.figure", "from .. import b"),
         ("sweeps.a.figure", "import matplotlib"),

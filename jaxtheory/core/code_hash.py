@@ -76,7 +76,6 @@ DECIDING = (
 _THEORIES = (
     "jaxtheory.theories",
     "jaxtheory.tasks",
-    "jaxtheory.networks",
     "jaxtheory._sweeps",
     "jaxtheory.llama",
 )

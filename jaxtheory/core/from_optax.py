@@ -97,6 +97,41 @@ def _require_like(what: str, new: Any, old: Any) -> None:
             )
 
 
+def require_optimizer(what: str, optimizer: Any) -> None:
+    """Raise InputError if an optimizer is not a function."""
+    if not callable(optimizer):
+        raise InputError(f"{what} is a {type(optimizer).__name__}, {_EXPECTED}")
+
+
+def _made(optimizer: Callable, config: Any) -> optax.GradientTransformation:
+    """Return optimizer(config)."""
+    rule = _asked("optimizer(config)", optimizer, config)
+    if not isinstance(rule, optax.GradientTransformation):
+        kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
+        raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}")
+    return rule
+
+
+def first_memory(optimizer: Callable, params: Any, config: Any) -> Any:
+    """Return the initial state of optimizer(config) for some parameters."""
+    with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
+        rest = lambda p: jax.tree.map(jnp.asarray, _made(optimizer, config).init(p))
+        return _asked("the optimizer's init", rest, params)
+
+
+def updated(optimizer: Callable, slope: Any, state: OptimizerState, config: Any) -> tuple[Any, Any]:
+    """Return the parameters and the optimizer's state after a step along a gradient."""
+    with jax.numpy_dtype_promotion("standard"):
+        arguments = slope, state.memory, state.params
+        new = _asked("the optimizer's update", _made(optimizer, config).update, *arguments)
+    if not isinstance(new, tuple) or len(new) != 2:
+        raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
+    update, memory = new
+    _require_like("updates", update, slope)
+    _require_like("state", memory, state.memory)
+    return optax.apply_updates(state.params, update), memory
+
+
 def descended(params: Any, slope: Any, rate: Any) -> Any:
     """Return params - rate * slope; rate is a number, or a tree of numbers that prefixes params."""
     rates = jax.tree.broadcast(rate, slope)
@@ -155,38 +190,18 @@ def from_optax(
     """
     if not isinstance(theory, Theory | InitAndGradient):
         raise InputError(f"theory is a {type(theory).__name__}, expected a jaxtheory.Theory")
-    if not callable(optimizer):
-        raise InputError(f"optimizer is a {type(optimizer).__name__}, {_EXPECTED}")
-
+    require_optimizer("optimizer", optimizer)
     made_of = InitAndGradient(theory.init, theory.gradient)
-
-    def made(config: Any) -> optax.GradientTransformation:
-        rule = _asked("optimizer(config)", optimizer, config)
-        if not isinstance(rule, optax.GradientTransformation):
-            kind = "number" if isinstance(rule, jax.Array) else type(rule).__name__
-            raise InputError(f"optimizer(config) is a {kind}, {_EXPECTED}")
-        return rule
 
     def init(key: Any, problem: Any, config: Any) -> OptimizerState:
         params = made_of.init(key, problem, config)
-        with jax.numpy_dtype_promotion("standard"):  # optax mixes counts with floats
-            rest = lambda p: jax.tree.map(jnp.asarray, made(config).init(p))
-            memory = _asked("the optimizer's init", rest, params)
-        return OptimizerState(params, memory)
+        return OptimizerState(params, first_memory(optimizer, params, config))
 
     def step(
         key: Any, t: Any, state: OptimizerState, batch: Any, problem: Any, config: Any
     ) -> OptimizerState:
         slope = made_of.gradient(state.params, batch, problem, config)
-        with jax.numpy_dtype_promotion("standard"):
-            arguments = slope, state.memory, state.params
-            new = _asked("the optimizer's update", made(config).update, *arguments)
-        if not isinstance(new, tuple) or len(new) != 2:
-            raise InputError(f"the optimizer's update is a {type(new).__name__}, expected a pair")
-        update, memory = new
-        _require_like("updates", update, slope)
-        _require_like("state", memory, state.memory)
-        moved = optax.apply_updates(state.params, update)
+        moved, memory = updated(optimizer, slope, state, config)
         return OptimizerState(project(moved, problem, config), memory)
 
     def again(old: Origin, new: Origin) -> Algorithm | None:

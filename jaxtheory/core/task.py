@@ -61,7 +61,8 @@ class Task(_Slots):
         name: The name of the task.
         Config: The subclass of `jaxtheory.Config` with the fields of the data law.
         problem: problem(key, config) returns what is drawn once per run, a pytree of arrays. If it
-            has a field `test`, a batch, the metric `test_loss` is the loss on it.
+            has a field `test`, a batch, the metric `loss` is the loss on it, unless `metrics`
+            returns another.
         sample: sample(key, problem, config) returns a batch.
         inputs: inputs(batch, problem, config) returns what the network sees: integers [B, L] that
             are token ids, or floats [B, L, d].

@@ -25,6 +25,17 @@ def nothing(key: Any, problem: Any, config: Any) -> tuple:
     return ()
 
 
+def exact(init: Callable) -> Callable:
+    """Mark a slot `init` whose arrays cannot be padded to a larger capacity, a decorator."""
+    vars(init)["exact"] = True
+    return init
+
+
+def is_exact(theory: "Theory") -> bool:
+    """True if the arrays of a theory cannot be padded, so that each size has its own program."""
+    return bool(getattr(theory.init, "exact", False))
+
+
 class _Parts(NamedTuple):
     """Functions of an algorithm."""
 

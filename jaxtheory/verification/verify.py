@@ -18,7 +18,7 @@ from jaxtheory.core.config import Config, Interval, Size, canonical, fields, val
 from jaxtheory.core.contract import ships
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.resolve import theory_of
-from jaxtheory.core.theory import Check, Theory
+from jaxtheory.core.theory import Check, Theory, is_exact
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.request.current import find_fault
@@ -131,7 +131,8 @@ def verify(
     Every check runs on every example of the theory and on random variations of its traced fields. A
     theory that does not ship with jaxtheory is tested further: its slot `gradient` against
     automatic differentiation of its loss, its functions for hidden state (values that they read
-    beyond their arguments), and its numbers for a dependence on padding.
+    beyond their arguments), and its numbers for a dependence on padding, unless it is a network,
+    which is never padded.
 
     The error of a check is, by its kind, "equal": max |got - want| / max |want| per array; "bound":
     (got - want) / |want|, negative where the bound holds; "sample": |got - want| in standard
@@ -207,7 +208,7 @@ def verify(
         rows += [job.result() for job in gradient_jobs]
     assumptions = _assess_examples(theory) if only is None else []
     if outside:
-        rows += [*pure, *_padding_rows(theory)]
+        rows += [*pure, *(() if is_exact(theory) else _padding_rows(theory))]
     return Table(rows, assumptions, "" if theory.checks else "; the theory defines no checks")
 
 

@@ -1,0 +1,299 @@
+"""A theory of a Flax module and a task.
+
+The parameters that the theory's loss and metrics see are the variables of the module by collection:
+`params`, which are trained, and others such as `batch_stats`, which a step carries.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+
+from jaxtheory.core.config import Config, fields
+from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.from_optax import (
+    OptimizerState,
+    first_memory,
+    require_optimizer,
+    updated,
+)
+from jaxtheory.core.replaced import Origin, same
+from jaxtheory.core.task import Task
+from jaxtheory.core.theory import Algorithm, Check, Theory, exact
+from jaxtheory.networks import trial
+from jaxtheory.networks.linen_module import PARAMS, LinenModule
+from jaxtheory.networks.nnx_module import NnxModule
+
+TASK_EXPECTED = "expected a jaxtheory.Task, such as jaxtheory.tasks.random_walk"
+_ALONE = "optimizer"  # name of the algorithm of one optimizer
+
+
+def from_flax(
+    name: str,
+    module: Any,
+    task: Any,
+    *,
+    optimizer: Any,
+    Config: Any = None,
+    examples: tuple = (),
+) -> Theory:
+    """Make a theory of a Flax module that is trained on a task.
+
+    The theory works in sweeps, simulations and stores as any other. Its parameters are all
+    variables of the module, its gradient is automatic differentiation. The loss and the metrics
+    call the module with `train=False`, a training step with `train=True` if its `__call__` takes
+    this argument. A step carries what is not a parameter, such as batch statistics, and dropout
+    draws from the key of the step. The metric `loss` is the loss on the batch `problem.test`, if
+    there is one. Lengths that shape weights are `size` or `static` fields of the config. Sweeps do
+    not pad them.
+
+    Args:
+        name: The name of the theory.
+        module: A function of the config that returns a flax.linen Module, or a function of the
+            config and rngs that returns a flax.nnx Module. It is called on the inputs of the task
+            and returns outputs [B, L, n]. Attention maps that it sows as "attention", of shape
+            [B, head, query, key], reach the metrics of the task.
+        task: The task, a `jaxtheory.Task`.
+        optimizer: A function of the config that returns an optax.GradientTransformation, or a
+            dictionary of such functions by the names of the algorithms.
+        Config: The class of the config, a subclass of that of the task with further fields. By
+            default it is that of the task.
+        examples: Small configs on which `verify` runs. By default there is one, the default config.
+
+    Returns:
+        A Theory.
+
+    Raises:
+        InputError: The module fails on the first example, has outputs that do not fit the task,
+            performs input or output, or differs from call to call; or an argument is of the wrong
+            type.
+
+    Example:
+        >>> import flax.linen as nn, jax, jax.numpy as jnp, jaxtheory, optax
+        >>> class Config(jaxtheory.Config):
+        ...     rate: float = jaxtheory.traced(0.1, "eta", "learning rate", "(0, inf)")
+        >>> def sample(key, problem, config):
+        ...     x = jax.random.normal(key, (8, 1, 3))
+        ...     return x, x[:, :, 0]
+        >>> task = jaxtheory.Task(
+        ...     "first_entry", Config, problem=lambda key, config: (), sample=sample,
+        ...     inputs=lambda batch, problem, config: batch[0],
+        ...     loss=lambda outputs, batch, problem, config: jnp.mean(
+        ...         (outputs[:, :, 0] - batch[1]) ** 2),
+        ...     outputs=lambda config: 1,
+        ...     metrics=lambda outputs, maps, problem, config: {
+        ...         "at_one": outputs((jnp.ones((1, 1, 3)), jnp.ones((1, 1))))[0, 0, 0]})
+        >>> theory = jaxtheory.from_flax(
+        ...     "linear", lambda config: nn.Dense(1), task,
+        ...     optimizer=lambda config: optax.sgd(config.rate))
+        >>> run = jaxtheory.simulate(theory, Config(), jaxtheory.run_key(0, 0), steps=200)
+        >>> round(float(run.metrics["at_one"][-1]), 2)
+        1.0
+    """
+    config_type = Config
+    network = _network(name, module)
+    if not isinstance(task, Task):
+        known = f"task = {task!r}" if isinstance(task, str) else f"task is a {type(task).__name__}"
+        raise InputError(f"{name}: {known}, {TASK_EXPECTED}")
+    optimizers = _optimizers(name, optimizer)
+    config_type = task.Config if config_type is None else config_type
+    if not isinstance(config_type, type) or not issubclass(config_type, task.Config):
+        raise InputError(
+            f"{name}: Config = {config_type!r}: must be a subclass of the config of the task "
+            f"{task.name}, so that it has the fields of the data law"
+        )
+
+    def run(params: Any, batch: Any, problem: Any, config: Any, key: Any = None) -> tuple[Any, Any]:
+        inputs = task.inputs(batch, problem, config)
+        found = tried(f"{name}.module", network.run, params, inputs, config, key)
+        _require_outputs(name, task, found[0], inputs, config)
+        return found
+
+    @exact
+    def init(key: Any, problem: Any, config: Any) -> Any:
+        _require_exact(name, config)
+        inputs = lambda: task.inputs(task.sample(key, problem, config), problem, config)
+        seen = jax.eval_shape(inputs)
+        zeros = jnp.zeros(seen.shape, seen.dtype)
+        return tried(f"{name}.module", network.variables, key, zeros, config)
+
+    def loss(params: Any, batch: Any, problem: Any, config: Any) -> Any:
+        return task.loss(run(params, batch, problem, config)[0], batch, problem, config)
+
+    def gradient(params: Any, batch: Any, problem: Any, config: Any) -> Any:
+        return jax.grad(loss)(params, batch, problem, config)
+
+    def training_slope(key: Any, params: Any, batch: Any, problem: Any, config: Any) -> Any:
+        """Return the gradient in the trained collection while training, and the others."""
+        others = {collection: x for collection, x in params.items() if collection != PARAMS}
+
+        def trained(weights: Any) -> Any:
+            outputs, new = run({PARAMS: weights, **others}, batch, problem, config, key)
+            return task.loss(outputs, batch, problem, config), new
+
+        return jax.grad(trained, has_aux=True)(params[PARAMS])
+
+    def metrics(params: Any, problem: Any, config: Any) -> dict:
+        def outputs(batch: Any) -> Any:
+            return run(params, batch, problem, config)[0]
+
+        def maps(batch: Any) -> Any:
+            inputs = task.inputs(batch, problem, config)
+            return tried(f"{name}.module", network.maps, params, inputs, config)
+
+        found = task.metrics(outputs, maps, problem, config)
+        test = getattr(problem, "test", None)
+        if "loss" in found or test is None or not _is_batch(task, test, problem, config):
+            return found
+        return {"loss": task.loss(outputs(test), test, problem, config), **found}
+
+    def predict(problem: Any, config: Any, steps: Any) -> dict:
+        level = lambda best: jnp.broadcast_to(jnp.asarray(best, float), steps.shape)
+        return {x: level(best) for x, best in task.optimal(problem, config).items()}
+
+    def differences(key: Any, config: Any) -> tuple[Any, Any]:
+        return _differences(key, config, (task, init, loss, gradient))
+
+    shown = examples or (config_type(),)
+    theory = Theory(
+        name=name,
+        Config=config_type,
+        problem=task.problem,
+        sample=task.sample,
+        init=init,
+        loss=loss,
+        gradient=gradient,
+        algorithms={x: _algorithm(init, training_slope, rule) for x, rule in optimizers.items()},
+        metrics=metrics,
+        dims=task.dims,
+        predict=predict,
+        checks=(
+            Check(
+                "gradient: autodiff equals central differences of the loss",
+                "autodiff",
+                "bound",
+                differences,
+            ),
+        ),
+        examples=tuple(shown),
+    )
+    trial.require_network(theory, module, shown[0])
+    looked_at = trial.metrics(theory, shown[0])  # without those of attention maps if there are none
+    return theory._replace(dims={x: dims for x, dims in task.dims.items() if x in looked_at})
+
+
+def _network(name: Any, module: Any) -> LinenModule | NnxModule:
+    """Return the module as functions of its variables, by its number of arguments."""
+    if not isinstance(name, str) or not name:
+        raise InputError(f"name = {name!r}: the name of a theory must be a non-empty string")
+    expected = "expected a function of the config, or of the config and rngs"
+    if not inspect.isroutine(module) and not hasattr(module, "func"):
+        raise InputError(
+            f"{name}: module is a {type(module).__name__}, {expected}, such as "
+            "lambda config: nn.Dense(1)"
+        )
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    arguments = inspect.signature(module).parameters.values()
+    count = sum(x.kind in kinds and x.default is x.empty for x in arguments)
+    if count not in (1, 2):
+        raise InputError(f"{name}: module takes {count} arguments, {expected}")
+    return LinenModule(name, module) if count == 1 else NnxModule(name, module)
+
+
+def _optimizers(name: str, optimizer: Any) -> dict[str, Callable]:
+    """Return the optimizers by the names of their algorithms."""
+    optimizers = dict(optimizer) if isinstance(optimizer, Mapping) else {_ALONE: optimizer}
+    if not optimizers:
+        raise InputError(f"{name}: optimizer = {{}}: must have at least one entry, the default")
+    for label, rule in optimizers.items():
+        where = f"optimizer[{label!r}]" if isinstance(optimizer, Mapping) else "optimizer"
+        require_optimizer(f"{name}: {where}", rule)
+    return optimizers
+
+
+def _algorithm(init: Callable, slope: Callable, optimizer: Callable) -> Algorithm:
+    """Return the algorithm that trains the parameters and carries the other variables.
+
+    slope(key, params, batch, problem, config) returns the gradient in the parameters and the other
+    variables after the step.
+    """
+
+    def first(key: Any, problem: Any, config: Any) -> OptimizerState:
+        params = init(key, problem, config)
+        return OptimizerState(params, first_memory(optimizer, params[PARAMS], config))
+
+    def step(
+        key: Any, _t: Any, state: OptimizerState, batch: Any, problem: Any, config: Any
+    ) -> OptimizerState:
+        slopes, others = slope(key, state.params, batch, problem, config)
+        trained = OptimizerState(state.params[PARAMS], state.memory)
+        moved, memory = updated(optimizer, slopes, trained, config)
+        return OptimizerState({**others, PARAMS: moved}, memory)
+
+    def again(old: Origin, new: Origin) -> Algorithm:
+        """Train along another gradient, which leaves the other variables as they are."""
+        if same(old.gradient, new.gradient):
+            return _algorithm(new.init, slope, optimizer)
+
+        def along(_key: Any, params: Any, batch: Any, problem: Any, config: Any) -> tuple[Any, Any]:
+            slopes = new.gradient(params, batch, problem, config)
+            return slopes[PARAMS], {x: each for x, each in params.items() if x != PARAMS}
+
+        return _algorithm(new.init, along, optimizer)
+
+    algorithm = Algorithm(first, step, lambda state, problem, config: state.params)
+    algorithm.again = again
+    return algorithm
+
+
+def _require_exact(name: str, config: Config) -> None:
+    """Raise InputError if a size is padded."""
+    for field in fields(type(config)).values():
+        size = getattr(config, field.name)
+        if field.kind == "size" and size.value is not None:
+            raise InputError(
+                f"{name}: {field.name} ({field.symbol}) is padded to {size.cap}, but the weights "
+                "of a network cannot be padded; use buckets='exact' or 'auto'"
+            )
+
+
+def _require_outputs(name: str, task: Task, outputs: Any, inputs: Any, config: Any) -> None:
+    """Raise InputError if the outputs of a module do not fit the loss of the task."""
+    want = (*inputs.shape[:2], task.outputs(config))
+    if getattr(outputs, "shape", None) != want:
+        got = getattr(outputs, "shape", None) or f"a {type(outputs).__name__}"
+        raise InputError(
+            f"{name}: the module returns {got} on inputs {inputs.shape}, but the loss of the task "
+            f"{task.name} takes {want}, which is (batch, position, outputs)"
+        )
+
+
+def _is_batch(task: Task, test: Any, problem: Any, config: Any) -> bool:
+    """True if a record of the problem is of the type of the batches."""
+    key = jax.random.key(0)
+    batch = jax.eval_shape(lambda: task.sample(key, problem, config))
+    return type(test) is type(batch)
+
+
+def _differences(key: Any, config: Any, slots: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return the error of the gradient along a direction, and a bound on it.
+
+    The direction is the mean of that of the gradient and a random one.
+    """
+    task, init, loss, gradient = slots
+    keys = jax.random.split(key, 4)
+    problem = task.problem(keys[0], config)
+    batch, params = task.sample(keys[1], problem, config), init(keys[2], problem, config)
+    slope, unravel = jax.flatten_util.ravel_pytree(gradient(params, batch, problem, config))
+    at, _ = jax.flatten_util.ravel_pytree(params)
+    noise = jax.random.normal(keys[3], at.shape)
+    size = jnp.linalg.norm(slope)
+    along = noise / jnp.linalg.norm(noise) + slope / jnp.where(size > 0, size, 1)
+    h = jnp.finfo(at.dtype).eps ** (1 / 3)
+    value = lambda sign: loss(unravel(at + sign * h * along), batch, problem, config)
+    above, below = value(1), value(-1)
+    bound = 100 * h * size + 100 * h**2 * (1 + jnp.abs(above))
+    return jnp.abs((above - below) / (2 * h) - slope @ along), bound

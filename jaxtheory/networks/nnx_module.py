@@ -1,0 +1,110 @@
+"""A Flax NNX module as functions of its variables.
+
+A module is built anew in each call and takes over the variables; the compiler removes the draws
+that are then not used.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxtheory.core.errors import InputError
+from jaxtheory.networks.linen_module import (
+    ATTENTION,
+    PARAMS,
+    mode,
+    real,
+    stacked,
+    usual_promotion,
+)
+
+STATE = "state"  # collection of the variables that are not parameters
+
+
+@dataclasses.dataclass(frozen=True)
+class NnxModule:
+    """A function of (config, rngs) that returns an NNX module, with the name that messages use."""
+
+    name: str
+    module: Callable
+
+    def variables(self, key: jax.Array, _inputs: jax.Array, config: Any) -> dict[str, Any]:
+        """Draw all variables: the parameters, and the state if there is one."""
+        with usual_promotion():
+            drawn = _collections(self._made(config, key, None))
+        return real(self.name, jax.tree.map(jnp.asarray, drawn))
+
+    def run(
+        self, variables: Any, inputs: jax.Array, config: Any, key: jax.Array | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the outputs and the collections beside the parameters.
+
+        With a key the network trains: dropout draws from it, and the collections change.
+        """
+        from flax import nnx
+
+        with usual_promotion():
+            made = self._filled(variables, config, key)
+            call = mode(type(made).__call__, key is not None)
+            outputs, _ = nnx.capture(made, nnx.Intermediate)(inputs, **call)
+            new = variables if key is None else _collections(made)
+        return outputs, {name: new[name] for name in variables if name != PARAMS}
+
+    def maps(self, variables: Any, inputs: jax.Array, config: Any) -> Any:
+        """Return the attention maps [layer, B, head, query, key], or None."""
+        from flax import nnx
+
+        with usual_promotion():
+            made = self._filled(variables, config, None)
+            call = mode(type(made).__call__, False)
+            _, kept = nnx.capture(made, nnx.Intermediate)(inputs, **call)
+        sown = [x.get_value() for path, x in nnx.to_flat_state(kept) if path[-1] == ATTENTION]
+        return stacked(self.name, [each for of_layer in sown for each in of_layer])
+
+    def _filled(self, variables: Any, config: Any, key: jax.Array | None) -> Any:
+        """Return the module of a config with given variables, in training if there is a key."""
+        from flax import nnx
+
+        made = self._made(config, jax.random.key(0), key)
+        for name, state in _states(made).items():
+            nnx.replace_by_pure_dict(state, variables[name])
+            nnx.update(made, state)
+        made.eval() if key is None else made.train()
+        return made
+
+    def _made(self, config: Any, key: jax.Array, dropout: jax.Array | None) -> Any:
+        """Return the module of a config."""
+        from flax import nnx
+
+        one, other = jax.random.split(key)
+        made = self.module(config, nnx.Rngs(one, dropout=other if dropout is None else dropout))
+        if not isinstance(made, nnx.Module):
+            raise InputError(
+                f"{self.name}: module(config, rngs) is a {type(made).__name__}, expected a "
+                "flax.nnx.Module; a function of a Linen module takes (config)"
+            )
+        for _, layer in nnx.iter_modules(made):
+            own = getattr(layer, "dtype", None)
+            if own is not None and own == getattr(layer, "param_dtype", None) == jnp.float32:
+                vars(layer)["dtype"] = jnp.result_type(float)  # as Embed keeps its first dtype
+        return made
+
+
+def _states(made: Any) -> dict[str, Any]:
+    """Return the parameters of a module, and its further variables if there are any."""
+    from flax import nnx
+
+    passing = (nnx.Param, nnx.RngState, nnx.Intermediate)
+    further = lambda _path, x: isinstance(x, nnx.Variable) and not isinstance(x, passing)
+    states = {PARAMS: nnx.state(made, nnx.Param), STATE: nnx.state(made, further)}
+    return {name: state for name, state in states.items() if name == PARAMS or state}
+
+
+def _collections(made: Any) -> dict[str, Any]:
+    """Return the variables of a module as dictionaries of arrays."""
+    from flax import nnx
+
+    return {name: nnx.to_pure_dict(state) for name, state in _states(made).items()}

@@ -1,0 +1,191 @@
+"""The standard Transformer on a task, as a theory with a config of its sizes and options."""
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any, no_type_check
+
+import jax.numpy as jnp
+import optax
+
+from jaxtheory.core.config import Size, fields, size, static, traced
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.task import Task
+from jaxtheory.core.theory import Theory
+from jaxtheory.networks.from_flax import TASK_EXPECTED, from_flax
+
+
+def transformer_config(task: Any) -> Any:
+    """Return the config class of the standard Transformer on a task.
+
+    It has the fields of the task, the attributes of `jaxtheory.networks.Transformer`, and those of
+    the optimizers: the learning rate `rate`, its `warmup` in steps, the step `horizon` at which its
+    cosine schedule is at 0, `weight_decay`, and `clip_norm`, the largest norm of a gradient.
+
+    Args:
+        task: The task, a `jaxtheory.Task`.
+
+    Returns:
+        A subclass of the config class of the task, the same for each call.
+
+    Raises:
+        InputError: `task` is not a task, or its config has a field of the same name.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> task = jaxtheory.Task(
+        ...     "walk", random_walk.Config, random_walk.problem, random_walk.sample,
+        ...     inputs=lambda batch, problem, config: batch.s,
+        ...     loss=lambda outputs, batch, problem, config: outputs.mean(),
+        ...     outputs=lambda config: config.num_states.cap,
+        ...     vocabulary=lambda config: config.num_states.cap)
+        >>> jaxtheory.networks.transformer_config(task)(num_states=6, width=16).width.n
+        16
+    """
+    if not isinstance(task, Task):
+        known = f"task = {task!r}" if isinstance(task, str) else f"task is a {type(task).__name__}"
+        raise InputError(f"{known}, {TASK_EXPECTED}")
+    return _config_of(task.name, task.Config, task.vocabulary, task.outputs)
+
+
+@functools.cache
+def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) -> Any:
+    @no_type_check  # a class cannot be typed as a subclass of a value
+    def made() -> Any:
+        class TransformerConfig(base):
+            """Fields of the task, of the Transformer and of its optimizers."""
+
+            depth: Size | int = size(2, "depth", "layers")
+            heads: Size | int = size(4, "heads", "attention heads of a layer")
+            width: Size | int = size(32, "width", "length of the residual stream")
+            mlp_ratio: Size | int = size(4, "mlp_ratio", "hidden units of the MLP over width")
+            mlp: str = static("gelu", "mlp", "activation of the MLP", ("gelu", "relu", "none"))
+            norm: str = static(
+                "pre-layernorm",
+                "norm",
+                "normalization",
+                ("pre-layernorm", "post-layernorm", "rmsnorm", "none"),
+            )
+            positions: str = static(
+                "learned",
+                "positions",
+                "positional code",
+                ("learned", "sinusoidal", "rotary", "none"),
+            )
+            residual: bool = static(True, "residual", "residual stream", (True, False))
+            tied: bool = static(
+                False, "tied", "output weights are those of the embedding", (False, True)
+            )
+            causal: bool = static(True, "causal", "no attention to later positions", (True, False))
+            rate: float = traced(0.003, "rate", "largest learning rate", "(0, inf)")
+            warmup: int = traced(10, "warmup", "steps of linear warm-up", "[0, inf)", "steps")
+            horizon: int = traced(
+                1000, "horizon", "step at which the cosine schedule is at 0", "[1, inf)", "steps"
+            )
+            weight_decay: float = traced(0.0001, "wd", "weight decay of AdamW", "[0, inf)")
+            clip_norm: float = traced(1.0, "clip_norm", "largest norm of a gradient", "(0, inf)")
+
+            def violations(self) -> list[str]:
+                """Conditions between fields."""
+                decoder = importlib.import_module("jaxtheory.networks.decoder")
+                network = module(self, outputs(self), vocabulary(self))
+                return [*super().violations(), *decoder.misfits(network)]
+
+        return TransformerConfig
+
+    own = "depth heads width mlp_ratio mlp norm positions residual tied causal rate warmup horizon"
+    taken = {x for f in fields(base).values() for x in (f.name, f.symbol)}
+    for field in (*own.split(), "weight_decay", "wd", "clip_norm"):
+        if field in taken:
+            raise InputError(
+                f"the config of the task {name} has a field {field}, which is a field of the "
+                "Transformer; choose another name in the task"
+            )
+    return made()
+
+
+def module(config: Any, outputs: int, vocabulary: int | None) -> Any:
+    """Return the Transformer of a config."""
+    decoder = importlib.import_module("jaxtheory.networks.decoder")
+    return decoder.Transformer(
+        outputs=outputs,
+        vocabulary=vocabulary,
+        depth=config.depth.cap,
+        heads=config.heads.cap,
+        width=config.width.cap,
+        mlp_ratio=config.mlp_ratio.cap,
+        mlp=config.mlp,
+        norm=config.norm,
+        positions=config.positions,
+        residual=config.residual,
+        tied=config.tied,
+        causal=config.causal,
+    )
+
+
+def scheduled(config: Any) -> Callable:
+    """Return the learning rate by step: linear warm-up, times a cosine that ends at horizon."""
+
+    def rate(t: Any) -> Any:
+        warm = jnp.minimum((t + 1) / jnp.maximum(config.warmup, 1), 1)
+        done = jnp.minimum(t / config.horizon, 1)
+        return config.rate * warm * (1 + jnp.cos(jnp.pi * done)) / 2
+
+    return rate
+
+
+def adamw(config: Any) -> optax.GradientTransformation:
+    """Return AdamW with warm-up, cosine schedule, weight decay and clipped gradients."""
+    rule = optax.adamw(scheduled(config), weight_decay=config.weight_decay)
+    return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
+
+
+def sgd(config: Any) -> optax.GradientTransformation:
+    """Return plain gradient descent at the constant rate."""
+    return optax.sgd(config.rate)
+
+
+def transformer(task: Any, *, examples: tuple = ()) -> Theory:
+    """Return the theory of the standard Transformer on a task.
+
+    Its algorithms are `adamw`, with warm-up, a cosine schedule, weight decay and clipping, and
+    `sgd`, plain gradient descent.
+
+    Args:
+        task: The task, a `jaxtheory.Task`.
+        examples: Small configs on which `verify` runs. By default there is one, the default config.
+
+    Returns:
+        A theory named after the task, whose config class is that of `transformer_config`.
+
+    Raises:
+        InputError: `task` is not a task, or does not fit a Transformer.
+
+    Example:
+        >>> import jax.numpy as jnp, optax, jaxtheory
+        >>> from jaxtheory.theories import random_walk
+        >>> task = jaxtheory.Task(
+        ...     "walk", random_walk.Config, random_walk.problem, random_walk.sample,
+        ...     inputs=lambda batch, problem, config: batch.s,
+        ...     loss=lambda outputs, batch, problem, config: jnp.sum(
+        ...         batch.weight * optax.softmax_cross_entropy_with_integer_labels(
+        ...             outputs[:, -1], batch.y)),
+        ...     outputs=lambda config: config.num_states.cap,
+        ...     vocabulary=lambda config: config.num_states.cap)
+        >>> theory = jaxtheory.networks.transformer(task)
+        >>> config = theory.Config(length=5, B=8, width=8, heads=2, depth=1)
+        >>> run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=2)
+        >>> run.metrics["loss"].shape
+        (3,)
+    """
+    config_type = transformer_config(task)
+
+    def network(config: Any) -> Any:
+        return module(config, task.outputs(config), task.vocabulary(config))
+
+    rules = {"adamw": adamw, "sgd": sgd}
+    name = f"{task.name}_transformer"
+    return from_flax(
+        name, network, task, optimizer=rules, Config=config_type, examples=tuple(examples)
+    )

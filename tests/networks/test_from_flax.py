@@ -1,0 +1,345 @@
+"""A network is a theory as any other: alone, in sweeps, in stores and on workers."""
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import nnx
+from helpers.walk_task import SMALL, TASK
+
+import jaxtheory
+from jaxtheory import InputError
+from jaxtheory.core.code_hash import code_hash
+from jaxtheory.engine.cluster import pickling
+from jaxtheory.engine.execution.local import run_chunk
+from jaxtheory.engine.execution.task import Task
+from jaxtheory.engine.planning import lay_out
+from jaxtheory.engine.request.request import read
+from jaxtheory.networks import from_flax as from_flax_module
+from jaxtheory.networks.from_flax import from_flax
+from jaxtheory.theories import random_walk
+
+KEY = jaxtheory.run_key(0, 0)
+
+
+class Config(random_walk.Config):
+    units: jaxtheory.Size | int = jaxtheory.size(4, "units", "hidden units")
+    rate: float = jaxtheory.traced(0.1, "rate", "learning rate", "(0, inf)")
+    decay: float = jaxtheory.traced(0.0, "decay", "weight decay", "[0, inf)")
+    cap: float = jaxtheory.traced(1.0, "cap", "largest norm of a gradient", "(0, inf)")
+
+
+class Pooled(nn.Module):
+    """An embedding, batch normalization, dropout and a dense layer."""
+
+    states: int
+    units: int
+
+    @nn.compact
+    def __call__(self, tokens, train):
+        x = nn.Embed(self.states, self.units)(tokens)
+        x = nn.BatchNorm(use_running_average=not train, momentum=0.9)(x)
+        x = nn.Dropout(0.5, deterministic=not train)(x)
+        return nn.Dense(self.states)(x)
+
+
+class Again(nnx.Module):
+    """The same in NNX, where dropout and batch normalization follow the mode of the module."""
+
+    def __init__(self, states, units, rngs):
+        self.embed = nnx.Embed(states, units, rngs=rngs)
+        self.norm = nnx.BatchNorm(units, momentum=0.9, rngs=rngs)
+        self.dropout = nnx.Dropout(0.5, rngs=rngs)
+        self.dense = nnx.Linear(units, states, rngs=rngs)
+
+    def __call__(self, tokens):
+        return self.dense(self.dropout(self.norm(self.embed(tokens))))
+
+
+def linen(config):
+    return Pooled(config.num_states.cap, config.units.cap)
+
+
+def in_nnx(config, rngs):
+    return Again(config.num_states.cap, config.units.cap, rngs)
+
+
+def decayed(config):
+    rule = optax.adamw(lambda t: config.rate / (1 + t), weight_decay=config.decay)
+    return optax.chain(optax.clip_by_global_norm(config.cap), rule)
+
+
+def plain(config):
+    return optax.sgd(config.rate)
+
+
+def pooled(name, module, **more):
+    rules = {"adamw": decayed, "sgd": plain}
+    return from_flax(name, module, TASK, optimizer=rules, Config=Config, **more)
+
+
+SIZES = Config(**SMALL)
+THEORIES = {
+    "linen": pooled("linen", linen, examples=(SIZES,)),
+    "nnx": pooled("in_nnx", in_nnx, examples=(SIZES,)),
+}
+EACH = pytest.mark.parametrize("theory", THEORIES.values(), ids=THEORIES)
+STATE = {"linen": "batch_stats", "in_nnx": "state"}
+
+
+def parts(theory, config=SIZES):
+    problem = theory.problem(KEY, config)
+    return theory.init(KEY, problem, config), theory.sample(KEY, problem, config), problem
+
+
+@EACH
+def test_it_passes_the_contract_and_its_gradient_is_that_of_autodiff(theory):
+    table = jaxtheory.verify(theory, seeds=2)
+    assert table.passed, [row for row in table.checks if not row.passed]
+    assert {row.source for row in table.checks} >= {"autodiff", "autodiff of loss"}
+
+
+@EACH
+def test_a_wrong_gradient_exceeds_the_bound_of_its_check(theory):
+    got, want = from_flax_module._differences(
+        KEY, SIZES, (TASK, theory.init, theory.loss, theory.gradient)
+    )
+    assert 0 < got <= want
+
+    def wrong(params, batch, problem, config):
+        slope = theory.gradient(params, batch, problem, config)
+        return jax.tree.map(lambda g: 1.01 * g, slope)
+
+    got, want = from_flax_module._differences(KEY, SIZES, (TASK, theory.init, theory.loss, wrong))
+    assert got > want
+
+
+@EACH
+def test_the_first_parameters_have_the_default_precision(theory):
+    params, _, _ = parts(theory)
+    assert set(params) == {"params", STATE[theory.name]}
+    assert {str(leaf.dtype) for leaf in jax.tree.leaves(params)} == {"float64"}
+
+
+@EACH
+def test_state_is_carried_and_not_trained(theory):
+    params, batch, problem = parts(theory)
+    algorithm = theory.algorithms["sgd"]
+    state = algorithm.init(KEY, problem, SIZES)
+    fast = SIZES.replace(rate=0.5)
+    one = algorithm.step(KEY, 0, state, batch, problem, SIZES)
+    two = algorithm.step(KEY, 0, state, batch, problem, fast)
+    other = algorithm.step(jax.random.key(9), 0, state, batch, problem, SIZES)
+    name = STATE[theory.name]
+    same = lambda a, b: jax.tree.all(jax.tree.map(np.array_equal, a, b))
+    assert not same(one.params[name], params[name])  # they follow the batch
+    assert same(one.params[name], two.params[name])  # at any learning rate
+    assert not same(one.params["params"], two.params["params"])
+    assert not same(one.params["params"], other.params["params"])  # another dropout mask
+    embedded = jax.tree.leaves(params["params"])
+    assert len(embedded) == 5
+    statistics = jax.tree.leaves(one.params[name])
+    tokens = TASK.inputs(batch, problem, SIZES)
+    for leaf in embedded:
+        if leaf.shape == (6, 4) and not np.array_equal(leaf, np.zeros((6, 4))):
+            values = np.asarray(leaf)[np.asarray(tokens)].reshape(-1, 4)
+            mean = 0.1 * values.mean(axis=0)
+            assert any(np.allclose(mean, each, rtol=1e-5) for each in statistics)
+
+
+@EACH
+def test_loss_and_metrics_do_not_draw(theory):
+    params, batch, problem = parts(theory)
+    values = [theory.loss(params, batch, problem, SIZES) for _ in range(2)]
+    assert values[0] == values[1]
+    found = theory.metrics(params, problem, SIZES)
+    assert set(found) == {"loss", "accuracy"}
+    assert found["loss"] == theory.loss(params, problem.test, problem, SIZES)
+
+
+def test_linen_and_nnx_are_the_same_function():
+    one, batch, problem = parts(THEORIES["linen"])
+    params, stats = one["params"], one["batch_stats"]
+    other = {
+        "params": {
+            "embed": params["Embed_0"],
+            "norm": params["BatchNorm_0"],
+            "dense": params["Dense_0"],
+        },
+        "state": {"norm": stats["BatchNorm_0"]},
+    }
+    values = [
+        theory.loss(params, batch, problem, SIZES)
+        for theory, params in ((THEORIES["linen"], one), (THEORIES["nnx"], other))
+    ]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-12)
+
+
+@EACH
+def test_runs_of_a_sweep_are_the_runs_alone(theory):
+    vary = {"rate": [0.05, 0.1], "decay": [0.0, 0.1], "algorithm": ["adamw", "sgd"]}
+    data = jaxtheory.sweep(theory, SIZES, vary=vary, seeds=2, steps=3)
+    alone = SIZES.replace(rate=0.1, decay=0.1)
+    for algorithm in ("adamw", "sgd"):
+        run = jaxtheory.simulate(
+            theory, alone, jaxtheory.run_key(0, 1), steps=3, algorithm=algorithm
+        )
+        at = {"rate": 0.1, "decay": 0.1, "seed": 1, "algorithm": algorithm}
+        for name in ("loss", "accuracy"):
+            np.testing.assert_allclose(data[name].sel(at), run.metrics[name], rtol=1e-5)
+    apart = data["loss"].sel(algorithm="adamw", step=3)
+    assert len(np.unique(apart)) == apart.size  # each field and seed counts
+    assert np.all(data["predicted_loss"] == pytest.approx(0.5004, abs=1e-3))
+
+
+def test_sizes_of_weights_have_a_program_each():
+    theory = THEORIES["linen"]
+    data = jaxtheory.sweep(theory, SIZES, vary={"units": [2, 3]}, seeds=1, steps=2)
+    run = jaxtheory.simulate(theory, SIZES.replace(units=2), KEY, steps=2)
+    np.testing.assert_allclose(data["loss"].sel(units=2, seed=0), run.metrics["loss"], rtol=1e-5)
+    with pytest.raises(InputError, match=r"units \(units\) is padded to 3, but the weights of a"):
+        jaxtheory.sweep(theory, SIZES, vary={"units": [2, 3]}, seeds=1, steps=2, buckets="pad")
+
+
+def test_a_store_is_read_again_and_weights_and_observables_are_kept(tmp_path):
+    theory = THEORIES["nnx"]
+    asked = {
+        "vary": {"rate": [0.1, 0.2]},
+        "seeds": 1,
+        "steps": 2,
+        "save_params": True,
+        "observe": {"size": size},
+        "store": tmp_path / "store",
+    }
+    data = jaxtheory.sweep(theory, SIZES, **asked)
+    again = jaxtheory.sweep(theory, SIZES, **asked)
+    assert data.identical(again)
+    params = jaxtheory.params(again, theory=theory, rate=0.2, seed=0)
+    run = jaxtheory.simulate(theory, SIZES.replace(rate=0.2), KEY, steps=2)
+    kernel = run.params["params"]["dense"]["kernel"]
+    np.testing.assert_allclose(params["params"]["dense"]["kernel"], kernel, rtol=1e-5)
+    assert float(data["size"].sel(rate=0.2, seed=0, step=2)) == pytest.approx(
+        float(np.linalg.norm(kernel)), rel=1e-5
+    )
+
+
+def size(params, _problem, _config):
+    return jnp.linalg.norm(params["params"]["dense"]["kernel"])
+
+
+@EACH
+def test_it_travels_to_workers(theory, tmp_path):
+    request = read(theory, SIZES, vary={"rate": [0.1, 0.2]}, seeds=1, steps=2)
+    chunks = lay_out.plan_request(request).chunks
+    opened = pickling.unpack(pickling.pack(Task(request), chunks), tmp_path)
+    for chunk in chunks:
+        got = opened.task(chunk._replace(bucket=opened.buckets[chunk.bucket.number]))
+        want = run_chunk(request, chunk)
+        assert got.values.keys() == want.values.keys()
+        for name in want.values:
+            np.testing.assert_array_equal(got.values[name], want.values[name], name)
+
+
+def test_the_hash_of_a_network_covers_its_module_and_its_optimizer():
+    base = code_hash(list(THEORIES["linen"]))
+    same = pooled("linen", linen, examples=(SIZES,))
+    assert code_hash(list(same)) == base
+
+    class Other(Pooled):
+        @nn.compact
+        def __call__(self, tokens, train):
+            return 2 * super().__call__(tokens, train)
+
+    other = pooled("linen", lambda config: Other(6, config.units.cap), examples=(SIZES,))
+    assert code_hash(list(other)) != base
+    rules = {"adamw": decayed, "sgd": lambda config: optax.sgd(2 * config.rate)}
+    faster = from_flax("linen", linen, TASK, optimizer=rules, Config=Config, examples=(SIZES,))
+    assert code_hash(list(faster)) != base
+
+
+def test_another_loss_rebuilds_the_algorithms():
+    theory = THEORIES["linen"]
+
+    def loss(params, batch, problem, config):
+        return 3 * theory.loss(params, batch, problem, config)
+
+    other = theory.replace(loss=loss)
+    assert list(other.algorithms) == ["adamw", "sgd"]
+    _, batch, problem = parts(theory)
+    state = other.algorithms["sgd"].init(KEY, problem, SIZES)
+    new = other.algorithms["sgd"].step(KEY, 0, state, batch, problem, SIZES)
+    slope = theory.gradient(state.params, batch, problem, SIZES)["params"]
+    want = jax.tree.map(lambda w, g: w - 0.3 * g, state.params["params"], slope)
+    for got, each in zip(jax.tree.leaves(new.params["params"]), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(got, each, rtol=1e-10, atol=1e-14)
+    stats = zip(*(jax.tree.leaves(x.params["batch_stats"]) for x in (state, new)), strict=True)
+    assert all(np.array_equal(one, two) for one, two in stats)
+
+
+def test_a_run_starts_from_given_parameters():
+    theory = THEORIES["linen"]
+    first = jaxtheory.simulate(theory, SIZES, KEY, steps=2)
+    again = jaxtheory.simulate(theory, SIZES, KEY, steps=2, start=first.params)
+    assert again.metrics["loss"][0] == pytest.approx(float(first.metrics["loss"][-1]), rel=1e-6)
+
+
+def wide(config):
+    return nn.Sequential([nn.Embed(6, 4), nn.Dense(4)])
+
+
+def maps_of_two_shapes(config):
+    class Two(nn.Module):
+        @nn.compact
+        def __call__(self, tokens):
+            self.sow("intermediates", "attention", jnp.ones((8, 1, 5, 5)))
+            self.sow("intermediates", "attention", jnp.ones((8, 2, 5, 5)))
+            return nn.Embed(6, 6)(tokens)
+
+    return Two()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"module": wide},
+            r"mine: the module returns \(8, 5, 4\) on inputs \(8, 5\), but the loss of the task "
+            r"walk takes \(8, 5, 6\)",
+        ),
+        ({"task": "random_wlak"}, r"mine: task = 'random_wlak', expected a jaxtheory.Task"),
+        ({"task": 3}, r"mine: task is a int, expected a jaxtheory.Task"),
+        ({"optimizer": 3}, r"mine: optimizer is a int, expected a function of the config"),
+        ({"optimizer": {"a": 3}}, r"mine: optimizer\['a'\] is a int, expected a function"),
+        ({"optimizer": {}}, r"mine: optimizer = {}: must have at least one entry"),
+        ({"optimizer": lambda config: 3}, r"optimizer\(config\) is a int, expected a function"),
+        ({"module": nn.Dense(3)}, r"mine: module is a Dense, expected a function of the config"),
+        ({"module": lambda config: 3}, r"mine: module\(config\) is a int, expected a flax.linen"),
+        ({"module": lambda config, rngs: 3}, r"mine: module\(config, rngs\) is a int, expected a"),
+        ({"module": lambda: 3}, r"mine: module takes 0 arguments, expected a function of the"),
+        ({"Config": jaxtheory.Config}, r"mine: Config = <class .*Config'>: must be a subclass"),
+        ({"name": ""}, r"name = '': the name of a theory must be a non-empty string"),
+        ({"module": lambda config: nn.Embed(6, config.units)}, r"mine.module: .*write size.cap"),
+    ],
+)
+def test_bad_input_is_one_sentence(changes, message):
+    arguments = {
+        "name": "mine",
+        "module": linen,
+        "task": TASK,
+        "optimizer": plain,
+        "Config": Config,
+        "examples": (SIZES,),
+    }
+    with pytest.raises(InputError, match=message) as error:
+        given = arguments | changes
+        from_flax(given.pop("name"), given.pop("module"), given.pop("task"), **given)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_maps_that_cannot_be_stacked_are_refused():
+    with pytest.raises(InputError, match=r"mine: it sows attention maps of shapes \(8, 1, 5, 5\)"):
+        from_flax(
+            "mine", maps_of_two_shapes, TASK, optimizer=plain, Config=Config, examples=(SIZES,)
+        )

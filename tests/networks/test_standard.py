@@ -1,0 +1,109 @@
+"""The standard Transformer as a theory: its config, its optimizers, a run and a sweep."""
+
+import jax
+import numpy as np
+import optax
+import pytest
+from helpers.walk_task import SMALL, TASK
+
+import jaxtheory
+from jaxtheory import InputError, networks
+from jaxtheory.networks import standard
+
+TINY = {**SMALL, "depth": 1, "heads": 2, "width": 4, "mlp_ratio": 1}
+
+
+@pytest.fixture(scope="module")
+def theory():
+    config = networks.transformer_config(TASK)(**TINY)
+    return networks.transformer(TASK, examples=(config,))
+
+
+def test_the_config_is_one_class_per_task():
+    assert networks.transformer_config(TASK) is networks.transformer_config(TASK)
+    assert issubclass(networks.transformer_config(TASK), TASK.Config)
+
+
+def test_it_passes_verification(theory):
+    assert jaxtheory.verify(theory, seeds=1).passed
+
+
+def test_it_learns_the_walk(theory):
+    config = theory.Config(**TINY | {"num_sequences": 1000, "width": 8}, rate=0.03, horizon=200)
+    run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=150)
+    assert run.metrics["loss"][0] > 1.5
+    assert abs(run.metrics["loss"][-1] - 0.5004) < 0.15
+    assert abs(run.metrics["accuracy"][-1] - 0.8) < 0.05
+
+
+def test_each_option_and_traced_field_counts_in_a_sweep(theory):
+    config = theory.Config(**TINY)
+    plain = jaxtheory.sweep(
+        theory, config, vary={"rate": [0.01, 0.02], "wd": [0.0, 0.5]}, seeds=1, steps=3
+    )
+    last = plain["loss"].isel(step=-1)
+    assert len(np.unique(last)) == 4
+    heads = jaxtheory.sweep(theory, config, vary={"heads": [1, 2]}, seeds=1, steps=1)
+    maps = heads["parent"].isel(step=-1, seed=0, layer=0)
+    assert np.isnan(maps.sel(heads=1)).values.tolist() == [False, True]
+    assert not np.any(np.isnan(maps.sel(heads=2).values))
+
+
+def test_the_schedule_warms_up_and_falls_to_zero():
+    config = networks.transformer_config(TASK)(**TINY, rate=0.1, warmup=4, horizon=100)
+    rate = standard.scheduled(config)
+    assert [float(rate(t)) for t in (0, 1)] == pytest.approx([0.025, 0.05], rel=1e-3)
+    assert float(rate(50)) == pytest.approx(0.05)
+    assert float(rate(100)) == pytest.approx(0) == pytest.approx(float(rate(150)))
+
+
+def test_adamw_is_that_of_optax_with_a_bounded_gradient():
+    config = networks.transformer_config(TASK)(**TINY, warmup=0, horizon=10**6, wd=0.2, rate=0.1)
+    params, slope = np.array([1.0, -2.0]), np.array([30.0, 40.0])
+    rules = standard.adamw(config), optax.adamw(0.1, weight_decay=0.2)
+    with jax.numpy_dtype_promotion("standard"):
+        (got, _), (want, _) = (
+            rule.update(jax.numpy.asarray(slope / norm), rule.init(params), params)
+            for rule, norm in zip(rules, (1, 50), strict=True)
+        )
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: networks.transformer("random_wlak"), "task = 'random_wlak', expected a jaxtheory"),
+        (lambda: networks.transformer_config(3), "task is a int, expected a jaxtheory.Task"),
+    ],
+)
+def test_what_is_not_a_task_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_a_field_of_the_same_name_is_refused():
+    class Config(TASK.Config):
+        width: float = jaxtheory.traced(1.0, "omega", "frequency", "(0, inf)")
+
+    with pytest.raises(InputError, match="the config of the task walk has a field width, which is"):
+        networks.transformer_config(TASK._replace(Config=Config))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 10, "heads": 4}, "width = 10: must be divisible by heads = 4; set width = 8"),
+        ({"norm": "batch"}, r"norm \(norm\) = 'batch': choose one of 'pre-layernorm'"),
+        ({"rate": 0.0}, r"rate \(rate\) = 0.0: must be a number in \(0, inf\)"),
+    ],
+)
+def test_invalid_settings_are_named(theory, changes, message):
+    config = theory.Config(**TINY | changes)
+    with pytest.raises(InputError, match=message):
+        jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=1)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'transfomer'"):
+        networks.transfomer  # noqa: B018
+    assert "Transformer" in dir(networks)
