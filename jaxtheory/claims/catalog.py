@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
     Args:
         name: The name of the figure.
-        theory: The folder of the figure in `sweeps`: the name of its theory, or "llama".
+        theory: The folder of the figure in `sweeps`: the name of its theory, "llama" or "networks".
         question: The question that the figure answers, from the docstring of its file.
 
     Example:

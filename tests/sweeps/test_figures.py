@@ -34,7 +34,7 @@ COMPILATIONS = {  # of the quick figures together, at most
 SWEPT = [
     theory for theory in COMPILATIONS if any(entry.theory == theory for entry in ENTRIES.values())
 ]
-THEORIES = [*SWEPT, "llama"]  # the last one: experiments, no sweeps of a theory
+THEORIES = [*SWEPT, "llama", "networks"]  # the last two: experiments, no sweeps of a theory
 MADE_UP = [
     theory
     for theory in THEORIES
@@ -77,7 +77,9 @@ def test_every_figure_has_a_file_of_its_own():
 def test_a_file_asks_a_question_and_holds_the_figure_of_its_name(entry):
     source = Path(figures.folder(), entry.theory, f"{entry.name}.py").read_text()
     figure = get(entry.name)
-    theory = "llama" if figure.experiment else figure.theory.name  # low_rank_text is low_rank, too
+    theory = (
+        entry.theory if figure.experiment else figure.theory.name
+    )  # low_rank_text is low_rank, too
     assert figure.name == entry.name and theory.startswith(entry.theory)
     assert entry.question.endswith("?")
     assert len(re.findall(r"\bFigure\(", source)) == 1

@@ -1,0 +1,106 @@
+"""Does a Transformer answer with the label of the nearest example, and under shift too?"""
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
+
+from . import ALL, SEEDS, STEPS, THEOREM, Ladder, climbed, panels, rungs_from
+
+DELTA = "separation"
+ONE_HEAD = rungs_from("AdamW", "+ MLP")
+PROMPTS = Ladder(
+    name="nearest_neighbor",
+    data={"dimension": 3, "context": 4, "num_prompts": 1000, "num_test": 1000},
+    axis=DELTA,
+    own={"settings": {}, "steps": 2000},
+    read=lambda data: {
+        "loss": data.test_loss,
+        "accuracy": data.agreement,
+        "nearest_attention": data.nearest_attention,
+        "shift_error": data.shift_error,
+        "separated_error": data.separated_error,
+    },
+    names=("nearest_attention", "shift_error", "separated_error"),
+    sgd=0.03,
+)
+
+
+def experiment(folder: Path, key: int, progress: Any, **asked: Any) -> xr.Dataset:
+    """The ladder of the prompts, with the separation of the shift on its axis."""
+    return climbed(PROMPTS, folder, key, progress, asked)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Agreement with the nearest neighbor, attention to it and the error under shift, by rung."""
+    shown = {
+        "accuracy": "agreement of signs with 1-NN",
+        "nearest_attention": "attention to the nearest example, best head",
+        "shift_error": "error under shift",
+    }
+    return panels(data, PROMPTS, shown, "Nearest neighbors, from the theorem to a Transformer")
+
+
+FIGURE = Figure(
+    name="network_neighbor",
+    source="nearest_neighbor: agreement with 1-NN, and under shift",
+    theory=None,
+    config=None,
+    experiment=experiment,
+    sweep={"rungs": ALL, DELTA: [0.1, 0.5], "seeds": SEEDS, "steps": STEPS, "own_steps": 2000},
+    quick={
+        "rungs": [THEOREM, "AdamW"],
+        DELTA: [0.1, 0.5],
+        "seeds": 2,
+        "steps": 20,
+        "own_steps": 20,
+    },
+    draw=draw,
+    # key 100, 4 seeds: attention 0.82 in the theorem's model after 2000 steps; attention 0.84 to
+    # 0.87, agreement 0.93 to 0.94 and error 0.004 to 0.014 with one head
+    claims=(
+        Claim(
+            "NW-21",
+            origin=derived("the theorem, on 1000 prompts"),
+            statement="In the theorem's model the nearest example has at least 0.75 of the attention on average after 2000 steps.",
+            measure=lambda data: data.nearest_attention.sel({"rung": THEOREM, DELTA: 0.1}),
+            bound=at_least(0.75),
+            why="It is the mechanism that the other rungs are compared with.",
+        ),
+        Claim(
+            "NW-22",
+            origin=derived("measured"),
+            statement="In one layer of one head trained with AdamW the nearest example has at least 0.75 of the attention on average: with residual, layer norm and MLP as without.",
+            measure=lambda data: data.nearest_attention.sel({"rung": ONE_HEAD, DELTA: 0.1}),
+            bound=at_least(0.75),
+            why="The mechanism of the theorem does not need merged weights or the start of the theorem.",
+        ),
+        Claim(
+            "NW-23",
+            origin=derived("measured"),
+            statement="The same networks have the sign of one-nearest-neighbor prediction on at least 0.88 of the prompts on average.",
+            measure=lambda data: data.accuracy.sel({"rung": ONE_HEAD, DELTA: 0.1}),
+            bound=at_least(0.88),
+            why="The rule is learned from 1000 prompts, not the prompts.",
+        ),
+        Claim(
+            "NW-24",
+            origin=derived("measured"),
+            statement="Their squared error stays below 0.04 on average where the query is an example and the others are 0.5 away or more.",
+            measure=lambda data: data.shift_error.sel({"rung": ONE_HEAD, DELTA: 0.5}),
+            bound=at_most(0.04),
+            why="The theorem promises a small error under shift, which networks of one head keep.",
+        ),
+        Claim(
+            "NW-25",
+            origin=derived("measured"),
+            statement="With two layers of four heads no head gives the nearest example more than 0.8 of the attention on average.",
+            measure=lambda data: data.nearest_attention.sel({"rung": "+ depth 2", DELTA: 0.1}),
+            bound=at_most(0.8),
+            why="With several heads and layers the rule is spread over them, and is followed less well.",
+        ),
+    ),
+)

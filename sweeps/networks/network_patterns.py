@@ -1,0 +1,78 @@
+"""Does some head of a Transformer attend to the tokens of the label's class?"""
+
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, at_most, derived
+
+from . import ALL, SEEDS, STEPS, THEOREM, Ladder, climbed, panels
+
+SIGMA = "noise"
+PATTERNS = Ladder(
+    name="low_rank",
+    data={"num_patterns": 8, "dimension": 8, "query_dim": 8, "value_dim": 8, "num_samples": 300},
+    axis=SIGMA,
+    own={"settings": {"num_neurons": 50}, "steps": 150},
+    read=lambda data: {
+        "loss": data.loss,
+        "accuracy": 1 - data.error,
+        "relevant_attention": data.relevant_attention,
+    },
+    names=("relevant_attention",),
+    sgd=0.1,
+)
+
+
+def experiment(folder: Path, key: int, progress: Any, **asked: Any) -> xr.Dataset:
+    """The ladder of the patterns, with the noise of the tokens on its axis."""
+    return climbed(PATTERNS, folder, key, progress, asked)
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Accuracy and attention to the tokens of the label's class, by rung and noise."""
+    shown = {
+        "accuracy": "test accuracy",
+        "relevant_attention": "attention to the label's tokens, best head",
+    }
+    return panels(data, PATTERNS, shown, "Patterns, from the theorem to a Transformer")
+
+
+FIGURE = Figure(
+    name="network_patterns",
+    source="low_rank: attention to the tokens of the label's class",
+    theory=None,
+    config=None,
+    experiment=experiment,
+    sweep={"rungs": ALL, SIGMA: [0.1, 0.4], "seeds": SEEDS, "steps": STEPS, "own_steps": 150},
+    quick={
+        "rungs": [THEOREM, "AdamW"],
+        SIGMA: [0.1, 0.4],
+        "seeds": 2,
+        "steps": 20,
+        "own_steps": 20,
+    },
+    draw=draw,
+    # key 100, 4 seeds: accuracy of 0.98 or more on every rung, attention 0.51 to 0.63, where uniform
+    # attention has 0.5
+    claims=(
+        Claim(
+            "NW-31",
+            origin=derived("measured"),
+            statement="On every rung at least 0.95 of the test samples are classified rightly on average, at a noise of 0.1 and of 0.4.",
+            measure=lambda data: data.accuracy,
+            bound=at_least(0.95),
+            why="The majority is as easy for a standard Transformer as for the theorem's model.",
+        ),
+        Claim(
+            "NW-32",
+            origin=derived("measured"),
+            statement="No head, on any rung, has more than 0.75 of the attention of the last query on the label's tokens, on average, where uniform attention has 0.5.",
+            measure=lambda data: data.relevant_attention,
+            bound=at_most(0.75),
+            why="The hinge loss is at 0 long before attention has concentrated, on every rung.",
+        ),
+    ),
+)

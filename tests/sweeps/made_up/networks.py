@@ -1,0 +1,111 @@
+"""Made-up results of the ladders."""
+
+import numpy as np
+import xarray as xr
+
+from . import Case
+
+THEOREM = "theorem's model"
+P, STAR, DELTA = "clockwise_probability", "relevant_group", "separation"
+SIGMA, ALPHA = "noise", "concentration"
+
+
+def ladder(axis, **values):
+    """A dataset of the ladder with this axis; each value is a number, or a function of the rung and
+    the value of the axis.
+    """
+
+    def make(asked):
+        coords = {"rung": list(asked["rungs"]), axis: list(asked[axis])}
+        coords["seed"] = range(asked["seeds"])
+        spread = np.linspace(-0.01, 0.01, asked["seeds"])
+
+        def array(value):
+            number = value if callable(value) else lambda rung, x: value
+            table = [[number(rung, x) + spread for x in coords[axis]] for rung in coords["rung"]]
+            return (tuple(coords), np.array(table))
+
+        return xr.Dataset({name: array(value) for name, value in values.items()}, coords)
+
+    return make
+
+
+def by_rung(theorem, others, **named):
+    """A number for the theorem's model, for some rungs by name, and for the others."""
+    return lambda rung, x: theorem if rung == THEOREM else named.get(rung, others)
+
+
+CASES = {
+    "networks: walks as measured": Case(
+        "network_walk",
+        ladder(
+            P,
+            accuracy=lambda rung, x: 1 / 6 if rung == THEOREM and x == 1 else max(x, 1 - x),
+            parent_attention=lambda rung, x: 0.05 if x == 1 else 0.98,
+            parent_selected=lambda rung, x: float(x < 1),
+        ),
+        "1 2 3 4 5",
+        drawn=True,
+    ),
+    "networks: walks the other way around": Case(
+        "network_walk",
+        ladder(
+            P,
+            accuracy=lambda rung, x: 1.0 if rung == THEOREM else 0.5,
+            parent_attention=lambda rung, x: 0.3 if rung == THEOREM else 0.9,
+            parent_selected=lambda rung, x: float(x == 1),
+        ),
+        "",
+    ),
+    "networks: groups as measured": Case(
+        "network_groups",
+        ladder(
+            STAR,
+            accuracy=0.97,
+            group_attention=by_rung(0.88, 0.96, **{"+ depth 2": 0.5}),
+            downstream_attention=by_rung(np.nan, 0.96, **{"+ depth 2": 0.5}),
+        ),
+        "11 12 13 14",
+        drawn=True,
+    ),
+    "networks: groups that only two layers select": Case(
+        "network_groups",
+        ladder(
+            STAR,
+            accuracy=0.7,
+            group_attention=by_rung(0.3, 0.4, **{"+ depth 2": 0.97}),
+            downstream_attention=by_rung(np.nan, 0.4),
+        ),
+        "",
+    ),
+    "networks: neighbors as measured": Case(
+        "network_neighbor",
+        ladder(
+            DELTA,
+            accuracy=by_rung(0.93, 0.93),
+            nearest_attention=by_rung(0.82, 0.85, **{"+ depth 2": 0.6}),
+            shift_error=lambda rung, x: 0.06 if x < 0.3 else 0.02,
+        ),
+        "21 22 23 24 25",
+        drawn=True,
+    ),
+    "networks: neighbors that are not found": Case(
+        "network_neighbor",
+        ladder(
+            DELTA,
+            accuracy=0.6,
+            nearest_attention=by_rung(0.3, 0.3, **{"+ depth 2": 0.95}),
+            shift_error=0.8,
+        ),
+        "",
+    ),
+    "networks: patterns as measured": Case(
+        "network_patterns",
+        ladder(SIGMA, accuracy=0.98, relevant_attention=0.55),
+        "31 32",
+        drawn=True,
+    ),
+    "networks: patterns that attention finds": Case(
+        "network_patterns", ladder(SIGMA, accuracy=0.9, relevant_attention=0.95), ""
+    ),
+}
