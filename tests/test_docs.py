@@ -23,6 +23,7 @@ PAGES = (
     "boundaries",
     "drawing",
     "explore",
+    "networks",
     "observables",
     "own-gradient",
     "own-loss",

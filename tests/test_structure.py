@@ -139,7 +139,7 @@ def import_fault(module: str, name: str) -> str | None:
     if inside(name, "matplotlib") and not inside(module, *DRAWING):
         return "only plot and drawing import matplotlib"
     ours = inside(name, "jaxtheory")
-    if inside(module, "sweeps", "jaxtheory.template", "jaxtheory.cli.template"):
+    if inside(module, "sweeps", "jaxtheory.cli.template", "jaxtheory.cli.template_flax"):
         public = (
             name.count(".") <= 1
             or inside(name, "jaxtheory.claims", "jaxtheory.theories", "jaxtheory.llama")

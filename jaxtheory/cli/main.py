@@ -273,6 +273,8 @@ class New:
 
     name: Positional[Annotated[str, arg(metavar="NAME")]]
     """A Python name. The file is written into the current directory and must not exist."""
+    flax: bool = False
+    """Write a Flax network that is trained on a task, as docs/networks.md explains."""
 
     def __call__(self) -> int:
         file = Path(f"{self.name}.py")
@@ -292,7 +294,8 @@ class New:
             )
         from jaxtheory.system.whole import write
 
-        text = Path(__file__).with_name("template.py").read_text(encoding="utf-8")
+        template = "template_flax.py" if self.flax else "template.py"
+        text = Path(__file__).with_name(template).read_text(encoding="utf-8")
         write(file, text.replace('name="template"', f'name="{self.name}"'))
         print(f"{file}: try jaxtheory verify {file}, then jaxtheory run {file}")
         return 0
