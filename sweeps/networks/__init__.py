@@ -151,9 +151,9 @@ def rungs_from(first: str, until: str = "+ learned positions") -> list[str]:
 
 def panels(data: xr.Dataset, ladder: Ladder, shown: Mapping[str, str], title: str) -> plot.Drawing:
     """A map for each metric: its mean over the seeds, by rung and value of the axis."""
-    figure, axes = plot.panels(len(shown), title=title, width=4.6, height=3.6)
-    for column, (ax, (name, label)) in enumerate(zip(axes[0], shown.items(), strict=True)):
+    figure, axes = plot.panels(1, len(shown), title=title, width=7.0, height=2.4)
+    for ax, (name, label) in zip(axes[:, 0], shown.items(), strict=True):
         values = plot.counted(data[name].mean("seed"), data[name])
-        plot.heat(ax, values, ladder.axis, "rung", label=label, digits=2, vmin=0, vmax=1)
-        plot.finish(ax, ladder.axis.replace("_", " "), "" if column else "rung")
+        plot.heat(ax, values, "rung", ladder.axis, digits=2, vmin=0, vmax=1)
+        plot.finish(ax, "", ladder.axis.replace("_", " "), label)
     return figure
