@@ -108,4 +108,25 @@ CASES = {
     "networks: patterns that attention finds": Case(
         "network_patterns", ladder(SIGMA, accuracy=0.9, relevant_attention=0.95), ""
     ),
+    "networks: bigrams as measured": Case(
+        "network_bigram",
+        ladder(
+            ALPHA,
+            accuracy=0.6,
+            attended_attention=by_rung(0.3, 0.3, **{"+ learned positions": 0.93}),
+            support_match=by_rung(0.98, 0.75),
+        ),
+        "41 42 43 44",
+        drawn=True,
+    ),
+    "networks: bigrams of no use to a model": Case(
+        "network_bigram",
+        ladder(
+            ALPHA,
+            accuracy=0.6,
+            attended_attention=by_rung(0.9, 0.9, **{"+ learned positions": 0.1}),
+            support_match=by_rung(0.3, 0.2),
+        ),
+        "",
+    ),
 }
