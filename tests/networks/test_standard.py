@@ -9,6 +9,7 @@ from helpers.walk_task import SMALL, TASK
 import jaxtheory
 from jaxtheory import InputError, networks
 from jaxtheory.networks import standard
+from jaxtheory.networks.linen_module import usual_promotion
 
 TINY = {**SMALL, "depth": 1, "heads": 2, "width": 4, "mlp_ratio": 1}
 
@@ -107,3 +108,34 @@ def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'transfomer'"):
         networks.transfomer  # noqa: B018
     assert "Transformer" in dir(networks)
+
+
+def test_a_run_is_that_of_a_plain_loop_of_flax_and_optax(theory):
+    config = theory.Config(**TINY, rate=0.01, horizon=50)
+    key = jaxtheory.run_key(0, 3)
+    run = jaxtheory.simulate(theory, config, key, steps=6, dtype="float64")
+    network = networks.Transformer(
+        outputs=6, vocabulary=6, depth=1, heads=2, width=4, mlp_ratio=1, causal=True
+    )
+    warm, cosine = optax.linear_schedule(0.001, 0.01, 9), optax.cosine_decay_schedule(1.0, 50)
+    optimizer = optax.chain(
+        optax.clip_by_global_norm(1.0),
+        optax.adamw(lambda t: warm(t) * cosine(t), weight_decay=0.0001),
+    )
+
+    def loss(params, batch):
+        logits = network.apply(params, batch.s)[:, -1]
+        return optax.softmax_cross_entropy_with_integer_labels(logits, batch.y).mean()
+
+    losses = []
+    with usual_promotion():
+        problem = TASK.problem(jax.random.fold_in(key, 0), config)
+        drawn = jax.random.split(jax.random.fold_in(key, 1))[0]
+        params = network.init({"params": drawn}, problem.train.s)
+        params = jax.tree.map(lambda x: x.astype(float), params)
+        memory = optimizer.init(params)
+        for _ in range(7):
+            losses.append(float(loss(params, problem.test)))
+            update, memory = optimizer.update(jax.grad(loss)(params, problem.train), memory, params)
+            params = optax.apply_updates(params, update)
+    np.testing.assert_allclose(run.metrics["loss"], losses, rtol=1e-6)
