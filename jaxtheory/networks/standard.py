@@ -182,6 +182,8 @@ def transformer(task: Any, *, examples: tuple = ()) -> Theory:
     config_type = transformer_config(task)
 
     def network(config: Any) -> Any:
+        from jaxtheory.networks.decoder import Transformer  # noqa: F401  (so that it is hashed)
+
         return module(config, task.outputs(config), task.vocabulary(config))
 
     rules = {"adamw": adamw, "sgd": sgd}

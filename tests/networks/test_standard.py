@@ -8,6 +8,7 @@ from helpers.walk_task import SMALL, TASK
 
 import jaxtheory
 from jaxtheory import InputError, networks
+from jaxtheory.core import code_hash
 from jaxtheory.networks import standard
 from jaxtheory.networks.linen_module import usual_promotion
 
@@ -139,3 +140,11 @@ def test_a_run_is_that_of_a_plain_loop_of_flax_and_optax(theory):
             update, memory = optimizer.update(jax.grad(loss)(params, problem.train), memory, params)
             params = optax.apply_updates(params, update)
     np.testing.assert_allclose(run.metrics["loss"], losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["decoder", "standard", "linen_module", "from_flax"])
+def test_an_edit_of_its_modules_changes_the_hash(theory, name, monkeypatch):
+    before, text_of = code_hash.code_hash(list(theory)), code_hash.source.text_of
+    edited = lambda module: text_of(module) + "edited = 1\n" * module.endswith(f".{name}")
+    monkeypatch.setattr(code_hash.source, "text_of", edited)
+    assert code_hash.code_hash(list(theory)) != before
