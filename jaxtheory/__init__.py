@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
-    from jaxtheory.engine.boundary import below as below
     from jaxtheory.engine.boundary import boundary as boundary
-    from jaxtheory.engine.boundary import diverged as diverged
     from jaxtheory.engine.cluster import dask
     from jaxtheory.engine.execution import log as log
     from jaxtheory.engine.execution.progress import Progress as Progress
     from jaxtheory.engine.plan import plan as plan
+    from jaxtheory.engine.properties import below as below
+    from jaxtheory.engine.properties import diverged as diverged
     from jaxtheory.engine.results import statistics as statistics
     from jaxtheory.engine.results.merge import merge as merge
     from jaxtheory.engine.simulate import Run as Run
@@ -87,7 +87,8 @@ _PUBLIC = {
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     "from_flax": "networks.from_flax",
-    **dict.fromkeys(("below", "boundary", "diverged"), "engine.boundary"),
+    "boundary": "engine.boundary",
+    **dict.fromkeys(("below", "diverged"), "engine.properties"),
     "merge": "engine.results.merge",
     "Progress": "engine.execution.progress",
     **dict.fromkeys(("params", "problem"), "engine.stored_run"),

@@ -1,4 +1,6 @@
-"""A figure: a sweep of a theory, or another experiment, with its claims and its drawing."""
+"""A figure: a sweep of a theory, a search for its boundaries, or another experiment, with its
+claims and its drawing.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -13,7 +15,8 @@ from jaxtheory.engine.sweep import sweep
 
 
 class Figure(NamedTuple):
-    """A sweep of a theory, or another experiment, with the claims that it decides and its drawing.
+    """A sweep of a theory, a search for its boundaries, or another experiment, with the claims that
+    it decides and its drawing.
 
     The question that it answers is the first line of the docstring of its file.
 
@@ -22,7 +25,7 @@ class Figure(NamedTuple):
         source: the place in the source that it is about.
         theory: the theory; None for an experiment.
         config: the config of the sweep; None for an experiment.
-        sweep: keyword arguments of `jaxtheory.sweep`, or of the experiment.
+        sweep: keyword arguments of the verb, or of the experiment.
         quick: changes that `--quick` makes in `sweep`; an entry "config" replaces the config.
         claims: the claims that are judged on the dataset.
         draw: a function of the dataset that returns the matplotlib figure.
@@ -30,6 +33,7 @@ class Figure(NamedTuple):
             with the dimension "seed", of `sweep["seeds"]` seeds. It keeps what it has measured in
             the folder, which is the same for any number of seeds, and calls progress(what, done,
             of, seconds_left) unless progress is None.
+        verb: `jaxtheory.sweep`, or `jaxtheory.boundary`.
 
     Example:
         >>> import jaxtheory
@@ -47,10 +51,11 @@ class Figure(NamedTuple):
     claims: tuple[Claim, ...]
     draw: Callable[[xr.Dataset], Any]
     experiment: Callable[..., xr.Dataset] | None = None
+    verb: Callable[..., xr.Dataset] = sweep
 
 
 def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
-    """Return the config and the keyword arguments of a figure's sweep.
+    """Return the config and the keyword arguments of a figure's sweep, search or experiment.
 
     Args:
         figure: the figure.
@@ -60,7 +65,7 @@ def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
         The config (None for an experiment) and the keyword arguments.
 
     Raises:
-        InputError: if an option is not an argument of `jaxtheory.sweep` or of the experiment.
+        InputError: if an option is not an argument of the verb or of the experiment.
 
     Example:
         >>> import jaxtheory
@@ -71,8 +76,34 @@ def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:
     """
     options = {**figure.sweep, **(figure.quick if quick else {})}
     config = options.pop("config", figure.config)
-    parameters = inspect.signature(figure.experiment or sweep).parameters
+    parameters = inspect.signature(figure.experiment or figure.verb).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for name in () if takes_any else sorted(options.keys() - parameters.keys()):
         raise InputError(f"unknown argument {name!r}; {suggest(name, parameters)}")
     return config, options
+
+
+def seeds(figure: Figure, quick: bool) -> list[int]:
+    """Return the seeds of a figure.
+
+    Args:
+        figure: the figure.
+        quick: True for the quick form.
+
+    Returns:
+        The seeds, 0 to n - 1 if it asks for a number n.
+
+    Raises:
+        InputError: as `arguments` raises it.
+
+    Example:
+        >>> import jaxtheory
+        >>> from jaxtheory.claims.figure import seeds
+        >>> seeds(jaxtheory.figures.get("walk_phase"), quick=True)
+        [0, 1]
+    """
+    options = arguments(figure, quick)[1]
+    parameter = inspect.signature(figure.experiment or figure.verb).parameters.get("seeds")
+    default = 1 if parameter is None or parameter.default is parameter.empty else parameter.default
+    asked = options.get("seeds", default)
+    return list(range(asked)) if isinstance(asked, int) else list(asked)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from jaxtheory.claims.figure import Figure, arguments
+from jaxtheory.claims.figure import seeds as seeds_of
 from jaxtheory.claims.interval import ERROR
 from jaxtheory.claims.judged import Judged, judge
 from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.errors import InputError
 from jaxtheory.engine.results.identity import as_json, fingerprint
-from jaxtheory.engine.sweep import sweep
 from jaxtheory.ops import draws
 from jaxtheory.system.disk import located
 
@@ -55,7 +55,9 @@ def run_figure(
     progress: Any = None,
     accept_versions: bool = False,
 ) -> FigureResult:
-    """Run the sweep of a figure and judge its claims; `figure.draw(result.dataset)` draws it.
+    """Run the sweep of a figure, or its search for boundaries, and judge its claims.
+
+    `figure.draw(result.dataset)` draws it.
 
     With `max_seeds` the number of seeds is doubled, and only the new ones are computed, until every
     claim is decided or so many seeds have been reached. The k-th look at the claims takes intervals
@@ -92,7 +94,7 @@ def run_figure(
     if max_seeds is not None and quick:
         raise InputError("quick and max_seeds exclude each other: a quick run decides nothing")
     options = {"progress": progress, "accept_versions": accept_versions}
-    seeds = _seeds(figure, quick)
+    seeds = seeds_of(figure, quick)
     if max_seeds is None:
         dataset, place = _part(figure, key, quick, seeds, store, options)
         return FigureResult(figure, dataset, judge(figure.claims, dataset), place)
@@ -114,12 +116,6 @@ def run_figure(
         if all(map(_decided, verdicts)):
             break
     return FigureResult(figure, dataset, verdicts, tuple(dict.fromkeys(stores)))
-
-
-def _seeds(figure: Figure, quick: bool) -> list[int]:
-    """The seeds of a figure."""
-    seeds = arguments(figure, quick)[1].get("seeds", 1)
-    return list(range(seeds)) if isinstance(seeds, int) else list(seeds)
 
 
 def _batches(seeds: list[int], most: int) -> Iterator[list[int]]:
@@ -147,7 +143,7 @@ def _part(
 ) -> tuple[xr.Dataset, tuple[Path, ...]]:
     """The dataset of these seeds, with the directory where it is stored."""
     config, asked = arguments(figure, quick)
-    own = _seeds(figure, quick)
+    own = seeds_of(figure, quick)
     if figure.experiment is None:
         assert figure.theory is not None
         place = None if store is None else located(store)
@@ -155,7 +151,7 @@ def _part(
             asked["seeds"] = seeds
             if place is not None:
                 place = place.with_name(f"{place.name}-seeds-{seeds[0]}-{seeds[-1]}")
-        dataset = sweep(figure.theory, config, key=key, store=place, **options, **asked)
+        dataset = figure.verb(figure.theory, config, key=key, store=place, **options, **asked)
         return dataset, () if place is None else (place,)
     request = {"code": code_hash(figure.experiment), "key": key, **asked}
     request.pop("seeds", None)
@@ -180,4 +176,5 @@ def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
         join="override",
         combine_attrs="override",
     )
+    joined.attrs.pop("note", None)  # of a boundary: on the runs of the first part alone
     return joined

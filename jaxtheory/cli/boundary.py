@@ -44,6 +44,8 @@ class Boundary:
     """Width of the brackets, as a share of the boundary (log) or of the interval (linear)."""
     scale: Literal["log", "linear"] = "log"
     """Distances between the candidates."""
+    several: Literal["none", "first"] = "none"
+    """The boundary of a run whose property changes several times: none, or the first change."""
     key: int = 0
     """Root of all random numbers."""
     algorithm: Annotated[str | None, arg(metavar="NAME")] = None
@@ -76,6 +78,7 @@ class Boundary:
                 over=over,
                 tolerance=self.tolerance,
                 scale=self.scale,
+                several=self.several,
                 progress=progress,
                 **asked,
                 **options,
@@ -130,6 +133,8 @@ def print_boundary(found: "xr.Dataset") -> None:
         rows.append([*(label(at[axis].item()) for axis in axes), middle, ends, rest])
     title = f"{found.attrs['along']} at which {found.attrs['when']} changes"
     table(title, [*axes, "mean", "seeds from, to", "seeds with a boundary"], rows)
+    if found.attrs["note"]:
+        print_aside(found.attrs["note"])
 
 
 def _middle(values: Any, scale: str) -> Any:

@@ -168,20 +168,26 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
 
 def _most(options: Run, figure: "Figure") -> int | None:
     """Return the number of seeds that a figure may have at most; its own, if that is larger."""
-    if not options.until_decided:
-        return None
-    seeds = jaxtheory.claims.arguments(figure, False)[1].get("seeds", 1)
-    return max(options.max_seeds, seeds if isinstance(seeds, int) else len(seeds))
+    from jaxtheory.claims.figure import seeds
+
+    return max(options.max_seeds, len(seeds(figure, False))) if options.until_decided else None
 
 
 def _figure_store(folder: Path, figure: "Figure", quick: bool, key: int) -> Path:
-    """Return the store of a figure's sweep; an experiment chooses its own place in the folder."""
-    from jaxtheory.engine.results.identity import store_of
+    """Return the store of a figure's sweep or search; an experiment chooses its own place in the
+    folder.
+    """
+    from jaxtheory.engine.boundary import read_boundary
+    from jaxtheory.engine.results.identity import fingerprint, store_of
 
     config, arguments = jaxtheory.claims.arguments(figure, quick)
     if figure.theory is None:
         return folder
-    return store_of(folder, figure.name, figure.theory, config, {**arguments, "key": key})
+    arguments |= {"key": key}
+    if figure.verb is jaxtheory.boundary:
+        asked = read_boundary(figure.theory, config, **arguments).identity()
+        return folder / f"{figure.name}-{fingerprint(asked)}"
+    return store_of(folder, figure.name, figure.theory, config, arguments)
 
 
 @dataclasses.dataclass(frozen=True)

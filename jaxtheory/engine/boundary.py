@@ -8,19 +8,20 @@ once. Eight candidates at a time need about twice the runs of a bisection, and a
 rounds, each of which fills the machine.
 """
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from jaxtheory.core.check_theory import check_theory
+from jaxtheory.core.code_hash import code_hash
 from jaxtheory.core.config import axis_field, fields
-from jaxtheory.core.errors import InputError, suggest, tried
+from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.part import Part, pick
@@ -29,80 +30,29 @@ from jaxtheory.engine.execution.local import Execute, Tell, here, silent
 from jaxtheory.engine.execution.progress import Meter, Progress
 from jaxtheory.engine.planning.lay_out import plan_request
 from jaxtheory.engine.planning.layout import Chunk, Lanes, lanes
+from jaxtheory.engine.properties import Below
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.results import attributes
 from jaxtheory.engine.results.dataset import assemble, describe
-from jaxtheory.engine.results.identity import identity
+from jaxtheory.engine.results.identity import as_json, identity
+from jaxtheory.engine.results.store import Store
+from jaxtheory.engine.results.versions import require_versions
+from jaxtheory.engine.sweep import sweep
 from jaxtheory.system.backend import computes
 
 _CANDIDATES = 8
 _SCALES = ("log", "linear")
-
-
-def diverged(data: xr.Dataset) -> xr.DataArray:
-    """Return which runs were not finite at some step, as the property of a boundary.
-
-    Args:
-        data: The dataset of a sweep.
-
-    Returns:
-        Truth values with the dimensions of `data.diverged_at`.
-
-    Example:
-        >>> import xarray as xr
-        >>> import jaxtheory
-        >>> jaxtheory.diverged(xr.Dataset({"diverged_at": ("seed", [-1, 7])})).values
-        array([False,  True])
-    """
-    truth: xr.DataArray = data["diverged_at"] >= 0
-    return truth
-
-
-@dataclasses.dataclass(frozen=True)
-class _Below:
-    """A metric or an analysis below a limit at the end."""
-
-    name: str
-    limit: float
-
-    def __call__(self, data: xr.Dataset) -> xr.DataArray:
-        if self.name not in data:
-            hint = suggest(self.name, map(str, data.data_vars))
-            raise InputError(f"below({self.name!r}): no metric has this name; {hint}")
-        values = data[self.name]
-        end = values.isel(step=-1, drop=True) if "step" in values.dims else values
-        extra = [dim for dim in end.dims if dim not in data["diverged_at"].dims]
-        if extra:
-            raise InputError(
-                f"below({self.name!r}): it has the dimension {extra[0]} too; write a function of "
-                "the dataset that returns one truth value for each run"
-            )
-        truth: xr.DataArray = end < self.limit
-        return truth
-
-    def __str__(self) -> str:
-        return f"{self.name} < {self.limit:g}"
-
-
-def below(name: str, limit: float) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Return the property "this metric ends below the limit"; a run that diverged has it not.
-
-    Args:
-        name: A metric, taken at the last recorded step, or an analysis.
-        limit: The limit.
-
-    Returns:
-        A function of a dataset that returns truth values.
-
-    Example:
-        >>> import xarray as xr
-        >>> import jaxtheory
-        >>> loss = xr.DataArray([[1.0, 0.05], [1.0, 0.2]], dims=("seed", "step"))
-        >>> data = xr.Dataset({"loss": loss, "diverged_at": ("seed", [-1, -1])})
-        >>> jaxtheory.below("loss", 0.1)(data).values
-        array([ True, False])
-    """
-    return _Below(name, float(limit))
+_SEVERAL = ("none", "first")
+_MEANINGS = {
+    "low": "lower end of the bracket",
+    "high": "upper end of the bracket",
+    "boundary": "value at which the property changes",
+    "crossings": "number of changes that were seen",
+    "first": "the property at the low end of the interval",
+    "holds": "the property at the values of the first round",
+    "law": "predicted value at which the property changes",
+}
 
 
 @computes
@@ -114,10 +64,12 @@ def boundary(
     between: tuple[float, float],
     when: Callable[[xr.Dataset], xr.DataArray],
     over: Mapping[str, Sequence] | None = None,
+    law: Callable[[Any, Any], jax.Array] | None = None,
     seeds: int | Sequence[int] = 8,
     steps: int,
     tolerance: float = 0.01,
     scale: str = "log",
+    several: str = "none",
     algorithm: str | None = None,
     key: int | jax.Array = 0,
     record: Any = None,
@@ -125,8 +77,10 @@ def boundary(
     problem: Any = None,
     dtype: Any = None,
     buckets: str = "auto",
+    store: str | Path | None = None,
     execute: Execute = here,
     progress: Callable[[Progress], None] | None = None,
+    accept_versions: bool = False,
 ) -> xr.Dataset:
     """Return the value of a field at which a property of trained runs changes, for each point and
     seed.
@@ -141,11 +95,14 @@ def boundary(
             own. In this dataset `along` counts candidates, and `data[along + "_value"]` has their
             values by point and seed.
         over: Axes of points, as `vary` in `sweep`.
+        law: law(problem, config), the predicted boundary of a run, which does not read `along`.
         seeds: As in `sweep`.
         steps: As in `sweep`.
         tolerance: The width of the final brackets: high / low - 1 with a logarithmic scale, and
             (high - low) as a share of the interval with a linear one.
         scale: "log" or "linear": how candidates are spaced.
+        several: "none": a run whose property changes several times has no boundary; "first": it
+            has the first of these changes, from the low end, as the values of each round show it.
         algorithm: As in `sweep`.
         key: As in `sweep`.
         record: As in `sweep`; None: the last step.
@@ -153,16 +110,20 @@ def boundary(
         problem: As in `sweep`.
         dtype: As in `sweep`.
         buckets: As in `sweep`.
+        store: A directory that keeps the result, from which the same call returns it. An
+            interrupted search begins anew.
         execute: As in `sweep`, on this machine.
         progress: A function as in `sweep`, for each round, without metrics; None shows nothing.
+        accept_versions: As in `sweep`.
 
     Returns:
         A dataset with the dimensions of `over` and "seed": `low` and `high`, the ends of the
         bracket in which the property changes, `boundary`, their geometric mean (their mean with a
-        linear scale), and `crossings`, the number of changes that were seen. Where that is not 1
-        the others are NaN: with 0 the interval holds no boundary, and `first` is the property at
-        its low end; with 2 or more there are several. `share` is the share of the seeds that have
-        the property, over the values of the first round.
+        linear scale), and `crossings`, the number of changes that were seen. Where that is 0 the
+        interval holds no boundary and the others are NaN, as they are where it is 2 or more unless
+        several="first". `first` is the property at the low end, `holds` the property at the values
+        of the first round, along a last dimension `along`, and `law` the predicted boundary. The
+        attribute "note" says in a sentence how many runs have no boundary, and why.
 
     Raises:
         InputError: An argument is invalid, or the property is not a truth value for each run.
@@ -177,8 +138,61 @@ def boundary(
         >>> bool((found.high / found.low <= 1.01).all()), found.sizes["seed"]
         (True, 2)
     """
+    search = read_boundary(
+        theory,
+        config,
+        along=along,
+        between=between,
+        when=when,
+        over=over,
+        law=law,
+        seeds=seeds,
+        steps=steps,
+        tolerance=tolerance,
+        scale=scale,
+        several=several,
+        algorithm=algorithm,
+        key=key,
+        record=record,
+        start=start,
+        problem=problem,
+        dtype=dtype,
+        buckets=buckets,
+    )
+    if store is None:
+        return search.result(execute, progress)
+    directory = Store(store, search.identity())
+    if (finished := directory.dataset()) is not None:
+        directory.tidy()
+        return finished
+    directory.begin([])
+    accepted = require_versions(directory, accept_versions)
+    return directory.finish(search.result(execute, progress).assign_attrs(accepted))
+
+
+def read_boundary(
+    theory: Any,
+    config: Any,
+    *,
+    along: str,
+    between: Any,
+    when: Any,
+    over: Any = None,
+    law: Any = None,
+    tolerance: Any = 0.01,
+    scale: Any = "log",
+    several: Any = "none",
+    record: Any = None,
+    **asked: Any,
+) -> "Search":
+    """Return the search that the arguments of `boundary` ask for, or raise InputError."""
+    if over is not None and not isinstance(over, Mapping):
+        raise InputError(f"over = {over!r}: must be a mapping from fields to lists of values")
     if over is not None and along in over:
         raise InputError(f"along = {along!r} is an axis of over too; remove one of them")
+    for name, value, known in (("scale", scale, _SCALES), ("several", several, _SEVERAL)):
+        if value not in known:
+            raise InputError(f"{name} = {value!r}: must be {' or '.join(map(repr, known))}")
     candidates = _spaced(scale, *_interval(between, scale), _CANDIDATES)
     _check_tolerance(tolerance)
     theory = theory_of(theory, config)
@@ -190,28 +204,25 @@ def boundary(
             f"along = {along!r}: {word} is a {kind} field, which takes another program for each "
             "value; a boundary is searched along a traced or an evaluation field"
         )
+    steps = asked["steps"]
     request = read(
         theory,
         config,
         vary={**(over or {}), along: candidates.tolist()},
-        seeds=seeds,
-        steps=steps,
-        algorithm=algorithm,
-        key=key,
         record=[steps] if record is None else record,
-        start=start,
-        problem=problem,
-        dtype=dtype,
-        buckets=buckets,
+        **asked,
     )
     if not callable(when):
         raise InputError(f"when = {when!r}: must be a function of a dataset, as jaxtheory.diverged")
-    return _Search(request, word, when, scale, tolerance, execute, progress).result()
+    if law is not None and not callable(law):
+        raise InputError(f"law = {law!r}: must be a function law(problem, config)")
+    rules = _Rules(scale, several, float(tolerance))
+    predicted = {n: asked[n] for n in ("seeds", "algorithm", "key", "problem", "dtype") if n in asked}
+    points = {n: v for n, v in (over or {}).items() if n not in ("steps", "algorithm")}
+    return Search(request, word, when, rules, law, {"vary": points or None, **predicted})
 
 
 def _interval(between: Any, scale: Any) -> tuple[float, float]:
-    if scale not in _SCALES:
-        raise InputError(f"scale = {scale!r}: must be 'log' or 'linear'")
     try:
         low, high = (float(end) for end in between)
     except (TypeError, ValueError):
@@ -237,56 +248,98 @@ def _spaced(scale: str, low: Any, high: Any, count: int, inside: bool = False) -
     return np.asarray(low * (high / low) ** share)
 
 
-class _Search(NamedTuple):
+class _Rules(NamedTuple):
+    """How candidates are spaced, which change counts, and the width of the final brackets."""
+
+    scale: str
+    several: str
+    tolerance: float
+
+
+class Search(NamedTuple):
     """The search for the boundary of each point and seed."""
 
     request: Request
     word: str
     when: Callable[[xr.Dataset], xr.DataArray]
-    scale: str
-    tolerance: float
-    execute: Execute
-    progress: Callable[[Progress], None] | None
+    rules: _Rules
+    law: Callable[[Any, Any], jax.Array] | None
+    points: dict[str, Any]  # arguments of the sweep that evaluates the law
 
-    def result(self) -> xr.Dataset:
+    def identity(self) -> dict[str, Any]:
+        """Return the search as plain data, equal for two searches when their numbers are."""
+        asked = {"along": self.word, **self.rules._asdict(), "when": self.when, "law": self.law}
+        code = {"search": code_hash(Search.result)}
+        whole = identity(self.request)
+        return whole | {"boundary": as_json(asked), "code": whole["code"] | code}
+
+    def result(
+        self, execute: Execute = here, progress: Callable[[Progress], None] | None = None
+    ) -> xr.Dataset:
         """Train the rounds and return the brackets."""
-        axis = self.request.axes[-1]
+        how = execute, progress
+        law = {} if self.law is None else {"law": self.predicted()}  # fails, if at all, at once
+        axis, scale = self.request.axes[-1], self.rules.scale
         grid = self.rounded(np.asarray(axis.labels, float))
         shape = (*self.request.points.shape[:-1], len(self.request.seeds))
         values = np.broadcast_to(grid, (*shape, len(grid)))
-        truth, coords = self.round(values)
-        share = truth.mean(-2)
-        crossings = _changes(truth)
-        first = truth[..., 0]
-        one = crossings == 1
-        low, high = _bracket(values, truth)
+        holds, coords = self.round(values, *how)
+        crossings = _changes(holds)
+        first = holds[..., 0]
+        one = self.counts(crossings)
+        low, high = _bracket(values, holds)
         while not self.narrow(low, high, one):
-            values = self.rounded(_spaced(self.scale, low, high, len(grid), inside=True))
-            truth, _ = self.round(values)
+            values = self.rounded(_spaced(scale, low, high, len(grid), inside=True))
+            truth, _ = self.round(values, *how)
             ends = np.concatenate([first[..., None], truth, ~first[..., None]], -1)
             around = np.concatenate([low[..., None], values, high[..., None]], -1)
             crossings = np.where(one, np.maximum(crossings, _changes(ends)), crossings)
-            one = crossings == 1
+            one = self.counts(crossings)
             narrower = _bracket(around, ends)
             low, high = (
                 np.where(one, new, old) for new, old in zip(narrower, (low, high), strict=True)
             )
-        middle = (low + high) / 2 if self.scale == "linear" else np.sqrt(low * high)
+        middle = (low + high) / 2 if scale == "linear" else np.sqrt(low * high)
         dims = [*(a.name for a in self.request.axes[:-1]), "seed"]
         found = {"low": low, "high": high, "boundary": middle}
         data = {name: (dims, np.where(one, array, np.nan)) for name, array in found.items()}
         data |= {"crossings": (dims, crossings), "first": (dims, first)}
-        data["share"] = ([*dims[:-1], axis.name], share)
-        when = (
-            str(self.when) if isinstance(self.when, _Below) else getattr(self.when, "__name__", "")
+        data |= {"holds": ([*dims, axis.name], holds), **law}
+        dataset = attributes.add(xr.Dataset(data, {**coords, axis.name: grid}), self.request)
+        for name in dataset.data_vars:
+            dataset[name].attrs["long_name"] = _MEANINGS[str(name)]
+        note = _note(crossings, first, one, f"{self.word} = {grid[0]:g} and {grid[-1]:g}")
+        described = {"along": self.word, "when": _name(self.when), **self.rules._asdict()}
+        code = identity(self.request)["code"]
+        return dataset.assign_attrs(
+            attributes.of_dataset(self.request, code) | described | {"note": note}
         )
-        described = {
-            "along": self.word,
-            "when": when,
-            "tolerance": self.tolerance,
-            "scale": self.scale,
-        }
-        return xr.Dataset(data, {**coords, axis.name: grid}, described)
+
+    def predicted(self) -> tuple[tuple, np.ndarray]:
+        """Evaluate the law for each point and seed, on the problem that its runs have."""
+        law, theory = self.law, self.request.theory
+
+        def metrics(params: Any, problem: Any, config: Any) -> dict[str, jax.Array]:
+            assert law is not None
+            value = jnp.asarray(tried("law", law, problem, config))
+            if value.ndim:
+                raise InputError(f"law: must return a number, got an array of shape {value.shape}")
+            return {"law": value}
+
+        measured = theory._replace(
+            metrics=metrics,
+            baselines=lambda problem, config: {},
+            analyses=lambda params, problem, config: {},
+            predict=lambda problem, config, steps: {},
+            dims={},
+            coords=lambda config: {},
+        )
+        found = sweep(measured, self.request.config, steps=0, **self.points)["law"]
+        return found.dims[:-1], found.isel(step=0).values
+
+    def counts(self, crossings: np.ndarray) -> np.ndarray:
+        """The runs that have a boundary."""
+        return crossings >= 1 if self.rules.several == "first" else crossings == 1
 
     def rounded(self, values: np.ndarray) -> np.ndarray:
         """The values as the runs have them, in the precision of the request."""
@@ -299,12 +352,15 @@ class _Search(NamedTuple):
         low, high = low[one], high[one]
         between = np.asarray(self.request.axes[-1].labels, float)[[0, -1]]
         finest = 4 * np.finfo(self.request.dtype).eps  # below it candidates are no longer distinct
-        if self.scale == "log":
-            return bool(np.all(high / low - 1 <= max(self.tolerance, finest)))
-        widest = max(self.tolerance, finest) * np.ptp(between)
+        tolerance = max(self.rules.tolerance, finest)
+        if self.rules.scale == "log":
+            return bool(np.all(high / low - 1 <= tolerance))
+        widest = tolerance * np.ptp(between)
         return bool(np.all(high - low <= max(widest, finest * abs(between).max())))
 
-    def round(self, values: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    def round(
+        self, values: np.ndarray, execute: Execute, progress: Callable[[Progress], None] | None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Train all runs with these values [point..., seed, candidate]; return the property, and
         the coordinates of the axes before the last.
         """
@@ -314,7 +370,7 @@ class _Search(NamedTuple):
             todo = plan_request(request, apart=True)
         if fields(type(request.config))[self.word].kind == "evaluation":  # no longer the same
             todo = todo._replace(chunks=tuple(map(_each_its_own_values, todo.chunks)))
-        meter = Meter(self.progress, request.points.total, todo.chunks, todo.chunks)
+        meter = Meter(progress, request.points.total, todo.chunks, todo.chunks)
 
         def run(chunk: Chunk, tell: Tell = silent) -> Part:
             with numerics(request.dtype, request.partitionable):
@@ -324,7 +380,7 @@ class _Search(NamedTuple):
                 return pick(request, chunk, inputs, outcome)
 
         def parts() -> Any:
-            for chunk, part in self.execute(run, todo.chunks, meter.report):
+            for chunk, part in execute(run, todo.chunks, meter.report):
                 yield part
                 meter.finished(chunk)
 
@@ -394,3 +450,29 @@ def _bracket(values: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndar
     change = np.argmax(truth[..., 1:] != truth[..., :-1], axis=-1)[..., None]
     low, high = (np.take_along_axis(values, change + k, -1)[..., 0] for k in (0, 1))
     return low, high
+
+
+def _name(when: Any) -> str:
+    """The property in words."""
+    return str(when) if isinstance(when, Below) else getattr(when, "__name__", "")
+
+
+def _note(crossings: np.ndarray, first: np.ndarray, one: np.ndarray, between: str) -> str:
+    """A sentence on the runs without a boundary, "" if there are none."""
+    if one.all():
+        return ""
+    kinds = (
+        ((crossings == 0) & first, "{} the property throughout"),
+        ((crossings == 0) & ~first, "{} it nowhere"),
+        ((crossings > 1) & ~one, "in {} it changes several times"),
+    )
+    told = []
+    for runs, words in kinds:
+        if count := int(runs.sum()):
+            has = "has" if count == 1 else "have"
+            told.append(words.format(f"{count} {has}" if words.startswith("{") else count))
+    remedy = "; widen the interval" if not (crossings > 0).any() else ""
+    return (
+        f"{int((~one).sum())} of {one.size} runs have no boundary between {between}: "
+        f"{', '.join(told)}{remedy}."
+    )

@@ -1,5 +1,6 @@
 """Descriptions of figures and verdicts: question, sweep, measured number, seeds."""
 
+import inspect
 import math
 import sys
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxtheory.claims.figure import Figure, arguments
+from jaxtheory.claims.figure import seeds as seeds_of
 from jaxtheory.core.plugins import question_of_file
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.results.attributes import values
@@ -28,9 +30,12 @@ def sweep_in_words(figure: Figure, quick: bool) -> str:
     groups = [zipped] if isinstance(zipped, Mapping) else zipped
     for axes in groups:
         parts.append("together " + " with ".join(_axis(*item) for item in axes.items()))
-    parts += ["every " + _axis(*item) for item in (options.pop("vary", None) or {}).items()]
-    seeds = options.pop("seeds", 1)
-    count = seeds if isinstance(seeds, int) else len(seeds)
+    if "along" in options:
+        parts.append(_search(options))
+    for axes in ("vary", "over"):
+        parts += ["every " + _axis(*item) for item in (options.pop(axes, None) or {}).items()]
+    options.pop("seeds", None)
+    count = len(seeds_of(figure, quick))
     parts.append("1 seed" if count == 1 else f"{count} seeds")
     if "steps" in options:
         parts.append(f"{options.pop('steps')} steps")
@@ -39,6 +44,16 @@ def sweep_in_words(figure: Figure, quick: bool) -> str:
     options.pop("buckets", None)
     parts += [f"{name} {_value(options[name])}" for name in options]
     return "; ".join(parts)
+
+
+def _search(options: dict[str, Any]) -> str:
+    """Describe the interval and the property of a search for a boundary, and remove them."""
+    low, high = map(_value, options.pop("between"))
+    when, law = options.pop("when"), options.pop("law", None)
+    words = when.__doc__ or "" if inspect.isfunction(when) else ""
+    told = words.split("\n\n")[0].replace("\n", " ").strip().rstrip(".") or str(when)
+    ours = "" if law is None else f", compared with {_value(law)}"
+    return f"the {options.pop('along')} between {low} and {high} where this changes: {told}{ours}"
 
 
 def _base(theory: Theory, config: Any) -> str:

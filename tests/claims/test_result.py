@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import quadratic
 from helpers.worked_example import THEORY, Config
 
+import jaxtheory
 from jaxtheory import Figure, InputError
-from jaxtheory.claims import at_most, derived, last, run_figure
+from jaxtheory.claims import at_most, between, derived, last, run_figure
 
 from .test_claim import make
 
@@ -111,6 +113,64 @@ def test_an_experiment_measures_its_further_seeds_in_the_same_folder(tmp_path):
     found = run_figure(asked, max_seeds=16, store=tmp_path)
     assert found.dataset.sizes["seed"] == 16 and found.dataset.seed.values.tolist() == [*range(16)]
     assert found.stores == (found.store,) and len([*found.store.iterdir()]) == 16
+
+
+def edge(seeds=4, **options):
+    """A figure on the boundary of each run, which is where the law says."""
+    claim = make(
+        "edge",
+        origin=derived("test"),
+        measure=lambda data: data.boundary / data.law,
+        bound=between(0.99, 1.01),
+        minimum=2,
+    )
+    sweep = {
+        "along": "eta",
+        "between": (0.1, 30.0),
+        "when": jaxtheory.below("distance", 1.0),
+        "law": lambda problem, config: 2 / problem.curvature,
+        "tolerance": 1e-3,
+        "seeds": seeds,
+        "steps": 7,
+    }
+    return Figure(
+        "edge",
+        "test",
+        quadratic.THEORY,
+        quadratic.Config(),
+        sweep | options,
+        {"seeds": 2, "tolerance": 0.01},
+        (claim,),
+        lambda data: None,
+        verb=jaxtheory.boundary,
+    )
+
+
+def test_a_figure_of_boundaries_is_stored_judged_and_extended(tmp_path, monkeypatch):
+    found = run_figure(edge(), store=tmp_path / "edge")
+    assert found.verdicts[0].finding == "holds" and found.stores == (tmp_path / "edge",)
+    assert found.dataset.sizes["seed"] == 4
+    with monkeypatch.context() as patched:
+        patched.setattr(jaxtheory.engine.boundary, "train_chunk", None)  # nothing is trained again
+        assert run_figure(edge(), store=tmp_path / "edge").dataset.identical(found.dataset)
+    quick = run_figure(edge(), quick=True)
+    assert quick.dataset.sizes["seed"] == 2 and quick.dataset.tolerance == 0.01
+    wide = edge(between=(0.1, 3.0))  # some runs have their boundary beyond
+    whole = run_figure(wide._replace(sweep=wide.sweep | {"seeds": 16})).dataset
+    filled = lambda data: data.boundary.fillna(4.0)
+    mean = float(filled(whole).mean())  # of the last look: undecided until then
+    asked = wide._replace(claims=(make("edge", measure=filled, bound=at_most(mean)),))
+    longer = run_figure(asked, max_seeds=16, store=tmp_path / "wide")
+    assert longer.dataset.sizes["seed"] == 16 and len(longer.stores) == 3
+    np.testing.assert_allclose(longer.dataset.boundary, whole.boundary, rtol=1e-3)
+    np.testing.assert_allclose(longer.dataset.law, whole.law)
+    assert longer.dataset.holds.dims == ("seed", "eta") and whole.note
+    assert "note" not in longer.dataset.attrs
+
+
+def test_a_figure_of_boundaries_names_an_argument_that_its_verb_does_not_take():
+    with pytest.raises(InputError, match="unknown argument 'vary'"):
+        run_figure(edge(vary={"s": [1.0]}))
 
 
 def test_the_number_of_seeds_at_most_is_checked():

@@ -36,6 +36,14 @@ def test_a_property_of_ones_own(here, capsys):
     assert "eta at which far changes" in capsys.readouterr().out
 
 
+def test_runs_without_a_boundary_are_told(capsys):
+    words = ["--when", "distance < 1", "--between", "0.01:0.1", "--seeds", "2"]
+    assert main([*ASKED, *words]) == 0
+    printed = capsys.readouterr()
+    assert "2 of 2 runs have no boundary between eta = 0.01 and 0.1: 2 have" in printed.err
+    assert "widen the interval" in printed.err and "none" in printed.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -46,9 +54,20 @@ def test_a_property_of_ones_own(here, capsys):
         (["--when", "diverged", "--between", "1"], "--between 1: must be two numbers LOW:HIGH"),
         (["--when", "diverged", "--tolerance", "0"], "tolerance = 0.0: must be a number in"),
         (["--when", "diverged", "--over", "eta=1,2"], "is an axis of over too"),
+        (["--when", "diverged", "--over", "sc=1,2"], "unknown field 'sc'"),
+        (["--when", "diverged", "--along", "etta"], "unknown field 'etta'; did you mean 'eta'"),
+        (["--when", "diverged", "--along", "kind"], "kind is a static field"),
+        (["--when", "diverged", "--between", "-2:1"], "must be positive for scale='log'"),
+        (["--when", "diverged", "--between=-2:1", "--scale", "linear"], "eta"),
+        (["--when", "bad.py:far"], "bad.py defines no function far"),
+        (["--when", "bad.py:number"], "must return a truth value for each run"),
+        (["--when", "bad.py:fails"], "when: ZeroDivisionError"),
     ],
 )
-def test_a_mistake_is_one_line(words, said, capsys):
+def test_a_mistake_is_one_line(here, words, said, capsys):
+    (here / "bad.py").write_text(
+        "def number(data):\n    return 3\n\n\ndef fails(data):\n    return 1 / 0\n"
+    )
     assert main([*ASKED, *words]) == 2
     told = capsys.readouterr().err
     assert re.search(re.escape(said), told.replace("\n", " ")), told

@@ -36,7 +36,9 @@ def test_the_largest_step_size_of_each_point_and_seed(scale, tolerance):
     middle = np.sqrt(found.low * found.high) if scale == "log" else (found.low + found.high) / 2
     np.testing.assert_allclose(found.boundary, middle)
     assert (
-        found.share.dims == ("scale", "eta") and found.share[0, 0] == 1 and found.share[0, -1] == 0
+        found.holds.dims == ("scale", "seed", "eta")
+        and found.holds[..., 0].all()
+        and not found.holds[..., -1].any()
     )
 
 
@@ -83,12 +85,55 @@ def test_float32_and_seeds_of_ones_own():
 def test_no_boundary_and_several_are_told():
     none = search(between=(0.01, 0.1))
     assert (none.crossings == 0).all() and none["first"].all() and none.boundary.isnull().all()
+    assert none.note == (
+        "3 of 3 runs have no boundary between eta = 0.01 and 0.1: 3 have the property throughout; "
+        "widen the interval."
+    )
+    beyond = search(between=(30.0, 100.0))
+    assert "3 have it nowhere" in beyond.note and search().note == ""
     value = "eta_value"
     twice = search(when=lambda data: (data[value] > 0.1) & (data[value] < 10.0))
     assert (twice.crossings == 2).all() and twice.boundary.isnull().all()
+    assert twice.note.endswith("in 3 it changes several times.")
     # two more changes inside one bracket of the first round
     thin = lambda data: (data[value] < 1.0) | ((data[value] > 1.2) & (data[value] < 1.3))
     assert (search(when=thin, tolerance=0.001).crossings == 3).all()
+
+
+def test_the_first_of_several_changes():
+    value = "eta_value"
+    inside = lambda data: (data[value] > 0.1) & (data[value] < 10.0)
+    found = search(when=inside, several="first")
+    assert (found.crossings == 2).all() and not found["first"].any() and found.note == ""
+    assert ((found.low <= 0.1) & (found.high > 0.1)).all()
+    assert (found.high / found.low <= 1.01).all()
+    assert search(several="first").identical(search().assign_attrs(several="first"))
+
+
+def law(problem, config):
+    return 2 / problem.curvature
+
+
+def test_a_law_is_evaluated_on_the_problem_of_each_run():
+    for options in ({"over": {"s": [0.5, 2.0]}}, {}, {"over": {"steps": [7, 9]}}):
+        found = search(law=law, **options)
+        np.testing.assert_allclose(found.boundary, found.law.broadcast_like(found.boundary), 0.005)
+    assert found.law.dims == ("seed",)
+
+
+def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path, monkeypatch):
+    first = search(law=law, store=tmp_path / "s")
+    monkeypatch.setattr(jaxtheory.engine.boundary, "train_chunk", None)  # nothing is trained again
+    assert search(law=law, store=tmp_path / "s").identical(first)
+    assert jaxtheory.statistics.average(first.boundary).n == 3
+    for other in (
+        {"when": jaxtheory.below("distance", 0.9)},
+        {"tolerance": 0.02},
+        {"several": "first"},
+        {"law": lambda problem, config: 3 / problem.curvature},
+    ):
+        with pytest.raises(InputError, match="holds the results of another request"):
+            search(**{"law": law, "store": tmp_path / "s"} | other)
 
 
 def test_diverged_runs():
@@ -98,18 +143,6 @@ def test_diverged_runs():
     assert (np.abs(found.boundary / want - 1) < 0.3).all() and not found["first"].any()
     with_nan = search(**long)  # a run that diverged is not below
     assert (np.abs(with_nan.boundary / want - 1) < 0.05).all()
-
-
-def test_properties_of_a_dataset():
-    loss = xr.DataArray([[2.0, 0.5], [2.0, np.nan]], dims=("seed", "step"))
-    data = xr.Dataset({"loss": loss, "diverged_at": ("seed", [-1, 3])})
-    assert jaxtheory.below("loss", 1.0)(data).values.tolist() == [True, False]
-    assert jaxtheory.diverged(data).values.tolist() == [False, True]
-    with pytest.raises(InputError, match=r"below\('los'\): no metric has this name; did you mean"):
-        jaxtheory.below("los", 1.0)(data)
-    wide = data.assign(loss=loss.expand_dims(layer=2))
-    with pytest.raises(InputError, match="has the dimension layer too"):
-        jaxtheory.below("loss", 1.0)(wide)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +157,25 @@ def test_properties_of_a_dataset():
         ({"between": 3}, "must be two numbers"),
         ({"between": (1.0, np.inf)}, "both finite"),
         ({"scale": "sqrt"}, "scale = 'sqrt': must be 'log' or 'linear'"),
+        ({"several": "last"}, "several = 'last': must be 'none' or 'first'"),
+        ({"along": "c", "between": (-2.0, 2.0), "scale": "linear"}, "c"),
+        ({"over": ["eta"]}, "over = .'eta'.: must be a mapping"),
+        ({"over": {"sc": [1.0]}}, "unknown field 'sc'"),
+        ({"steps": -1}, "steps"),
+        ({"seeds": 0}, "seeds"),
+        ({"record": [9]}, "9"),
+        ({"tolerances": 0.1}, "unknown argument 'tolerances'; did you mean 'tolerance'"),
+        ({"between": (float("nan"), 1.0)}, "both finite"),
+        ({"between": ("a", "b")}, "must be two numbers"),
+        ({"tolerance": "small"}, "tolerance = 'small': must be a number"),
+        ({"when": jaxtheory.below("distanc", 1.0)}, "did you mean 'distance'"),
+        ({"when": "diverged"}, "when = 'diverged': must be a function"),
+        ({"when": lambda: True}, "when: TypeError"),
+        ({"when": lambda data: 1 / 0}, "when: ZeroDivisionError"),
+        ({"law": 3}, r"law = 3: must be a function law\(problem, config\)"),
+        ({"law": lambda problem, config: problem.nothing}, "law: AttributeError"),
+        ({"law": lambda problem: 3.0}, "law: TypeError"),
+        ({"law": lambda problem, config: [1.0, 2.0]}, "law: must return a number, got an array"),
         ({"tolerance": 0}, r"tolerance = 0: must be a number in \[1e-6, 1\)"),
         ({"over": {"eta": [1.0]}}, "is an axis of over too"),
         ({"when": 3}, "when = 3: must be a function"),

@@ -1,0 +1,89 @@
+"""Properties of runs at whose change a boundary lies."""
+
+import dataclasses
+from collections.abc import Callable
+
+import xarray as xr
+
+from jaxtheory.core.errors import InputError, suggest
+
+
+def diverged(data: xr.Dataset) -> xr.DataArray:
+    """Return which runs were not finite at some step, as the property of a boundary.
+
+    Args:
+        data: The dataset of a sweep.
+
+    Returns:
+        Truth values with the dimensions of `data.diverged_at`.
+
+    Example:
+        >>> import xarray as xr
+        >>> import jaxtheory
+        >>> jaxtheory.diverged(xr.Dataset({"diverged_at": ("seed", [-1, 7])})).values
+        array([False,  True])
+    """
+    truth: xr.DataArray = data["diverged_at"] >= 0
+    return truth
+
+
+@dataclasses.dataclass(frozen=True)
+class Below:
+    """A metric or an analysis below a limit at the end."""
+
+    name: str
+    limit: float
+
+    def __call__(self, data: xr.Dataset) -> xr.DataArray:
+        if self.name not in data:
+            hint = suggest(self.name, map(str, data.data_vars))
+            raise InputError(f"below({self.name!r}): no metric has this name; {hint}")
+        values = data[self.name]
+        end = values.isel(step=-1, drop=True) if "step" in values.dims else values
+        extra = [dim for dim in end.dims if dim not in data["diverged_at"].dims]
+        if extra:
+            raise InputError(
+                f"below({self.name!r}): it has the dimension {extra[0]} too; write a function of "
+                "the dataset that returns one truth value for each run"
+            )
+        lost = int((end.isnull() & (data["diverged_at"] < 0)).sum())
+        if lost:
+            raise InputError(
+                f"below({self.name!r}): it is NaN in {lost} of {end.size} runs that did not "
+                "diverge, so that they are on neither side; choose another metric or interval"
+            )
+        truth: xr.DataArray = end < self.limit
+        return truth
+
+    def __str__(self) -> str:
+        return f"{self.name} < {self.limit:g}"
+
+
+def below(name: str, limit: float) -> Callable[[xr.Dataset], xr.DataArray]:
+    """Return the property "this metric ends below the limit"; a run that diverged has it not.
+
+    Args:
+        name: A metric, taken at the last recorded step, or an analysis.
+        limit: The limit.
+
+    Returns:
+        A function of a dataset that returns truth values. It raises InputError where the metric is
+        NaN in a run that did not diverge.
+
+    Raises:
+        InputError: The name is not a string or the limit is not a number.
+
+    Example:
+        >>> import xarray as xr
+        >>> import jaxtheory
+        >>> loss = xr.DataArray([[1.0, 0.05], [1.0, 0.2]], dims=("seed", "step"))
+        >>> data = xr.Dataset({"loss": loss, "diverged_at": ("seed", [-1, -1])})
+        >>> jaxtheory.below("loss", 0.1)(data).values
+        array([ True, False])
+    """
+    if not isinstance(name, str):
+        raise InputError(f"below({name!r}, ...): the name of a metric must be a string")
+    try:
+        return Below(name, float(limit))
+    except (TypeError, ValueError):
+        raise InputError(f"below({name!r}, {limit!r}): the limit must be a number") from None
