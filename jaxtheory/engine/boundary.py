@@ -64,7 +64,7 @@ def boundary(
     between: tuple[float, float],
     when: Callable[[xr.Dataset], xr.DataArray],
     over: Mapping[str, Sequence] | None = None,
-    law: Callable[[Any, Any], jax.Array] | None = None,
+    law: Callable[[Any, Any], Any] | Mapping[str, Callable[[Any, Any], Any]] | None = None,
     seeds: int | Sequence[int] = 8,
     steps: int,
     tolerance: float = 0.01,
@@ -95,7 +95,8 @@ def boundary(
             own. In this dataset `along` counts candidates, and `data[along + "_value"]` has their
             values by point and seed.
         over: Axes of points, as `vary` in `sweep`.
-        law: law(problem, config), the predicted boundary of a run, which does not read `along`.
+        law: law(problem, config), the predicted boundary of a run, which does not read `along`; or
+            several of them by name, such as {"law": law, "bound": bound}.
         seeds: As in `sweep`.
         steps: As in `sweep`.
         tolerance: The width of the final brackets: high / low - 1 with a logarithmic scale, and
@@ -122,8 +123,9 @@ def boundary(
         linear scale), and `crossings`, the number of changes that were seen. Where that is 0 the
         interval holds no boundary and the others are NaN, as they are where it is 2 or more unless
         several="first". `first` is the property at the low end, `holds` the property at the values
-        of the first round, along a last dimension `along`, and `law` the predicted boundary. The
-        attribute "note" says in a sentence how many runs have no boundary, and why.
+        of the first round, along a last dimension `along`, and `law`, or the names given, the
+        predicted boundaries. The attribute "note" says in a sentence how many runs have no
+        boundary, and why.
 
     Raises:
         InputError: An argument is invalid, or the property is not a truth value for each run.
@@ -214,12 +216,22 @@ def read_boundary(
     )
     if not callable(when):
         raise InputError(f"when = {when!r}: must be a function of a dataset, as jaxtheory.diverged")
-    if law is not None and not callable(law):
-        raise InputError(f"law = {law!r}: must be a function law(problem, config)")
+    laws = _read_laws(law)
     rules = _Rules(scale, several, float(tolerance))
     predicted = {n: asked[n] for n in ("seeds", "algorithm", "key", "problem", "dtype") if n in asked}
     points = {n: v for n, v in (over or {}).items() if n not in ("steps", "algorithm")}
-    return Search(request, word, when, rules, law, {"vary": points or None, **predicted})
+    return Search(request, word, when, rules, laws, {"vary": points or None, **predicted})
+
+
+def _read_laws(law: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    """The laws by name."""
+    laws = dict(law) if isinstance(law, Mapping) else {} if law is None else {"law": law}
+    for name, function in laws.items():
+        if not callable(function):
+            raise InputError(f"{name} = {function!r}: must be a function law(problem, config)")
+        if name in _MEANINGS and name != "law":
+            raise InputError(f"law: {name!r} is a name of the result; choose another")
+    return laws
 
 
 def _interval(between: Any, scale: Any) -> tuple[float, float]:
@@ -263,12 +275,12 @@ class Search(NamedTuple):
     word: str
     when: Callable[[xr.Dataset], xr.DataArray]
     rules: _Rules
-    law: Callable[[Any, Any], jax.Array] | None
+    laws: dict[str, Callable[[Any, Any], Any]]
     points: dict[str, Any]  # arguments of the sweep that evaluates the law
 
     def identity(self) -> dict[str, Any]:
         """Return the search as plain data, equal for two searches when their numbers are."""
-        asked = {"along": self.word, **self.rules._asdict(), "when": self.when, "law": self.law}
+        asked = {"along": self.word, **self.rules._asdict(), "when": self.when, "law": self.laws}
         code = {"search": code_hash(Search.result)}
         whole = identity(self.request)
         return whole | {"boundary": as_json(asked), "code": whole["code"] | code}
@@ -278,7 +290,7 @@ class Search(NamedTuple):
     ) -> xr.Dataset:
         """Train the rounds and return the brackets."""
         how = execute, progress
-        law = {} if self.law is None else {"law": self.predicted()}  # fails, if at all, at once
+        laws = self.predicted()  # fails, if at all, before anything is trained
         axis, scale = self.request.axes[-1], self.rules.scale
         grid = self.rounded(np.asarray(axis.labels, float))
         shape = (*self.request.points.shape[:-1], len(self.request.seeds))
@@ -304,10 +316,10 @@ class Search(NamedTuple):
         found = {"low": low, "high": high, "boundary": middle}
         data = {name: (dims, np.where(one, array, np.nan)) for name, array in found.items()}
         data |= {"crossings": (dims, crossings), "first": (dims, first)}
-        data |= {"holds": ([*dims, axis.name], holds), **law}
+        data |= {"holds": ([*dims, axis.name], holds), **laws}
         dataset = attributes.add(xr.Dataset(data, {**coords, axis.name: grid}), self.request)
         for name in dataset.data_vars:
-            dataset[name].attrs["long_name"] = _MEANINGS[str(name)]
+            dataset[name].attrs["long_name"] = _MEANINGS.get(str(name), str(name))
         note = _note(crossings, first, one, f"{self.word} = {grid[0]:g} and {grid[-1]:g}")
         described = {"along": self.word, "when": _name(self.when), **self.rules._asdict()}
         code = identity(self.request)["code"]
@@ -315,16 +327,21 @@ class Search(NamedTuple):
             attributes.of_dataset(self.request, code) | described | {"note": note}
         )
 
-    def predicted(self) -> tuple[tuple, np.ndarray]:
-        """Evaluate the law for each point and seed, on the problem that its runs have."""
-        law, theory = self.law, self.request.theory
+    def predicted(self) -> dict[str, tuple[tuple, np.ndarray]]:
+        """Evaluate the laws for each point and seed, on the problem that its runs have."""
+        theory = self.request.theory
+        if not self.laws:
+            return {}
+
+        def evaluated(name: str, problem: Any, config: Any) -> jax.Array:
+            value = jnp.asarray(tried(name, self.laws[name], problem, config))
+            if value.ndim:
+                shape = value.shape
+                raise InputError(f"{name}: must return a number, got an array of shape {shape}")
+            return value
 
         def metrics(params: Any, problem: Any, config: Any) -> dict[str, jax.Array]:
-            assert law is not None
-            value = jnp.asarray(tried("law", law, problem, config))
-            if value.ndim:
-                raise InputError(f"law: must return a number, got an array of shape {value.shape}")
-            return {"law": value}
+            return {name: evaluated(name, problem, config) for name in self.laws}
 
         measured = theory._replace(
             metrics=metrics,
@@ -334,8 +351,9 @@ class Search(NamedTuple):
             dims={},
             coords=lambda config: {},
         )
-        found = sweep(measured, self.request.config, steps=0, **self.points)["law"]
-        return found.dims[:-1], found.isel(step=0).values
+        found = sweep(measured, self.request.config, steps=0, **self.points)
+        each = {name: found[name].isel(step=0) for name in self.laws}
+        return {name: (array.dims, array.values) for name, array in each.items()}
 
     def counts(self, crossings: np.ndarray) -> np.ndarray:
         """The runs that have a boundary."""

@@ -19,6 +19,7 @@ from jaxtheory.plotting.panels import SMALL as SMALL
 from jaxtheory.plotting.panels import STYLE as STYLE
 from jaxtheory.plotting.panels import WIDTH as WIDTH
 from jaxtheory.plotting.panels import finish, legend_below, panels, room, ticks
+from jaxtheory.plotting.phases import over_heat, phases
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -41,7 +42,9 @@ __all__ = [
     "legend_below",
     "lines",
     "numbers",
+    "over_heat",
     "panels",
+    "phases",
     "reference",
     "remark",
     "room",

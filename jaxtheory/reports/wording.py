@@ -52,7 +52,8 @@ def _search(options: dict[str, Any]) -> str:
     when, law = options.pop("when"), options.pop("law", None)
     words = when.__doc__ or "" if inspect.isfunction(when) else ""
     told = words.split("\n\n")[0].replace("\n", " ").strip().rstrip(".") or str(when)
-    ours = "" if law is None else f", compared with {_value(law)}"
+    names = list(law) if isinstance(law, Mapping) else ["a law"] * (law is not None)
+    ours = f", compared with {' and '.join(names)}" if names else ""
     return f"the {options.pop('along')} between {low} and {high} where this changes: {told}{ours}"
 
 

@@ -119,6 +119,8 @@ def test_a_law_is_evaluated_on_the_problem_of_each_run():
         found = search(law=law, **options)
         np.testing.assert_allclose(found.boundary, found.law.broadcast_like(found.boundary), 0.005)
     assert found.law.dims == ("seed",)
+    both = search(law={"law": law, "half": lambda problem, config: 1 / problem.curvature})
+    np.testing.assert_allclose(both.half, both.law / 2)
 
 
 def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path, monkeypatch):
@@ -175,6 +177,8 @@ def test_diverged_runs():
         ({"law": 3}, r"law = 3: must be a function law\(problem, config\)"),
         ({"law": lambda problem, config: problem.nothing}, "law: AttributeError"),
         ({"law": lambda problem: 3.0}, "law: TypeError"),
+        ({"law": {"half": 3}}, "half = 3: must be a function"),
+        ({"law": {"low": lambda problem, config: 1.0}}, "'low' is a name of the result"),
         ({"law": lambda problem, config: [1.0, 2.0]}, "law: must return a number, got an array"),
         ({"tolerance": 0}, r"tolerance = 0: must be a number in \[1e-6, 1\)"),
         ({"over": {"eta": [1.0]}}, "is an axis of over too"),

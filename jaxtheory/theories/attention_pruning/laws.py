@@ -8,6 +8,7 @@ mask to be binary or clipped, except where ||M||_F <= d is assumed.
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -33,6 +34,7 @@ BOUNDS = (
 # J^2 + sum_j f_j (c_j - m)(e_j - f)(e_j - f)^T with m = <f, c>. It follows from
 # ||J|| = ||diag f - f f^T|| <= 1/2 and |c_j - m| <= 2, and is loose by a factor 4.
 ROW_CURVATURE = 1 / 4 + 2 / 2
+ITERATIONS = 300  # of the power method
 _X = (15 - 33**0.5) / 24
 # 0.308117, the maximum of `two_entry_curvature`
 SHARP_ROW_CURVATURE = 4 * _X**2 * (1 - _X) * (2 - 3 * _X)
@@ -259,3 +261,38 @@ def bound_ratio(
         (curvature, smoothness(radius(problem), config)),
     )
     return jnp.stack([low / jnp.where(high > 0, high, 1) for low, high in pairs])
+
+
+def dense_sharpness(problem: Problem, config: Config) -> Float[Array, ""]:
+    """||H||_2 of the Hessian of L at the dense attention, f = f*, by the power method on
+
+    H u = lambda u + W o (1/S) sum_s X_s^T (J^2 z_s) X_s,   z_s = X_s (W o u) X_s^T,
+
+    with J = diag f* - f* f*^T for each row. It depends on f*, W and X alone: every mask that
+    reproduces the attention has this Hessian, M = 1 among them. Source: derived (at c = 0
+    Gauss-Newton is exact).
+    """
+    batch, W = Batch(problem.inputs), problem.weights
+    f, X = model.target(batch, problem, config), problem.inputs
+    J = lambda z: f * (z - jnp.sum(f * z, axis=-1, keepdims=True))
+
+    def iterate(_: Array | int, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        u = carry[0]
+        pull = jnp.sum(X.mT @ J(J(model.logits(W * u, X))) @ X, axis=0)
+        Hu = config.regularization * u + W * pull / config.num_sequences.real
+        length = calculus.norm(Hu)
+        return Hu / length, length
+
+    u = jnp.where(model.entries(config), problem.uniform[2] - 0.5, 0)
+    start = u / calculus.norm(u), jnp.zeros_like(calculus.norm(u))
+    return jax.lax.fori_loop(0, ITERATIONS, iterate, start)[1]
+
+
+def predict_boundary(problem: Problem, config: Config) -> Float[Array, ""]:
+    """eta* = 2 (1 + beta) / ||H||_2, the largest step size at which descent on the mask settles
+    where it reproduces the attention, with H of `dense_sharpness`. Theorem 4.1 allows 1 / L_g.
+
+    It is exact for the quadratic at such a mask, and says nothing about the way there. Source:
+    derived.
+    """
+    return 2 * (1 + config.momentum) / dense_sharpness(problem, config)

@@ -32,6 +32,19 @@ def first_step(problem: Problem, config: Config) -> Params:
     return zero._replace(v1=-0.5 * config.noise_scale * math.sqrt(2 / math.pi) * problem.truth)
 
 
+def predict_boundary(config: Config) -> Float[Array, ""]:
+    """eta* = 16 / (D (D + 1)), the largest step size at which descent from 0 is stable along v2 in
+    the direction P 1, which gives all tokens the same value, a bias.
+
+    There f = (v2, P 1) + ..., so that the curvature is |P 1|^2 / 4 = D rho / 4 = D (D + 1) / 8,
+    and no other parameter mixes in on the population. It is the largest curvature at the start for
+    sigma_x = 1. The bias is 0 on the population, which is why no such limit exists there; on
+    samples the mean of the labels drives it. Source: derived.
+    """
+    D = jnp.asarray(config.num_groups.real, float)
+    return 16 / (D * (D + 1))
+
+
 def half_normal() -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of E g(|z|), z ~ N(0, 1), for g with kinks near 0: Gauss-Legendre on pieces
     whose length halves towards 0.

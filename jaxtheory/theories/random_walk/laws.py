@@ -18,6 +18,10 @@ from jaxtheory.theories.random_walk import calculus, data, model
 from jaxtheory.theories.random_walk.model import Config
 
 
+GRID, HALVINGS = 400, 50  # values of p in [1/2, 1) that are searched, and bisections after them
+TIE = 1e-9  # a lag whose score is as close as this to the parent's is tied with it
+
+
 def lag_law_sum(config: Config) -> Float[Array, " K"]:
     """sum_{l=1}^{N-1} P(y - s_{N-l} = d): the first column of sum_l (Pi^T)^l."""
     K, N, p = config.num_states, config.length, config.clockwise_probability
@@ -30,6 +34,61 @@ def lag_law_sum(config: Config) -> Float[Array, " K"]:
 
     _, laws = jax.lax.scan(next_lag, (d == 0).astype(float), 1 + indices(N.cap - 1))
     return jnp.sum(laws, axis=0)
+
+
+def lag_scores(p: Float[Array, ""], config: Config) -> Float[Array, " lags"]:
+    """sum_d P_l(d) sum_m P_m(d), l = 1..N-1, where P_l(d) is the probability that the label is d
+    steps clockwise of the token of lag l; -inf beyond N - 1.
+
+    The second step of the population moves the positional score of lag l in proportion to it: the
+    first one makes V the sum over m of these laws, and attention moves to the lags whose tokens get
+    most of it. Source: derived.
+    """
+    K, N = config.num_states, config.length
+    d = indices(K.cap)
+    below, above = (d - 1) % K.n, (d + 1) % K.n
+
+    def next_lag(law: Array, lag: Array) -> tuple[Array, Array]:
+        law = jnp.where(K.mask(), p * law[below] + (1 - p) * law[above], 0)
+        return law, jnp.where(lag < N.n, law, 0)
+
+    lags = 1 + indices(N.cap - 1)
+    _, laws = jax.lax.scan(next_lag, (d == 0).astype(float), lags)
+    return jnp.where(lags < N.n, laws @ jnp.sum(laws, axis=0), -jnp.inf)
+
+
+def parent_margin(p: Float[Array, ""], config: Config) -> Float[Array, ""]:
+    """The score of the parent minus the largest of the others, over the parent's; negative where
+    attention moves to another lag first.
+    """
+    scores = lag_scores(p, config)
+    return 1 - jnp.max(scores[1:], initial=-jnp.inf) / scores[0]
+
+
+def predict_boundary(config: Config) -> Float[Array, ""]:
+    """p*, the smallest p > 1/2 at which another lag scores as much as the parent in the second step
+    of the population, the root of `parent_margin`; NaN where none does below p = 1 - 1 / (2 GRID).
+
+    It exists for K of about 17 and more, falls with K, and lies near 1 on smaller circles. For p <
+    1/2 it is mirrored, 1 - p*. The clockwise probability of the config is not read.
+    Source: derived; it says where the theorem's selection, for any 0 < p < 1, is not that of the
+    first steps.
+    """
+    margin = lambda p: parent_margin(p, config)
+    p = jnp.linspace(0.5, 1.0, GRID + 1)[:-1]
+    lost = jax.vmap(margin)(p) < -TIE
+    first = jnp.argmax(lost)
+    step = p[1] - p[0]
+    low = jnp.where(first > 0, p[first] - step, p[first])
+
+    def halve(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        kept = margin(middle) >= 0
+        return jnp.where(kept, middle, low), jnp.where(kept, high, middle)
+
+    _, high = jax.lax.fori_loop(0, HALVINGS, halve, (low, p[first]))
+    return jnp.where(jnp.any(lost), high, jnp.nan)
 
 
 def first_step(config: Config) -> Float[Array, "K K"]:

@@ -387,6 +387,20 @@ def convergence(key: Array, config: Config) -> Compared:
     return got, (start, xi, jnp.zeros_like(t))
 
 
+@material.where_rows
+def sharpness(key: Array, config: Config) -> Compared:
+    """The step size and the dense Hessian of the loss at M = 1, by autodiff: at most its largest
+    eigenvalue, to which the power method converges from below.
+    """
+    problem, batch, mask, _ = material.setting(key, config)
+    ones = jnp.ones_like(mask.mask)
+    of_mask = lambda M: model.loss(FusedMask(M.reshape(ones.shape)), batch, problem, config)
+    largest = linalg.eigvalsh(jax.hessian(of_mask)(ones.ravel()))[-1]
+    found = laws.dense_sharpness(problem, config)
+    step = laws.predict_boundary(problem, config) / (2 * (1 + config.momentum))
+    return (found, 0.98 * largest, step * found), (largest * (1 + 1e-9), found, 1 + 1e-9)
+
+
 def _attained(
     name: str, source: str, fn: Callable, how: str = "attained, and never below"
 ) -> Check:
@@ -425,5 +439,6 @@ CHECKS = (
     Check("chain: slope and PL inequality", "lemma G.10", "bound", chain_inequality),
     Check("descent: descent lemma over 20 steps", "theorems 4.1, 5.2", "bound", descent_path),
     Check("descent: lambda d^2 / 2 from M_0 = 1", "derived", "equal", descent_from_ones),
+    Check("dense_sharpness: dense Hessian at M = 1", "derived", "bound", sharpness),
     _attained("convergence", "theorem 4.1", convergence, "gradient descent on parabolas"),
 )

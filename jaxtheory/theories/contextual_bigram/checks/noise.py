@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.contextual_bigram.checks import literal, material
 from jaxtheory.theories.contextual_bigram.checks.literal import Population
 from jaxtheory.theories.contextual_bigram.laws import noise
@@ -105,7 +106,29 @@ def sign_law_from_pairs(key: Array, problem: Problem, params: Params, config: Co
     return noise.growth_noise(problem, config), want
 
 
+def boundary_is_stable(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
+    """eta* times the largest eigenvalue of the curvature is 2, with |Delta_A|^2 at the size that
+    one step of contraction and noise keep; its variance by matrices.
+    """
+    eta, (K_P, K_Q) = noise.predict_boundary(problem, config), literal.constants(problem)
+    T, B = config.length.cap, config.batch_size.cap
+    at_task = Params(problem.context, problem.transition)
+    added = eta**2 * T * jnp.sum(literal.traces(at_task, problem)) / (B * K_P**2)
+    size = added / (1 - (1 - eta) ** 2)
+    kept = (1 - eta) ** 2 * size + added
+    corner = 1 + 1 / (T * K_Q) + kept / K_Q
+    curvature = jnp.asarray([[1.0, 1.0], [1.0, 0.0]]).at[1, 1].set(corner)
+    want = 2 / linalg.eigvalsh(curvature)[-1]
+    return (eta, kept), (want, size)
+
+
 CHECKS = (
+    Check(
+        "predict_boundary: eigenvalue of the curvature",
+        "derived",
+        "equal",
+        boundary_is_stable,
+    ),
     Check(
         "occupancy_moment: enumeration of all contexts", "derived", "equal", occupancy_enumerated
     ),

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from jaxtheory.ops import draws
 from jaxtheory.theories.contextual_bigram import calculus
-from jaxtheory.theories.contextual_bigram.laws import population
+from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 from jaxtheory.theories.contextual_bigram.model import Config, Params, Problem
 
 
@@ -140,3 +140,28 @@ def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:
         2 * jnp.asarray(config.batch_size.real, float) / (config.learning_rate * config.length.real)
     )
     return K_P * jnp.sqrt(ratio) / s
+
+
+def noise_strength(problem: Problem, config: Config) -> Float[Array, ""]:
+    """s = T sum_k mu_k h_k / (K_P^2 K_Q), the |Delta_A|^2 / K_Q that the noise of one step of rate
+    1 adds at the task, where h_k is the variance of an entry of h_A (`attention_variance` at A = Q,
+    V = P). It is proportional to T / B. Source: derived.
+    """
+    K_P, K_Q = population.signals(problem, config)
+    at_task = Params(problem.context, problem.transition)
+    variance = attention_variance(at_task, problem, config)
+    return config.length.real * jnp.sum(problem.stationary * variance) / (K_P**2 * K_Q)
+
+
+def predict_boundary(problem: Problem, config: Config) -> Float[Array, ""]:
+    """eta* = 4 / (2 + d + sqrt(4 + d^2 + 4 s)), d = 1 / (T K_Q): the largest learning rate at which
+    SGD stays at the task, with s of `noise_strength`. Without noise (s = 0) it is the limit of
+    equation (8), 1 to leading order; for s >> 1 it is 2 / sqrt(s), proportional to sqrt(B / T).
+
+    Noise keeps |Delta_A|^2 / K_Q at x = eta s / (2 - eta), where (1 - eta)^2 contracts it. As V
+    moves along |A|^2 = |Q|^2 + |Delta_A|^2, the curvature of (alpha_A, alpha_V) is [[1, 1], [1, 1 +
+    d + x]], and eta* is where eta times its largest eigenvalue is 2. The noise of V and the growth
+    of the noise with A are left out. Source: derived.
+    """
+    d, s = dynamics.drift(problem, config), noise_strength(problem, config)
+    return 4 / (2 + d + jnp.sqrt(4 + d**2 + 4 * s))

@@ -56,6 +56,28 @@ def first_step_quadrature(key: Array, config: Config) -> Compared:
     return material.gathered(laws.first_step(problem, config)), material.gathered(want)
 
 
+def bias_curvature(key: Array, config: Config) -> Compared:
+    """The Hessian at 0 on samples and their mirror images, applied to v2 = P 1, by autodiff: this
+    direction alone, times 2 / eta*.
+    """
+    if not material.whole(config):
+        return None
+    problem, params = material.case(key, config)
+    x, y, weight = problem.train
+    both = Batch(
+        jnp.concatenate([x, -x], axis=2),
+        jnp.concatenate([y, -y]),
+        jnp.concatenate([weight, weight]) / 2,
+    )
+    zero = jax.tree.map(jnp.zeros_like, params)
+    D = config.num_groups.cap
+    bias = zero._replace(v2=literal.sines(D) @ jnp.ones(D))
+    slope = jax.grad(lambda params: literal.loss(params, both))
+    _, moved = jax.jvp(slope, (zero,), (bias,))
+    got = 2 / laws.predict_boundary(config) * material.gathered(bias)
+    return got, material.gathered(moved)
+
+
 def selected_loss_quadrature(_key: Array, config: Config) -> Compared:
     """The loss by another quadrature; at c = 0 it is log 2."""
     x, w = half_normal()
@@ -134,6 +156,7 @@ CHECKS = (
         "equal",
         first_step_quadrature,
     ),
+    Check("predict_boundary: Hessian at 0 by autodiff", "derived", "equal", bias_curvature),
     Check("selected_loss: another quadrature", "derived", "equal", selected_loss_quadrature),
     Check("selected_loss: below its asymptotic law", "derived", "bound", selected_loss_bound),
     Check(

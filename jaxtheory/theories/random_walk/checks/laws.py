@@ -161,7 +161,40 @@ def symmetric_training(key: Array, config: Config) -> Compared:
     return got, (V, S, jax.vmap(sums)(moved))
 
 
+def powers(p: Array, config: Config) -> Array:
+    """The score of each lag by powers of the transition matrix."""
+    K = jnp.eye(config.num_states.cap)
+    Pi = p * jnp.roll(K, 1, axis=1) + (1 - p) * jnp.roll(K, -1, axis=1)
+    rows = [Pi[0]]
+    for _ in range(config.length.cap - 2):
+        rows.append(rows[-1] @ Pi)
+    return jnp.stack(rows) @ sum(rows)
+
+
+def lag_scores_by_powers(key: Array, config: Config) -> Compared:
+    """The scores, and the share by which the parent leads."""
+    if not material.circle(config) or material.padded(config) or config.length.cap < 3:
+        return None
+    p = jax.random.uniform(key)
+    scores = powers(p, config)
+    margin = (scores[0] - jnp.max(scores[1:])) / scores[0]
+    return (laws.lag_scores(p, config), 1 + laws.parent_margin(p, config)), (scores, 1 + margin)
+
+
+def boundary_of_scores(_key: Array, config: Config) -> Compared:
+    """The parent and the best other lag tie at p*, and the parent leads just below, K = 20."""
+    if not material.circle(config) or material.padded(config):
+        return None
+    circle = config.replace(num_states=20, length=41)
+    p = laws.predict_boundary(circle)
+    at, below = powers(p, circle), powers(p - 1e-3, circle)
+    lead = jnp.where(below[0] > jnp.max(below[1:]), 1.0, 0.0)
+    return (at[0], lead), (jnp.max(at[1:]), jnp.ones(()))
+
+
 CHECKS = (
+    Check("lag_scores: powers of the transition matrix", "derived", "equal", lag_scores_by_powers),
+    Check("predict_boundary: the scores tie", "derived", "equal", boundary_of_scores),
     Check(
         "best_accuracy: Bayes predictor by enumeration",
         f"{material.PAPER}, corollary",
