@@ -38,6 +38,7 @@ WRONG = (
     "A verdict is wrong with probability 1 % at most: of {decided} verdicts, {wrong:.2g} are "
     "expected to be."
 )
+NEWER = "Figures that are newer than this page have no verdict here: "
 _Rows = list[tuple[str, jaxtheory.Claim]]
 
 
@@ -45,6 +46,14 @@ def entries() -> _Rows:
     """Return (figure, claim) for all claims of the six theories, in the order of the figures."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
     return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
+
+
+def newer(text: str) -> list[str]:
+    """Return the figures that a page names as newer than itself, until `make verdicts` writes it
+    again.
+    """
+    _, _, rest = text.partition(NEWER)
+    return re.findall(r"`(\w+)`", rest.partition("\n\n")[0])
 
 
 def stored(store: Path, key: int) -> tuple[dict[str, dict[str, Any]], str]:

@@ -63,7 +63,14 @@ CHECKS_BESIDE = (
 EXPORTS = set(
     "ALGORITHMS THEORY Config assumptions gradient init loss metrics predict problem sample".split()
 )  # of every theory package
-FACES = {"simulate", "sweep", "plan", "read", "boundary"}  # the verbs write their keywords out
+FACES = {
+    "simulate",
+    "sweep",
+    "plan",
+    "read",
+    "boundary",
+    "read_boundary",
+}  # the verbs write their keywords out
 ARGUMENTS, LONGEST = 7, 500
 FACTORISATIONS = {
     "svd",

@@ -115,6 +115,13 @@ def test_page_readme_and_report_agree(store):
     assert f"{wrong} are expected to be" in after and f"{wrong} of these" in html
 
 
+def test_a_page_may_name_figures_that_are_newer(store):
+    text = page.page(0, store)
+    assert page.newer(text) == []
+    named = text.replace("\n\n", f"\n\n{page.NEWER}`walk_rate`,\n`walk_new`.\n\n", 1)
+    assert page.newer(named) == ["walk_rate", "walk_new"]
+
+
 def test_a_figure_that_was_not_run_is_an_error(store):
     (store / "walk_rate.json").unlink()
     with pytest.raises(FileNotFoundError):
@@ -123,11 +130,14 @@ def test_a_figure_that_was_not_run_is_an_error(store):
 
 def test_the_page_shows_the_claims_of_the_code_and_the_readme_counts_them():
     text = page.PAGE.read_text(encoding="utf-8")
-    for entry in page.entries():
+    newer = page.newer(text)
+    entries = [entry for entry in page.entries() if entry[0] not in newer]
+    for entry in entries:
         start = "| " + " | ".join(page.of(*entry)) + " | "
         assert text.count(start) == 1, start
     rows = rows_of(text)
-    assert len(rows) == len(page.entries())
+    assert len(rows) == len(entries)
+    assert {*newer} <= {figure for figure, _ in page.entries()}
     want = counted(rows)
     readme = page.README.read_text(encoding="utf-8")
     assert told(readme) == {place: want[place] for place in told(readme)}

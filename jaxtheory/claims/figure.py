@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtheory.claims.claim import Claim
 from jaxtheory.core.config import Config, InputError, suggest
 from jaxtheory.core.theory import Theory
-from jaxtheory.engine.sweep import sweep
+from jaxtheory.engine.sweep import sweep as default_verb
 
 
 class Figure(NamedTuple):
@@ -51,7 +51,7 @@ class Figure(NamedTuple):
     claims: tuple[Claim, ...]
     draw: Callable[[xr.Dataset], Any]
     experiment: Callable[..., xr.Dataset] | None = None
-    verb: Callable[..., xr.Dataset] = sweep
+    verb: Callable[..., xr.Dataset] = default_verb
 
 
 def arguments(figure: Figure, quick: bool) -> tuple[Any, dict[str, Any]]:

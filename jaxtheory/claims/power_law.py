@@ -108,6 +108,42 @@ def exponent(
     return xr.Dataset(found, {**coords, over: middle})
 
 
+def exponent_label(values: xr.DataArray, over: str) -> str:
+    """Return the exponent of a power law as text, with its 99 % interval over seeds, for a legend.
+
+    Args:
+        values: numbers with the dimensions "seed" and `over`; only x at which the mean is positive
+            take part.
+        over: the dimension whose coordinate is x.
+
+    Returns:
+        A label such as "exponent −0.49 [−0.51, −0.47]", with "bent" after it where the law is not
+        straight, or "no exponent" for fewer than three x.
+
+    Example:
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> from jaxtheory.claims import exponent_label
+        >>> n = np.array([10.0, 100.0, 1000.0])
+        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], {"n": n}, ("seed", "n"))
+        >>> exponent_label(values, "n")
+        'exponent −0.500 [−0.500, −0.500]'
+    """
+    table = values.squeeze(drop=True).astype(float)
+    mean = table.mean("seed") if "seed" in table.dims else table
+    at = np.flatnonzero((mean.values > 0) & (_coordinate(table, over) > 0))
+    if len(at) < 3:
+        return "no exponent"
+    law = exponent(table.isel({over: at}), over)
+    low, high = float(law.low), float(law.high)
+    digits = 3 if np.isfinite(low) and high - low < 0.01 else 2
+    number = lambda x: f"{x:.{digits}f}".replace("-", "−")
+    text = f"exponent {number(float(law.exponent))}"
+    if np.isfinite(low):
+        text += f" [{number(low)}, {number(high)}]" + " bent" * (not bool(law.straight))
+    return text
+
+
 def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
     """Return the exponents (a, b) under which curves y(x) of several k collapse onto one:
     y k^-b as a function of x k^-a, where k is the coordinate of `over`.

@@ -218,9 +218,11 @@ def read_boundary(
         raise InputError(f"when = {when!r}: must be a function of a dataset, as jaxtheory.diverged")
     laws = _read_laws(law)
     rules = _Rules(scale, several, float(tolerance))
-    predicted = {n: asked[n] for n in ("seeds", "algorithm", "key", "problem", "dtype") if n in asked}
+    predicted = {
+        n: asked[n] for n in ("seeds", "algorithm", "key", "problem", "dtype") if n in asked
+    }
     points = {n: v for n, v in (over or {}).items() if n not in ("steps", "algorithm")}
-    return Search(request, word, when, rules, laws, {"vary": points or None, **predicted})
+    return Search(request, word, when, rules, laws, {"vary": points or None} | predicted)
 
 
 def _read_laws(law: Any) -> dict[str, Callable[[Any, Any], Any]]:
@@ -314,7 +316,9 @@ class Search(NamedTuple):
         middle = (low + high) / 2 if scale == "linear" else np.sqrt(low * high)
         dims = [*(a.name for a in self.request.axes[:-1]), "seed"]
         found = {"low": low, "high": high, "boundary": middle}
-        data = {name: (dims, np.where(one, array, np.nan)) for name, array in found.items()}
+        data: dict[str, tuple] = {
+            name: (dims, np.where(one, array, np.nan)) for name, array in found.items()
+        }
         data |= {"crossings": (dims, crossings), "first": (dims, first)}
         data |= {"holds": ([*dims, axis.name], holds), **laws}
         dataset = attributes.add(xr.Dataset(data, {**coords, axis.name: grid}), self.request)

@@ -49,7 +49,9 @@ def draw(found: xr.Dataset) -> plot.Drawing:
     for name, label, color in (("law", "2 / ‖H‖", None), ("allowed", "1 / L_g, theorem 4.1", 1)):
         law = found[name].mean("seed") / WEIGHT
         plot.theory(steps, law.logit_scale, law, label, color=color)
-    plot.finish(steps, "scale of the logits τ", "step size η", xscale="log", yscale="log", legend=False)
+    plot.finish(
+        steps, "scale of the logits τ", "step size η", xscale="log", yscale="log", legend=False
+    )
     plot.series(factors, found.boundary / found.allowed, "logit_scale", color=2, seeds=True)
     plot.finish(factors, "scale of the logits τ", "largest η times L_g", xscale="log", yscale="log")
     for ax in (steps, factors):

@@ -7,7 +7,7 @@ tau B share their draws.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, interpretation
+from jaxtheory.claims import at_least, between, derived, exponent_label, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T
 
@@ -48,7 +48,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 "" if color else "law",
                 color=color,
             )
-    fitted = plot.slope_label(measured(data, SPREAD).isel({RHO: 0, T: 0}), "samples")
+    fitted = exponent_label(measured(data, SPREAD).isel({RHO: 0, T: 0}), "samples")
     x, spread = "samples of the step, τB", "standard deviation off the support"
     plot.finish(
         axes[0, 0],

@@ -4,7 +4,16 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation, last
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    derived,
+    exponent,
+    exponent_label,
+    interpretation,
+    last,
+)
 from jaxtheory.theories.low_rank import G
 
 from . import PAPER, only, panels, pick, runs, worst
@@ -66,7 +75,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for color, start in enumerate(starts):
             norms = over_m(among(data, data.neuron_norms, large), start)
             m = norms.m.values
-            text = f"{start}, {plot.slope_label(norms, 'm')}"
+            text = f"{start}, {exponent_label(norms, 'm')}"
             plot.series(ax, norms, "m", text, color=color)
             law = float(norms.mean("seed")[0]) * (m[0] / m) ** 0.5
             plot.theory(ax, m, law, "" if color else r"$\propto 1/\sqrt{m}$", color=color)

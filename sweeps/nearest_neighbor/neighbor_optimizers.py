@@ -5,7 +5,7 @@ from collections.abc import Callable
 import xarray as xr
 
 from jaxtheory import Claim, Figure, optimizers, plot
-from jaxtheory.claims import at_least, derived, exponent, last
+from jaxtheory.claims import at_least, derived, exponent, exponent_label, last
 
 from . import ETA, FORM, LOG, QUICK, THEORY, Config
 
@@ -64,7 +64,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     optimizers.against_rate(axes[0, 1], 1 - ends.agreement, ETA, label, labels=LABELS)
     curves = {n: of(data.xi1, n).isel(rate=-1, step=slice(1, None)) for n in LABELS}
     slopes = [
-        f"{LABELS[name]}: {plot.slope_label(curves[name].sel(step=slice(T // 3, None)), 'step')}"
+        f"{LABELS[name]}: {exponent_label(curves[name].sel(step=slice(T // 3, None)), 'step')}"
         for name in ("sgd", "adam")
     ]
     for color, (name, label) in enumerate(LABELS.items()):

@@ -5,7 +5,16 @@ query's logit?
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, interpretation, last, printed
+from jaxtheory.claims import (
+    at_most,
+    between,
+    derived,
+    exponent,
+    exponent_label,
+    interpretation,
+    last,
+    printed,
+)
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import FORM, LOG, PAPER, QUICK, THEORY, B, course
@@ -45,7 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, values.sel(route=route), B, str(route), color=i, markers=True)
     first = float(distance(data).mean("seed").sel(route="W")[0])
     plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
-    slope = plot.slope_label(distance(data).sel(route="W"), B)
+    slope = exponent_label(distance(data).sel(route="W"), B)
     plot.finish(
         axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", f"W: {slope}", **LOG
     )

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from helpers import quadratic
 from helpers.quadratic import THEORY, Config
 from helpers.worked_example import compilations, training_loops

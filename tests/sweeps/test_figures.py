@@ -24,12 +24,12 @@ WITHOUT_SEEDS = (
 )  # on infinitely many walks or prompts
 WITHOUT_CLAIMS = ("rank_text", "bigram_large", "neighbor_plane")
 COMPILATIONS = {  # of the quick figures together, at most
-    "attention_pruning": 10,
+    "attention_pruning": 11,
     "contextual_bigram": 11,
-    "group_sparse": 12,
+    "group_sparse": 14,
     "low_rank": 20,
     "nearest_neighbor": 13,
-    "random_walk": 9,
+    "random_walk": 10,
 }
 SWEPT = [
     theory for theory in COMPILATIONS if any(entry.theory == theory for entry in ENTRIES.values())

@@ -17,7 +17,6 @@ from jaxtheory.ops.positions import indices
 from jaxtheory.theories.random_walk import calculus, data, model
 from jaxtheory.theories.random_walk.model import Config
 
-
 GRID, HALVINGS = 400, 50  # values of p in [1/2, 1) that are searched, and bisections after them
 TIE = 1e-9  # a lag whose score is as close as this to the parent's is tied with it
 

@@ -6,10 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 import jaxtheory
 from jaxtheory.engine import plan as planning
+from jaxtheory.engine.boundary import read_boundary
 from jaxtheory.engine.request.request import read, read_schedule
 
 
@@ -47,19 +49,37 @@ get = functools.cache(jaxtheory.figures.get)
 
 @functools.cache
 def plan(name: str, quick: bool = False) -> Any:
-    """The plan of a figure's sweep."""
+    """The plan of a figure's sweep, or of a round of its search for boundaries."""
     figure = get(name)
     config, options = jaxtheory.claims.arguments(figure, quick)
+    if figure.verb is jaxtheory.boundary:
+        return planning.plan_request(read_boundary(figure.theory, config, **options).request)
     return planning.plan_request(read(figure.theory, config, **options))
+
+
+def found(blank: xr.Dataset, boundary: Any, **laws: Any) -> xr.Dataset:
+    """The result of a search for boundaries: the property holds below the boundary."""
+    along = blank.attrs["along"]
+    whole = {name: blank.one * value for name, value in {"boundary": boundary, **laws}.items()}
+    holds = (blank[along] < whole["boundary"].fillna(float("inf"))).transpose(..., along)
+    many = {"crossings": blank.one.astype(int), "first": holds.isel({along: 0}, drop=True)}
+    return blank.drop_vars("one").assign(whole | many | {"holds": holds})
 
 
 def table(name: str, quick: bool = False) -> xr.Dataset:
     """A dataset with all coordinates of a figure's, and `one`: 1 on its axes, seeds and steps,
-    which has the shape of a metric.
+    which has the shape of a metric. For a search for boundaries `one` has no steps, and the field
+    along which they are is a coordinate.
     """
     figure = get(name)
     config, options = jaxtheory.claims.arguments(figure, quick)
     axes = plan(name, quick).axes
+    if figure.verb is jaxtheory.boundary:
+        coords = {a.name: list(a.labels) for a in axes} | {"seed": list(plan(name, quick).seeds)}
+        shape = [len(coords[dim]) for dim in (*(a.name for a in axes[:-1]), "seed")]
+        one = xr.DataArray(np.ones(shape), dims=(*(a.name for a in axes[:-1]), "seed"))
+        described = {"along": axes[-1].name, "scale": options.get("scale", "log")}
+        return one.to_dataset(name="one").assign_coords(coords).assign_attrs(described)
     steps = read_schedule(options["record"], [options["steps"]]).records.astype(int)
     coords = {a.name: list(a.labels) for a in axes} | {
         "seed": list(plan(name, quick).seeds),

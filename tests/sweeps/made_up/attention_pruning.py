@@ -5,7 +5,7 @@ import xarray as xr
 
 import jaxtheory
 
-from . import Case
+from . import Case, found
 
 PRUNER = jaxtheory.theories.get("attention_pruning").dims["relative_error"][0]
 PLAIN, HELDOUT = "relative_error", "relative_error_heldout"
@@ -240,4 +240,10 @@ CASES = {
         "pruning_optimizers", lambda d: optimized(d, 0.2, 0.201), "47", drawn=True
     ),
     "Adam hardly better": case("pruning_optimizers", lambda d: optimized(d, 0.2, 0.6), ""),
+    "the loss falls up to the edge of stability": Case(
+        "pruning_step", lambda d: found(d, 0.99e-3, law=1e-3, allowed=1e-6), "56 57", drawn=True
+    ),
+    "the loss falls as far as the theorem says": Case(
+        "pruning_step", lambda d: found(d, 1e-6, law=1e-3, allowed=1e-6), ""
+    ),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from . import Case
+from . import Case, found
 
 ANALYSES = ("support_recovery", "rounded_attention_distance", "rounded_value_distance")
 LAW = "predicted_right_sign_sign_law"
@@ -406,5 +406,21 @@ CASES = {
     "optimizers as measured": case("bigram_optimizers", lambda d: {"support_recovery": 0.95}, "79"),
     "optimizers that learn less": case(
         "bigram_optimizers", lambda d: {"support_recovery": 0.7}, ""
+    ),
+    "SGD stays up to the edge with noise": Case(
+        "bigram_step",
+        lambda d: found(
+            d,
+            0.2 * (d.batch_size / d.length) ** 0.5,
+            law=0.25 * (d.batch_size / d.length) ** 0.5,
+            limit=0.99,
+        ),
+        "90",
+        drawn=True,
+    ),
+    "SGD stays up to the limit of the population": Case(
+        "bigram_step",
+        lambda d: found(d, 0.99, law=0.25 * (d.batch_size / d.length) ** 0.5, limit=0.99),
+        "",
     ),
 }

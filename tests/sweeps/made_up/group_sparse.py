@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from . import Case
+from . import Case, found
 
 D, N = "num_groups", "num_samples"
 
@@ -20,6 +20,11 @@ def where(d, dim, **values):
 def samples(end):
     """Attention of the population, and 0.9 on samples."""
     return lambda d: {"relevant_attention": xr.where(d.run == "population", end, 0.9)}
+
+
+def edge(d):
+    """The edge of stability of the bias."""
+    return 16 / (d[D] * (d[D] + 1))
 
 
 def stability(samples, population):
@@ -155,4 +160,16 @@ CASES = {
     "features that do not transfer": Case("groups_features", downstream(0.7, 0.7), ""),
     "optimizers as measured": Case("groups_optimizers", optimized(0.85, 0.7), "46 48", drawn=True),
     "Adam selects, the others do not": Case("groups_optimizers", optimized(0.7, 0.9), ""),
+    "the loss falls up to the edge": Case(
+        "groups_step", lambda d: found(d, 17 / (d[D] * (d[D] + 1)), law=edge(d)), "53", drawn=True
+    ),
+    "the loss falls up to an eta of order 1": Case(
+        "groups_step", lambda d: found(d, 0.5, law=edge(d)), ""
+    ),
+    "selection up to twice the edge": Case(
+        "groups_selection", lambda d: found(d, 2.2 * edge(d), law=edge(d)), "54", drawn=True
+    ),
+    "selection up to an eta of order 1": Case(
+        "groups_selection", lambda d: found(d, 1.0, law=edge(d)), ""
+    ),
 }

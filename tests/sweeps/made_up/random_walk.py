@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from . import Case
+from . import Case, found
 
 K, N, M, P = "num_states", "length", "encoding_dim", "clockwise_probability"
 DELTA = "perturbation"
@@ -209,4 +209,8 @@ CASES = {
         "walk_optimizers", lambda d: optimized(d, 0, 1), "42 43", drawn=True
     ),
     "Adam gets there, descent does not": Case("walk_optimizers", lambda d: optimized(d, 1, 0), ""),
+    "the parent is lost where the law says": Case(
+        "walk_parent", lambda d: found(d, 0.68, law=0.7), "49", drawn=True
+    ),
+    "the parent is kept": Case("walk_parent", lambda d: found(d, np.nan, law=0.7), ""),
 }

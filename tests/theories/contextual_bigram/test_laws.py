@@ -34,7 +34,9 @@ def sampled_variance(task, config, count):
     rows = rows - rows.mean(axis=1, keepdims=True)
     unattended = np.asarray(task.context).T[np.asarray(batch.query)] == 0
     each = np.where(unattended, rows**2, np.nan)
-    return np.array([np.nanmean(each[np.asarray(batch.query) == k]) / mu[k] for k in range(len(mu))])
+    return np.array(
+        [np.nanmean(each[np.asarray(batch.query) == k]) / mu[k] for k in range(len(mu))]
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -50,9 +52,7 @@ def test_it_is_where_the_largest_eigenvalue_is_two(case):
         step = eta**2 * config.length.n * np.sum(np.asarray(task.stationary) * variance) / K_P**2
         size = (1 - eta) ** 2 * size + step
     slope = jax.jacobian(
-        lambda a: jnp.stack(
-            [*dynamics.boosted(population.Alignment(*a), 1.0, task, config)]
-        )
+        lambda a: jnp.stack([*dynamics.boosted(population.Alignment(*a), 1.0, task, config)])
     )(jnp.ones(2)) - jnp.eye(2)
     curvature = -np.asarray(slope) + np.diag([0.0, size / K_Q])
     assert eta * np.linalg.eigvals(curvature).real.max() == pytest.approx(2, rel=1e-9)
