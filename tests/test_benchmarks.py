@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from benchmarks import (
     attention_pruning,
+    boundaries,
     contextual_bigram,
     floor,
     group_sparse,
@@ -24,6 +25,7 @@ from benchmarks.floor import Work
 from benchmarks.study import ByHand, Study
 
 import jaxtheory
+from jaxtheory.engine import boundary as searching
 from jaxtheory.ops import draws
 from tests.reference.agree import agree
 
@@ -170,6 +172,31 @@ def test_by_hand():
     for name in seen[0]:
         got = data[name].transpose("seed", study.field, "step", ...).values
         agree(got, np.stack([each[name] for each in seen], axis=2), 1e-9)
+
+
+def test_boundaries(monkeypatch):
+    """A search trains as many rounds as the bare loop, and the grid has its resolution."""
+    sizes = {"group_dim": 2, "num_groups": 3, "num_samples": 20, "downstream_samples": 3}
+    study = boundaries.STUDY._replace(
+        config=boundaries.STUDY.config.replace(**sizes), seeds=2, steps=STEPS
+    )
+    trained = []
+    monkeypatch.setattr(
+        searching,
+        "plan_request",
+        lambda request, plan=searching.plan_request, **options: (
+            trained.append(request.runs) or plan(request, **options)
+        ),
+    )
+    high = lambda data: data.learning_rate_value > 0.7
+    monkeypatch.setattr(jaxtheory, "below", lambda name, limit: high)
+    found = boundaries.search(study)
+    assert (found.high / found.low <= 1 + boundaries.TOLERANCE).all()
+    assert trained == [2 * 8] * boundaries.rounds(study)
+    grid = boundaries.grid(study)
+    assert grid[1:].max() / grid[:-1].max() <= 1 + boundaries.TOLERANCE
+    assert (grid[0], grid[-1]) == pytest.approx((0.05, 5.0)) and len(grid) > 10 * sum(trained) / 2
+    assert [line.goal for line in boundaries.group(study).lines] == [1.3, 0.1]
 
 
 def test_timings():

@@ -117,8 +117,7 @@ def exponent_label(values: xr.DataArray, over: str) -> str:
         over: the dimension whose coordinate is x.
 
     Returns:
-        A label such as "exponent −0.49 [−0.51, −0.47]", with "bent" after it where the law is not
-        straight, or "no exponent" for fewer than three x.
+        A label such as "exponent −0.49 [−0.51, −0.47]", or "no exponent" for fewer than three x.
 
     Example:
         >>> import numpy as np
@@ -140,7 +139,7 @@ def exponent_label(values: xr.DataArray, over: str) -> str:
     number = lambda x: f"{x:.{digits}f}".replace("-", "−")
     text = f"exponent {number(float(law.exponent))}"
     if np.isfinite(low):
-        text += f" [{number(low)}, {number(high)}]" + " bent" * (not bool(law.straight))
+        text += f" [{number(low)}, {number(high)}]"
     return text
 
 

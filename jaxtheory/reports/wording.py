@@ -51,7 +51,7 @@ def _search(options: dict[str, Any]) -> str:
     low, high = map(_value, options.pop("between"))
     when, law = options.pop("when"), options.pop("law", None)
     words = when.__doc__ or "" if inspect.isfunction(when) else ""
-    told = words.split("\n\n")[0].replace("\n", " ").strip().rstrip(".") or str(when)
+    told = " ".join(words.split("\n\n")[0].split()).rstrip(".") or str(when)
     names = list(law) if isinstance(law, Mapping) else ["a law"] * (law is not None)
     ours = f", compared with {' and '.join(names)}" if names else ""
     return f"the {options.pop('along')} between {low} and {high} where this changes: {told}{ours}"

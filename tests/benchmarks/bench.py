@@ -1,7 +1,7 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--from FILE ...] [--accelerator]: prints one table; --only: these theories; --json: the rows, rates
+[--from FILE ...] [--accelerator]: prints one table; --only: these theories, or boundaries; --json: the rows, rates
 and machine; --write: into docs/performance.md; --from: the rows of such files, nothing is measured;
 --accelerator: on what JAX finds beside the CPU, or one line where there is nothing.
 
@@ -23,6 +23,7 @@ from jaxtheory.theories import names
 HERE = Path(__file__).resolve().parent
 sys.path[0] = str(HERE.parent)
 PAGE = HERE.parents[1] / "docs" / "performance.md"
+MODULES = (*names(), "boundaries")
 MARKS = ("<!-- bench -->", "<!-- /bench -->")
 
 
@@ -43,19 +44,19 @@ def command(asked: argparse.Namespace) -> str:
     """The command line, without its files."""
     words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
     words.append("--accelerator" * asked.accelerator)
-    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != names() else "")
+    words.append("--only " + " ".join(asked.only) if tuple(asked.only) != MODULES else "")
     return " ".join(filter(None, words))
 
 
-def measure(theories: tuple[str, ...], everything: bool) -> list:
-    """The rows of some theories; each group is made, timed and forgotten before the next."""
+def measure(modules: tuple[str, ...], everything: bool) -> list:
+    """The rows of some modules; each group is made, timed and forgotten before the next."""
     import jax
     from benchmarks import floor, table, timing
 
     from jaxtheory.engine.compute import program
 
     found = []
-    for name in theories:
+    for name in modules:
         for group in importlib.import_module(f"benchmarks.{name}").groups():
             if group.more and not everything:
                 continue
@@ -111,7 +112,7 @@ def main() -> int:
     """The table on stdout; 2 where there is no accelerator."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="the rows without a goal too")
-    parser.add_argument("--only", nargs="+", choices=names(), default=names(), metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=MODULES, default=MODULES, metavar="NAME")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")

@@ -6,6 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import InputError
+from jaxtheory.claims import exponent_label
 from jaxtheory.claims.power_law import pseudo_values
 
 T = np.geomspace(1, 1000, 7)
@@ -97,3 +98,18 @@ def test_pseudo_values_of_a_mean_are_the_runs():
     whole, pseudo = pseudo_values(lambda seeds: runs[seeds].mean(), 9)
     np.testing.assert_allclose(pseudo, runs, atol=1e-12)
     assert whole == pytest.approx(runs.mean())
+
+
+def test_an_exponent_as_text():
+    rng = np.random.default_rng(0)
+    values = laws(rng).isel(p=0)
+    law = jaxtheory.exponent(values, "step")
+    number = lambda x: f"{float(x):.2f}".replace("-", "−")
+    want = f"exponent {number(law.exponent)} [{number(law.low)}, {number(law.high)}]"
+    assert exponent_label(values, "step") == want
+    exact = laws(rng, spread=0.0).isel(p=1)
+    assert exponent_label(exact, "step") == "exponent 1.500 [1.500, 1.500]"
+    assert exponent_label(exact.isel(seed=0), "step") == "exponent 1.50"
+    assert exponent_label(exact.isel(step=slice(2)), "step") == "no exponent"
+    zero = exact.where(exact.step > 1, 0.0)  # no logarithm
+    assert exponent_label(zero, "step") == exponent_label(exact.isel(step=slice(1, None)), "step")

@@ -92,6 +92,82 @@ def test_a_fault_of_a_figure_is_told_with_its_file(
     refused(["run", "mine.py", "--quick"], said, capsys)
 
 
+EDGE = f"""
+import jaxtheory
+from jaxtheory import Figure, plot
+from jaxtheory.claims import between, derived
+
+toy = jaxtheory.theories.load({str(ROOT / "tests" / "helpers" / "quadratic.py")!r})
+
+
+def draw(found):
+    figure, ((ax,),) = plot.panels()
+    plot.phases(ax, found, "scale")
+    plot.series(ax, found.boundary, "scale")
+    return figure
+
+
+FIGURE = Figure(
+    name="edge",
+    source="test",
+    theory=toy.THEORY,
+    config=toy.Config(),
+    verb=jaxtheory.boundary,
+    sweep={{
+        "along": "eta",
+        "between": (0.1, 30.0),
+        "when": jaxtheory.below("distance", 1.0),
+        "over": {{"s": [0.5, 2.0]}},
+        "law": lambda problem, config: 2 / problem.curvature,
+        "seeds": 4,
+        "steps": 5,
+    }},
+    quick={{"seeds": 2}},
+    draw=draw,
+    claims=(
+        jaxtheory.Claim(
+            "T-1",
+            origin=derived(),
+            statement="The boundary is 2 over the curvature, within 2 %.",
+            measure=lambda found: found.boundary / found.law,
+            bound=between(0.98, 1.02),
+            minimum=2,
+        ),
+    ),
+)
+"""
+
+
+def test_a_figure_of_boundaries_leaves_what_others_do(here: Path, capsys) -> None:
+    (here / "mine.py").write_text(EDGE)
+    assert main(["run", "mine.py", "--until-decided", "--max-seeds", "8"]) == 0
+    printed = capsys.readouterr().out
+    assert "as expected" in printed and "within 2 %" in printed
+    (store,) = here.glob("results/edge-*/data.zarr")
+    assert {file.suffix for file in here.glob("results/edge.*")} >= {".png", ".csv", ".json"}
+    assert "The boundary is 2 over" in (here / "results" / "report.html").read_text()
+    assert main(["run", "mine.py"]) == 0  # from the store
+    assert main(["export", str(store.parent), "--to", "csv", "--out", "edge.csv"]) == 0
+    assert (here / "edge.csv").read_text().startswith("scale,seed,")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('"along": "eta"', '"along": "etta"', "mine.py: unknown field 'etta'; did you mean 'eta'"),
+        ('"over"', '"vary"', "mine.py: unknown argument 'vary'"),
+        ("(0.1, 30.0)", "(30.0, 0.1)", "mine.py: between = (30.0, 0.1): low must be less"),
+        ("(0.1, 30.0)", "(-1.0, 1.0)", "mine.py: between = (-1.0, 1.0): must be positive"),
+        ('below("distance"', 'below("distanc"', "did you mean 'distance'"),
+        ("2 / problem.curvature", "problem.curve", "law: AttributeError"),
+    ],
+)
+def test_a_fault_of_a_figure_of_boundaries_is_told(right, wrong, said, here: Path, capsys) -> None:
+    assert right in EDGE
+    (here / "mine.py").write_text(EDGE.replace(right, wrong))
+    refused(["run", "mine.py", "--quick"], said, capsys)
+
+
 def test_a_home_in_a_path_of_run_and_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from helpers.worked_example import THEORY, Config
 
+import jaxtheory
 from jaxtheory import Figure
 from jaxtheory.reports.wording import _records, sweep_in_words
 
@@ -33,6 +34,45 @@ def test_a_sweep_in_words() -> None:
     )
     assert sweep_in_words(figure, True).endswith("1 seed; 20 steps; recorded every 5 steps")
     assert _records({"loss": 1}) == "loss every step"
+
+
+def reached(data):
+    """The loss ends
+    below one.
+
+    More of it.
+    """
+    return data.loss.isel(step=-1) < 1
+
+
+def test_a_search_in_words() -> None:
+    figure = Figure(
+        "mine",
+        "note",
+        THEORY,
+        Config(),
+        {
+            "along": "learning_rate",
+            "between": (0.1, 3.0),
+            "when": reached,
+            "over": {"noise": [0.0, 0.5]},
+            "law": lambda problem, config: 1.0,
+            "steps": 20,
+            "several": "first",
+        },
+        {"law": {"edge": reached, "bound": reached}},
+        (),
+        lambda data: None,
+        verb=jaxtheory.boundary,
+    )
+    assert sweep_in_words(figure, False) == (
+        "linear_regression at its defaults; the learning_rate between 0.1 and 3 where this "
+        "changes: The loss ends below one, compared with a law; every noise = 0, 0.5; 8 seeds; 20 "
+        "steps; several first"
+    )
+    assert "compared with edge and bound" in sweep_in_words(figure, True)
+    plain = figure._replace(sweep=figure.sweep | {"when": jaxtheory.below("loss", 0.5)})
+    assert "where this changes: loss < 0.5, compared" in sweep_in_words(plain, False)
 
 
 @pytest.fixture(autouse=True)

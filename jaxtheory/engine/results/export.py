@@ -60,7 +60,7 @@ def left_out(data: xr.Dataset) -> list[str]:
 def _table(data: xr.Dataset) -> xr.Dataset:
     """The dataset without the variables and coordinates that have other dimensions than a table."""
     table = data.drop_vars(left_out(data))
-    dims = {str(dim) for dim in table.dims}
+    dims = {str(dim) for variable in table.data_vars.values() for dim in variable.dims}
     return table.drop_vars([n for n, c in table.coords.items() if set(c.dims) - dims])
 
 

@@ -74,8 +74,9 @@ def _behind(values: list[xr.DataArray]) -> str:
 
 
 def axes_of(data: xr.Dataset) -> list[str]:
-    """Return the names of the axes of a sweep."""
-    return [str(dim) for dim in data["diverged_at"].dims if dim != "seed"]
+    """Return the names of the axes of a sweep, or of a search for boundaries."""
+    runs = data["diverged_at" if "diverged_at" in data else "boundary"]
+    return [str(dim) for dim in runs.dims if dim != "seed"]
 
 
 def metrics(data: xr.Dataset) -> list[str]:
