@@ -15,9 +15,7 @@ import jaxtheory
 THEORY = jaxtheory.theories.get("group_sparse")
 LOW, HIGH, TOLERANCE = 0.05, 5.0, 0.01
 VALUES = tuple(np.geomspace(LOW, HIGH, 8).tolist())  # candidates of a round
-STUDY = Study(
-    THEORY, THEORY.Config(num_groups=8, num_samples=500), "learning_rate", VALUES, 8, 200
-)
+STUDY = Study(THEORY, THEORY.Config(num_groups=8, num_samples=500), "learning_rate", VALUES, 8, 200)
 
 
 def search(study):
@@ -47,7 +45,9 @@ def rounds(study):
 def grid(study):
     """The values of a grid of this resolution."""
     whole = math.log(study.values[-1] / study.values[0])
-    return np.geomspace(study.values[0], study.values[-1], 1 + math.ceil(whole / math.log1p(TOLERANCE)))
+    return np.geomspace(
+        study.values[0], study.values[-1], 1 + math.ceil(whole / math.log1p(TOLERANCE))
+    )
 
 
 def groups():

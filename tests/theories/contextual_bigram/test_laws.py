@@ -49,7 +49,8 @@ def test_it_is_where_the_largest_eigenvalue_is_two(case):
     K_P, K_Q = map(float, population.signals(task, config))
     size = 0.0
     for _ in range(20000):
-        step = eta**2 * config.length.n * np.sum(np.asarray(task.stationary) * variance) / K_P**2
+        summed = np.sum(np.asarray(task.stationary) * variance)
+        step = eta**2 * (config.length.n - 1) * summed / K_P**2
         size = (1 - eta) ** 2 * size + step
     slope = jax.jacobian(
         lambda a: jnp.stack([*dynamics.boosted(population.Alignment(*a), 1.0, task, config)])

@@ -113,7 +113,7 @@ def boundary_is_stable(key: Array, problem: Problem, params: Params, config: Con
     eta, (K_P, K_Q) = noise.predict_boundary(problem, config), literal.constants(problem)
     T, B = config.length.cap, config.batch_size.cap
     at_task = Params(problem.context, problem.transition)
-    added = eta**2 * T * jnp.sum(literal.traces(at_task, problem)) / (B * K_P**2)
+    added = eta**2 * (T - 1) * jnp.sum(literal.traces(at_task, problem)) / (B * K_P**2)
     size = added / (1 - (1 - eta) ** 2)
     kept = (1 - eta) ** 2 * size + added
     corner = 1 + 1 / (T * K_Q) + kept / K_Q
