@@ -1,9 +1,10 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--from FILE ...] [--accelerator]: prints one table; --only: these theories, or boundaries; --json: the rows, rates
-and machine; --write: into docs/performance.md; --from: the rows of such files, nothing is measured;
---accelerator: on what JAX finds beside the CPU, or one line where there is nothing.
+[--from FILE ...] [--accelerator]: prints one table; --only: these theories, or boundaries; --json:
+the rows, rates and machine; --write: into docs/performance.md; --from: the rows of such files,
+nothing is measured; --accelerator: on what JAX finds beside the CPU, or one line where there is
+nothing.
 
 Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than

@@ -143,9 +143,9 @@ def growth_noise(problem: Problem, config: Config) -> Float[Array, ""]:
 
 
 def noise_strength(problem: Problem, config: Config) -> Float[Array, ""]:
-    """s = (T - 1) sum_k mu_k h_k / (K_P^2 K_Q), the |Delta_A|^2 / K_Q that the noise of one step of rate
-    1 adds at the task, where h_k is the variance of an entry of h_A (`attention_variance` at A = Q,
-    V = P). It is proportional to T / B. Source: derived.
+    """s = (T - 1) sum_k mu_k h_k / (K_P^2 K_Q), the |Delta_A|^2 / K_Q that the noise of one step of
+    rate 1 adds at the task, where h_k is the variance of an entry of h_A (`attention_variance` at A
+    = Q, V = P). It is proportional to T / B. Source: derived.
     """
     K_P, K_Q = population.signals(problem, config)
     at_task = Params(problem.context, problem.transition)
