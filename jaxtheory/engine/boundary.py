@@ -321,15 +321,14 @@ class Search(NamedTuple):
         }
         data |= {"crossings": (dims, crossings), "first": (dims, first)}
         data |= {"holds": ([*dims, axis.name], holds), **laws}
-        dataset = attributes.add(xr.Dataset(data, {**coords, axis.name: grid}), self.request)
-        for name in dataset.data_vars:
-            dataset[name].attrs["long_name"] = _MEANINGS.get(str(name), str(name))
         note = _note(crossings, first, one, f"{self.word} = {grid[0]:g} and {grid[-1]:g}")
         described = {"along": self.word, "when": _name(self.when), **self.rules._asdict()}
-        code = identity(self.request)["code"]
-        return dataset.assign_attrs(
-            attributes.of_dataset(self.request, code) | described | {"note": note}
-        )
+        described |= attributes.of_dataset(self.request, identity(self.request)["code"])
+        dataset = xr.Dataset(data, {**coords, axis.name: grid}, described | {"note": note})
+        dataset = attributes.add(dataset, self.request)
+        for name in dataset.data_vars:
+            dataset[name].attrs["long_name"] = _MEANINGS.get(str(name), str(name))
+        return dataset
 
     def predicted(self) -> dict[str, tuple[tuple, np.ndarray]]:
         """Evaluate the laws for each point and seed, on the problem that its runs have."""
@@ -355,7 +354,7 @@ class Search(NamedTuple):
             dims={},
             coords=lambda config: {},
         )
-        found = sweep(measured, self.request.config, steps=0, **self.points)
+        found = sweep(measured, self.request.config, steps=0, progress=False, **self.points)
         each = {name: found[name].isel(step=0) for name in self.laws}
         return {name: (array.dims, array.values) for name, array in each.items()}
 

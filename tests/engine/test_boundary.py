@@ -94,6 +94,8 @@ def test_no_boundary_and_several_are_told():
     twice = search(when=lambda data: (data[value] > 0.1) & (data[value] < 10.0))
     assert (twice.crossings == 2).all() and twice.boundary.isnull().all()
     assert twice.note.endswith("in 3 it changes several times.")
+    assert twice.summary == "quadratic: 1 point, 3 seeds, 100 % without a boundary"
+    assert search().summary.endswith("none without a boundary")
     # two more changes inside one bracket of the first round
     thin = lambda data: (data[value] < 1.0) | ((data[value] > 1.2) & (data[value] < 1.3))
     assert (search(when=thin, tolerance=0.001).crossings == 3).all()

@@ -59,17 +59,19 @@ def problem_digest(dataset: xr.Dataset) -> str:
 def summarized(dataset: xr.Dataset) -> xr.Dataset:
     """Return the dataset of a sweep with its summary as the first attribute, which `repr` shows.
 
-    The summary tells the theory, the number of points and seeds, and the share of diverged runs. A
-    notebook shows the attributes at once if there are fewer than ten.
+    The summary tells the theory, the number of points and seeds, and the share of diverged runs, or
+    of runs without a boundary in the result of a search for boundaries. A notebook shows the
+    attributes at once if there are fewer than ten.
     """
-    diverged = dataset["diverged_at"]
-    runs, seeds = diverged.size, diverged.sizes.get("seed", 1)
-    points, lost = runs // max(seeds, 1), int((diverged >= 0).sum())
+    swept = "diverged_at" in dataset
+    lacking = dataset["diverged_at"] >= 0 if swept else dataset["boundary"].isnull()
+    runs, seeds = lacking.size, lacking.sizes.get("seed", 1)
+    points, lost = runs // max(seeds, 1), int(lacking.sum())
     share = f"{100 * lost / runs:.3g} %" if lost else "none"
     result = dataset.copy(deep=False)
     text = (
         f"{dataset.attrs.get('theory', 'sweep')}: {points} point{'s' * (points != 1)}, "
-        f"{seeds} seed{'s' * (seeds != 1)}, {share} diverged"
+        f"{seeds} seed{'s' * (seeds != 1)}, {share} {'diverged' if swept else 'without a boundary'}"
     )
     result.attrs = {_SUMMARY: text, **{k: v for k, v in dataset.attrs.items() if k != _SUMMARY}}
     return result
