@@ -39,7 +39,8 @@ def over_heat(
         >>> from jaxtheory import plot
         >>> figure, axes = plot.panels()
         >>> coords = {"eta": [0.1, 1.0, 10.0], "D": [2, 4]}
-        >>> plot.heat(axes[0, 0], xr.DataArray([[1, 1], [1, 0], [0, 0]], coords), "D", "eta")
+        >>> cells = xr.DataArray([[1, 1], [1, 0], [0, 0]], coords)
+        >>> figure = plot.heat(axes[0, 0], cells, "D", "eta")
         >>> law = xr.DataArray([2.0, 0.5], {"D": [2, 4]})
         >>> plot.over_heat(axes[0, 0], law, "D", [0.1, 1.0, 10.0], "law")
         >>> [round(float(y), 2) for y in axes[0, 0].lines[-1].get_ydata()]
