@@ -50,7 +50,7 @@ def main(folder: str, *names: str) -> int:
         options["dtype"] = json.loads((stored[0].parent / "manifest.json").read_text())["request"][
             "dtype"
         ]
-        new = jaxtheory.sweep(figure.theory, config, **options)
+        new = figure.verb(figure.theory, config, **options)
         old = old.rename({k: v for k, v in RENAMED.items() if k in old.dims and v in new.dims})
         same_names = set(old.variables) == set(new.variables) and all(
             old[n].dims == new[n].dims for n in old.data_vars
