@@ -251,7 +251,7 @@ def test_a_full_disk(forked, whole, outcome):
     store = disk / "run"
     try:
         (disk / "room").write_bytes(bytes(4096))
-        for size, kept in (("4k", range(1)), ("16k", range(1, 4)), ("40k", range(4, 5))):
+        for size, kept in (("4k", range(1)), ("16k", range(1, 4)), ("56k", range(4, 5))):
             assert mount(f"remount,size={size}").returncode == 0
             one_line(*forked.run(command(store)), f"store {store}", "No space left on device")
             assert not list(store.rglob(".tmp*")) and not (store / "data.zarr").exists()

@@ -36,12 +36,12 @@ def computed(monkeypatch):
     made = []
     original = Task._part
 
-    def counted(self, chunk, tell):
+    def counted(self, chunk, tell, keep):
         begun = 0
         if self.before is not None and grow.Before(self.before).resumed(chunk) is not None:
             begun = grow.Before(self.before).steps
         made.append((begun, self.request.points.steps, len(self.request.seeds)))
-        return original(self, chunk, tell)
+        return original(self, chunk, tell, keep)
 
     monkeypatch.setattr(Task, "_part", counted)
     return made

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from jaxtheory.core.errors import InputError
@@ -13,10 +12,6 @@ from jaxtheory.engine.planning.layout import Chunk
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.results.states import Before, save
 from jaxtheory.engine.results.store import Store
-
-
-def _nothing(outcome: Outcome | Resumed) -> None:
-    """Keep nothing of an outcome."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +31,8 @@ class Task:
     before: Path | None = None
 
     def __call__(self, chunk: Chunk, tell: Tell = silent) -> Computed:
-        part = self._part(chunk, tell)
+        states: list[Outcome | Resumed] = []
+        part = self._part(chunk, tell, states.append)
         lost = diverged_entries(part)
         if self.finite and len(lost):
             at = int(part.values["diverged_at"][lost[0]])
@@ -47,13 +43,12 @@ class Task:
         if self.store is None:
             return part
         self.store.write(chunk, part)
+        if self.keep and states:
+            save(self.store.path, self.store.mark, chunk, states[-1])
         return None
 
-    def _part(self, chunk: Chunk, tell: Tell) -> Part:
+    def _part(self, chunk: Chunk, tell: Tell, keep: Callable[[Outcome | Resumed], None]) -> Part:
         """The part of a chunk, whose runs go on from the store `before` where that is possible."""
-        keep: Callable[[Outcome | Resumed], None] = _nothing
-        if self.keep and self.store is not None:
-            keep = partial(save, self.store.path, self.store.mark, chunk)
         if self.before is not None:
             before = Before(self.before)
             if before.steps == self.request.points.steps:

@@ -89,7 +89,7 @@ def read(
     problem: Any = None,
     dtype: Any = None,
     buckets: str = "auto",
-    save_params: Any = False,
+    save_params: bool | int | Sequence[int] = False,
     observe: Mapping[str, Callable] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
 ) -> Request:
