@@ -20,7 +20,7 @@ def going_on(request: Request, run: Run, free: bool) -> Request:
     the run is not the beginning of the requested one.
     """
     done, end = int(run.steps[-1]), request.points.steps
-    if run.config is None or not equal_trees(run.config, canonical(request.config, request.dtype)):
+    if not equal_trees(run.config, canonical(request.config, request.dtype)):
         raise InputError(
             "resume: the run has another config or dtype than this call; pass config=run.config"
         )

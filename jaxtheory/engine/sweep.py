@@ -145,15 +145,14 @@ def sweep(
         dims=dims,
     )
     identified = identity(request)  # fails, if at all, before anything is trained
-    described = describe(request, identified["code"])
     if store is None:
-        return _in_memory(request, described, execute, progress)
+        return _in_memory(request, describe(request, identified["code"]), execute, progress)
     compute = partial(
         _into_store, execute=execute, progress=progress, accept_versions=accept_versions
     )
     if growth := find_growth(store, request, identified):
         return grow(growth, request, identified, compute, accept_versions)
-    return compute(request, Path(store))
+    return compute(request, Path(store), identified=identified)
 
 
 def _into_store(
@@ -161,6 +160,7 @@ def _into_store(
     store: Path,
     before: Path | None = None,
     *,
+    identified: dict[str, Any] | None = None,
     execute: Execute,
     progress: Listener,
     accept_versions: bool,
@@ -168,8 +168,9 @@ def _into_store(
     """Compute the dataset of a request in a store, as far as it is not there yet.
 
     before: the store of a shorter sweep, with the same grid, whose states this one goes on from.
+    identified: the identity of the request, if the caller has it.
     """
-    identified = identity(request)
+    identified = identified or identity(request)
     described = describe(request, identified["code"])
     directory = Store(store, identified)
     if (finished := directory.dataset()) is not None:

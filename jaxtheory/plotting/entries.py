@@ -16,7 +16,7 @@ def taken(
     """Return the values at chosen entries, with these dimensions and "seed" alone.
 
     Dimensions of length 1 are dropped. Raises InputError if another one is left, if one of `dims`
-    is missing, or if there is no such entry.
+    is missing, or the entry does not exist.
     """
     for dim, entry in (at or {}).items():
         values = _selected(values, dim, entry)

@@ -70,7 +70,7 @@ def get(name: str) -> "Task":
         The task.
 
     Raises:
-        InputError: There is no task of this name; the message names the closest one.
+        InputError: The name is unknown; the message names the closest one.
 
     Example:
         >>> import jaxtheory

@@ -1,4 +1,4 @@
-"""What the tasks share: the answer at the last position, its loss, and the attention of its query.
+"""Shared parts of the tasks: the answer at the last position, its loss, and its attention.
 
 A network reads all positions of a sequence and answers at the last one. Arrays count positions
 from 0, so the answer of a sequence of n positions stands at n - 1.

@@ -26,7 +26,7 @@ def falls(data: xr.Dataset) -> xr.DataArray:
 
 
 def edge(problem: Problem, config: Config) -> Any:
-    """The step scale at which the dense attention is no longer stable."""
+    """The largest step scale at which descent from the dense attention is stable."""
     return config.regularization * laws.predict_boundary(problem, config)
 
 

@@ -15,6 +15,7 @@ import xarray as xr
 from jaxtheory import plot
 from jaxtheory.theories.group_sparse import THEORY as THEORY
 from jaxtheory.theories.group_sparse import Config as Config
+from jaxtheory.theories.group_sparse import Problem, laws
 
 PAPER = "arXiv 2504.08638"
 
@@ -36,6 +37,11 @@ DOWNSTREAM = SWEEP | {"seeds": 16, "steps": TAU + SAMPLES, "record": RECORD}
 def table(fields: str, rows: Iterable[tuple]) -> dict[str, list]:
     """A zip of the named fields from the rows of a table."""
     return dict(zip(fields.split(), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def edge(_problem: Problem, config: Config) -> Any:
+    """The largest step size at which the bias is stable at the start, 16 / (D (D + 1))."""
+    return laws.predict_boundary(config)
 
 
 def accuracy(data: xr.Dataset, most: int = SAMPLES) -> xr.DataArray:

@@ -1,15 +1,12 @@
 """At which step size does descent on samples first lose the group, for growing D?"""
 
-from typing import Any
-
 import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import between, derived, exponent, exponent_label, last
-from jaxtheory.theories.group_sparse import Problem, laws
 
-from . import ETA, PAPER, SWEEP, THEORY, Config, D
+from . import ETA, PAPER, SWEEP, THEORY, Config, D, edge
 
 GROUPS, STEPS = [6, 8, 12], 200
 
@@ -17,11 +14,6 @@ GROUPS, STEPS = [6, 8, 12], 200
 def selects(data: xr.Dataset) -> xr.DataArray:
     """At least half of the attention is on the group at the end."""
     return last(data.relevant_attention) >= 0.5
-
-
-def edge(problem: Problem, config: Config) -> Any:
-    """The step size at which the bias is no longer stable at the start, 16 / (D (D + 1))."""
-    return laws.predict_boundary(config)
 
 
 def draw(found: xr.Dataset) -> plot.Drawing:

@@ -2,13 +2,14 @@
 
 A ladder trains on one data law. Its first rung is the theory's own model with its own algorithm;
 each later rung changes one thing more, so that the first rung on which a claim fails names what
-breaks it. Thresholds come from runs on key 100, widened. Networks are small, of width 16,
-so that a ladder takes minutes; whether a larger one does the same is another question.
+breaks it. Thresholds come from runs on keys 100 and 101, widened (docs/decisions/0014). Networks
+are small, of width 16, so that a ladder takes minutes; whether a larger one does the same is
+another question.
 """
 
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +92,7 @@ def climbed(
     folder: Path,
     key: int,
     progress: Any,
-    asked: Mapping[str, Any],
+    **asked: Any,
 ) -> xr.Dataset:
     """The metrics at the end of training, by rung, value of the axis and seed.
 
@@ -142,6 +143,30 @@ def _rung(
             for name in (*SEEN, *ladder.names)
         }
     )
+
+
+def parts(
+    ladder: Ladder,
+    values: Sequence[float],
+    few: Sequence[float],
+    shown: Mapping[str, str],
+    title: str,
+) -> dict[str, Any]:
+    """The experiment, sweep and drawing of a ladder, as arguments of its Figure.
+
+    values: those of its axis; few: those of a quick run. shown: the labels of the metrics that are
+    drawn.
+    """
+    base = {"rungs": ALL, "seeds": SEEDS, "steps": STEPS, "own_steps": ladder.own["steps"]}
+    quick = {"rungs": [THEOREM, "AdamW"], "seeds": 2, "steps": 20, "own_steps": 20}
+    return {
+        "theory": None,
+        "config": None,
+        "experiment": functools.partial(climbed, ladder),
+        "sweep": base | {ladder.axis: list(values)},
+        "quick": quick | {ladder.axis: list(few)},
+        "draw": functools.partial(panels, ladder=ladder, shown=shown, title=title),
+    }
 
 
 def rungs_from(first: str, until: str = "+ learned positions") -> list[str]:

@@ -1,14 +1,9 @@
 """Does some head of a Transformer attend to the positions that a contextual bigram depends on?"""
 
-from pathlib import Path
-from typing import Any
-
-import xarray as xr
-
-from jaxtheory import Claim, Figure, plot
+from jaxtheory import Claim, Figure
 from jaxtheory.claims import at_least, at_most, derived
 
-from . import ALL, SEEDS, STEPS, THEOREM, Ladder, climbed, panels, rungs_from
+from . import THEOREM, Ladder, parts, rungs_from
 
 ALPHA = "concentration"
 ONE_LAYER = rungs_from("AdamW", "+ 4 heads")
@@ -23,36 +18,20 @@ BIGRAMS = Ladder(
 )
 
 
-def experiment(folder: Path, key: int, progress: Any, **asked: Any) -> xr.Dataset:
-    """The ladder of the bigrams, with the concentration of the transition on its axis."""
-    return climbed(BIGRAMS, folder, key, progress, asked)
-
-
-def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy, attention to the attended set and the share of right sets, by rung."""
-    shown = {
-        "accuracy": "accuracy",
-        "attended_attention": "attention to the attended positions, best head",
-        "support_match": "share of tokens with the right set",
-    }
-    return panels(data, BIGRAMS, shown, "Contextual bigrams, from the theorem to a Transformer")
-
-
 FIGURE = Figure(
     name="network_bigram",
     source="contextual_bigram: recovery of the attended positions",
-    theory=None,
-    config=None,
-    experiment=experiment,
-    sweep={"rungs": ALL, ALPHA: [0.3, 1.0], "seeds": SEEDS, "steps": STEPS, "own_steps": 1000},
-    quick={
-        "rungs": [THEOREM, "AdamW"],
-        ALPHA: [0.3, 1.0],
-        "seeds": 2,
-        "steps": 20,
-        "own_steps": 20,
-    },
-    draw=draw,
+    **parts(
+        BIGRAMS,
+        values=[0.3, 1.0],
+        few=[0.3, 1.0],
+        shown={
+            "accuracy": "accuracy",
+            "attended_attention": "attention to the attended positions, best head",
+            "support_match": "share of tokens with the right set",
+        },
+        title="Contextual bigrams, from the theorem to a Transformer",
+    ),
     # key 100, 4 seeds: the theorem's model finds all positions; networks of one layer those of 0.77
     # of the tokens at 0.3, and at 1.0 they give them 0.17 to 0.35 of the attention
     claims=(

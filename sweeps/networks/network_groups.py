@@ -1,14 +1,9 @@
 """Does some head of a Transformer select the group that decides the label, and where not?"""
 
-from pathlib import Path
-from typing import Any
-
-import xarray as xr
-
-from jaxtheory import Claim, Figure, plot
+from jaxtheory import Claim, Figure
 from jaxtheory.claims import at_least, at_most, derived
 
-from . import ALL, SEEDS, STEPS, THEOREM, Ladder, climbed, panels, rungs_from
+from . import THEOREM, Ladder, parts, rungs_from
 
 STAR = "relevant_group"
 ONE_LAYER = rungs_from("AdamW", "+ 4 heads")
@@ -27,30 +22,20 @@ GROUPS = Ladder(
 )
 
 
-def experiment(folder: Path, key: int, progress: Any, **asked: Any) -> xr.Dataset:
-    """The ladder of the groups, with the place of the relevant group on its axis."""
-    return climbed(GROUPS, folder, key, progress, asked)
-
-
-def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy and attention to the relevant group, on both tasks, by rung and its place."""
-    shown = {
-        "accuracy": "test accuracy",
-        "group_attention": "attention to the group, best head",
-        "downstream_attention": "the same on the downstream task",
-    }
-    return panels(data, GROUPS, shown, "Selection of the group, from the theorem to a Transformer")
-
-
 FIGURE = Figure(
     name="network_groups",
     source="group_sparse: selection of the relevant group, and its transfer",
-    theory=None,
-    config=None,
-    experiment=experiment,
-    sweep={"rungs": ALL, STAR: [1, 4], "seeds": SEEDS, "steps": STEPS, "own_steps": 300},
-    quick={"rungs": [THEOREM, "AdamW"], STAR: [1, 4], "seeds": 2, "steps": 20, "own_steps": 20},
-    draw=draw,
+    **parts(
+        GROUPS,
+        values=[1, 4],
+        few=[1, 4],
+        shown={
+            "accuracy": "test accuracy",
+            "group_attention": "attention to the group, best head",
+            "downstream_attention": "the same on the downstream task",
+        },
+        title="Selection of the group, from the theorem to a Transformer",
+    ),
     # key 100, 4 seeds: 0.875 in the theorem's model, 0.95 to 0.99 in one layer, 0.52 in two
     claims=(
         Claim(

@@ -1,14 +1,9 @@
 """Does some head of a Transformer attend to the tokens of the label's class?"""
 
-from pathlib import Path
-from typing import Any
-
-import xarray as xr
-
-from jaxtheory import Claim, Figure, plot
+from jaxtheory import Claim, Figure
 from jaxtheory.claims import at_least, at_most, derived
 
-from . import ALL, SEEDS, STEPS, THEOREM, Ladder, climbed, panels
+from . import Ladder, parts
 
 SIGMA = "noise"
 PATTERNS = Ladder(
@@ -26,35 +21,19 @@ PATTERNS = Ladder(
 )
 
 
-def experiment(folder: Path, key: int, progress: Any, **asked: Any) -> xr.Dataset:
-    """The ladder of the patterns, with the noise of the tokens on its axis."""
-    return climbed(PATTERNS, folder, key, progress, asked)
-
-
-def draw(data: xr.Dataset) -> plot.Drawing:
-    """Accuracy and attention to the tokens of the label's class, by rung and noise."""
-    shown = {
-        "accuracy": "test accuracy",
-        "relevant_attention": "attention to the label's tokens, best head",
-    }
-    return panels(data, PATTERNS, shown, "Patterns, from the theorem to a Transformer")
-
-
 FIGURE = Figure(
     name="network_patterns",
     source="low_rank: attention to the tokens of the label's class",
-    theory=None,
-    config=None,
-    experiment=experiment,
-    sweep={"rungs": ALL, SIGMA: [0.1, 0.4], "seeds": SEEDS, "steps": STEPS, "own_steps": 150},
-    quick={
-        "rungs": [THEOREM, "AdamW"],
-        SIGMA: [0.1, 0.4],
-        "seeds": 2,
-        "steps": 20,
-        "own_steps": 20,
-    },
-    draw=draw,
+    **parts(
+        PATTERNS,
+        values=[0.1, 0.4],
+        few=[0.1, 0.4],
+        shown={
+            "accuracy": "test accuracy",
+            "relevant_attention": "attention to the label's tokens, best head",
+        },
+        title="Patterns, from the theorem to a Transformer",
+    ),
     # keys 100 (4 seeds) and 101 (8): accuracy of 0.98 or more on every rung, attention 0.51
     # to 0.64, where uniform attention has 0.5
     claims=(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jaxtheory
+from jaxtheory.engine.execution.local import run_chunk
 from jaxtheory.engine.request.request import read
 from jaxtheory.engine.rerun import request_of, rerun
 from jaxtheory.engine.results.identity import as_json, identity
@@ -45,12 +46,20 @@ def test_equal_bit_for_bit(tmp_path):
     np.testing.assert_allclose(namespace["run"].metrics["loss"][-1], again.values["loss"][-1], 1e-4)
 
 
-def test_a_number_that_was_changed_is_found(tmp_path):
+def test_a_number_that_differs_in_its_last_bit_is_found(tmp_path, monkeypatch):
     jaxtheory.sweep(THEORY, Config(), vary={"eta": [0.1, 0.2]}, steps=3, store=tmp_path / "a")
-    other = Config(eta=0.3)
     again = rerun(tmp_path / "a", THEORY, eta=0.2)
     assert again.differs == [] and again.run.config.eta == 0.2
-    assert again.values["distance"].shape == (4,) and other.eta == 0.3
+    assert again.values["distance"].shape == (4,)
+
+    def spoilt(request, chunk):
+        part = run_chunk(request, chunk)
+        values = part.values["metric/distance"]
+        part.values["metric/distance"] = np.nextafter(values, np.inf, dtype=values.dtype)
+        return part
+
+    monkeypatch.setattr("jaxtheory.engine.rerun.run_chunk", spoilt)
+    assert rerun(tmp_path / "a", THEORY, eta=0.2).differs == ["distance"]
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def explore(data: xr.Dataset | str | Path, to: str | Path | None = None) -> Path
         The path of the page.
 
     Raises:
-        InputError: The package plotly is missing; there is no store, or it is damaged; the dataset
-            has no variable of numbers; or the file cannot be written.
+        InputError: The package plotly is missing; the store does not exist or is damaged; the
+            dataset has no variable of numbers; or the file cannot be written.
 
     Example:
         >>> import jaxtheory, pathlib, tempfile

@@ -32,7 +32,7 @@ class Pages:
             explore.html in each store, or in a folder beside `file`, if that is given.
 
     Raises:
-        InputError: There is no store.
+        InputError: The folder contains no store.
     """
 
     def __init__(self, path: Path, file: Path | None = None):
@@ -164,7 +164,7 @@ def _row(path: Path, facts: dict[str, Any], link: str = "") -> dict[str, Any]:
 
 
 def _facts(sweep: Sweep) -> dict[str, str]:
-    """What the list says of a sweep."""
+    """One line of the list, about one sweep."""
     data = sweep.data
     lost = int((data["diverged_at"] >= 0).sum()) if "diverged_at" in data else 0
     whole = sweep.finished == sweep.runs

@@ -25,7 +25,7 @@ _FEW_PLACES = 16
 
 
 class Kept(NamedTuple):
-    """What is kept of a variable.
+    """The part of a variable that the page keeps.
 
     places: the kept places along each dimension; along "seed", those kept one by one. notes: one
     phrase for each dimension that is thinned.
