@@ -149,13 +149,10 @@ def parts(
     ladder: Ladder,
     values: Sequence[float],
     few: Sequence[float],
-    shown: Mapping[str, str],
-    title: str,
 ) -> dict[str, Any]:
-    """The experiment, sweep and drawing of a ladder, as arguments of its Figure.
+    """The experiment of a ladder and its sweeps, as arguments of its Figure.
 
-    values: those of its axis; few: those of a quick run. shown: the labels of the metrics that are
-    drawn.
+    values: those of its axis; few: those of a quick run.
     """
     base = {"rungs": ALL, "seeds": SEEDS, "steps": STEPS, "own_steps": ladder.own["steps"]}
     quick = {"rungs": [THEOREM, "AdamW"], "seeds": 2, "steps": 20, "own_steps": 20}
@@ -165,7 +162,6 @@ def parts(
         "experiment": functools.partial(climbed, ladder),
         "sweep": base | {ladder.axis: list(values)},
         "quick": quick | {ladder.axis: list(few)},
-        "draw": functools.partial(panels, ladder=ladder, shown=shown, title=title),
     }
 
 

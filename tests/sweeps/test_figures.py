@@ -12,6 +12,7 @@ import pytest
 from helpers.some import some
 
 from jaxtheory import claims, figures
+from jaxtheory.reports.wording import question_of
 
 from .made_up import get, plan
 
@@ -81,7 +82,7 @@ def test_a_file_asks_a_question_and_holds_the_figure_of_its_name(entry):
         entry.theory if figure.experiment else figure.theory.name
     )  # low_rank_text is low_rank, too
     assert figure.name == entry.name and theory.startswith(entry.theory)
-    assert entry.question.endswith("?")
+    assert entry.question.endswith("?") and question_of(figure) == entry.question
     assert len(re.findall(r"\bFigure\(", source)) == 1
     assert source.count("\n") <= LONG or "Long, because" in source
 
