@@ -241,7 +241,7 @@ class SweepOptions:
     """Steps to evaluate the metrics: each 10th (10), a list (0,10,50 or 50,) or METRIC=STEPS."""
     stop: Annotated[str | None, arg(metavar="RULE")] = None
     """Rule that ends a run at a recorded step: "METRIC < NUMBER" (or >) or FILE.py:FUNCTION."""
-    save_params: tuple[Annotated[str, arg(metavar="STEPS")], ...] | None = None
+    save_params: Annotated[tuple[str, ...] | None, arg(metavar="[STEPS]")] = None
     """Keep the weights of each run, at the end or at these steps; write it after THEORY."""
     observe: UseAppendAction[tuple[Annotated[str, arg(metavar="FILE.py:NAME")], ...]] = ()
     """Record a function of (params, problem, config) along with the metrics."""

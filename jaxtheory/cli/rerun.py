@@ -22,7 +22,7 @@ class Rerun:
 
     store: Positional[Annotated[Path, arg(metavar="STORE")]]
     """Directory of a finished sweep."""
-    where: Positional[tuple[Annotated[str, arg(metavar="NAME=VALUE")], ...]] = ()
+    where: Positional[Annotated[tuple[str, ...], arg(metavar="NAME=VALUE ...")]] = ()
     """Value of each axis, by field or symbol, and the seed, such as p=0.5 seed=3."""
     theory: Annotated[str | None, arg(metavar="FILE.py")] = None
     """File that defines THEORY, for a theory without a name."""
