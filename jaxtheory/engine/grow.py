@@ -29,6 +29,7 @@ from jaxtheory.engine.results.identity import as_json, fingerprint, identity
 from jaxtheory.engine.results.states import Before, continues, observable
 from jaxtheory.engine.results.store import (
     MERGED,
+    STATES,
     Store,
     finished_dataset,
     manifest_checksum,
@@ -213,7 +214,7 @@ def _as_block(path: Path, manifest: Mapping[str, Any]) -> str:
     (path / BLOCKS).mkdir(exist_ok=True)
     with beside(target) as temporary:
         temporary.mkdir(parents=True)
-        for entry in ("manifest.json", "data.sum", "data.zarr", "parts", "states"):
+        for entry in ("manifest.json", "data.sum", "data.zarr", "parts", STATES):
             if (path / entry).is_dir():
                 shutil.copytree(path / entry, temporary / entry, copy_function=_link)
             elif (path / entry).exists():
@@ -280,7 +281,7 @@ def _declare(path: Path, request: Any, blocks: list[str], accept_versions: bool)
 
 def _remove_others(path: Path, blocks: list[str]) -> None:
     """Remove parts and blocks that the dataset no longer needs."""
-    for entry in ("parts", "states"):
+    for entry in ("parts", STATES):
         shutil.rmtree(path / entry, ignore_errors=True)
     for folder in (path / BLOCKS).iterdir():
         if folder.name not in blocks and not folder.name.startswith("."):

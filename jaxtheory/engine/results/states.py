@@ -24,7 +24,7 @@ from jaxtheory.engine.request.observed import parameter_shapes
 from jaxtheory.engine.request.request import Request
 from jaxtheory.engine.request.settings import numerics
 from jaxtheory.engine.results import packed
-from jaxtheory.engine.results.store import mark_of, read_manifest
+from jaxtheory.engine.results.store import STATES, mark_of, read_manifest
 from jaxtheory.system import disk
 from jaxtheory.system.disk import synced
 from jaxtheory.system.temporary import beside
@@ -57,7 +57,7 @@ def save(folder: Path, mark: str, chunk: Chunk, outcome: Outcome | Resumed) -> N
     arrays = {f"leaf{i}": np.asarray(leaf)[:used] for i, leaf in enumerate(leaves)}
     arrays["diverged_at"] = np.asarray(outcome.diverged_at)[:used]
     arrays["stopped_at"] = np.asarray(outcome.stopped_at)[:used]
-    file = folder / "states" / f"{chunk.name}.state"
+    file = folder / STATES / f"{chunk.name}.state"
     try:
         file.parent.mkdir(exist_ok=True)
         with beside(file) as temporary:
@@ -84,7 +84,7 @@ class Before:
 
     def resumed(self, chunk: Chunk) -> Resumed | None:
         """Return the states of a chunk, or None if some of its slots have none."""
-        pieces = self._pieces("states", chunk)
+        pieces = self._pieces(STATES, chunk)
         names = pieces[0][1].keys() if pieces else ()
         slots = chunk.bucket.layout.slots
         whole = {}

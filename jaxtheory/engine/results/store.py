@@ -3,6 +3,7 @@
     DIR/manifest.json     the identity of the request, the fixed plan and the versions; written once
                           (versions that are accepted later are added)
     DIR/parts/*.part      one file per finished chunk: a checksum and its arrays, renamed into place
+    DIR/states/           states of the runs after their last step (states.py)
     DIR/data.zarr         the labeled dataset, written to a temporary name and renamed when whole;
                           its chunks carry checksums
     DIR/data.sum          the mark of the manifest, and a checksum per file of data.zarr
@@ -53,6 +54,7 @@ _MARKED = (
     "versions",
 )  # entries of the manifest that make up the mark
 MERGED = "merged"  # an entry of the manifest of a merged store: the marks of its sources
+STATES = "states"  # the folder of results/states.py in a store
 _PART = re.compile(r"(\d+)-(\d+)-(\d+)\.part")  # backup copies have other names
 
 
@@ -166,8 +168,8 @@ class Store:
 
     def tidy(self) -> None:
         """Remove temporary files of killed processes."""
-        tidy(self.path)
-        tidy(self.parts)
+        for folder in (self.path, self.parts, self.path / STATES):
+            tidy(folder)
 
     def _refusal(self, error: OSError) -> InputError:
         return InputError(

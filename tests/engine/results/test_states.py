@@ -27,8 +27,8 @@ def test_states_of_another_store_do_not_count(tmp_path):
     asked = {"seeds": 3, "steps": 4}
     jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "a", key=1)
     jaxtheory.sweep(THEORY, Config(), **asked, store=tmp_path / "b", key=2)
-    for file in (tmp_path / "a" / "states").iterdir():
-        (tmp_path / "b" / "states" / file.name).write_bytes(file.read_bytes())
+    for file in (tmp_path / "a" / states.STATES).iterdir():
+        (tmp_path / "b" / states.STATES / file.name).write_bytes(file.read_bytes())
     chunk = plan_request(read(THEORY, Config(), **asked, key=2)).chunks[0]
     assert states.Before(tmp_path / "b").resumed(chunk) is None
     assert states.Before(tmp_path / "a").resumed(chunk) is not None
@@ -50,3 +50,15 @@ def test_records_must_be_among_those_that_were_kept(tmp_path):
     assert of(record=2) and of(record=[0, 4, 7]) and not of(record=3)
     assert not of(record={"distance": 2})
     assert np.array_equal(before.records, [0, 2, 4, 6])
+
+
+def test_a_store_is_left_without_temporary_folders_of_killed_processes(tmp_path):
+    asked = {"seeds": 3, "steps": 4}
+    store = tmp_path / "a"
+    jaxtheory.sweep(THEORY, Config(), **asked, store=store)
+    folders = (store, store / "parts", store / states.STATES)
+    for left in (folder / ".tmp-0123456789abcdef" for folder in folders):
+        left.mkdir()
+        (left / "half").write_bytes(b"")
+    jaxtheory.sweep(THEORY, Config(), **asked, store=store)
+    assert not list(store.rglob(".tmp*"))
