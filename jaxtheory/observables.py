@@ -305,7 +305,9 @@ class _Sharpness:
         return value, v
 
 
-def sharpness(theory: Any, iterations: int = 100, tolerance: float = 1e-4) -> Callable[..., Array]:
+def sharpness(
+    theory: Any, *, iterations: int = 100, tolerance: float = 1e-4
+) -> Callable[..., Array]:
     """Return the observable "largest eigenvalue of the Hessian of the loss", on a batch.
 
     Power iteration on Hessian-vector products H v (forward over reverse differentiation) finds the

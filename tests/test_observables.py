@@ -71,7 +71,7 @@ def test_sharpness_and_gradient_against_the_full_hessian(theory, algorithm, seed
         dtype="float64",
         save_params=True,
         observe={
-            "sharpness": observables.sharpness(theory, 3000, 1e-10),
+            "sharpness": observables.sharpness(theory, iterations=3000, tolerance=1e-10),
             "slope": observables.gradient_norm(theory),
             "moved": observables.distance_from_start(theory, algorithm),
         },
@@ -137,8 +137,14 @@ def test_norms_spectra_and_angles():
         (lambda: observables.singular_values("W"), "the parameters have no array 'W'"),
         (lambda: observables.singular_values("v1"), "but a matrix is needed"),
         (lambda: observables.alignment("v1", "v2"), "the shapes (4,) and (6,) differ"),
-        (lambda: observables.sharpness(group_sparse, 0), "iterations = 0: must be an integer"),
-        (lambda: observables.sharpness(group_sparse, 9, 2), "tolerance = 2: must be in (0, 1)"),
+        (
+            lambda: observables.sharpness(group_sparse, iterations=0),
+            "iterations = 0: must be an integer",
+        ),
+        (
+            lambda: observables.sharpness(group_sparse, tolerance=2),
+            "tolerance = 2: must be in (0, 1)",
+        ),
         (lambda: observables.distance_from_start(group_sparse, "x"), "unknown algorithm 'x'"),
     ],
 )

@@ -1,6 +1,7 @@
 """Observables and weights of a sweep: a theory whose metrics and analyses also return them."""
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -137,6 +138,8 @@ def _try(
 ) -> None:
     """Raise InputError if a function is not an observable."""
     what, keyed = f"observe[{name!r}]", getattr(function, "keyed", False)
+    if not keyed:
+        _require_arguments(what, function)
     of_run = functools.partial(evaluate, function)
     out = tried(what, jax.eval_shape, of_run, params, problem, config)
     if not hasattr(out, "shape"):
@@ -163,6 +166,23 @@ def _try(
             f"{what} differs from call to call; it must be a function of params, problem and "
             "config alone"
         )
+
+
+def _require_arguments(what: str, function: Callable) -> None:
+    """Raise InputError if a function cannot be called as function(params, problem, config)."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in function
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        called = getattr(function, "__name__", "<lambda>")
+        hint = "" if called == "<lambda>" else f"; if {called} returns one, write {called}(...)"
+        raise InputError(
+            f"{what} takes ({', '.join(signature.parameters)}), but an observable takes (params, "
+            f"problem, config){hint}"
+        ) from None
 
 
 def _equal(one: Any, other: Any) -> bool:

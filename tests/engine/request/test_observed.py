@@ -114,6 +114,14 @@ def changes(params, problem, config):
         ({"observe": {"a": lambda p, q, c: {"x": p}}}, "returns a dict, but must return one array"),
         ({"observe": {"a": lambda p, q, c: p.foo}}, "observe['a']: AttributeError"),
         ({"observe": {"a": lambda p, q, c: float(p)}}, "observe['a']: ConcretizationTypeError"),
+        (
+            {"observe": {"a": lambda p: p}},
+            "observe['a'] takes (p), but an observable takes (params",
+        ),
+        (
+            {"observe": {"a": jaxtheory.observables.sharpness}},
+            "if sharpness returns one, write sharpness(...)",
+        ),
         ({"observe": [square]}, "must be a dictionary {name: function}"),
         ({"dims": {"a": ("b",)}}, "dims: names the dimensions of observables"),
         ({"observe": {"a": square}, "dims": {"b": ()}}, "dims: unknown observable 'b'"),
