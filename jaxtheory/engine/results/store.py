@@ -360,9 +360,7 @@ def _differences(old: Any, new: Any, where: str = "") -> list[str]:
             for k in sorted({*old, *new})
             for line in _differences(old.get(k), new.get(k), f"{where}.{k}" if where else k)
         ]
-    return (
-        [] if old == new else [f"  {where}: stored {json.dumps(old)}, requested {json.dumps(new)}"]
-    )
+    return [] if old == new else [f"  {where}: stored {_shown(old)}, requested {_shown(new)}"]
 
 
 def _without(chunk: Chunk, ranges: list[tuple[int, int]]) -> list[Chunk]:
@@ -397,3 +395,11 @@ def installed_versions() -> dict[str, str]:
         )
         versions["commit"] = run.stdout.strip()
     return versions
+
+
+def _shown(value: Any) -> str:
+    """JSON of a value; of a long list its first entries and its last one."""
+    if isinstance(value, list) and len(value) > 12:
+        first = ", ".join(map(json.dumps, value[:4]))
+        return f"[{first}, ..., {json.dumps(value[-1])}] ({len(value)} values)"
+    return json.dumps(value)

@@ -189,6 +189,8 @@ def test_another_request_is_refused_with_the_difference(tmp_path):
         sweep(THEORY, Config(noise=0.2), store=tmp_path / "run", **OPTIONS)
     with pytest.raises(InputError, match=r"key: stored 0, requested 1"):
         sweep(THEORY, Config(), store=tmp_path / "run", key=1, **OPTIONS)
+    with pytest.raises(InputError, match=r"\[0, 1, 2, 3, \.\.\., 19\] \(20 values\)"):
+        sweep(THEORY, Config(), store=tmp_path / "run", key=1, **OPTIONS | {"seeds": 20})
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     with pytest.raises(InputError, match="is not a jaxtheory store"):
