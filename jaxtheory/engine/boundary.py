@@ -33,6 +33,7 @@ from jaxtheory.engine.planning.layout import Chunk, Lanes, lanes
 from jaxtheory.engine.properties import Below
 from jaxtheory.engine.request.request import Request, read
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.request.values import read_values
 from jaxtheory.engine.results import attributes
 from jaxtheory.engine.results.dataset import assemble, describe
 from jaxtheory.engine.results.identity import as_json, identity
@@ -195,7 +196,8 @@ def read_boundary(
     for name, value, known in (("scale", scale, _SCALES), ("several", several, _SEVERAL)):
         if value not in known:
             raise InputError(f"{name} = {value!r}: must be {' or '.join(map(repr, known))}")
-    candidates = _spaced(scale, *_interval(between, scale), _CANDIDATES)
+    ends = _interval(between, scale)
+    candidates = _spaced(scale, *ends, _CANDIDATES)
     _check_tolerance(tolerance)
     theory = theory_of(theory, config)
     check_theory(theory)
@@ -206,6 +208,7 @@ def read_boundary(
             f"along = {along!r}: {word} is a {kind} field, which takes another program for each "
             "value; a boundary is searched along a traced or an evaluation field"
         )
+    read_values(theory, "between", word, list(ends))
     steps = asked["steps"]
     request = read(
         theory,

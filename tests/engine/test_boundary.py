@@ -156,7 +156,7 @@ def test_diverged_runs():
         ({"along": "etta"}, "unknown field 'etta'; did you mean 'eta'"),
         ({"between": (2.0, 1.0)}, "low must be less than high"),
         ({"between": (-1.0, 1.0)}, "must be positive for scale='log'"),
-        ({"between": (-1.0, 1.0), "scale": "linear"}, "eta"),
+        ({"between": (-1.0, 1.0), "scale": "linear"}, r"\(eta\) = -1.0: must be"),
         ({"between": 3}, "must be two numbers"),
         ({"between": (1.0, np.inf)}, "both finite"),
         ({"scale": "sqrt"}, "scale = 'sqrt': must be 'log' or 'linear'"),
