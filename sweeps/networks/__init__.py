@@ -52,9 +52,10 @@ class Ladder(NamedTuple):
     """A data law as the rungs share it.
 
     name: the theory and the task. data: fields of the config that both have. axis: the field that
-    varies, with its values. own: settings, algorithm and steps of the theorem's rung. read: what
-    the theorem's rung measured, under the names of the task's metrics. names: the metrics that are
-    kept. sgd: the rate of the rung that trains by plain gradient descent.
+    varies, with its values. own: settings and steps of the theorem's rung. read: what the
+    theorem's rung measured, under the names of the task's metrics. names: the metrics that are
+    kept. sgd: the rate of the rung that trains by plain gradient descent. more: further arguments
+    of the sweeps of networks, by their number of steps. also: metrics made of their datasets.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Ladder(NamedTuple):
     read: Callable[[xr.Dataset], Mapping[str, xr.DataArray]]
     names: tuple[str, ...]
     sgd: float
+    more: Callable[[int], dict[str, Any]] = lambda steps: {}
+    also: Callable[[xr.Dataset], Mapping[str, xr.DataArray]] = lambda data: {}
 
 
 def theory_of(ladder: Ladder) -> jaxtheory.Theory:
@@ -123,7 +126,8 @@ def _rung(
         theory = theory_of(ladder)
         config = theory.Config(**ladder.data, **ladder.own["settings"])
         steps = min(ladder.own["steps"], asked["own_steps"])
-        data = jaxtheory.sweep(theory, config, steps=steps, record=[steps], **shared)
+        record = ladder.own.get("record", [steps])
+        data = jaxtheory.sweep(theory, config, steps=steps, record=record, **shared)
         read = ladder.read(data)
     else:
         algorithm, changes = settings(rung)
@@ -131,10 +135,10 @@ def _rung(
             changes["rate"] = ladder.sgd
         theory, steps = network(ladder.name), asked["steps"]
         config = theory.Config(**ladder.data, **changes, horizon=steps)
-        data = jaxtheory.sweep(
-            theory, config, steps=steps, record=[steps], algorithm=algorithm, **shared
-        )
-        read = {name: data[name] for name in (*SEEN, *ladder.names)}
+        more = {"record": [steps], **ladder.more(steps)}
+        data = jaxtheory.sweep(theory, config, steps=steps, algorithm=algorithm, **more, **shared)
+        names = [name for name in (*SEEN, *ladder.names) if name in data]
+        read = {**{name: data[name] for name in names}, **ladder.also(data)}
     kept = {name: last(values).transpose(ladder.axis, "seed") for name, values in read.items()}
     missing = xr.full_like(next(iter(kept.values())), np.nan, dtype=float)
     return xr.Dataset(

@@ -101,12 +101,26 @@ CASES = {
     ),
     "networks: patterns as measured": Case(
         "network_patterns",
-        ladder(SIGMA, accuracy=0.98, relevant_attention=0.55),
-        "31 32",
+        ladder(
+            SIGMA,
+            accuracy=0.98,
+            relevant_attention=0.55,
+            third_value=by_rung(0.05, 0.45),
+            small_changes=by_rung(0.38, 0.01),
+        ),
+        "31 32 33 34 35 36",
         drawn=True,
     ),
     "networks: patterns that attention finds": Case(
-        "network_patterns", ladder(SIGMA, accuracy=0.8, relevant_attention=0.95), ""
+        "network_patterns",
+        ladder(
+            SIGMA,
+            accuracy=0.8,
+            relevant_attention=0.95,
+            third_value=by_rung(0.6, 0.05),
+            small_changes=by_rung(0.0, 0.4),
+        ),
+        "",
     ),
     "networks: bigrams as measured": Case(
         "network_bigram",
@@ -115,8 +129,10 @@ CASES = {
             accuracy=0.6,
             attended_attention=by_rung(0.3, 0.3, **{"+ learned positions": 0.93}),
             support_match=by_rung(0.98, 0.75),
+            stage_one=0.7,
+            attention_at_unigram=by_rung(np.nan, 0.05),
         ),
-        "41 42 43 44",
+        "41 42 43 44 45 46 47",
         drawn=True,
     ),
     "networks: bigrams of no use to a model": Case(
@@ -126,6 +142,8 @@ CASES = {
             accuracy=0.6,
             attended_attention=by_rung(0.9, 0.9, **{"+ learned positions": 0.1}),
             support_match=by_rung(0.3, 0.2),
+            stage_one=0.15,
+            attention_at_unigram=0.6,
         ),
         "",
     ),
