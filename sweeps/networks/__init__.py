@@ -48,6 +48,19 @@ SEEDS, STEPS = 8, 200
 SEEN = ["loss", "accuracy"]  # of every task
 
 
+class Trained(NamedTuple):
+    """The trained networks of a rung.
+
+    theory, config: their theory, and the config without the field that varies. data: the dataset of
+    their sweep. shared: the axis, seeds, key and dtype, for a further sweep.
+    """
+
+    theory: jaxtheory.Theory
+    config: Any
+    data: xr.Dataset
+    shared: dict[str, Any]
+
+
 class Ladder(NamedTuple):
     """A data law as the rungs share it.
 
@@ -55,7 +68,7 @@ class Ladder(NamedTuple):
     varies, with its values. own: settings and steps of the theorem's rung. read: what the
     theorem's rung measured, under the names of the task's metrics. names: the metrics that are
     kept. sgd: the rate of the rung that trains by plain gradient descent. more: further arguments
-    of the sweeps of networks, by their number of steps. also: metrics made of their datasets.
+    of the sweeps of networks, by their number of steps. also: further metrics of a rung's networks.
     """
 
     name: str
@@ -66,7 +79,7 @@ class Ladder(NamedTuple):
     names: tuple[str, ...]
     sgd: float
     more: Callable[[int], dict[str, Any]] = lambda steps: {}
-    also: Callable[[xr.Dataset], Mapping[str, xr.DataArray]] = lambda data: {}
+    also: Callable[[Trained], Mapping[str, xr.DataArray]] = lambda trained: {}
 
 
 def theory_of(ladder: Ladder) -> jaxtheory.Theory:
@@ -120,14 +133,14 @@ def _rung(
         "seeds": seeds,
         "key": key,
         "dtype": "float32",
-        "store": folder / f"{ALL.index(rung)}-{seeds}",
     }
+    store = folder / f"{ALL.index(rung)}-{seeds}"
     if rung == THEOREM:
         theory = theory_of(ladder)
         config = theory.Config(**ladder.data, **ladder.own["settings"])
         steps = min(ladder.own["steps"], asked["own_steps"])
         record = ladder.own.get("record", [steps])
-        data = jaxtheory.sweep(theory, config, steps=steps, record=record, **shared)
+        data = jaxtheory.sweep(theory, config, steps=steps, record=record, store=store, **shared)
         read = ladder.read(data)
     else:
         algorithm, changes = settings(rung)
@@ -135,10 +148,13 @@ def _rung(
             changes["rate"] = ladder.sgd
         theory, steps = network(ladder.name), asked["steps"]
         config = theory.Config(**ladder.data, **changes, horizon=steps)
-        more = {"record": [steps], **ladder.more(steps)}
-        data = jaxtheory.sweep(theory, config, steps=steps, algorithm=algorithm, **more, **shared)
+        more = {"record": [steps], "algorithm": algorithm, **ladder.more(steps)}
+        data = jaxtheory.sweep(theory, config, steps=steps, store=store, **more, **shared)
         names = [name for name in (*SEEN, *ladder.names) if name in data]
-        read = {**{name: data[name] for name in names}, **ladder.also(data)}
+        read = {
+            **{name: data[name] for name in names},
+            **ladder.also(Trained(theory, config, data, shared)),
+        }
     kept = {name: last(values).transpose(ladder.axis, "seed") for name, values in read.items()}
     missing = xr.full_like(next(iter(kept.values())), np.nan, dtype=float)
     return xr.Dataset(
@@ -153,13 +169,14 @@ def parts(
     ladder: Ladder,
     values: Sequence[float],
     few: Sequence[float],
+    rungs: Sequence[str] = ALL,
 ) -> dict[str, Any]:
     """The experiment of a ladder and its sweeps, as arguments of its Figure.
 
     values: those of its axis; few: those of a quick run.
     """
-    base = {"rungs": ALL, "seeds": SEEDS, "steps": STEPS, "own_steps": ladder.own["steps"]}
-    quick = {"rungs": [THEOREM, "AdamW"], "seeds": 2, "steps": 20, "own_steps": 20}
+    base = {"rungs": list(rungs), "seeds": SEEDS, "steps": STEPS, "own_steps": ladder.own["steps"]}
+    quick = {"rungs": list(rungs[::2][:2]), "seeds": 2, "steps": 20, "own_steps": 20}
     return {
         "theory": None,
         "config": None,

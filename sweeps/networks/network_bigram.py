@@ -11,11 +11,12 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived
 from jaxtheory.tasks import answers
 
-from . import THEOREM, Ladder, panels, parts, rungs_from
+from . import THEOREM, Ladder, Trained, panels, parts, rungs_from
 
 ALPHA = "concentration"
 ADAM = rungs_from("AdamW")
 EVERY = 8  # steps between two records
+LEAST = 0.05  # a smaller fall of the excess loss, or rise of attention, has no stages
 
 
 def unigram_loss(_params: Any, problem: Any, _config: Any) -> Any:
@@ -30,22 +31,26 @@ def reached(values: xr.DataArray, level: Any) -> xr.DataArray:
 
 
 def stage_one(excess: xr.DataArray) -> xr.DataArray:
-    """The steps until an excess loss that starts at 1 (or passes it) has fallen by a tenth, over
-    those until it has fallen by half, of what it falls in all: 0.15 for an exponential.
+    """The steps until an excess loss has fallen by a tenth of its fall, over those until half of it:
+    0.15 for an exponential. The fall and the steps begin where it is 1. NaN where it hardly falls.
     """
     fall = 1 - excess.isel(step=-1)
-    return reached(excess, 1 - 0.1 * fall) / reached(excess, 1 - 0.5 * fall)
+    tenth, half = (reached(excess, 1 - share * fall) for share in (0.1, 0.5))
+    begun = reached(excess, 1)
+    return (tenth - begun) / (half - begun).where((fall > LEAST) & (half > begun))
 
 
-def stages(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
+def stages(trained: Trained) -> Mapping[str, xr.DataArray]:
     """`stage_one` of the excess loss over that of the stationary law, and the share of its way that
     attention has gone when the loss is that of this law for the first time.
     """
+    data = trained.data
     best = data.predicted_loss.isel(step=0)
     excess = (data.loss - best) / (data.unigram_loss.isel(step=0) - best)
     seen = data.attended_attention
     begun = seen.isel(step=0)
-    way = (seen - begun) / (seen.isel(step=-1) - begun)
+    rise = seen.isel(step=-1) - begun
+    way = (seen - begun) / rise.where(rise > LEAST)
     at = reached(excess, 1)
     return {
         "stage_one": stage_one(excess),
@@ -95,7 +100,8 @@ FIGURE = Figure(
     **parts(BIGRAMS, values=[0.3, 1.0], few=[0.3, 1.0]),
     draw=draw,
     # key 100, 4 seeds: the theorem's model finds all positions; networks of one layer those of 0.77
-    # of the tokens at 0.3, and at 1.0 they give them 0.17 to 0.35 of the attention
+    # of the tokens at 0.3, and at 1.0 they give them 0.17 to 0.35 of the attention.
+    # Keys 100 and 101, 8 seeds: stage one NUMBERS
     claims=(
         Claim(
             "NW-41",
@@ -142,17 +148,18 @@ FIGURE = Figure(
         Claim(
             "NW-46",
             origin=derived("measured"),
-            statement="So it does in every network trained with AdamW at concentration 0.3, after its loss has reached that of the tokens' stationary law.",
+            statement="So it does in the networks trained with AdamW at concentration 0.3 once their loss is that of the tokens' stationary law, on average over the rungs.",
             measure=lambda data: data.stage_one.sel({"rung": ADAM, ALPHA: 0.3}),
             bound=at_least(0.5),
+            where="together",
             why="The two stages of the theorem are seen in standard networks, with residual, layer norm, MLP, heads and depth.",
         ),
         Claim(
             "NW-47",
             origin=derived("measured"),
-            statement="When the loss of these networks is that of the stationary law for the first time, attention has gone at most 0.25 of its way, on average over the rungs.",
+            statement="When the loss of these networks is that of the stationary law for the first time, attention has gone at most 0.2 of its way, on average over the rungs.",
             measure=lambda data: data.attention_at_unigram.sel({"rung": ADAM, ALPHA: 0.3}),
-            bound=at_most(0.25),
+            bound=at_most(0.2),
             where="together",
             why="A network learns the frequencies of the tokens first, with which the theory starts, and then where to look.",
         ),

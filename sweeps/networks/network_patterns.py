@@ -2,7 +2,6 @@
 query and key weights of low rank, and do neurons stay small?
 """
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,7 +11,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived, last
 from jaxtheory.theories.low_rank.analyses.neurons import SMALL
 
-from . import THEOREM, Ladder, panels, parts, rungs_from
+from . import THEOREM, Ladder, Trained, panels, parts, rungs_from
 
 SIGMA = "noise"
 ADAM = rungs_from("AdamW")
@@ -24,23 +23,24 @@ def third(values: np.ndarray) -> np.ndarray:
     return values[..., 2] / values[..., 0]
 
 
-def changed(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
+def changed(trained: Trained) -> Mapping[str, xr.DataArray]:
     """s_3 / s_1 of the updates of W_Q and W_K, the mean over both, the layers and the heads; and the
     share of hidden units of the MLPs whose input weights changed by less than 0.33 of the 95 %
     quantile of these changes, as `low_rank` defines it.
     """
 
+    data, network = trained.data, trained.config
+
     def updates(part: str) -> list[np.ndarray]:
-        names = [f"params_params_{part.format(layer)}_kernel" for layer in range(config["depth"])]
+        names = [f"params_params_{part.format(layer)}_kernel" for layer in range(network.depth.cap)]
         kept = [data[name].transpose(SIGMA, "seed", "step", ...).values for name in names]
         return [W[:, :, -1] - W[:, :, 0] for W in kept]
 
-    config = json.loads(data.attrs["config"])
     both = updates("attention_{}_query") + updates("attention_{}_key")
-    heads = [head for W in both for head in np.split(W, config["heads"], axis=-1)]
+    heads = [head for W in both for head in np.split(W, network.heads.cap, axis=-1)]
     shares = [third(np.linalg.svd(W, compute_uv=False)) for W in heads]
     found = {"third_value": np.mean(shares, axis=0)}
-    if config["mlp"] != "none":
+    if network.mlp != "none":
         sizes = [np.sort(np.linalg.norm(W, axis=-2)) for W in updates("mlp_in_{}")]
         at = -(-95 * sizes[0].shape[-1] // 100) - 1
         small = [np.mean(s < SMALL * s[..., at, None], axis=-1) for s in sizes]

@@ -8,6 +8,7 @@ from . import Case
 THEOREM = "theorem's model"
 P, STAR, DELTA = "clockwise_probability", "relevant_group", "separation"
 SIGMA, ALPHA = "noise", "concentration"
+SAMPLES, RHO = "downstream_samples", "pruning_ratio"
 
 
 def ladder(axis, **values):
@@ -144,6 +145,31 @@ CASES = {
             support_match=by_rung(0.3, 0.2),
             stage_one=0.15,
             attention_at_unigram=0.6,
+        ),
+        "",
+    ),
+    "networks: pruning as measured": Case(
+        "network_pruning",
+        ladder(
+            RHO,
+            attention_overlap=0.9,
+            gradient=lambda rung, x: 0.15 if x < 0.3 else 0.5 * x,
+            wanda=lambda rung, x: 0.09 if x < 0.3 else 0.7 * x,
+            sparsegpt=lambda rung, x: 0.05 if x < 0.3 else 0.65 * x,
+            magnitude=lambda rung, x: 0.5 * x,
+        ),
+        "61 62 63",
+        drawn=True,
+    ),
+    "networks: pruning that the mask makes worse": Case(
+        "network_pruning",
+        ladder(
+            RHO,
+            attention_overlap=0.9,
+            gradient=lambda rung, x: 0.04 if x < 0.3 else 0.9,
+            wanda=lambda rung, x: 0.5,
+            sparsegpt=lambda rung, x: 0.5,
+            magnitude=lambda rung, x: 0.3,
         ),
         "",
     ),

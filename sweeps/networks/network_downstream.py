@@ -1,0 +1,104 @@
+"""Are the trained weights of a Transformer worth something on the downstream task of the groups,
+against training from scratch?
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import xarray as xr
+
+import jaxtheory
+from jaxtheory import Claim, Figure, plot
+from jaxtheory.claims import at_least, derived, last
+from jaxtheory.tasks import answers, groups
+from jaxtheory.theories.group_sparse import data as law
+from jaxtheory.theories.group_sparse import predictions
+
+from . import Ladder, Trained, panels, parts, rungs_from
+from .network_groups import GROUPS
+
+SAMPLES = "downstream_samples"
+STEPS = 100  # on the downstream samples, all of them in each step
+RUNGS = rungs_from("AdamW")
+ONE_LAYER = rungs_from("AdamW", "+ 4 heads")
+DEEP = rungs_from("+ depth 2")
+STARTS = {"from_trained": -1, "from_scratch": 0}  # the place of the weights among those kept
+
+
+def downstream(outputs: Any, _maps: answers.Maps, problem: Any, config: Any) -> dict[str, Any]:
+    """The accuracy on the downstream test samples, with their margin."""
+    test = law.moved(problem.downstream_test, problem, config)
+    return {"accuracy": predictions.accuracy(groups.answer(outputs(test), config), test)}
+
+
+@functools.cache
+def network() -> jaxtheory.Theory:
+    """The theory of the Transformer on the downstream samples."""
+    task = groups.TASK._replace(
+        sample=lambda key, problem, config: law.moved(problem.downstream, problem, config),
+        metrics=downstream,
+    )
+    return jaxtheory.networks.transformer(task)
+
+
+def trained_on(trained: Trained) -> Mapping[str, xr.DataArray]:
+    """The downstream accuracy after 100 steps from the trained weights, and from those at step 0."""
+    theory, config = network(), trained.config.replace(horizon=STEPS)
+    number = trained.data[SAMPLES].values[0]
+    found = {}
+    for name, place in STARTS.items():
+        step = trained.data.step.values[place]
+        runs = [
+            jaxtheory.params(trained.data, trained.theory, step=step, seed=seed, m=number)
+            for seed in trained.data.seed.values
+        ]
+        start = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
+        after = jaxtheory.sweep(
+            theory, config, steps=STEPS, record=[STEPS], start=start, **trained.shared
+        )
+        found[name] = last(after.accuracy)
+    return found
+
+
+DOWNSTREAM: Ladder = GROUPS._replace(
+    axis=SAMPLES,
+    names=("from_trained", "from_scratch"),
+    more=lambda steps: {"save_params": [0, steps]},
+    also=trained_on,
+)
+
+
+def gain(data: xr.Dataset) -> xr.DataArray:
+    """Downstream accuracy from the trained weights minus that from scratch."""
+    return data.from_trained - data.from_scratch
+
+
+def draw(data: xr.Dataset) -> plot.Drawing:
+    """Downstream accuracy from both starts, by rung and number of samples."""
+    shown = {
+        "from_trained": "downstream accuracy, from the trained weights",
+        "from_scratch": "downstream accuracy, from scratch",
+    }
+    return panels(data, DOWNSTREAM, shown, "What trained weights are worth on the downstream task")
+
+
+FIGURE = Figure(
+    name="network_downstream",
+    source="group_sparse: the downstream task",
+    **parts(DOWNSTREAM, values=[20, 100], few=[20, 100], rungs=RUNGS),
+    draw=draw,
+    claims=(
+        Claim(
+            "NW-51",
+            origin=derived("measured"),
+            statement="In one layer the downstream accuracy after 100 steps on 20 samples is at least 0.1 larger from the trained weights than from scratch, on average over the rungs.",
+            measure=lambda data: gain(data).sel({"rung": ONE_LAYER, SAMPLES: 20}),
+            bound=at_least(0.1),
+            where="together",
+            why="It is what pre-training is for: the selection carries over to another classifier.",
+        ),
+    ),
+)
