@@ -5,10 +5,14 @@ they were stopped.
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
+import jaxtheory
 from jaxtheory import claims, figures
+from jaxtheory.theories.attention_pruning import model
 
 from .made_up import get
 
@@ -36,11 +40,7 @@ def test_each_rung_changes_one_thing_and_keeps_those_before_it(package):
 @pytest.mark.parametrize("name", LADDERS)
 def test_ladders_share_the_data_of_the_theory(package, name):
     figure = get(name)
-    ladder = next(
-        value
-        for value in vars(sys.modules[f"{package.__name__}.{name}"]).values()
-        if isinstance(value, package.Ladder)
-    )
+    (ladder,) = figure.experiment.args
     theory, network = package.theory_of(ladder), package.network(ladder.name)
     one = theory.Config(**ladder.data, **ladder.own["settings"])
     other = network.Config(**ladder.data, **package.settings("+ depth 2")[1])
@@ -72,3 +72,48 @@ def test_a_ladder_runs_and_keeps_its_rungs(package, tmp_path):
     assert np.isfinite(data.accuracy).all() and np.isfinite(data.parent_attention).all()
     reasons = {judged.reason for judged in claims.judge(figure.claims, data) if not judged.verdict}
     assert all("not tested" in reason for reason in reasons)
+
+
+def module(package, name):
+    get(name)
+    return sys.modules[f"{package.__name__}.{name}"]
+
+
+def test_the_first_stage_of_an_exponential_is_short_and_that_of_a_plateau_long(package):
+    t = np.arange(0, 400)
+    coords, dims = {"step": t}, ("seed", "step")
+    level = lambda values: xr.DataArray([values], coords, dims)
+    stage_one = module(package, "network_bigram").stage_one
+    exponential = stage_one(level(np.exp(-t / 50)))
+    np.testing.assert_allclose(exponential, np.log(1 / 0.9) / np.log(2), atol=0.02)
+    late = np.where(t < 100, 3 - 0.02 * t, np.exp(-np.maximum(t - 200, 0) / 50))
+    assert stage_one(level(late)) > 0.7  # steps before the loss is 1 do not count
+    assert np.isnan(stage_one(level(1 - 1e-4 * t)))
+
+
+def test_what_is_pruned_is_the_attention_of_the_network(package):
+    pruning = module(package, "network_pruning")
+    theory = package.network("attention_pruning")
+    config = theory.Config(**pruning.PRUNING.data, **package.settings("+ layer norm")[1])
+    key = jaxtheory.run_key(100, 0)
+    problem = theory.problem(key, config)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        params = theory.init(key, problem, config)  # its biases are 0
+        found = pruning.layer(params["params"], problem)
+        own = model.Config(**pruning.PRUNING.data).replace(dimension=config.width.cap)
+        batch = model.Batch(found.inputs)
+        attention = model.target(batch, found, own)
+        task = jaxtheory.tasks.attention_pruning
+        network = jaxtheory.networks.Transformer(
+            outputs=8,
+            depth=1,
+            heads=1,
+            width=16,
+            mlp="none",
+            residual=False,
+            positions="sinusoidal",
+        )
+        inputs = task.inputs(model.Batch(problem.inputs), problem, config)
+        _, seen = network.apply(params, inputs, mutable=["intermediates"])
+        maps = seen["intermediates"]["attention_0"]["attention"][0]
+    np.testing.assert_allclose(attention, jnp.squeeze(maps, 1), atol=1e-5)

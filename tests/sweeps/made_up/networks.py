@@ -148,6 +148,15 @@ CASES = {
         ),
         "",
     ),
+    "networks: a downstream task that trained weights help": Case(
+        "network_downstream",
+        ladder(SAMPLES, from_trained=0.75, from_scratch=0.55),
+        "51 52",
+        drawn=True,
+    ),
+    "networks: trained weights in the way": Case(
+        "network_downstream", ladder(SAMPLES, from_trained=0.5, from_scratch=0.7), ""
+    ),
     "networks: pruning as measured": Case(
         "network_pruning",
         ladder(
