@@ -170,12 +170,13 @@ def parts(
     values: Sequence[float],
     few: Sequence[float],
     rungs: Sequence[str] = ALL,
+    seeds: int = SEEDS,
 ) -> dict[str, Any]:
     """The experiment of a ladder and its sweeps, as arguments of its Figure.
 
     values: those of its axis; few: those of a quick run.
     """
-    base = {"rungs": list(rungs), "seeds": SEEDS, "steps": STEPS, "own_steps": ladder.own["steps"]}
+    base = {"rungs": list(rungs), "seeds": seeds, "steps": STEPS, "own_steps": ladder.own["steps"]}
     quick = {"rungs": list(rungs[::2][:2]), "seeds": 2, "steps": 20, "own_steps": 20}
     return {
         "theory": None,
