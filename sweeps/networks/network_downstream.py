@@ -13,13 +13,12 @@ import xarray as xr
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, derived, last
-from jaxtheory.tasks import answers, groups
 from jaxtheory.theories.group_sparse import data as law
-from jaxtheory.theories.group_sparse import predictions
 
 from . import Ladder, Trained, panels, parts, rungs_from
 from .network_groups import GROUPS
 
+TASK = jaxtheory.tasks.group_sparse
 SAMPLES = "downstream_samples"
 STEPS = 100  # on the downstream samples, all of them in each step
 RUNGS = rungs_from("AdamW")
@@ -27,16 +26,16 @@ ONE_LAYER = rungs_from("AdamW", "+ 4 heads")
 STARTS = {"from_trained": -1, "from_scratch": 0}  # the place of the weights among those kept
 
 
-def downstream(outputs: Any, _maps: answers.Maps, problem: Any, config: Any) -> dict[str, Any]:
+def downstream(outputs: Any, maps: Any, problem: Any, config: Any) -> dict[str, Any]:
     """The accuracy on the downstream test samples, with their margin."""
-    test = law.moved(problem.downstream_test, problem, config)
-    return {"accuracy": predictions.accuracy(groups.answer(outputs(test), config), test)}
+    there = problem._replace(test=law.moved(problem.downstream_test, problem, config))
+    return {"accuracy": TASK.metrics(outputs, maps, there, config)["accuracy"]}
 
 
 @functools.cache
 def network() -> jaxtheory.Theory:
     """The theory of the Transformer on the downstream samples."""
-    task = groups.TASK._replace(
+    task = TASK._replace(
         sample=lambda key, problem, config: law.moved(problem.downstream, problem, config),
         metrics=downstream,
     )

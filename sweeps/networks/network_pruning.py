@@ -10,7 +10,6 @@ import xarray as xr
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, between, derived, last
-from jaxtheory.networks.decoder import sinusoidal
 from jaxtheory.theories.attention_pruning import model, predictions
 from jaxtheory.theories.attention_pruning.analyses import pruning
 
@@ -22,22 +21,24 @@ TRAINED = RUNGS[1:]
 PRUNERS = ("gradient", "wanda", "sparsegpt", "magnitude")
 MASK = {"regularization": 0.01}  # of the gradient mask, for weights of every rung
 MASK_STEPS = 1500
-EPSILON = 1e-6  # of Flax's layer norm
 
 
 def layer(params: Mapping[str, Any], problem: Any) -> model.Problem:
     """A problem of the theory: W_Q and W_K of the first layer, without their biases, on what this
-    layer sees of the sequences.
+    layer sees of the sequences: the outputs of a network of depth 0 with the same embedding and norm.
     """
+    width = params["embed"]["kernel"].shape[1]
+    head = {"kernel": jnp.eye(width), "bias": jnp.zeros(width)}
+    weights, norm = {"embed": params["embed"], "head": head}, "none"
+    if "attention_norm_0" in params:
+        weights["final_norm"], norm = params["attention_norm_0"], "pre-layernorm"
+    before: Any = jaxtheory.networks.Transformer(
+        outputs=width, depth=0, heads=1, width=width, norm=norm, positions="sinusoidal"
+    )
 
     def seen(x: jax.Array) -> jax.Array:
-        x = x @ params["embed"]["kernel"] + params["embed"]["bias"]
-        x = x + sinusoidal(x.shape[1], x.shape[2])[None]
-        if "attention_norm_0" not in params:
-            return x
-        norm, spread = params["attention_norm_0"], jnp.var(x, axis=2, keepdims=True) + EPSILON
-        centered = x - jnp.mean(x, axis=2, keepdims=True)
-        return centered / jnp.sqrt(spread) * norm["scale"] + norm["bias"]
+        outputs: jax.Array = before.apply({"params": weights}, x)
+        return outputs
 
     query, key = (params["attention_0"][name]["kernel"] for name in ("query", "key"))
     query = query / len(query) ** 0.5
