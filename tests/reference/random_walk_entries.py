@@ -69,7 +69,22 @@ def forward(K: int) -> np.ndarray:
 
 def far(K: int) -> np.ndarray:
     """Scores of which all but one underflow beside the largest."""
-    return np.where(np.arange(K) == 0, 0.0, -900.0)
+    return np.where(np.arange(K) == 0, 0.7, -900.0)
+
+
+def late(N: int) -> np.ndarray:
+    """Positional scores with which the query competes with the tokens that underflow in `far`."""
+    return np.sin(np.arange(N)) - np.where(np.arange(N) == N - 1, 899.5, 0.0)
+
+
+def high(N: int) -> np.ndarray:
+    """Scores whose exponentials overflow, but for the query's."""
+    return np.where(np.arange(N) == N - 1, 0.0, 800.0 + np.sin(np.arange(N)))
+
+
+def almost_tied(N: int) -> np.ndarray:
+    """The first token has 1e-12 less attention than the others."""
+    return np.where(np.arange(N) == 0, -1e-12, 0.0)
 
 
 def make(sizes: tuple[int, int, int, int], p: float, **fields: Any) -> Config:
@@ -90,6 +105,9 @@ CASES = (
             special(lambda K: np.zeros((K, K))),
             special(forward, lambda N: np.where(np.arange(N) == N - 2, 20.0, 0.0)),
             special(lambda K: np.full((K, K), 0.5) + np.eye(K), u=far),
+            special(forward, late, u=far),
+            special(forward, high),
+            special(lambda K: 1e-11 * rw.transition(K, 0.4), almost_tied),
             special(forward, lambda N: np.where(np.arange(N) == N - 1, 3.0, 0.0)),
         ),
     ),
@@ -120,10 +138,45 @@ CASES = (
         make((4, 9, 9, 3), 0.0, population=True, tokens="unit", learning_rate=0.4),
         (special(lambda K: np.ones((K, K))),),
     ),
-    Case("two positions", make((3, 2, 2, 1), 0.5), (reduced(1.0, 6),)),
+    Case(
+        "failing, query ahead",
+        make((3, 7, 8, 3), 1.0, population=True, tokens="unit", perturbation=0.1).replace(
+            loss_function="square", learning_rate=15.0
+        ),
+        (reduced(0.1, 12),),
+    ),
+    Case(
+        "failing, query behind",
+        make((3, 4, 200, 3), 1.0, population=True, loss_function="square", learning_rate=4.0),
+        (reduced(0.1, 13),),
+    ),
+    Case(
+        "one token more",
+        make((3, 5, 8, 3), 0.0, population=True, perturbation=0.1),
+        (reduced(0.1, 14),),
+    ),
+    Case(
+        "random start",
+        make((3, 4, 8, 3), 0.0, population=True, init_scale=0.1),
+        (reduced(0.1, 15),),
+    ),
+    Case(
+        "corner of the hinge",  # v(1) = 1 exactly after two steps
+        make((4, 2, 2, 3), 0.25, loss_function="hinge", learning_rate=16.0),
+        (special(forward),),
+    ),
+    Case(
+        "two positions", make((3, 2, 2, 1), 0.5, tokens="unit"), (reduced(1.0, 6), literal(0.3, 6))
+    ),
     Case("qa1", QA1.replace(num_sequences=12, encoding_dim=20), (reduced(1.0, 7),)),
     Case("qa2", QA2.replace(num_sequences=12, encoding_dim=20, init_scale=0.1), (reduced(1.0, 8),)),
     Case("padded", make((4, 5, 7, 9), 0.3), (reduced(1.0, 9),), padded=True),
+    Case(
+        "padded, negative",
+        make((4, 5, 7, 9), 0.3, loss_function="hinge"),
+        (special(lambda K: -1 - forward(K)),),
+        padded=True,
+    ),
     Case(
         "padded, disturbed",
         make((3, 4, 5, 3), 0.0, population=True, perturbation=0.2, tokens="unit"),
