@@ -41,7 +41,7 @@ def law(problem: Any, batch: Any, config: Any) -> None:
 def patterns(U: np.ndarray, M: int, R: int, d: int, config: Any) -> None:
     """mu_2 leans to mu_1, each irrelevant mu_j to the relevant mu_(j mod R); all of length 1."""
     c, ov = float(config.coherence), float(config.overlap)
-    want = np.eye(M, d)
+    want = np.eye(M, d) if config.given is None else np.array(config.given)
     want[1] = c * want[0] + math.sqrt(1 - c**2) * want[1]
     for j in range(R, M):
         want[j] = ov * want[j % R] + math.sqrt(1 - ov**2) * want[j]

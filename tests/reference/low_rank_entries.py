@@ -49,6 +49,17 @@ def silent(problem: Any, config: Any) -> Params:
     return Params(Q, K, V, np.outer(away, np.mean(values, axis=0)))
 
 
+def uneven(factor: float) -> Any:
+    """The first of the neurons is scaled."""
+
+    def make(problem: Any, config: Any) -> Params:
+        Q, K, V, O = (W.copy() for W in near(0.5, 6)(problem, config))
+        O[0] *= factor
+        return Params(Q, K, V, O)
+
+    return make
+
+
 def make(**fields: Any) -> Config:
     sizes: dict[str, Any] = {
         "num_patterns": 4,
@@ -66,6 +77,12 @@ def make(**fields: Any) -> Config:
         "output_scale": 0.7,
     }
     return Config(**sizes | fields)
+
+
+def rotated(M: int, d: int) -> tuple[tuple[float, ...], ...]:
+    """M orthonormal rows."""
+    Q, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(d, M)))
+    return tuple(tuple(float(x) for x in row) for row in Q.T)
 
 
 MANY = {"num_samples": 1501, "num_test": 1201, "batch_size": 5, "num_neurons": 3}
@@ -116,6 +133,11 @@ CASES = (
             num_confusion=0,
         ),
         (near(0.5, 3),),
+    ),
+    Case(
+        "given",
+        make(given=rotated(4, 5), coherence=0.3, overlap=0.2, num_neurons=10),
+        (uneven(1e-3), uneven(1e3)),
     ),
     Case("padded", make(coherence=0.2, overlap=0.3), (near(0.4, 4),), padded=True),
     Case(
