@@ -1,0 +1,71 @@
+"""Checks of the steps and of the metrics."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from jaxtheory.core.config import Size
+from jaxtheory.core.theory import Check, Compared
+from jaxtheory.theories.in_context_regression import data, laws, model, predictions, training
+from jaxtheory.theories.in_context_regression.checks import material
+from jaxtheory.theories.in_context_regression.model import Config, Literal
+
+
+def step_descends(key: Array, config: Config) -> Compared:
+    """A step of gd against autodiff of the loss on the prompts."""
+    problem, params = material.setting(key, config)
+    slope = jax.grad(model.loss)(params, problem.train, problem, config)
+    want = jax.tree.map(lambda x, g: x - config.learning_rate * g, params, slope)
+    return training.step(key, 0, params, (), problem, config), want
+
+
+def population_descends(key: Array, config: Config) -> Compared:
+    """A step on the population against autodiff of the population loss in the weights that move."""
+    problem, params = material.setting(key, config)
+    law = laws.population(problem.task, config)
+    heads = training.reduced(params)
+    slope = jax.grad(lambda p: laws.loss(model.matrix(p), law))(heads)
+    new = jax.tree.map(lambda x, g: x - config.learning_rate * g, heads, slope)
+    want = model.literal(new) if isinstance(params, Literal) else new
+    return training.population_step(key, 0, params, (), problem, config), want
+
+
+def even_blocks_rest(key: Array, config: Config) -> Compared:
+    """On prompts and their negatives, the other blocks of literal weights have no gradient at 0."""
+    if config.form != "literal":
+        return None
+    problem, params = material.setting(key, config)
+    plain = model.literal(training.reduced(params))
+    x, y, query, label = material.raw(key, config)
+    both = [jnp.concatenate([a, s * a]) for a, s in ((x, 1), (y, -1), (query, 1), (label, -1))]
+    P = Size.wrap(config.num_prompts)
+    batch = data.batch(*both, 2 * P.cap, config.length)
+    slope = jax.grad(model.loss)(plain, batch, problem, config)
+    rest = jnp.concatenate([slope.v[:, 1:].ravel(), slope.U[:, 0].ravel()])
+    scale = jnp.max(jnp.abs(slope.U))
+    return jnp.max(jnp.abs(rest)), 1e-6 * scale
+
+
+def metrics_at_minimum(key: Array, config: Config) -> Compared:
+    """Metrics of aligned heads at the minimum: no excess, all components 1, none off the
+    diagonal.
+    """
+    config = material.aligned(config)
+    D, H, R = (Size.wrap(n).cap for n in (config.dimension, config.heads, config.rank))
+    if not material.whole(config) or (config.form == "separate" and (H < D or R > 1)):
+        return None
+    problem, _ = material.setting(key, config)
+    found = predictions.metrics(material.minimum(config), problem, config)
+    names = ("excess", "components", "learned", "off_diagonal", "even", "loss")
+    best = laws.plateaus(config)[-1]
+    want = (0.0, jnp.ones(D), float(D), 0.0, 0.0, best)
+    got = jnp.concatenate([jnp.atleast_1d(found[name]) for name in names])
+    return got, jnp.concatenate([jnp.atleast_1d(jnp.asarray(x, float)) for x in want])
+
+
+CHECKS = (
+    Check("gd: a step", material.PAPER, "equal", step_descends),
+    Check("population: a step", "derived", "equal", population_descends),
+    Check("literal: blocks at rest", "derived", "bound", even_blocks_rest),
+    Check("metrics: at the minimum", "derived", "equal", metrics_at_minimum),
+)
