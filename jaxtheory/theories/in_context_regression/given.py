@@ -1,5 +1,6 @@
 """Problems from a researcher's own prompts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -59,7 +60,7 @@ def given(
     )
     read = {"num_prompts": n["P"], "length": n["N"], "dimension": n["D"]}
     config = settle(Config, settings, read)
-    train = data.batch(*arrays.values(), n["P"], n["N"])
+    train = _batch(arrays, n["P"], n["N"])
     held = unknown(train)
     if test is not None:
         if not isinstance(test, tuple) or len(test) != 4:
@@ -70,5 +71,11 @@ def given(
         others, m = read_arrays(rows)
         if m["D"] != n["D"]:
             raise InputError(f"test examples: D = {m['D']}, but examples have D = {n['D']}")
-        held = data.batch(*others.values(), m["T"], m["M"])
+        held = _batch(others, m["T"], m["M"])
     return Problem(train, held, data.moments(train), jnp.zeros(n["D"])), train, config
+
+
+def _batch(arrays: Mapping[str, Any], count: int, length: int) -> Batch:
+    """The batch of examples, labels, queries and labels of the queries."""
+    x, y, query, label = arrays.values()
+    return data.batch(x, y, query, label, count, length)

@@ -22,6 +22,7 @@ from jaxtheory.theories.in_context_regression.model import (
     Merged,
     Params,
     Problem,
+    Separate,
 )
 
 Time = Int[Array, ""] | int
@@ -49,7 +50,7 @@ def population_step(
     return model.literal(new) if isinstance(state, Literal) else new
 
 
-def reduced(params: Params) -> Params:
+def reduced(params: Params) -> Merged | Separate:
     """The merged form of the literal weights, without the blocks that are zero there."""
     if not isinstance(params, Literal):
         return params

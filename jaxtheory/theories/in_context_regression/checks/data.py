@@ -7,6 +7,7 @@ from jaxtyping import Array
 
 from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.in_context_regression import data, model
 from jaxtheory.theories.in_context_regression.checks import literal, material
 from jaxtheory.theories.in_context_regression.model import Config, Literal
@@ -44,7 +45,7 @@ def prompts_are_linear(key: Array, config: Config) -> Compared:
     task = jnp.arange(1.0, D + 1)
     batch = data.prompts(key, 200, task, config)
     S = batch.S[:, 1:, 1:] - batch.x[:, :, None] * batch.x[:, None, :] / (2 * D)
-    w = jnp.linalg.solve(S, batch.S[:, 0, 1:, None])[:, :, 0]
+    w = jax.vmap(linalg.solve)(S, batch.S[:, 0, 1:])
     fixed = jnp.mean((jnp.max(jnp.abs(w - task[None, :]), axis=1) < 1e-3).astype(float))
     share = jnp.asarray(config.in_weight_share, float)
     error = jnp.max(jnp.abs(jnp.sum(w * batch.x, axis=1) - batch.y))
@@ -67,7 +68,8 @@ def start_by_entry(key: Array, config: Config) -> Compared:
         for h in range(H):
             for r in range(R):
                 K[h, r, (h * R + r) % D] = 1
-        return params, model.Separate(sigma * jnp.ones(H), sigma * K, sigma * K)
+        both = sigma * jnp.asarray(K)
+        return params, model.Separate(sigma * jnp.ones(H), both, both)
     U = jnp.broadcast_to(sigma * jnp.eye(D) / D**0.5, (H, D, D))
     if isinstance(params, Literal):
         v = jnp.concatenate([sigma * jnp.ones((H, 1)), jnp.zeros((H, D))], axis=1)

@@ -2,15 +2,18 @@
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
+from jaxtheory.ops import linalg
 from jaxtheory.theories.in_context_regression import calculus, data, laws, model, training
 from jaxtheory.theories.in_context_regression.checks import literal, material
 from jaxtheory.theories.in_context_regression.model import Config
 
 STEPS = 40
+Heads = model.Merged | model.Separate
 
 
 def moments_by_quadrature(key: Array, config: Config) -> Compared:
@@ -63,7 +66,7 @@ def minimum_is_flat(key: Array, config: Config) -> Compared:
     law = laws.population(jnp.ones(D), config)
     best = laws.minimum(law)
     normal = jnp.kron(law.E, jnp.diag(law.spectrum))
-    want = jnp.linalg.solve(normal, law.b.ravel()).reshape(D, D)
+    want = linalg.solve(normal, law.b.ravel()).reshape(D, D)
     plain = laws.population(jnp.ones(D), config.replace(in_weight_share=0.0))
     a, _ = laws.shares(config)
     return (best, laws.minimum(plain)), (want, jnp.diag(a))
@@ -80,7 +83,7 @@ def plateaus_by_subspace(key: Array, config: Config) -> Compared:
     for m in range(D + 1):
         A = jnp.zeros((D, D))
         if m:
-            a = jnp.linalg.solve(law.E[:m, :m], law.b[:m, :m] / law.spectrum[None, :m])
+            a = linalg.solve(law.E[:m, :m], law.b[:m, :m] / law.spectrum[None, :m])
             A = A.at[:m, :m].set(a)
         levels.append(laws.loss(A, law))
     return laws.plateaus(config), jnp.stack(levels)
@@ -100,7 +103,7 @@ def aligned_descent(key: Array, config: Config) -> Compared:
     problem, _ = material.setting(key, config)
     reduced = training.reduced(model.init(key, problem, config))
 
-    def step(params: model.Params, _: None) -> tuple[model.Params, Array]:
+    def step(params: Heads, _: None) -> tuple[Heads, Array]:
         slope = jax.grad(loss)(params)
         return jax.tree.map(lambda p, g: p - eta * g, params, slope), loss(params)
 
@@ -132,9 +135,9 @@ def curvature_of_hessian(key: Array, config: Config) -> Compared:
     if not material.whole(config) or (separate and (H < D or R > 1)):
         return None
     law = laws.population(jnp.zeros(D), config)
-    flat, unravel = jax.flatten_util.ravel_pytree(material.minimum(config))
+    flat, unravel = ravel_pytree(material.minimum(config))
     hessian = jax.hessian(lambda x: laws.loss(model.matrix(unravel(x)), law))(flat)
-    return laws.curvature(config), jnp.linalg.eigvalsh(hessian)[-1]
+    return laws.curvature(config), linalg.eigvalsh(hessian)[-1]
 
 
 def escape_of_descent(key: Array, config: Config) -> Compared:

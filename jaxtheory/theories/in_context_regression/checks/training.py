@@ -37,9 +37,11 @@ def even_blocks_rest(key: Array, config: Config) -> Compared:
     problem, params = material.setting(key, config)
     plain = model.literal(training.reduced(params))
     x, y, query, label = material.raw(key, config)
-    both = [jnp.concatenate([a, s * a]) for a, s in ((x, 1), (y, -1), (query, 1), (label, -1))]
+    twice = lambda a, sign: jnp.concatenate([a, sign * a])
     P = Size.wrap(config.num_prompts)
-    batch = data.batch(*both, 2 * P.cap, config.length)
+    batch = data.batch(
+        twice(x, 1), twice(y, -1), twice(query, 1), twice(label, -1), 2 * P.cap, config.length
+    )
     slope = jax.grad(model.loss)(plain, batch, problem, config)
     rest = jnp.concatenate([slope.v[:, 1:].ravel(), slope.U[:, 0].ravel()])
     scale = jnp.max(jnp.abs(slope.U))
