@@ -1,7 +1,8 @@
 """Write docs/verdicts.md and the counts in the README from what `jaxtheory run all` has stored.
 
 `make verdicts ARGS="--key K"` runs python docs/verdicts.py --key K [--store DIR]. It is an error if
-a figure has not been run under the key.
+a figure has not been run under the key. `--ladders K L` writes instead the table of the figures of
+`sweeps/networks` under these keys into docs/networks-ladders.md.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from jaxtheory.reports.records import bound, stem
 from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 
 PAGE = Path(__file__).with_name("verdicts.md")
+LADDERS, MARK = Path(__file__).with_name("networks-ladders.md"), "<!-- verdicts -->"
 README = Path(__file__).parents[1] / "README.md"
 HEAD = """# Verdicts
 
@@ -46,6 +48,13 @@ def entries() -> _Rows:
     """Return (figure, claim) for all claims of the six theories, in the order of the figures."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
     return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
+
+
+def rungs() -> _Rows:
+    """Return (figure, claim) for all claims on networks, in the order of the figures."""
+    found = jaxtheory.figures.entries()
+    figures = [jaxtheory.figures.get(name) for name in found if found[name].theory == "networks"]
+    return [(f.name, claim) for f in figures for claim in f.claims]
 
 
 def newer(text: str) -> list[str]:
@@ -135,6 +144,22 @@ def page(key: int, store: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def ladders(keys: list[int], store: Path) -> str:
+    """Return the table of the claims on networks under some keys."""
+    head = ["claim", "figure", "statement", "bound"]
+    head += [f"{word} (key {key})" for key in keys for word in ("measured", "verdict")]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for figure, claim in rungs():
+        name, _, _, statement, _, limit = of(figure, claim)
+        cells = [name, figure, statement, limit]
+        for key in keys:
+            record = read_record(stem(store, figure, key).with_suffix(".json"))
+            found = record["claims"][claim.id]
+            cells += [wording.measured(found), found["finding"]]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def readme(text: str, verdicts: dict[str, dict[str, Any]]) -> str:
     """Return the text of the README with the counts under a key."""
     theories = jaxtheory.figures.entries()
@@ -156,7 +181,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--key", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("results"))
+    parser.add_argument("--ladders", type=int, nargs="+", metavar="KEY")
     options = parser.parse_args()
+    if options.ladders:
+        before, _, rest = LADDERS.read_text(encoding="utf-8").partition(MARK)
+        after = rest.partition(MARK)[2]
+        table = ladders(options.ladders, options.store)
+        LADDERS.write_text(f"{before}{MARK}\n{table}\n{MARK}{after}", encoding="utf-8")
+        parser.exit()
     PAGE.write_text(page(options.key, options.store), encoding="utf-8")
     whole = README.read_text(encoding="utf-8")
     README.write_text(readme(whole, stored(options.store, options.key)[0]), encoding="utf-8")

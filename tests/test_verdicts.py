@@ -142,3 +142,12 @@ def test_the_page_shows_the_claims_of_the_code_and_the_readme_counts_them():
     readme = page.README.read_text(encoding="utf-8")
     assert told(readme) == {place: want[place] for place in told(readme)}
     assert f"All {len(rows)} verdicts" in readme
+
+
+def test_the_table_of_the_ladders_has_the_claims_of_the_code():
+    _, table, _ = page.LADDERS.read_text(encoding="utf-8").split(page.MARK)
+    for figure, claim in page.rungs():
+        name, _, _, statement, _, limit = page.of(figure, claim)
+        start = " | ".join([f"| {name}", figure, statement, f"{limit} | "])
+        assert table.count(start) == 1, start
+    assert len(table.strip().splitlines()) == 2 + len(page.rungs())
