@@ -153,8 +153,11 @@ def ladders(keys: list[int], store: Path) -> str:
         name, _, _, statement, _, limit = of(figure, claim)
         cells = [name, figure, statement, limit]
         for key in keys:
-            record = read_record(stem(store, figure, key).with_suffix(".json"))
-            found = record["claims"][claim.id]
+            file = stem(store, figure, key).with_suffix(".json")
+            if not file.is_file():
+                cells += ["-", "not run"]
+                continue
+            found = read_record(file)["claims"][claim.id]
             cells += [wording.measured(found), found["finding"]]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
