@@ -77,7 +77,7 @@ class Batch(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What the loss of f = beta^T A x depends on: L = c - 2 <b, A> + <A, G A>."""
+    """The moments in the loss of f = beta^T A x, which is L = c - 2 <b, A> + <A, G A>."""
 
     c: Float[Array, ""]  # E y^2
     b: Float[Array, "D D"]  # E y beta x^T
