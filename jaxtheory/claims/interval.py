@@ -15,7 +15,7 @@ most half of it on each side. The intervals:
 import functools
 
 import numpy as np
-from scipy import stats
+from scipy import special  # the quantiles of scipy.stats, which takes longer to import
 
 ERROR = 0.01  # of an interval, and of a verdict
 Interval = tuple[float, float]
@@ -64,7 +64,7 @@ def _stretch(values: np.ndarray) -> Interval:
 @functools.lru_cache(1000)
 def _student(error: float, n: int) -> float:
     """The quantile of Student's t for n runs that is exceeded with probability error / 2."""
-    return float(stats.t.ppf(1 - error / 2, n - 1))
+    return float(special.stdtrit(n - 1, 1 - error / 2))
 
 
 @functools.cache
@@ -86,8 +86,8 @@ def of_share(true: float, n: int, error: float = ERROR) -> Interval:
     """
     if n < 1:
         return 0.0, 1.0
-    low = 0.0 if true <= 0 else float(stats.beta.ppf(error / 2, true, n - true + 1))
-    high = 1.0 if true >= n else float(stats.beta.ppf(1 - error / 2, true + 1, n - true))
+    low = 0.0 if true <= 0 else float(special.betaincinv(true, n - true + 1, error / 2))
+    high = 1.0 if true >= n else float(special.betaincinv(true + 1, n - true, 1 - error / 2))
     return low, high
 
 
@@ -101,7 +101,8 @@ def of_median(values: np.ndarray, error: float = ERROR) -> Interval:
     n = len(values)
     if n < 1:
         return NOTHING
-    k = int(stats.binom.ppf(error / 2, n, 0.5))  # the smallest k with P(count <= k) >= error / 2
+    # the smallest k with P(count <= k) >= error / 2
+    k = int(np.argmax(special.bdtr(np.arange(n + 1), n, 0.5) >= error / 2))
     if k < 1:
         return NOTHING
     ordered = np.sort(values)
@@ -116,4 +117,4 @@ def most_exceptions(count: int, n: int, error: float = ERROR) -> float:
         n: the number of independent runs.
         error: the probability with which the share may be larger.
     """
-    return 1.0 if count >= n else float(stats.beta.ppf(1 - error, count + 1, n - count))
+    return 1.0 if count >= n else float(special.betaincinv(count + 1, n - count, 1 - error))

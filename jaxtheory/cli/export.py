@@ -23,10 +23,10 @@ Metrics = tuple[Annotated[str, arg(metavar="METRIC")], ...] | None
 
 def check_metrics(theory: "Theory", metrics: Metrics) -> None:
     """Raise InputError for a metric that the theory does not have, before anything runs."""
-    from jaxtheory.core.theory import outputs
-    from jaxtheory.plotting.overview import chosen
-
     if metrics:
+        from jaxtheory.core.theory import outputs
+        from jaxtheory.plotting.overview import chosen
+
         shown = tried(theory.name, outputs, theory)["metrics"]
         dims = {name.partition("(")[0]: name.partition("(")[2].rstrip(")") for name in shown}
         for metric in metrics:

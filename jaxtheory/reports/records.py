@@ -24,7 +24,7 @@ from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import COLUMNS
-from jaxtheory.plotting.drawing import drawing, import_matplotlib
+from jaxtheory.plotting.drawing import drawing
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.system.whole import file_hash, write
@@ -49,7 +49,6 @@ def keep_drawing(
     the code and the numbers that they were drawn from. Files that agree with the existing record
     and this hash are kept. `tell` is called with a sentence on ignored settings of matplotlib.
     """
-    import_matplotlib(tell)  # first, as the hash of the code depends on it
     before = _before(image.with_suffix(".json"))
     sums = [store / "data.sum" for store in result.stores]  # experiments have none
     mark = ""

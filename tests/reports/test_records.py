@@ -3,6 +3,8 @@ where they are not as the record names them.
 """
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,26 @@ def test_a_picture_is_drawn_once_for_its_code_and_numbers(tmp_path, drawn):
         image, run_figure(asked, quick=True)
     )  # without a store nobody knows what it was drawn from
     assert len(drawn) == 6
+
+
+LOADED = """
+import sys
+from pathlib import Path
+from jaxtheory.claims.result import run_figure
+from jaxtheory.cli.parsing import _load_figures
+from jaxtheory.reports import records
+result = run_figure(_load_figures({figures!r})[0], quick=True, store=Path({store!r}))
+drawn = records.keep_drawing(Path({image!r}), result)
+records.keep_record(Path({image!r}).with_suffix(".json"), result, **drawn, **{facts!r})
+sys.exit(any(name in sys.modules for name in ("matplotlib.figure", "scipy.stats")))
+"""
+
+
+def test_a_finished_figure_loads_neither_matplotlib_nor_scipy_stats(tmp_path):
+    image, store = str(tmp_path / "good-quick.png"), str(tmp_path / "run")
+    code = LOADED.format(figures=FIGURES, store=store, image=image, facts=FACTS)
+    loaded = [subprocess.run([sys.executable, "-c", code], check=False).returncode for _ in "ab"]
+    assert loaded == [1, 0] and agree(tmp_path)
 
 
 def test_a_damaged_file_is_drawn_anew(tmp_path, drawn):
