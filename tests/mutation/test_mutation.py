@@ -21,7 +21,7 @@ ROWS = [(name, *row) for name in jaxtheory.theories.names() for row in mutants.r
 OFTEN = 8  # of so many mistakes one is tried in every run
 # whose survivors are all explained; those of the others `make mutation` prints
 EXPLAINED = [name for name in THEORIES if edits.equivalent(name)]
-EVERY = 24  # of so many edits of the source one is tried with --all
+EVERY = 48  # of so many edits of the source one is tried with --all
 PARAMS = [
     pytest.param(
         *row,
