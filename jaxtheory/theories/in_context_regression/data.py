@@ -3,25 +3,36 @@
 The tasks of a share c of the prompts are one vector, the same for all of them (in-weight tasks).
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxtheory.core.config import Size
 from jaxtheory.ops import draws
 from jaxtheory.theories.in_context_regression import model
-from jaxtheory.theories.in_context_regression.model import Batch, Config, Moments, Problem
+from jaxtheory.theories.in_context_regression.model import Batch, Config, Data, Moments, Problem
 
 TEST_PROMPTS = 2000
 
 
+class Prompts(NamedTuple):
+    """Prompts as they are drawn; padded prompts, examples and features are zero."""
+
+    x: Float[Array, "P N D"]
+    y: Float[Array, "P N"]
+    query: Float[Array, "P D"]
+    label: Float[Array, " P"]  # of the query
+    fixed: Bool[Array, " P"]  # True where w is the fixed task
+
+
 def problem(key: Array, config: Config) -> Problem:
     """Draw P training prompts, 2000 test prompts and the fixed task."""
-    for_task, for_train, for_test = jax.random.split(key, 3)
-    task = draws.normal(for_task, config.dimension)
-    train = prompts(for_train, config.num_prompts, task, config)
-    test = prompts(for_test, Size.wrap(TEST_PROMPTS), task, config)
-    return Problem(train, test, moments(train), task)
+    train, test, task = raw(key, config)
+    seen = batch(*train[:4], config.num_prompts, config.length)
+    held = batch(*test[:4], Size.wrap(TEST_PROMPTS), config.length)
+    return Problem(seen, held, moments(seen), task)
 
 
 def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
@@ -29,7 +40,15 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Batch:
     return problem.train
 
 
-def prompts(key: Array, count: Size | int, task: Float[Array, " D"], config: Config) -> Batch:
+def raw(key: Array, config: Data) -> tuple[Prompts, Prompts, Float[Array, " D"]]:
+    """Draw the training prompts, the test prompts and the fixed task."""
+    for_task, for_train, for_test = jax.random.split(key, 3)
+    task = draws.normal(for_task, config.dimension)
+    train = prompts(for_train, config.num_prompts, task, config)
+    return train, prompts(for_test, TEST_PROMPTS, task, config), task
+
+
+def prompts(key: Array, count: Size | int, task: Float[Array, " D"], config: Data) -> Prompts:
     """Draw prompts with their tasks."""
     D, N = config.dimension, config.length
     for_x, for_query, for_w, for_share = jax.random.split(key, 4)
@@ -37,9 +56,10 @@ def prompts(key: Array, count: Size | int, task: Float[Array, " D"], config: Con
     x = draws.normal(for_x, count, N, D) * root[None, None, :]
     query = draws.normal(for_query, count, D) * root[None, :]
     w = draws.normal(for_w, count, D)
-    fixed = draws.uniform(for_share, count) < jnp.asarray(config.in_weight_share, jnp.float32)
-    w = draws.masked(jnp.where(fixed[:, None], task[None, :], w), count)
-    return batch(x, jnp.einsum("pnd,pd->pn", x, w), query, jnp.sum(query * w, axis=1), count, N)
+    fixed = draws.bernoulli(for_share, config.in_weight_share, count)
+    w = jnp.where(fixed[:, None], task[None, :], w)
+    y, label = jnp.einsum("pnd,pd->pn", x, w), jnp.sum(query * w, axis=1)
+    return Prompts(x, y, query, label, fixed)
 
 
 def batch(

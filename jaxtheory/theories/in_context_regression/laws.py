@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float
 from jaxtheory.core.config import Size
 from jaxtheory.ops import linalg, positions, sizes
 from jaxtheory.theories.in_context_regression import model
-from jaxtheory.theories.in_context_regression.model import Config
+from jaxtheory.theories.in_context_regression.model import Config, Data
 
 
 class Population(NamedTuple):
@@ -31,7 +31,7 @@ class Population(NamedTuple):
     E: Float[Array, "D D"]  # E beta beta^T
 
 
-def population(task: Float[Array, " D"], config: Config) -> Population:
+def population(task: Float[Array, " D"], config: Data) -> Population:
     """The moments of the population whose share c of prompts has this task."""
     spectrum, share = model.eigenvalues(config), config.in_weight_share
     N = jnp.asarray(Size.wrap(config.length).real, float)

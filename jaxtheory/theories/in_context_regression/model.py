@@ -38,13 +38,11 @@ from jaxtheory.core.errors import InputError
 from jaxtheory.ops import draws, positions, sizes
 
 
-class Config(fields.Config):
-    """Hyper-parameters of the data, the layer and its training."""
+class Data(fields.Config):
+    """Hyper-parameters of the prompts."""
 
     dimension: Size | int = size(4, "D", "features of a token")
     length: Size | int = size(31, "N", "labeled examples of a prompt")
-    heads: Size | int = size(8, "H", "heads")
-    rank: Size | int = size(1, "R", "rank of the key and query weights of a head")
     num_prompts: Size | int = size(2000, "P", "training prompts")
     spectrum: float = traced(
         1.0, "a", "eigenvalue d of Lambda falls as (D + 1 - d)^a", "(-inf, inf)"
@@ -53,6 +51,13 @@ class Config(fields.Config):
     in_weight_share: float = traced(
         0.0, "c", "share of the prompts whose task is the same vector", "[0, 1]"
     )
+
+
+class Config(Data):
+    """Hyper-parameters of the prompts, the layer and its training."""
+
+    heads: Size | int = size(8, "H", "heads")
+    rank: Size | int = size(1, "R", "rank of the key and query weights of a head")
     learning_rate: float = traced(0.5, "eta", "learning rate", "(0, inf)")
     initial_scale: float = traced(0.03, "sigma", "scale of the initial weights", "(0, inf)")
     momentum: float = traced(0.9, "beta", "momentum, and Adam's first decay rate", "[0, 1)")
@@ -118,7 +123,7 @@ class Literal(NamedTuple):
 Params = Merged | Separate | Literal
 
 
-def eigenvalues(config: Config) -> Float[Array, " D"]:
+def eigenvalues(config: Data) -> Float[Array, " D"]:
     """The eigenvalues of Lambda in falling order for a > 0; zero for padded features."""
     D = Size.wrap(config.dimension)
     index = jnp.asarray(positions.indices(D.cap), float)

@@ -43,7 +43,7 @@ def prompts_are_linear(key: Array, config: Config) -> Compared:
     D = Size.wrap(config.dimension).cap
     config = config.replace(length=2 * D)
     task = jnp.arange(1.0, D + 1)
-    batch = data.prompts(key, 200, task, config)
+    batch = data.batch(*data.prompts(key, 200, task, config)[:4], 200, 2 * D)
     S = batch.S[:, 1:, 1:] - batch.x[:, :, None] * batch.x[:, None, :] / (2 * D)
     w = jax.vmap(linalg.solve)(S, batch.S[:, 0, 1:])
     fixed = jnp.mean((jnp.max(jnp.abs(w - task[None, :]), axis=1) < 1e-3).astype(float))

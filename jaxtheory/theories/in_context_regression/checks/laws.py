@@ -34,7 +34,8 @@ def moments_by_draws(key: Array, config: Config) -> Compared:
     count, D = 4000, Size.wrap(config.dimension).cap
     task = jnp.arange(1.0, D + 1) / D
     law = laws.population(task, config)
-    batch = data.prompts(key, count, task, config)
+    prompts = data.prompts(key, count, task, config)
+    batch = data.batch(*prompts[:4], count, config.length)
     beta = batch.S[:, 0, 1:]
     each = {
         "b": batch.y[:, None, None] * beta[:, :, None] * batch.x[:, None, :],
@@ -168,8 +169,8 @@ CHECKS = (
     Check("population: loss by moments", "derived", "equal", loss_by_moments),
     Check("minimum: normal equations", "arXiv 2306.09927", "equal", minimum_is_flat),
     Check("plateaus: least squares", material.PAPER, "equal", plateaus_by_subspace),
-    Check("aligned run: descent on all weights", "derived", "equal", aligned_descent),
+    Check("aligned_run: descent on all weights", "derived", "equal", aligned_descent),
     Check("logistic: descent at a small rate", material.PAPER, "bound", logistic_flow),
     Check("curvature: Hessian by autodiff", "derived", "equal", curvature_of_hessian),
-    Check("escape: half of a component", "derived", "bound", escape_of_descent),
+    Check("escape_steps: half of a component", "derived", "bound", escape_of_descent),
 )

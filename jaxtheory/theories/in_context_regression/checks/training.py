@@ -66,8 +66,8 @@ def metrics_at_minimum(key: Array, config: Config) -> Compared:
 
 
 CHECKS = (
-    Check("gd: a step", material.PAPER, "equal", step_descends),
-    Check("population: a step", "derived", "equal", population_descends),
-    Check("literal: blocks at rest", "derived", "bound", even_blocks_rest),
+    Check("step: autodiff of the loss", material.PAPER, "equal", step_descends),
+    Check("population_step: autodiff of the loss", "derived", "equal", population_descends),
+    Check("gradient: blocks at rest", "derived", "bound", even_blocks_rest),
     Check("metrics: at the minimum", "derived", "equal", metrics_at_minimum),
 )
