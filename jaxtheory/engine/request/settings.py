@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jaxlib.version
 import numpy as np
 
 from jaxtheory.core.errors import InputError
@@ -19,6 +20,7 @@ _FLAGS: dict[str, Callable] = {
     "jax_numpy_dtype_promotion": jax.numpy_dtype_promotion,
     "jax_numpy_rank_promotion": jax.numpy_rank_promotion,
 }
+_FUSION_EMITTERS_ALONE = (0, 11, 1)  # the first jaxlib whose XLA has no other emitters
 
 
 def settings() -> dict[str, Any]:
@@ -66,7 +68,8 @@ def compiler_options(level: int) -> dict[str, Any] | None:
     """Return compiler options for CPU, where compilation takes most of the time of a sweep.
 
     They are the optimization level of LLVM (0 to 3), the non-fusion emitters, and one unit of code.
-    Options that XLA_FLAGS sets are left out. Other backends have no options.
+    Options that XLA_FLAGS sets are left out, and so is the choice of emitters where XLA has only
+    the fusion emitters and would refuse the option. Other backends have no options.
     """
     if jax.default_backend() != "cpu":
         return None
@@ -75,6 +78,8 @@ def compiler_options(level: int) -> dict[str, Any] | None:
         "xla_cpu_use_fusion_emitters": False,
         "xla_cpu_parallel_codegen_split_count": 1,
     }
+    if jaxlib.version.__version_info__ >= _FUSION_EMITTERS_ALONE:
+        del options["xla_cpu_use_fusion_emitters"]
     chosen = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in options.items() if name not in chosen}
 
