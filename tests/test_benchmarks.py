@@ -10,11 +10,13 @@ import jax
 import numpy as np
 import pytest
 from benchmarks import (
+    accelerator,
     attention_pruning,
     boundaries,
     contextual_bigram,
     floor,
     group_sparse,
+    lanes,
     low_rank,
     nearest_neighbor,
     random_walk,
@@ -262,3 +264,52 @@ def test_rate(monkeypatch):
     monkeypatch.setattr(floor, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     for count in (1, 2):
         np.testing.assert_allclose(floor.rate(call, 3.0, count), 300)
+
+
+def test_rows_of_an_accelerator(monkeypatch):
+    """Rows of the device alone; one that fails, and one for which no time is left, are told."""
+    for name in ("copying", "multiplying"):
+        monkeypatch.setattr(floor, name, lambda _=None: 1e9)
+
+    def fail():
+        raise ValueError("out of memory\nat length")
+
+    sides = dict.fromkeys(("sweep", "NumPy", "plain JAX"), timing.Side(lambda: None))
+    lines = [
+        table.Line("NumPy", "sweep", "NumPy", "faster", 9),
+        table.Line("plain JAX", "sweep", "plain JAX", "faster"),
+        table.Line("by hand", "sweep", "NumPy", "cpu", 1.08),
+    ]
+    sides["NumPy"] = timing.Side(fail)  # which is not run
+    good = table.Group("walk", "small", sides, lines, {"sweep": Work(2, 1, 1)})
+    bad = good._replace(setting="large", sides={**sides, "sweep": timing.Side(fail)})
+    kept = {"rates": {}, "rows": [], "lanes": [], "left": {}}
+    accelerator.rows(iter([bad, good, good._replace(more=True)]), kept, np.inf)
+    assert kept["left"] == {"walk: plain JAX: large": "ValueError: out of memory"}
+    (row,) = kept["rows"]
+    assert row["matmul"] == pytest.approx(2 * row["bandwidth"])
+    assert len(accelerator.row_cells(row)) == len(accelerator.ROW)
+    accelerator.rows(iter([good]), kept, -np.inf)
+    assert kept["left"]["walk: plain JAX: small"] == "no time was left"
+    assert "out of memory" in accelerator.page(kept, "here")
+
+
+def test_lanes(tmp_path):
+    """Curves of two devices: equal, by rounding, by more, and by what a twin explains."""
+    study = GROUPS._replace(theory=training_alone(GROUPS.theory))
+    curves = lanes.curves(study)
+    assert {value.shape[:2] for value in curves.values()} == {(2, 2)}
+    here = lanes.Lanes(1.0, 2.0, curves, [curves])
+    record = accelerator.side_by_side("groups", here, here)
+    assert record["agree"] and record["largest"] == record["chaotic"] == 0
+    assert record["variables"] == len(curves)
+    assert len(accelerator.lane_cells(record)) == len(accelerator.LANES)
+    name = "loss"
+    off = lambda by: curves | {name: curves[name] + by}
+    assert lanes.compared(off(1e-6), here).agree
+    found = lanes.compared(off(1e-2), here)
+    assert (found.agree, found.where, found.chaotic) == (False, name, 1)
+    assert lanes.compared(off(1e-2), here._replace(twins=[off(1e-4)])).agree
+    assert not lanes.compared({}, here).agree
+    near = lanes.curves(lanes.nudged(study, 1e-6))
+    assert lanes.compared(near, here).agree and lanes.compared(near, here).largest > 0

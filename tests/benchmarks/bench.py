@@ -1,10 +1,10 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--from FILE ...] [--accelerator]: prints one table; --only: these theories, or boundaries; --json:
-the rows, rates and machine; --write: into docs/performance.md; --from: the rows of such files,
-nothing is measured; --accelerator: on what JAX finds beside the CPU, or one line where there is
-nothing.
+[--from FILE ...] [--accelerator [--seconds S]]: prints one table; --only: these theories, or
+boundaries; --json: the rows, rates and machine; --write: into docs/performance.md; --from: the rows
+of such files, nothing is measured; --accelerator: on what JAX finds beside the CPU, see
+accelerator.py, or one line where there is nothing.
 
 Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
@@ -75,16 +75,19 @@ def measure(modules: tuple[str, ...], everything: bool) -> list:
     return found
 
 
+def put(text: str, marks: tuple[str, str]) -> None:
+    """A text between marks of the page."""
+    head, _, rest = PAGE.read_text().partition(marks[0])
+    _, _, tail = rest.partition(marks[1])
+    PAGE.write_text(f"{head}{marks[0]}\n\n{text}\n\n{marks[1]}{tail}")
+
+
 def write(found: list, kept: list[dict]) -> None:
     """The table and what it was measured on, between the marks of the page."""
     from benchmarks import table
 
-    head, _, rest = PAGE.read_text().partition(MARKS[0])
-    _, _, tail = rest.partition(MARKS[1])
     settings = dict.fromkeys((row.theory, row.setting) for row in found)
     parts = [
-        MARKS[0],
-        "",
         table.markdown(found),
         "",
         *(f"- `{theory}`: {setting}" for theory, setting in settings),
@@ -92,10 +95,8 @@ def write(found: list, kept: list[dict]) -> None:
         "Measured by",
         "",
         *(f"- {facts(one)}" for one in kept),
-        "",
-        MARKS[1],
     ]
-    PAGE.write_text(head + "\n".join(parts) + tail)
+    put("\n".join(parts), MARKS)
 
 
 def facts(kept: dict) -> str:
@@ -118,6 +119,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")
     parser.add_argument("--accelerator", action="store_true")
+    parser.add_argument("--seconds", type=float, default=450, help="of --accelerator")
     asked = parser.parse_args()
     if asked.files:
         return show([json.loads(file.read_text()) for file in asked.files], asked)
@@ -127,11 +129,14 @@ def main() -> int:
     if asked.accelerator and jax.default_backend() == "cpu":
         print("no accelerator: JAX finds the CPU alone", file=sys.stderr)
         return 2
-    from benchmarks import floor, table
+    from benchmarks import accelerator, floor, table
 
     where = measured_on(asked)
-    found = measure(tuple(asked.only), asked.all)
-    kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
+    if asked.accelerator:
+        kept = {"machine": where, **accelerator.measure(tuple(asked.only), asked.seconds)}
+    else:
+        found = measure(tuple(asked.only), asked.all)
+        kept = {"machine": where, "rates": floor.measured(), "rows": table.records(found)}
     if asked.json:
         asked.json.write_text(json.dumps(kept, indent=1) + "\n")
     return show([kept], asked)
@@ -139,8 +144,14 @@ def main() -> int:
 
 def show(kept: list[dict], asked: argparse.Namespace) -> int:
     """What was measured, on stdout and with --write on the page."""
-    from benchmarks import table
+    from benchmarks import accelerator, table
 
+    if asked.accelerator:
+        text = "\n\n".join(accelerator.page(one, facts(one)) for one in kept)
+        print(text)
+        if asked.write:
+            put(text, accelerator.MARKS)
+        return 0
     found = [table.row(record) for one in kept for record in one["rows"]]
     print(table.text(found))
     print("\n".join(map(facts, kept)))

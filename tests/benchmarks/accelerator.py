@@ -1,0 +1,204 @@
+"""`make bench-gpu`: every theory on the accelerator, against plain JAX there and the sweep on the
+CPU, whose curves it must give.
+
+Sides that compute on the host are left out. A row that fails gives its reason, and the others go
+on. After the given seconds nothing more is begun, and what is left is listed. All sides multiply
+matrices in float32, as sweeps do; JAX's default would be TF32 on a GPU.
+"""
+
+import importlib
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxtheory.theories import names
+
+ROWS = 0.65  # of the seconds are for the accelerator, and the rest is for the CPU
+MARKS = ("<!-- bench-gpu -->", "<!-- /bench-gpu -->")
+HALF = (
+    "No theory takes bfloat16: a sweep computes in float32 or float64. The rate of bfloat16 is "
+    "that of the device alone."
+)
+ROW = (
+    "theory",
+    "row",
+    "jaxtheory s",
+    "other s",
+    "ratio",
+    "compile s",
+    "other compile s",
+    "floor s",
+    "floor / jaxtheory",
+    "of bandwidth",
+    "of matmul peak",
+)
+LANES = (
+    "theory",
+    "32 runs s",
+    "CPU s",
+    "CPU / this",
+    "512 runs s",
+    "CPU s",
+    "CPU / this",
+    "variables",
+    "chaotic",
+    "largest difference",
+    "in",
+    "equal to the CPU",
+)
+
+
+def measure(modules: tuple[str, ...], seconds: float) -> dict[str, Any]:
+    """Rates, rows, lanes, and what is left with the reason, as JSON takes them."""
+    import jax
+    from benchmarks import floor, lanes
+
+    from jaxtheory.engine.compute import program
+
+    end = time.perf_counter() + seconds
+    until = end - (1 - ROWS) * seconds
+    kept: dict[str, Any] = {"rates": floor.measured(), "rows": [], "lanes": [], "left": {}}
+    here: dict[str, Any] = {}
+    jax.config.update("jax_default_matmul_precision", "highest")
+    for name in (name for name in modules if name in names()):
+        module = importlib.import_module(f"benchmarks.{name}")
+        own = lambda name=name, module=module: here.update({name: lanes.measured(module.STUDY)})
+        attempt(kept, f"{name}: rows", until, lambda m=module: rows(m.groups(), kept, until))
+        attempt(kept, f"{name}: lanes", until, own)
+        program._compiled.clear()
+        jax.clear_caches()
+    there = on_cpu(tuple(here), end - time.perf_counter())
+    for name, mine in here.items():
+        theirs = there.get(name, "not reached on the CPU")
+        if isinstance(theirs, str):
+            kept["left"][f"{name}: CPU"] = theirs
+        else:
+            kept["lanes"].append(side_by_side(name, mine, theirs))
+    return kept
+
+
+def attempt(kept: dict[str, Any], what: str, until: float, run: Callable[[], Any]) -> None:
+    """Run, or keep the reason why not."""
+    begun = time.perf_counter()
+    if begun > until:
+        kept["left"][what] = "no time was left"
+        return
+    try:
+        run()
+    except Exception as error:  # of any kind: the other rows go on
+        kept["left"][what] = reason(error)
+    took = time.perf_counter() - begun
+    print(f"  ({took:.0f} s) {what} {kept['left'].get(what, '')}", file=sys.stderr, flush=True)
+
+
+def reason(error: Exception) -> str:
+    """The first line of an error, for a cell of a table."""
+    text = str(error).strip() or repr(error)
+    return f"{type(error).__name__}: {text.splitlines()[0][:160]}".replace("|", "/")
+
+
+def rows(groups: Iterator[Any], kept: dict[str, Any], until: float) -> None:
+    """The rows of a theory's groups whose sides compute on the device."""
+    for group in groups:
+        lines = [line for line in group.lines if line.kind != "cpu" and "NumPy" not in line.name]
+        if group.more or not lines:
+            continue
+        used = {name for line in lines for name in (line.ours, line.other)}
+        sides = {name: side for name, side in group.sides.items() if name in used}
+        short = group._replace(lines=lines, sides=sides)
+        what = f"{group.theory}: {', '.join(line.name for line in lines)}: {group.setting}"
+        attempt(kept, what, until, lambda short=short: kept["rows"].extend(timed(short)))
+
+
+def timed(group: Any) -> list[dict[str, Any]]:
+    """The records of a group's rows, with the shares of the two peaks that our side reaches."""
+    from benchmarks import floor, table, timing
+
+    found = timing.alternating(group.sides, rounds=3)
+    floors = {side: floor.seconds(work) for side, work in group.work.items()}
+    records = table.records(table.rows(group, found, floors))
+    for line, record in zip(group.lines, records, strict=True):
+        work, seconds = group.work[line.ours], record["ours"]
+        record["bandwidth"] = work.moved / seconds / floor.copying(floor.LARGEST)
+        record["matmul"] = work.flops / seconds / floor.multiplying()
+        print(" | ".join(row_cells(record)), file=sys.stderr, flush=True)
+    return records
+
+
+def on_cpu(modules: tuple[str, ...], seconds: float) -> dict[str, Any]:
+    """Lanes on the CPU of this machine, from another process, as far as it comes in time."""
+    from benchmarks import lanes
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "lanes"
+        words = [sys.executable, lanes.__file__, str(file), *modules]
+        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        try:
+            subprocess.run(words, env=environment, timeout=max(seconds, 1), check=False)
+        except subprocess.TimeoutExpired:
+            print("  CPU: no time was left", file=sys.stderr)
+        return pickle.loads(file.read_bytes()) if file.exists() else {}
+
+
+def side_by_side(name: str, here: Any, there: Any) -> dict[str, Any]:
+    """Seconds of both devices, and how the curves compare."""
+    from benchmarks import lanes
+
+    seconds = {"seconds": [here.seconds, there.seconds], "wide": [here.wide, there.wide]}
+    return {"theory": name, **seconds, **lanes.compared(here.curves, there)._asdict()}
+
+
+def row_cells(record: dict[str, Any]) -> list[str]:
+    """A row as words."""
+    from benchmarks import table
+
+    cells = table.cells(table.row(record))
+    shares = [f"{100 * record[name]:.2g} %" for name in ("bandwidth", "matmul")]
+    return [*cells[:5], *cells[7:11], *shares]
+
+
+def lane_cells(record: dict[str, Any]) -> list[str]:
+    """The lanes of a theory as words."""
+    from benchmarks.table import number
+
+    times = []
+    for here, there in (record["seconds"], record["wide"]):
+        times += [number(here), number(there), number(there / here)]
+    return [
+        record["theory"],
+        *times,
+        str(record["variables"]),
+        str(record["chaotic"]),
+        f"{record['largest']:.1e}",
+        f"`{record['where']}`",
+        "yes" if record["agree"] else "NO",
+    ]
+
+
+def page(kept: dict[str, Any], facts: str) -> str:
+    """Both tables, the settings and what is left, as Markdown."""
+    line = lambda words: f"| {' | '.join(words)} |"
+    block = lambda head, body: "\n".join(map(line, [head, ["---"] * len(head), *body]))
+    settings = dict.fromkeys((row["theory"], row["setting"]) for row in kept["rows"])
+    left = [f"- {what}: {why}" for what, why in kept["left"].items()]
+    return "\n".join(
+        [
+            block(ROW, map(row_cells, kept["rows"])),
+            "",
+            *(f"- `{theory}`: {setting}" for theory, setting in settings),
+            "",
+            block(LANES, map(lane_cells, kept["lanes"])),
+            "",
+            *(["Not measured:", "", *left] if left else ["Nothing failed or was left out."]),
+            "",
+            HALF,
+            "",
+            f"Measured by {facts}",
+        ]
+    )

@@ -1,0 +1,125 @@
+"""The benchmarks' sweeps on one device, to be compared with those on another: how long they take,
+and their curves.
+
+python tests/benchmarks/lanes.py FILE NAME ...: of these theories on JAX's default device, pickled.
+"""
+
+import importlib
+import pickle
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from benchmarks.study import Study
+from properties import compare
+
+STEPS = 50  # of the sweep whose curves are compared, with records as they come
+WIDER = 16  # times as many seeds
+ROUNDS, ENOUGH = 3, 5.0  # timed calls, and the seconds after which there is no other
+TABLE = compare.PRECISION["float32"]
+
+Curves = dict[str, np.ndarray]
+
+
+class Lanes(NamedTuple):
+    """Seconds of the sweep recorded at its ends, with its runs and with WIDER times as many; the
+    curves of a shorter one; those of twins whose real fields are off by about TABLE.nudge.
+    """
+
+    seconds: float
+    wide: float
+    curves: Curves
+    twins: list[Curves]
+
+
+def measured(study: Study, twins: bool = False) -> Lanes:
+    """All of it, on JAX's default device."""
+    seconds = took(study)
+    wide = took(study._replace(seeds=WIDER * study.seeds))
+    short = study._replace(steps=min(STEPS, study.steps))
+    nudges = (TABLE.nudge, -TABLE.nudge, 3 * TABLE.nudge) if twins else ()
+    return Lanes(seconds, wide, curves(short), [curves(nudged(short, by)) for by in nudges])
+
+
+def took(study: Study) -> float:
+    """Median seconds of a sweep after a first one, which compiles."""
+    study.ends()
+    found: list[float] = []
+    while len(found) < ROUNDS and sum(found) < ENOUGH:
+        begun = time.perf_counter()
+        study.ends()
+        found.append(time.perf_counter() - begun)
+    return statistics.median(found)
+
+
+def nudged(study: Study, by: float) -> Study:
+    """The study with its real fields off by a relative `by`."""
+    values = tuple(value * (1 + by) for value in study.values)
+    return study._replace(config=compare.off_by(study.config, by), values=values)
+
+
+def curves(study: Study) -> Curves:
+    """The numbers that a sweep records, the axes of its runs first."""
+    data, runs = study.sweep(), (study.field, "seed")
+    return {
+        str(name): each.expand_dims([d for d in runs if d not in each.dims])
+        .transpose(*runs, ...)
+        .to_numpy()
+        for name, each in data.data_vars.items()
+        if each.dtype.kind in "fiub"
+    }
+
+
+class Compared(NamedTuple):
+    """How many variables there are; the largest |a - b| / max(|b|, TABLE.least), and the variable;
+    the number of variables in which a twin explains more than rounding; whether all agree.
+    """
+
+    variables: int
+    largest: float
+    where: str
+    chaotic: int
+    agree: bool
+
+
+def compared(got: Curves, want: Lanes) -> Compared:
+    """Curves of one device with those of another, within the table of float32."""
+    if set(got) != set(want.curves):
+        return Compared(len(got), np.inf, "the names", 0, False)
+    largest, moved = {}, {}
+    for name, value in want.curves.items():
+        gap = lambda other, value=value: compare.worst(other, value, 2, TABLE.least)
+        largest[name] = gap(got[name])
+        moved[name] = np.max([gap(twin[name]) for twin in want.twins], axis=0)
+    where = max(largest, key=lambda name: largest[name].max())
+    beyond = [name for name, gap in largest.items() if np.any(gap > TABLE.tolerance)]
+    agree = all(np.all(compare.accepted(largest[n], moved[n], "float32")) for n in beyond)
+    return Compared(len(got), float(largest[where].max()), where, len(beyond), agree)
+
+
+def main(file: str, *names: str) -> None:
+    """The file is written anew after each theory, so that it may be read at any time."""
+    found: dict[str, Any] = {}
+    for name in names:
+        study = importlib.import_module(f"benchmarks.{name}").STUDY
+        try:
+            found[name] = measured(study, twins=True)
+        except Exception as error:
+            found[name] = f"{type(error).__name__}: {error}"
+        part = Path(file + ".part")
+        part.write_bytes(pickle.dumps(found))
+        part.replace(file)
+        print(f"  CPU: {name}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    from benchmarks import lanes  # the name under which what is pickled is found
+
+    lanes.main(*sys.argv[1:])
