@@ -19,7 +19,7 @@ help:
 	@echo "make verdicts     write docs/verdicts.md and the counts in the README after jaxtheory run all"
 	@echo "make reliability  write the table of faults and their outcome in docs/reliability.md"
 	@echo "make bench        time every theory against NumPy, plain JAX and the machine's floor"
-	@echo "make bench-gpu    the same on the accelerator that JAX finds"
+	@echo "make bench-gpu    time every theory on a GPU or TPU, and compare its curves with the CPU's"
 	@echo "make bench-plan   compare the estimates of jaxtheory plan with sweeps"
 	@echo "make docs         build the documentation and execute its notebooks: docs/_build/html"
 	@echo "make lint         ruff check, ruff format --check, mypy"
@@ -68,6 +68,8 @@ bench: $(READY)
 	JAX_PLATFORMS=cpu $(BIN)/python tests/benchmarks/bench.py $(ARGS)
 
 bench-gpu: $(READY)
+	! command -v nvidia-smi > /dev/null || \
+		$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[cuda]'
 	env -u JAX_PLATFORMS $(BIN)/python tests/benchmarks/bench.py --accelerator $(ARGS)
 
 bench-plan: $(READY)

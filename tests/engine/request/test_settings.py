@@ -7,6 +7,7 @@ import pytest
 from helpers.worked_example import THEORY, Config
 
 from jaxtheory import InputError, run_key, simulate, sweep
+from jaxtheory.engine.request import settings
 
 
 def test_dtypes_in_one_process():
@@ -50,3 +51,10 @@ def test_debug_nans_makes_a_diverging_run_an_error_of_one_line():
     assert (
         "\n" not in str(error.value) and (sweep(THEORY, Config(), **options).diverged_at >= 0).any()
     )
+
+
+def test_emitters_are_chosen_only_where_xla_has_others(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "")
+    for version, chosen in (((0, 11, 0), True), ((0, 11, 1), False)):
+        monkeypatch.setattr(settings.jaxlib.version, "__version_info__", version)
+        assert ("xla_cpu_use_fusion_emitters" in settings.compiler_options(level=2)) == chosen
