@@ -97,6 +97,37 @@ CASES = (
         (weights(0.8, 9), weights(0.5, 10, "literal")),
         padded=True,
     ),
+    Case(
+        "merged, of rank two, aligned",
+        Config(
+            dimension=2, length=3, heads=2, rank=2, num_prompts=3, form="merged", start="aligned"
+        ),
+        (weights(0.8, 12),),
+    ),
+    Case(
+        "white, in weights, aligned",
+        Config(
+            dimension=2,
+            length=3,
+            heads=2,
+            num_prompts=3,
+            form="merged",
+            spectrum=0.0,
+            in_weight_share=0.3,
+            start="aligned",
+        ),
+        (weights(0.8, 13),),
+    ),
+    Case(
+        "white, separate, aligned",
+        Config(dimension=2, length=3, heads=2, num_prompts=3, spectrum=0.0, start="aligned"),
+        (weights(0.8, 14),),
+    ),
+    Case(
+        "white, merged, random",
+        Config(dimension=2, length=3, heads=2, num_prompts=3, spectrum=0.0, form="merged"),
+        (weights(0.8, 15),),
+    ),
     Case("many", Config(dimension=2, length=3, heads=1, num_prompts=4001, in_weight_share=0.3)),
     Case("one feature", Config(dimension=1, length=1, heads=1, num_prompts=2), (weights(1.0, 11),)),
 )

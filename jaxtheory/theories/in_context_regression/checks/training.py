@@ -7,7 +7,7 @@ from jaxtyping import Array
 from jaxtheory.core.config import Size
 from jaxtheory.core.theory import Check, Compared
 from jaxtheory.theories.in_context_regression import data, laws, model, predictions, training
-from jaxtheory.theories.in_context_regression.checks import material
+from jaxtheory.theories.in_context_regression.checks import literal, material
 from jaxtheory.theories.in_context_regression.model import Config, Literal
 
 
@@ -65,9 +65,37 @@ def metrics_at_minimum(key: Array, config: Config) -> Compared:
     return got, jnp.concatenate([jnp.atleast_1d(jnp.asarray(x, float)) for x in want])
 
 
+def metrics_by_definition(key: Array, config: Config) -> Compared:
+    """Metrics of random weights from the whole matrices: losses prompt by prompt, the excess by
+    the quadratic form around the minimum, the shares of squares entry by entry.
+    """
+    if not material.whole(config):
+        return None
+    problem, params = material.setting(key, config)
+    x, y, query, label = material.raw(jax.random.split(key)[0], config)
+    f = jax.vmap(lambda *prompt: literal.output(params, *prompt))(x, y, query)
+    V, KQ = literal.whole(params)
+    D = query.shape[1]
+    v, U = V[:, -1], KQ[:, :, :D]
+    A = jnp.einsum("h,hij->ij", v[:, -1], U[:, :D])
+    law = laws.population(problem.task, config)
+    rest = A - laws.minimum(law)
+    of_rest = jnp.sum(v[:, :D] ** 2) + jnp.sum(U[:, D] ** 2)
+    want = {
+        "train_loss": jnp.mean((label - f) ** 2),
+        "test_loss": jnp.mean((label - f) ** 2),
+        "excess": jnp.einsum("ij,ik,kj,j->", rest, law.E, rest, law.spectrum),
+        "off_diagonal": 1 - jnp.sum(jnp.diag(A) ** 2) / jnp.sum(A**2),
+        "even": of_rest / (jnp.sum(v**2) + jnp.sum(U**2)),
+    }
+    found = predictions.metrics(params, problem, config)
+    return {name: found[name] for name in want}, want
+
+
 CHECKS = (
     Check("step: autodiff of the loss", material.PAPER, "equal", step_descends),
     Check("population_step: autodiff of the loss", "derived", "equal", population_descends),
     Check("gradient: blocks at rest", "derived", "bound", even_blocks_rest),
     Check("metrics: at the minimum", "derived", "equal", metrics_at_minimum),
+    Check("metrics: by definition", "derived", "equal", metrics_by_definition),
 )
