@@ -294,22 +294,33 @@ def test_rows_of_an_accelerator(monkeypatch):
     assert "out of memory" in accelerator.page(kept, "here")
 
 
-def test_lanes(tmp_path):
+def test_lanes():
     """Curves of two devices: equal, by rounding, by more, and by what a twin explains."""
     study = GROUPS._replace(theory=training_alone(GROUPS.theory))
     curves = lanes.curves(study)
     assert {value.shape[:2] for value in curves.values()} == {(2, 2)}
     here = lanes.Lanes(1.0, 2.0, curves, [curves])
     record = accelerator.side_by_side("groups", here, here)
-    assert record["agree"] and record["largest"] == record["chaotic"] == 0
-    assert record["variables"] == len(curves)
+    assert record["close"] == record["variables"] == len(curves) and record["largest"] == 0
     assert len(accelerator.lane_cells(record)) == len(accelerator.LANES)
-    name = "loss"
+    name, count = "loss", len(curves) - 1
     off = lambda by: curves | {name: curves[name] + by}
-    assert lanes.compared(off(1e-6), here).agree
+    assert lanes.compared(off(1e-6), here).close == count + 1
     found = lanes.compared(off(1e-2), here)
-    assert (found.agree, found.where, found.chaotic) == (False, name, 1)
-    assert lanes.compared(off(1e-2), here._replace(twins=[off(1e-4)])).agree
-    assert not lanes.compared({}, here).agree
-    near = lanes.curves(lanes.nudged(study, 1e-6))
-    assert lanes.compared(near, here).agree and lanes.compared(near, here).largest > 0
+    assert (found.close, found.explained, set(found.beyond)) == (count, 0, {name})
+    assert "NO" in accelerator.lane_cells(record | found._asdict())
+    found = lanes.compared(off(1e-2), here._replace(twins=[off(1e-4)]))
+    assert (found.close, found.explained, found.beyond) == (count, 1, {})
+    near = lanes.compared(lanes.curves(lanes.nudged(study, 1e-6)), here)
+    assert not near.beyond and 0 < near.largest < 1e-4
+
+
+def test_lanes_of_another_process(tmp_path, monkeypatch):
+    """What the process has written when it is asked, and nothing where it wrote nothing."""
+    script = tmp_path / "script.py"
+    write = "import pickle, sys; pickle.dump(sys.argv[2:], open(sys.argv[1], 'wb'))"
+    for text, want in ((write, ["walk"]), ("pass", {}), ("import time; time.sleep(60)", {})):
+        script.write_text(text)
+        monkeypatch.setattr(lanes, "__file__", str(script))
+        with accelerator.on_cpu(["walk"]) as found:
+            assert found(1.0 if want == {} else 30.0) == want
