@@ -52,10 +52,10 @@ def even(params: Params) -> Array:
 def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " T"]) -> dict:
     """Return the theory's curves on the population.
 
-    loss:minimum    the least loss, for all steps
-    loss:aligned    descent from the aligned start, NaN for another start, for in-weight tasks and
+    loss: minimum   the least loss, for all steps
+    loss: aligned   descent from the aligned start, NaN for another start, for in-weight tasks and
                     for separate weights of rank above 1
-    loss:logistic   the logistic law of the merged form from the aligned start at a = 0
+    loss: logistic  the logistic law of the merged form from the aligned start at a = 0
     """
     times = np.asarray(steps)
     law = laws.population(problem.task, config)
