@@ -291,7 +291,11 @@ def test_rows_of_an_accelerator(monkeypatch):
     assert len(accelerator.row_cells(row)) == len(accelerator.ROW)
     accelerator.rows(iter([good]), kept, -np.inf)
     assert kept["left"]["walk: plain JAX: small"] == "no time was left"
-    assert "out of memory" in accelerator.page(kept, "here")
+    other = {"rows": [], "lanes": [], "left": {"walk: plain JAX: large": "no time was left"}}
+    row["theory"] = "random_walk"
+    found = accelerator.merged([kept, kept, other])
+    assert (found["rows"], found["left"]) == ([row], other["left"])
+    assert "no time was left" in accelerator.page(found, ["here"])
 
 
 def test_lanes():

@@ -23,7 +23,7 @@ import numpy as np
 
 from jaxtheory.theories import names
 
-LAST = 45  # seconds in which nothing more is begun
+LAST = 60  # seconds in which nothing more is begun
 MARKS = ("<!-- bench-gpu -->", "<!-- /bench-gpu -->")
 HALF = (
     "No theory takes bfloat16: a sweep computes in float32 or float64. The rate of bfloat16 is "
@@ -201,7 +201,26 @@ def lane_cells(record: dict[str, Any]) -> list[str]:
     ]
 
 
-def page(kept: dict[str, Any], facts: str) -> str:
+def merged(files: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rows and lanes of several runs, of equal ones the last; what was left in all of them."""
+    rows, lanes = {}, {}
+    for file in files:
+        rows |= {(row["theory"], row["name"], row["setting"]): row for row in file["rows"]}
+        lanes |= {lane["theory"]: lane for lane in file["lanes"]}
+    left = {
+        what: why
+        for what, why in files[-1]["left"].items()
+        if all(what in file["left"] for file in files)
+    }
+    place = lambda entry: names().index(entry["theory"])
+    return {
+        "rows": sorted(rows.values(), key=place),
+        "lanes": sorted(lanes.values(), key=place),
+        "left": left,
+    }
+
+
+def page(kept: dict[str, Any], facts: list[str]) -> str:
     """Both tables, the settings and what is left, as Markdown."""
     line = lambda words: f"| {' | '.join(words)} |"
     block = lambda head, body: "\n".join(map(line, [head, ["---"] * len(head), *body]))
@@ -219,6 +238,8 @@ def page(kept: dict[str, Any], facts: str) -> str:
             "",
             HALF,
             "",
-            f"Measured by {facts}",
+            "Measured by",
+            "",
+            *(f"- {one}" for one in facts),
         ]
     )

@@ -10,7 +10,6 @@ import pickle
 import statistics
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,18 +41,17 @@ class Lanes(NamedTuple):
 
 
 def measured(study: Study, twins: bool = False) -> Lanes:
-    """All of it, on JAX's default device; what it takes is compiled side by side."""
-    wide = study._replace(seeds=WIDER * study.seeds)
+    """All of it, on JAX's default device."""
+    seconds = took(study)
+    wide = took(study._replace(seeds=WIDER * study.seeds))
     short = study._replace(steps=min(STEPS, study.steps))
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda call: call(), (study.ends, wide.ends, short.sweep)))
     nudges = (TABLE.nudge, -TABLE.nudge, 3 * TABLE.nudge) if twins else ()
-    others = [curves(nudged(short, by)) for by in nudges]
-    return Lanes(took(study), took(wide), curves(short), others)
+    return Lanes(seconds, wide, curves(short), [curves(nudged(short, by)) for by in nudges])
 
 
 def took(study: Study) -> float:
-    """Median seconds of a compiled sweep."""
+    """Median seconds of a sweep after a first one, which compiles."""
+    study.ends()
     found: list[float] = []
     while len(found) < ROUNDS and sum(found) < ENOUGH:
         begun = time.perf_counter()
