@@ -28,6 +28,7 @@ SHIPPED = (  # packages of jaxtheory.theories
     "nearest_neighbor",
     "group_sparse",
     "low_rank",
+    "in_context_regression",
 )
 _EXPECTED = {
     THEORIES: "Theory",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     nearest_neighbor: Task
     group_sparse: Task
     low_rank: Task
+    in_context_regression: Task
 
 __all__ = [
     "attention_pruning",
@@ -29,6 +30,7 @@ __all__ = [
     "get",
     "given",
     "group_sparse",
+    "in_context_regression",
     "low_rank",
     "names",
     "nearest_neighbor",
@@ -43,6 +45,7 @@ _MODULES = {
     "nearest_neighbor": "prompts",
     "group_sparse": "groups",
     "low_rank": "patterns",
+    "in_context_regression": "regression",
 }
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jaxtheory.theories import attention_pruning as attention_pruning
     from jaxtheory.theories import contextual_bigram as contextual_bigram
     from jaxtheory.theories import group_sparse as group_sparse
+    from jaxtheory.theories import in_context_regression as in_context_regression
     from jaxtheory.theories import low_rank as low_rank
     from jaxtheory.theories import nearest_neighbor as nearest_neighbor
     from jaxtheory.theories import random_walk as random_walk

@@ -19,6 +19,7 @@ OWN = {  # name: (standard algorithm, the room's own that is the same run, confi
     "random_walk": ("sgd", "reduced", {}),
     "nearest_neighbor": ("sgd", "reduced", {}),
     "group_sparse": ("sgd", "gd", {}),
+    "in_context_regression": ("sgd", "gd", {}),
     "contextual_bigram": ("sgd", "proximal", {"l1": 0.0, "switch_step": 3}),
     "attention_pruning": ("momentum", "gradient_descent", {}),
 }

@@ -39,6 +39,7 @@ LEAST = {
     "nearest_neighbor": ("test_examples", "test_queries", "test_labels"),
     "group_sparse": ("test_features", "test_labels", "truth"),
     "low_rank": ("test_tokens", "test_labels", "test_pattern", "patterns", "pattern"),
+    "in_context_regression": ("test",),
 }
 
 
@@ -65,6 +66,7 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
         "nearest_neighbor": "dimension",
         "group_sparse": "num_groups",
         "low_rank": "num_neurons",
+        "in_context_regression": "heads",
     }[name]
     size = getattr(config, word)
     wrong = config.replace(**{word: Size(size.cap - 1)})
@@ -76,6 +78,12 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
 RANDOM = np.random.default_rng(0)
 WALKS = RANDOM.integers(0, 5, (6, 8))
 UNIT = lambda *shape: (z := RANDOM.normal(size=shape)) / np.linalg.norm(z, axis=-1, keepdims=True)
+PROMPTS = {
+    "examples": UNIT(5, 3, 2),
+    "labels": UNIT(5, 3),
+    "queries": UNIT(5, 2),
+    "query_labels": UNIT(5),
+}
 
 BAD = [
     ("random_walk", {"sequences": WALKS, "labels": WALKS[:5, 0]}, "labels has shape (5,)"),
@@ -111,6 +119,17 @@ BAD = [
     ("low_rank", {"tokens": UNIT(5, 3, 4), "labels": np.arange(5) % 2, "nrel": 2}, "num_relevant"),
     ("low_rank", {"tokens": UNIT(5, 3, 4), "labels": np.arange(5) % 2 - 1}, "labels are -1 to 0"),
     ("low_rank", {"tokens": UNIT(5, 3, 4), "labels": [0] * 5, "query": UNIT(2, 4)}, "all four"),
+    (
+        "in_context_regression",
+        PROMPTS | {"queries": UNIT(5, 3)},
+        "queries has shape (5, 3), expected (P, D) = (5, 2)",
+    ),
+    ("in_context_regression", PROMPTS | {"test": UNIT(5, 2)}, "test: give (examples, labels,"),
+    (
+        "in_context_regression",
+        PROMPTS | {"test": (UNIT(4, 3, 3), UNIT(4, 3), UNIT(4, 3), UNIT(4))},
+        "test examples: D = 3, but examples have D = 2",
+    ),
 ]
 
 PRUNING = {"inputs": np.ones((3, 4)), "query": np.ones((4, 2)), "key": np.ones((4, 2))}

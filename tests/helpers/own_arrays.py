@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 import jaxtheory
 from jaxtheory.theories import get
+from jaxtheory.theories.in_context_regression import data
 
 KEY = jaxtheory.run_key(3, 0)
 
@@ -15,6 +16,7 @@ SMALL = {
     "nearest_neighbor": {"num_prompts": 9, "num_test": 7, "labels": "gaussian"},
     "group_sparse": {"num_samples": 9, "group_dim": 3, "num_groups": 4},
     "low_rank": {"num_samples": 12, "num_test": 10, "num_neurons": 7, "batch_size": 5},
+    "in_context_regression": {"dimension": 3, "length": 5, "heads": 2, "num_prompts": 6},
 }
 
 
@@ -41,6 +43,10 @@ def arrays_of(name, problem, batch, params):
     if name == "group_sparse":
         of = lambda b, kind="": {f"{kind}features": jnp.moveaxis(b.x, 2, 0), f"{kind}labels": b.y}
         return of(train) | of(p.test, "test_") | {"truth": p.truth}, {}
+    if name == "in_context_regression":
+        words = "examples", "labels", "queries", "query_labels"
+        drawn, test, _ = data.raw(KEY, get(name).Config(**SMALL[name]))
+        return dict(zip(words, drawn[:4], strict=True)) | {"test": test[:4]}, {}
     start = dict(zip(params._fields, params, strict=True))
     of = lambda b, kind="": {
         f"{kind}tokens": b.tokens,

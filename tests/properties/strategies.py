@@ -28,6 +28,7 @@ NAMES = (  # first one that diverges at a large rate: hypothesis begins with the
     "nearest_neighbor",
     "attention_pruning",
     "low_rank",
+    "in_context_regression",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
 SECOND = {  # another metric of each
@@ -37,6 +38,7 @@ SECOND = {  # another metric of each
     "attention_pruning": "relative_error",
     "contextual_bigram": "excess_loss",
     "low_rank": "singular_values",
+    "in_context_regression": "components",
 }
 POINTS, PROGRAMS, STEPS = 12, 4, 7  # the most of a request
 

@@ -31,6 +31,7 @@ DERIVED = {  # the arrays of problems that are computed from draws, as in tests/
     "group_sparse": ("truth", "downstream_truth"),
     "contextual_bigram": ("transition", "stationary", "context", "pretrained"),
     "attention_pruning": ("query", "key", "weights"),
+    "in_context_regression": (),
 }
 
 

@@ -14,6 +14,7 @@ from jaxtheory.theories import (
     attention_pruning,
     contextual_bigram,
     group_sparse,
+    in_context_regression,
     low_rank,
     nearest_neighbor,
     random_walk,
@@ -232,6 +233,61 @@ def sparse_groups() -> Numbers:
     }
 
 
+def regressions() -> Numbers:
+    """Statistics of `replication/in_context_regression.py`."""
+    config = in_context_regression.Config(initial_scale=0.01)
+    run = functools.partial(
+        sweep, in_context_regression, algorithm="population", seeds=10, dtype="float64"
+    )
+    slow = run(config, steps=40000, record=20).loss
+    fast = run(config.replace(form="merged"), steps=2000, record=1).loss
+    aligned = config.replace(
+        form="merged", start="aligned", spectrum=0.0, initial_scale=0.03, learning_rate=0.05
+    )
+    law = run(aligned, steps=3000, record=1, seeds=1)
+    drawn = sweep(
+        in_context_regression, config.replace(form="merged", initial_scale=0.1), algorithm="gd",
+        seeds=12, steps=300, record=[300],
+    )  # fmt: skip
+    spectrum = np.array([0.4, 0.3, 0.2, 0.1])
+    gains = spectrum / (1 + (1 + 1 / spectrum) / 31)
+    levels = 1 - np.append(0, gains.cumsum())
+    paused = np.array([paused_at(losses, levels) for losses in slow.transpose("seed", "step")])
+    return {
+        "IR-1": paused[:, 0],
+        "IR-1 steps": paused[:, 1],
+        "IR-1 speed": slowest(slow, levels),
+        "IR-2": slowest(fast, levels),
+        "IR-3": np.array([float(abs(law.loss - law.predicted_loss_logistic).max())]),
+        "prompts": values(last(drawn.test_loss)),
+    }
+
+
+def paused_at(losses: xr.DataArray, levels: np.ndarray) -> tuple[float, float]:
+    """log10 of the largest distance of a pause from its level between the first and the last; and
+    the mean of log10 of the steps at which the middles before them are passed.
+    """
+    middles = (levels[1:] + levels[:-1]) / 2
+    steps, found = losses.step.values, losses.values
+    at = [min(np.count_nonzero(found >= middle), len(steps) - 1) for middle in middles]
+    gaps = [
+        abs(found[begin + np.argmax(np.diff(found[begin : end + 1]))] - level)
+        for begin, end, level in zip(at[:-1], at[1:], levels[1:-1], strict=True)
+    ]
+    return np.log10(max(gaps)), np.log10(steps[at[:-1]]).mean()
+
+
+def slowest(losses: xr.DataArray, levels: np.ndarray) -> np.ndarray:
+    """log10 of the slowest over the fastest fall between records within 10 to 90 % of the way to
+    the last level.
+    """
+    start, end = levels[0], levels[-1]
+    done = (start - losses) / (start - end)
+    fall = -losses.diff("step")
+    fall = fall.where((done.shift(step=1).sel(step=fall.step) > 0.1) & (done < 0.9))
+    return np.log10(fall.min("step") / fall.max("step")).values
+
+
 NUMBERS = {
     "random_walk": random_walks,
     "nearest_neighbor": nearest_neighbors,
@@ -239,4 +295,5 @@ NUMBERS = {
     "low_rank": low_ranks,
     "attention_pruning": attention_prunings,
     "group_sparse": sparse_groups,
+    "in_context_regression": regressions,
 }

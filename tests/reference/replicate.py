@@ -44,6 +44,7 @@ SEEDS = {  # of the NumPy side
     "low_rank": 12,
     "attention_pruning": 20,
     "group_sparse": 8,
+    "in_context_regression": 12,
 }
 ROWS = {
     "random_walk": (
@@ -97,6 +98,14 @@ ROWS = {
         Row("GS-22", "GS-22", "norm of v1 over its law, t >= 1000"),
         Row("GS-44", "GS-44", "exponent of n in the direction error, t = 64"),
         Row("GS-27", "GS-27", "accuracy, W frozen less from scratch"),
+    ),
+    "in_context_regression": (
+        Row("IR-1", "IR-1", "log10 of the largest distance of a pause from its level"),
+        Row("IR-1 steps", "IR-1", "log10 of the steps to the middles before the pauses"),
+        Row("IR-1 speed", "IR-1", "log10 of the slowest over the fastest fall, separate"),
+        Row("IR-2", "IR-2", "the same, merged"),
+        Row("IR-3", "IR-3", "largest distance from the logistic law, aligned start", True),
+        Row("prompts", NONE, "test loss after descent on 2000 prompts, merged"),
     ),
 }
 

@@ -9,6 +9,8 @@ from helpers.some import some
 import jaxtheory
 from jaxtheory import tasks
 
+WITHOUT_ATTENTION = ("in_context_regression",)  # every example counts as much for the answer
+
 
 @pytest.mark.parametrize("name", some(tasks.names(), "nearest_neighbor"))
 def test_a_transformer_trains_on_it(name):
@@ -21,5 +23,6 @@ def test_a_transformer_trains_on_it(name):
     for metric in task.optimal(problem, config):
         assert np.all(data[metric] >= 0) and np.isfinite(data[metric]).all()
     attention = [str(x) for x in data if "attention" in str(x)]
-    assert attention and all(np.isfinite(data[x]).all() for x in attention)
+    assert (name in WITHOUT_ATTENTION) != bool(attention)
+    assert all(np.isfinite(data[x]).all() for x in attention)
     assert np.any(data.loss.isel(step=0) != data.loss.isel(step=1))
