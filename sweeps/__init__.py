@@ -10,4 +10,5 @@ HEADLINES = (
     "neighbor_rate",
     "groups_pretraining",
     "rank_singular_values",
+    "regression_staircase",
 )

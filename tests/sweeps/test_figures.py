@@ -22,12 +22,14 @@ WITHOUT_SEEDS = (
     "walk_failure",
     "neighbor_context",
     "neighbor_plane",
+    "regression_time_course",
 )  # on infinitely many walks or prompts
 WITHOUT_CLAIMS = ("rank_text", "bigram_large", "neighbor_plane")
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 11,
     "contextual_bigram": 11,
     "group_sparse": 14,
+    "in_context_regression": 14,
     "low_rank": 20,
     "nearest_neighbor": 13,
     "random_walk": 10,

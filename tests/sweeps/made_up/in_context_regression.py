@@ -1,0 +1,104 @@
+"""Made-up results of in_context_regression."""
+
+import numpy as np
+import xarray as xr
+
+from . import Case
+
+LEVELS = np.array([1.0, 0.6405797, 0.37737215, 0.2098046, 0.13599509])
+
+
+def stairs(t, times, width):
+    """A loss that falls from level to level at these times."""
+    gains = -np.diff(LEVELS)[: len(times)]
+    falls = [g / (1 + np.exp(-(t - at) / (width * at))) for g, at in zip(gains, times, strict=True)]
+    return 1 - sum(falls)
+
+
+def components(t, times, width):
+    each = [1 / (1 + np.exp(-(t - at) / (width * at))) for at in times]
+    return xr.concat(each, "component")
+
+
+def staircase(d, width=0.02, times=(100, 400, 2000, 10000), merged=(50,)):
+    t = d.step.astype(float)
+    one = 1 - 0.864 / (1 + np.exp(-(t - merged[0]) / 5))
+    for at in merged[1:]:
+        one = one - 0.05 / (1 + np.exp(-(t - at) / (0.02 * at)))
+    return {
+        "loss": xr.where(d.form == "merged", one, stairs(t, times, width)),
+        "components": components(t, times, width),
+    }
+
+
+def time_course(d, power=1.0, size=0.005):
+    return {
+        "loss": 0.5 + size * (d.learning_rate / 0.005) ** power,
+        "predicted_loss_logistic": 0.5,
+    }
+
+
+def heads(d, exact=True, at_first=(3.2, 3.9), many=4.0):
+    place = np.minimum(d.heads, 4)
+    loss = xr.DataArray(LEVELS[place.values], {"heads": d.heads}, ["heads"])
+    early = xr.where(d.heads == 4, at_first[0], xr.where(d.heads == 8, at_first[1], place))
+    learned = xr.where(d.step == d.step[1], early, xr.where(d.heads > 4, many, place))
+    return {"loss": loss + (0 if exact else 0.01), "learned": learned}
+
+
+def ranks(d, full=3, first=8):
+    """As many drops as a rank is given."""
+    t = d.step.astype(float)
+    falls = lambda n: sum(
+        -0.1 / (1 + np.exp(-(t - at) / (0.02 * at))) for at in np.geomspace(100, 20000, n)
+    )
+    return {"loss": 1 + xr.where(d["rank"] == 1, falls(first), falls(full))}
+
+
+def escape(d, power=-1.0, factor=1.0):
+    t = d.step.astype(float)
+    fold = 1 / (0.2 * np.sqrt(0.4**4 + 0.3**4 + 0.2**4 + 0.1**4))
+    separate = 40 * d.initial_scale**power
+    merged = 20 + factor * fold * np.log(1 / d.initial_scale)
+    at = xr.where(d.form == "separate", separate, merged)
+    return {"loss": xr.where(t < at, 1.0, 0.3)}
+
+
+def minimum(d, plain=0.0, mixed=0.0):
+    off = xr.where(d.in_weight_share == 0, plain, mixed)
+    return {"excess": off, "predicted_loss_minimum": 1.0, "loss": 1 + off, "off_diagonal": 0.1}
+
+
+def samples(d, end=-1.0, pause=-1.0):
+    t = d.step.astype(float)
+    above = 2.0 * d.num_prompts.astype(float) ** pause
+    loss = stairs(t, (300, 600, 2000, 20000), 0.02) + above * (t > 2100)
+    return {"loss": loss, "excess": 4.5 * d.num_prompts.astype(float) ** end}
+
+
+def excluded(d):
+    """All runs diverged."""
+    names = "loss components learned excess off_diagonal predicted_loss_logistic"
+    return dict.fromkeys([*names.split(), "predicted_loss_minimum"], np.nan)
+
+
+CASES = {
+    "a staircase and a drop": Case("regression_staircase", staircase, "1 2 4 5"),
+    "ramps": Case(
+        "regression_staircase",
+        lambda d: staircase(d, 0.8, (200, 300, 400, 500), merged=(50, 2000)),
+        "",
+    ),
+    "the time course": Case("regression_time_course", time_course, "3 6", drawn=True),
+    "another one": Case("regression_time_course", lambda d: time_course(d, 0.5, 0.05), ""),
+    "heads as measured": Case("regression_heads", heads, "9 10 11", drawn=True),
+    "heads that miss": Case("regression_heads", lambda d: heads(d, False, (3.2, 3.3), 3.0), ""),
+    "steps by rank": Case("regression_ranks", ranks, "12 13", drawn=True),
+    "one drop at any rank": Case("regression_ranks", lambda d: ranks(d, 1, 1), ""),
+    "times at the start": Case("regression_escape", escape, "14 15"),
+    "other times": Case("regression_escape", lambda d: escape(d, -0.5, 2.0), ""),
+    "the minimum": Case("regression_minimum", minimum, "16 17", drawn=True),
+    "no minimum": Case("regression_minimum", lambda d: minimum(d, 0.1, 0.1), ""),
+    "one over P": Case("regression_samples", samples, "7 8"),
+    "one over root P": Case("regression_samples", lambda d: samples(d, -0.5, -0.5), ""),
+}
