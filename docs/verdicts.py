@@ -45,7 +45,7 @@ _Rows = list[tuple[str, jaxtheory.Claim]]
 
 
 def entries() -> _Rows:
-    """Return (figure, claim) for all claims of the six theories, in the order of the figures."""
+    """Return (figure, claim) for all claims of the theories, in the order of the figures."""
     figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
     return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
 
