@@ -21,6 +21,7 @@ ROWS = [(name, *row) for name in jaxtheory.theories.names() for row in mutants.r
 OFTEN = 8  # of so many mistakes one is tried in every run
 # whose survivors are all explained; those of the others `make mutation` prints
 EXPLAINED = [name for name in THEORIES if edits.equivalent(name)]
+SAMPLED = [name for name in EXPLAINED if name != "random_walk"]  # whose comparisons take minutes
 EVERY = 48  # of so many edits of the source one is tried with --all
 PARAMS = [
     pytest.param(
@@ -51,7 +52,7 @@ def test_known_edits_are_caught(name, module, function, change):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXPLAINED)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_edits_are_caught(name):
     """One of EVERY."""
     explained = edits.equivalent(name)
