@@ -26,12 +26,12 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "The merged form follows its logistic law"
     figure, ((left, right),) = plot.panels(2, title=title)
     eta = data[ETA].values[0]
-    for i, size in enumerate(data.sizes_of.values):
-        runs = data.sel({"sizes_of": size, ETA: eta}).isel(seed=0)
+    for i, size in enumerate(data.setting.values):
+        runs = data.sel({"setting": size, ETA: eta}).isel(seed=0)
         runs = runs.isel(step=slice(1, None))
         left.plot(runs.step, runs.loss, color=plot.COLORS[i], label=size)
         plot.theory(left, runs.step.values, runs.predicted_loss_logistic.values, "", color=i)
-        plot.series(right, gap(data).sel(sizes_of=size), ETA, size, color=i)
+        plot.series(right, gap(data).sel(setting=size), ETA, size, color=i)
     plot.finish(left, "step t", "loss L", rf"$\eta$ = {eta:g}; dashed: law", xscale="log")
     plot.finish(right, r"$\eta$", "largest gap", xscale="log", yscale="log", legend=False)
     return figure
@@ -45,7 +45,7 @@ FIGURE = Figure(
     sweep=EXACT
     | {
         "zip": {
-            "sizes_of": [f"D={d}, N={n}" for d, n in SIZES],
+            "setting": [f"D={d}, N={n}" for d, n in SIZES],
             D: [d for d, _ in SIZES],
             N: [n for _, n in SIZES],
         },
