@@ -1,0 +1,46 @@
+"""In-context Markov chains by two layers of attention: does the first gradient find the parent of
+each token, and what do its values encode?
+"""
+
+from jaxtheory.core.theory import Theory
+from jaxtheory.theories.causal_graph import checks
+from jaxtheory.theories.causal_graph.calculus import gradient
+from jaxtheory.theories.causal_graph.data import problem, sample
+from jaxtheory.theories.causal_graph.model import Batch, Config, Params, Problem, init, loss
+from jaxtheory.theories.causal_graph.predictions import assumptions, metrics, predict
+from jaxtheory.theories.causal_graph.training import ALGORITHMS, Time
+
+__all__ = [
+    "ALGORITHMS",
+    "THEORY",
+    "Batch",
+    "Config",
+    "Params",
+    "Problem",
+    "Time",
+    "assumptions",
+    "gradient",
+    "init",
+    "loss",
+    "metrics",
+    "predict",
+    "problem",
+    "sample",
+]
+
+THEORY = Theory(
+    name="causal_graph",
+    Config=Config,
+    problem=problem,
+    sample=sample,
+    init=init,
+    loss=loss,
+    gradient=gradient,
+    algorithms=ALGORITHMS,
+    metrics=metrics,
+    dims={"lags": ("lag",)},
+    predict=predict,
+    assumptions=assumptions,
+    checks=checks.CHECKS,
+    examples=checks.EXAMPLES,
+)

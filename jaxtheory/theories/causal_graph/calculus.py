@@ -1,0 +1,36 @@
+"""The gradient of the loss in closed form."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxtheory.core.config import Size
+from jaxtheory.ops import attention
+from jaxtheory.theories.causal_graph import model
+from jaxtheory.theories.causal_graph.model import Batch, Config, Forward, Params, Problem
+
+
+def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
+    """The gradient of L. With w the weight of a prompt and b_j = A2[s_j, s_T],
+
+    r_k = -w pi(k|s_T) / (f_k + eps),   q_i = r_{s_i}
+    dL/dz = (diag a - a a^T) q,   dL/dW_ij = sum over prompts of dL/dz_i b_j
+    dL/dA1_i. = (diag W_i - W_i W_i^T) dL/dW_i.
+    dL/dA2[k, l] = sum over prompts with s_T = l of sum_{i, j: s_j = k} dL/dz_i W_ij
+    """
+    found = model.forward(params, batch, config)
+    dz = of_logits(found, batch, config)
+    states = Size.wrap(config.num_states)
+    dA2 = model.by_state(dz @ found.W, batch.s, states).T @ queries(batch, states)
+    return Params(attention.softmax_vjp(found.W, dz.T @ found.b), dA2)
+
+
+def of_logits(found: Forward, batch: Batch, config: Config) -> Float[Array, "P T"]:
+    """dL/dz for each prompt."""
+    r = -batch.weight[:, None] * batch.target / (found.f + config.epsilon)
+    return attention.softmax_vjp(found.a, model.at_state(r, batch.s))
+
+
+def queries(batch: Batch, states: Size) -> Float[Array, "P S"]:
+    """The queries as unit vectors."""
+    at = jnp.arange(states.cap, dtype=batch.query.dtype)
+    return (batch.query[:, None] == at[None, :]).astype(batch.target.dtype)

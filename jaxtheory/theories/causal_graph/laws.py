@@ -1,0 +1,76 @@
+"""Levels of the loss for predictors that count, and the first gradient of long prompts.
+
+Source: arXiv 2402.14735 (first gradient, Bayes counts) and 2402.11004 (uniform, unigram and bigram
+levels); derived again.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core.config import Size
+from jaxtheory.ops.positions import indices
+from jaxtheory.theories.causal_graph import model
+from jaxtheory.theories.causal_graph.model import Batch, Config, Data, Problem
+
+
+class Levels(NamedTuple):
+    """Losses of predictors on a batch, in the units of L: with f_k + eps in the logarithm."""
+
+    uniform: Float[Array, ""]  # f_k = 1/S
+    unigram: Float[Array, ""]  # the share of state k among all tokens: the model at A2 = 0
+    bigram: Float[Array, ""]  # the share of k among the children of s_T; unigram if it has none
+    bayes: Float[Array, ""]  # the posterior mean of pi(k|s_T)
+    entropy: Float[Array, ""]  # pi(k|s_T) itself
+
+
+def counts(batch: Batch, p: Int[Array, " T"], config: Data) -> Float[Array, "P S"]:
+    """The number of tokens of state k whose parent has the state s_T."""
+    s, has = batch.s, p > 0
+    parent = jnp.take(s, jnp.maximum(p - 1, 0), axis=1)
+    after = has[None, :] & (parent == batch.query[:, None])
+    return model.by_state(after.astype(batch.target.dtype), s, Size.wrap(config.num_states))
+
+
+def levels(batch: Batch, p: Int[Array, " T"], config: Config) -> Levels:
+    """The losses on a batch of predictors that know s, and of pi itself.
+
+    The posterior mean is (n_k + alpha) / (sum n + S alpha) with n the counts of `counts`. It is the
+    Bayes predictor for first = uniform; a stationary first token tells more. An output f with sum 1
+    has, in expectation, at least the level `bayes`: (f + eps) / (1 + S eps) is a law.
+    """
+    S, T = Size.wrap(config.num_states), Size.wrap(config.length)
+    n, alpha = counts(batch, p, config), jnp.asarray(config.concentration, float)
+    states, valid = jnp.asarray(S.real, float), S.mask()[None, :]
+    total = jnp.sum(n, axis=1, keepdims=True)
+    among = jnp.broadcast_to(T.weights()[None, :], batch.s.shape)
+    unigram = model.by_state(among, batch.s, S)
+    bigram = jnp.where(total > 0, n / jnp.maximum(total, 1), unigram)
+    bayes = (n + alpha) / (total + states * alpha)
+    scale = 1 + states * jnp.asarray(config.epsilon, float)
+
+    def by_law(q: Float[Array, "P S"]) -> Float[Array, ""]:
+        logs = jnp.log(jnp.where(valid & (q > 0), q, 1))
+        return -jnp.sum(batch.weight * jnp.sum(batch.target * logs, axis=1)) - jnp.log(scale)
+
+    by_output = lambda f: model.cross_entropy(f, batch, config)
+    uniform = jnp.broadcast_to(S.weights()[None, :], n.shape)
+    outputs = (by_output(f) for f in (uniform, unigram, bigram))
+    return Levels(*outputs, by_law(bayes), by_law(batch.target))
+
+
+def first_slope(problem: Problem, config: Config) -> Float[Array, "T T"]:
+    """-dL/dA1 at A1 = 0 for long prompts, a small beta0 and a uniform query:
+
+    (beta0 / (T S i)) (G_ij - (1/i) sum_{j <= i} G_ij)
+
+    with the overlap G of `data.information`. The source states the information I in the place of
+    G; they are equal at the parent. Derived; the relative error is of order 1 / T.
+    """
+    S, T = (jnp.asarray(Size.wrap(n).real, float) for n in (config.num_states, config.length))
+    size = Size.wrap(config.length)
+    inside, row = model.causal(size), 1 + indices(size.cap).astype(float)
+    mean = jnp.sum(problem.overlap, axis=1) / row
+    centered = jnp.where(inside, problem.overlap - mean[:, None], 0)
+    return config.initial_strength / (T * S) * centered / row[:, None]

@@ -1,0 +1,113 @@
+"""Metrics along training, and the theory's levels and conditions."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxtheory.core.config import Size
+from jaxtheory.ops.positions import indices
+from jaxtheory.theories.causal_graph import calculus, laws, model
+from jaxtheory.theories.causal_graph.model import Config, Params, Problem
+
+
+def metrics(params: Params, problem: Problem, config: Config) -> dict:
+    """Return the metrics. Rows are those of tokens that have a parent; NaN if none has.
+
+    loss                  loss on the training prompts
+    test_loss             loss on the test prompts
+    excess                test_loss minus the level of the posterior mean
+    parent_attention      mean over rows of W_{i, p(i)}
+    stray_attention       mean over rows of the other entries, 1 - parent_attention
+    parent_selected       share of rows whose largest entry of W is the parent
+    gradient_selected     share of rows where the steepest descent of A1 is at the parent
+    gradient_information  correlation of the descent direction of A1 with the information
+    gradient_overlap      the same with the overlap
+    strength              mean of the diagonal of A2 minus the mean of its other entries
+    lags                  mean of W_{i, i-d} over the tokens i > d, for lags d = 0..T-1
+
+    The correlations are over j < i. Rows of the gradient are multiplied by i, and the rows of both
+    have their means subtracted.
+    """
+    S, T = Size.wrap(config.num_states), Size.wrap(config.length)
+    W = model.first_attention(params, config)
+    slope = -calculus.gradient(params, problem.train, problem, config).A1
+    test_loss = model.loss(params, problem.test, problem, config)
+    has, place = problem.parents > 0, jnp.maximum(problem.parents - 1, 0)
+    rows = jnp.sum(has).astype(float)
+    count = jnp.where(rows > 0, rows, jnp.nan)
+    mean = lambda x: jnp.sum(jnp.where(has, x, 0)) / count
+    i = indices(T.cap)
+    inside = model.causal(T)
+    parent = i[None, :] == place[:, None]
+    at_parent = jnp.take_along_axis(W, place[:, None], axis=1)[:, 0]
+    largest = lambda x: jnp.argmax(jnp.where(inside, x, -jnp.inf), axis=1) == place
+    earlier = (i[None, :] < i[:, None]) & has[:, None]
+    scaled = slope * (1 + i)[:, None].astype(float)
+    return {
+        "loss": model.loss(params, problem.train, problem, config),
+        "test_loss": test_loss,
+        "excess": test_loss - laws.levels(problem.test, problem.parents, config).bayes,
+        "parent_attention": mean(at_parent),
+        "stray_attention": mean(jnp.sum(jnp.where(parent, 0, W), axis=1)),
+        "parent_selected": mean(largest(W).astype(float)),
+        "gradient_selected": mean(largest(slope).astype(float)),
+        "gradient_information": correlation(scaled, problem.information, earlier),
+        "gradient_overlap": correlation(scaled, problem.overlap, earlier),
+        "strength": model.strength(params.A2, S),
+        "lags": by_lag(W, T),
+    }
+
+
+def correlation(x: Float[Array, "T T"], y: Float[Array, "T T"], where: Array) -> Float[Array, ""]:
+    """The correlation of two matrices over some entries, their rows centered; 0 if one is zero."""
+    number = jnp.maximum(jnp.sum(where, axis=1, keepdims=True), 1).astype(float)
+
+    def centered(z: Float[Array, "T T"]) -> Float[Array, "T T"]:
+        z = jnp.where(where, z, 0)
+        return jnp.where(where, z - jnp.sum(z, axis=1, keepdims=True) / number, 0)
+
+    x, y = centered(x), centered(y)
+    norm = jnp.sqrt(jnp.sum(x**2)) * jnp.sqrt(jnp.sum(y**2))
+    return jnp.where(norm > 0, jnp.sum(x * y) / jnp.where(norm > 0, norm, 1), 0)
+
+
+def by_lag(W: Float[Array, "T T"], length: Size) -> Float[Array, " T"]:
+    """The mean of W_{i, i-d} over i > d for each lag d; NaN for lags beyond T."""
+    i = indices(length.cap)
+    column = i[None, :] - i[:, None]  # row d, column i: i - d
+    entries = jnp.where(column >= 0, W[i[None, :], jnp.maximum(column, 0)], 0)
+    rows = jnp.asarray(length.real, float) - i
+    mean = jnp.sum(entries, axis=1) / jnp.where(length.mask(), rows, 1)
+    return jnp.where(length.mask(), mean, jnp.nan)
+
+
+def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n"]) -> dict:
+    """Return the levels of `laws.levels` on the test prompts, for all steps."""
+    found = laws.levels(problem.test, problem.parents, config)
+    shape = np.asarray(steps).shape
+    return {
+        f"test_loss:{name}": jnp.broadcast_to(value, shape)
+        for name, value in found._asdict().items()
+    }
+
+
+def assumptions(problem: Problem, config: Config) -> dict:
+    """Return the conditions under which the first gradient finds the parents.
+
+    "Long" and "small" have no constants in the source; ours are 10 S and 1.
+    """
+    S, T = (jnp.asarray(Size.wrap(n).real, float) for n in (config.num_states, config.length))
+    i = indices(Size.wrap(config.length).cap)
+    has, place = problem.parents > 0, jnp.maximum(problem.parents - 1, 0)
+    at_parent = jnp.take_along_axis(problem.overlap, place[:, None], axis=1)[:, 0]
+    others = model.causal(Size.wrap(config.length)) & (i[None, :] != place[:, None])
+    rival = jnp.max(jnp.where(others, problem.overlap, -jnp.inf), axis=1)
+    margins = {
+        "overlap largest at the parent": jnp.min(jnp.where(has, at_parent - rival, jnp.inf)),
+        "long prompts: T > 10 S": T - 10 * S,
+        "small start: 0 < beta0 < 1": jnp.minimum(
+            jnp.asarray(config.initial_strength, float),
+            1 - jnp.asarray(config.initial_strength, float),
+        ),
+    }
+    return {name: (margin > 0, margin) for name, margin in margins.items()}
