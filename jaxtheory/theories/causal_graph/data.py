@@ -85,11 +85,12 @@ def parents(key: Array, config: Data) -> Int[Array, " T"]:
     i = indices(T.cap)  # the number of tokens before token i + 1
     p = i
     if config.graph == "tree":
-        p = jnp.minimum(1 + (draws.uniform(key, T) * i).astype(jnp.int32), i)
+        p = jnp.minimum(1 + (draws.uniform(key, T) * i.astype(jnp.float32)).astype(jnp.int32), i)
     elif config.graph == "pairs":
         p = jnp.where(i % 2 == 1, i, 0)
     last = jnp.asarray(T.n, jnp.int32) - 1
-    return jnp.where(i < last + (config.query == "graph"), p, 0)
+    end = last + 1 if config.query == "graph" else last
+    return jnp.where(i < end, p, 0)
 
 
 def transitions(keys: Array, config: Data) -> Float[Array, "P S S"]:

@@ -56,8 +56,13 @@ def levels(batch: Batch, p: Int[Array, " T"], config: Config) -> Levels:
 
     by_output = lambda f: model.cross_entropy(f, batch, config)
     uniform = jnp.broadcast_to(S.weights()[None, :], n.shape)
-    outputs = (by_output(f) for f in (uniform, unigram, bigram))
-    return Levels(*outputs, by_law(bayes), by_law(batch.target))
+    return Levels(
+        by_output(uniform),
+        by_output(unigram),
+        by_output(bigram),
+        by_law(bayes),
+        by_law(batch.target),
+    )
 
 
 def first_slope(problem: Problem, config: Config) -> Float[Array, "T T"]:

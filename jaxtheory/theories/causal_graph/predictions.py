@@ -76,7 +76,7 @@ def by_lag(W: Float[Array, "T T"], length: Size) -> Float[Array, " T"]:
     i = indices(length.cap)
     column = i[None, :] - i[:, None]  # row d, column i: i - d
     entries = jnp.where(column >= 0, W[i[None, :], jnp.maximum(column, 0)], 0)
-    rows = jnp.asarray(length.real, float) - i
+    rows = jnp.asarray(length.real, float) - i.astype(float)
     mean = jnp.sum(entries, axis=1) / jnp.where(length.mask(), rows, 1)
     return jnp.where(length.mask(), mean, jnp.nan)
 

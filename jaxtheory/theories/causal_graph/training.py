@@ -26,7 +26,8 @@ def joint(
 ) -> Params:
     """One step of both layers."""
     slope = calculus.gradient(state, batch, problem, config)
-    return from_optax.descended(state, slope, Params(config.learning_rate, config.second_rate))
+    rates = jnp.asarray(config.learning_rate, float), jnp.asarray(config.second_rate, float)
+    return from_optax.descended(state, slope, Params(*rates))
 
 
 def two_stage(
@@ -35,7 +36,8 @@ def two_stage(
     """One step of A1 for t < tau, and of A2 from then on."""
     slope = calculus.gradient(state, batch, problem, config)
     first = jnp.asarray(t) < config.switch_step
-    rates = jnp.where(first, config.learning_rate, 0), jnp.where(first, 0, config.second_rate)
+    one, two = jnp.asarray(config.learning_rate, float), jnp.asarray(config.second_rate, float)
+    rates = jnp.where(first, one, 0), jnp.where(first, 0, two)
     return from_optax.descended(state, slope, Params(*rates))
 
 

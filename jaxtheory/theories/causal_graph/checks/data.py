@@ -38,22 +38,19 @@ def information_enumerated(key: Array, config: Config) -> Compared:
     pi = material.transitions(key, 2, config)
     mu = data.stationary(pi)
     parents = GRAPHS[config.graph](T)
-    I, G = [], []
+    tables = []
     for n in range(2):
         prompts, weight = literal.joint(pi[n], mu[n], parents, False)
         s = np.array(prompts)
-        for table, of in ((I, None), (G, pi[n])):
-            found = np.zeros((T, T)).tolist()
-            for i in range(T):
-                for j in range(i + 1):
-                    P = jnp.zeros((S, S)).at[s[:, j], s[:, i]].add(weight)
-                    if of is None:
-                        found[i][j] = jnp.sum(P**2 / (mu[n][:, None] * mu[n][None, :])) - 1
-                    else:
-                        found[i][j] = jnp.sum(P * of / mu[n][None, :]) - 1
-            table.append(jnp.stack([jnp.stack([jnp.asarray(x) for x in row]) for row in found]))
+        I, G = jnp.zeros((T, T)), jnp.zeros((T, T))
+        for i in range(T):
+            for j in range(i + 1):
+                P = jnp.zeros((S, S)).at[s[:, j], s[:, i]].add(weight)
+                I = I.at[i, j].set(jnp.sum(P**2 / (mu[n][:, None] * mu[n][None, :])) - 1)
+                G = G.at[i, j].set(jnp.sum(P * pi[n] / mu[n][None, :]) - 1)
+        tables.append(jnp.stack([I, G]))
     got = data.information(pi, jnp.asarray(parents, jnp.int32), 2, config)
-    return got, (sum(I) / 2, sum(G) / 2)
+    return jnp.stack(got), (tables[0] + tables[1]) / 2
 
 
 CHECKS = (
