@@ -150,7 +150,7 @@ def states(
         if config.query == "uniform":
             row = jnp.where(i == last, S.cap + 1, row)
         bounds = jnp.take_along_axis(least, row[:, None, None], axis=1)[:, 0]
-        passed = (jnp.take(u, i, axis=1)[:, None] >= bounds) & before_last
+        passed = (jnp.take(u, i, axis=1)[:, None].astype(bounds.dtype) >= bounds) & before_last
         return s.at[:, i].set(jnp.sum(passed, axis=1, dtype=jnp.int32)), None
 
     s, _ = jax.lax.scan(token, jnp.zeros(u.shape, jnp.int32), indices(T.cap))

@@ -85,10 +85,10 @@ class Config(Data):
 class Batch(NamedTuple):
     """Prompts with the weights of their mean; padded prompts, positions and states are zero."""
 
-    s: Int[Array, "P T"]
-    query: Int[Array, " P"]  # s_T
-    target: Float[Array, "P S"]  # pi(.|s_T)
-    weight: Float[Array, " P"]  # 1/P, zero on padded prompts
+    s: Int[Array, "prompts T"]
+    query: Int[Array, " prompts"]  # s_T
+    target: Float[Array, "prompts S"]  # pi(.|s_T)
+    weight: Float[Array, " prompts"]  # 1/P, zero on padded prompts
 
 
 class Problem(NamedTuple):

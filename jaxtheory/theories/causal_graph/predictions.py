@@ -40,7 +40,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     inside = model.causal(T)
     parent = i[None, :] == place[:, None]
     at_parent = jnp.take_along_axis(W, place[:, None], axis=1)[:, 0]
-    largest = lambda x: jnp.argmax(jnp.where(inside, x, -jnp.inf), axis=1) == place
+    top = lambda x: jnp.argmax(jnp.where(inside, x, -jnp.inf), axis=1).astype(place.dtype)
+    largest = lambda x: (top(x) == place).astype(float)
     earlier = (i[None, :] < i[:, None]) & has[:, None]
     scaled = slope * (1 + i)[:, None].astype(float)
     return {
@@ -49,8 +50,8 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         "excess": test_loss - laws.levels(problem.test, problem.parents, config).bayes,
         "parent_attention": mean(at_parent),
         "stray_attention": mean(jnp.sum(jnp.where(parent, 0, W), axis=1)),
-        "parent_selected": mean(largest(W).astype(float)),
-        "gradient_selected": mean(largest(slope).astype(float)),
+        "parent_selected": mean(largest(W)),
+        "gradient_selected": mean(largest(slope)),
         "gradient_information": correlation(scaled, problem.information, earlier),
         "gradient_overlap": correlation(scaled, problem.overlap, earlier),
         "strength": model.strength(params.A2, S),
