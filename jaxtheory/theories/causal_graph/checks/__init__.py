@@ -8,7 +8,7 @@ CHECKS = (*data.CHECKS, *model.CHECKS)
 EXAMPLES = (
     Config(num_states=3, length=5, num_prompts=6),
     Config(num_states=2, length=6, num_prompts=4, graph="tree", query="graph", first="uniform"),
-    Config(num_states=2, length=2, num_prompts=3, initial_scale=0.5),
+    Config(num_states=2, length=2, num_prompts=9, initial_scale=0.5),
     Config(num_states=2, length=5, num_prompts=3, graph="pairs", prompts="fresh"),
     Config(num_states=2, length=4, num_prompts=3, initial_scale=0.3).pad(
         num_states=3, length=6, num_prompts=5
