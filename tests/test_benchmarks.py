@@ -16,6 +16,7 @@ from benchmarks import (
     contextual_bigram,
     floor,
     group_sparse,
+    in_context_regression,
     lanes,
     low_rank,
     nearest_neighbor,
@@ -54,6 +55,7 @@ MASKS = tiny(attention_pruning, dimension=5, length=7, num_sequences=2, rank=2, 
 BIGRAM = tiny(contextual_bigram, length=6, batch_size=4)
 PROMPTS = tiny(nearest_neighbor, dimension=3, context=4, num_prompts=6, num_test=5)
 GROUPS = tiny(group_sparse, group_dim=3, num_groups=4, num_samples=9, downstream_samples=3)
+REGRESSION = tiny(in_context_regression, dimension=3, length=5, heads=4, num_prompts=9)
 LAYER = tiny(
     low_rank, num_patterns=4, dimension=5, num_neurons=6, num_samples=8, num_test=4, batch_size=3
 )
@@ -141,6 +143,13 @@ def test_groups():
     p, problem, config = last(GROUPS)
     want = np.concatenate([p.v1, p.v2]), np.block([[p.W11, p.W12], [p.W21, p.W22]])
     for train in (group_sparse.by_numpy, group_sparse.by_jax):
+        same(train(problem, config, STEPS), want)
+
+
+def test_regression():
+    p, problem, config = last(REGRESSION)
+    want = p.v, p.K[:, 0], p.Q[:, 0]
+    for train in (in_context_regression.by_numpy, in_context_regression.by_jax):
         same(train(problem, config, STEPS), want)
 
 
