@@ -46,7 +46,7 @@ def arrays_of(name, problem, batch, params):
     if name == "in_context_regression":
         words = "examples", "labels", "queries", "query_labels"
         drawn, test, _ = data.raw(KEY, get(name).Config(**SMALL[name]))
-        return dict(zip(words, drawn[:4], strict=True)) | {"test": test[:4]}, {}
+        return dict(zip(words, drawn[:4], strict=True)) | {"test": test[:4]}, {"heads": 2}
     start = dict(zip(params._fields, params, strict=True))
     of = lambda b, kind="": {
         f"{kind}tokens": b.tokens,
