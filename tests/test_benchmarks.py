@@ -329,7 +329,7 @@ def test_lanes():
 
 
 def test_lanes_of_another_process(tmp_path, monkeypatch):
-    """What the process has written when it is asked, and nothing where it wrote nothing."""
+    """The file that the process has written; empty if it wrote none."""
     script = tmp_path / "script.py"
     write = "import pickle, sys; pickle.dump(sys.argv[2:], open(sys.argv[1], 'wb'))"
     for text, want in ((write, ["walk"]), ("pass", {}), ("import time; time.sleep(60)", {})):

@@ -23,7 +23,7 @@ from properties import compare
 
 STEPS = 50  # of the sweep whose curves are compared, with records as they come
 WIDER = 16  # times as many seeds
-ROUNDS, ENOUGH = 3, 5.0  # timed calls, and the seconds after which there is no other
+ROUNDS, ENOUGH = 3, 5.0  # timed calls; none is begun after so many seconds
 TABLE = compare.PRECISION["float32"]
 
 Curves = dict[str, np.ndarray]

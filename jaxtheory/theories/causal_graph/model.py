@@ -109,7 +109,7 @@ class Params(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """What the forward pass finds for each prompt."""
+    """The forward pass of each prompt."""
 
     W: Float[Array, "T T"]  # first attention
     b: Float[Array, "P T"]  # b_j = A2[s_j, s_T], so that z = W b
