@@ -13,7 +13,10 @@ import jaxtheory
 from jaxtheory.core.config import Config, fields
 
 project, author, release = "jaxtheory", "The jaxtheory authors", jaxtheory.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "formulas"]
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "katex"
+html_static_path, html_css_files, html_js_files = ["_static"], ["style.css"], ["verdicts.js"]
 exclude_patterns = ["_build", "examples"]
 html_theme, html_title = "furo", f"jaxtheory {release}"
 html_theme_options = {"navigation_with_keys": True}

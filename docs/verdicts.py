@@ -1,147 +1,77 @@
-"""Write docs/verdicts.md and the counts in the README from what `jaxtheory run all` has stored.
+"""Write docs/verdicts.json, the gallery and all pages that hold verdicts from stored results.
 
-`make verdicts ARGS="--key K"` runs python docs/verdicts.py --key K [--store DIR]. It is an error if
-a figure has not been run under the key. `--ladders K L` writes instead the table of the figures of
-`sweeps/networks` under these keys into docs/networks-ladders.md.
+`make verdicts ARGS="--key K --store DIR"` runs python docs/verdicts.py: it takes every figure that
+was run into the folder under the key. Without a store, the pages are written again from
+docs/verdicts.json. `--ladders K L` writes the table of the figures of `sweeps/networks` under two
+keys into docs/networks-ladders.md.
 """
 
 import argparse
-import os
-import platform
-import re
-from importlib.metadata import version
+import gzip
+import io
+import json
 from pathlib import Path
 from typing import Any
 
+import evidence
+from PIL import Image
+
 import jaxtheory
-from jaxtheory.claims.interval import ERROR
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import read_record
 from jaxtheory.reports.records import bound, stem
-from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
 
-PAGE = Path(__file__).with_name("verdicts.md")
-LADDERS, MARK = Path(__file__).with_name("networks-ladders.md"), "<!-- verdicts -->"
-README = Path(__file__).parents[1] / "README.md"
-HEAD = """# Verdicts
-
-Written by `make verdicts` from what `{command}` found, on {cores} CPU cores, CPython {python}, jax
-{jax}.
-
-Origin: *printed* is a sentence of the source, quoted in “ ”; *interpretation* is our version of a
-sentence that gives no numbers, or only an order of magnitude; *derived* is a statement of ours.
-Only a printed sentence is "refuted" without more. A claim holds or fails where the 99 % confidence
-interval, which is behind the measured number, lies on that side of the bound, and is *undecided*
-otherwise; "each" has no interval but a number of exceptions
-([how](decisions/0032-intervals.md)). n is the number of seeds that have a value. {wrong}
-The claims on Llamas are in [real models](real-models.md).
-"""
-WRONG = (
-    "A verdict is wrong with probability 1 % at most: of {decided} verdicts, {wrong:.2g} are "
-    "expected to be."
-)
-NEWER = "Figures that are newer than this page have no verdict here: "
-_Rows = list[tuple[str, jaxtheory.Claim]]
+GALLERY = evidence.DOCS / "gallery"
+LADDERS, MARK = evidence.DOCS / "networks-ladders.md", "<!-- verdicts -->"
+LARGEST, NUMBERS = 40_000, 150_000  # bytes of a picture, and of a figure's compressed numbers
+KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
 
 
-def entries() -> _Rows:
-    """Return (figure, claim) for all claims of the theories, in the order of the figures."""
-    figures = map(jaxtheory.figures.get, jaxtheory.figures.entries())
-    return [(f.name, claim) for f in figures if not f.experiment for claim in f.claims]
+def webp(file: Path) -> bytes:
+    """Return a picture of at most LARGEST bytes, as sharp as fits: few colors, or else blurred."""
+    image = Image.open(file).convert("RGB")
+    tries = [(image.quantize(colors), {"lossless": True}) for colors in (128, 64, 32)]
+    for part in (1, 3 / 4, 1 / 2):
+        small = image.resize((round(image.width * part), round(image.height * part)))
+        tries += [(small, {"quality": quality}) for quality in (70, 50, 35)]
+    for picture, options in tries:
+        out = io.BytesIO()
+        picture.save(out, "webp", method=6, **options)
+        if out.tell() <= LARGEST:
+            return out.getvalue()
+    raise ValueError(f"{file} does not fit into {LARGEST} bytes")
 
 
-def rungs() -> _Rows:
-    """Return (figure, claim) for all claims on networks, in the order of the figures."""
-    found = jaxtheory.figures.entries()
-    figures = [jaxtheory.figures.get(name) for name in found if found[name].theory == "networks"]
-    return [(f.name, claim) for f in figures for claim in f.claims]
-
-
-def newer(text: str) -> list[str]:
-    """Return the figures that a page names as newer than itself, until `make verdicts` writes it
-    again.
-    """
-    _, _, rest = text.partition(NEWER)
-    return re.findall(r"`(\w+)`", rest.partition("\n\n")[0])
-
-
-def stored(store: Path, key: int) -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the stored verdicts under a key, by claim, and the command that made them."""
-    found: dict[str, dict[str, Any]] = {}
-    commands = set()
-    for figure in dict.fromkeys(name for name, _ in entries()):
-        file = stem(store, figure, key).with_suffix(".json")
+def collect(key: int, store: Path) -> None:
+    """Add what was run into a folder under a key to verdicts.json and to the gallery."""
+    found = evidence.load() if evidence.DATA.is_file() else {"figures": {}, "claims": {}}
+    GALLERY.mkdir(exist_ok=True)
+    for name in jaxtheory.figures.entries():
+        file = stem(store, name, key).with_suffix(".json")
         if not file.is_file():
-            command = f"jaxtheory run {figure} --key {key} --store {store}"
-            raise FileNotFoundError(f"{file}: run {command}")
+            continue
         record = read_record(file)
-        found |= record["claims"]
-        commands.add(record["command"].replace(f"run {figure}", "run all"))
-    return found, "; ".join(sorted(commands))
+        found["figures"][name] = {word: record[word] for word in KEPT}
+        for claim in jaxtheory.figures.get(name).claims:
+            found["claims"][claim.id] = numbers(record["claims"][claim.id])
+        (GALLERY / f"{name}.webp").write_bytes(webp(file.with_suffix(".png")))
+        table = gzip.compress(file.with_suffix(".csv").read_bytes(), mtime=0)
+        if len(table) <= NUMBERS:
+            (GALLERY / f"{name}.csv.gz").write_bytes(table)
+    known = {claim: entry.figure for claim, entry in evidence.entries().items()}
+    found["figures"] = {
+        name: found["figures"][name]
+        for name in jaxtheory.figures.entries()
+        if name in found["figures"]
+    }
+    found["claims"] = {name: found["claims"][name] for name in known if name in found["claims"]}
+    evidence.DATA.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", "utf-8")
 
 
-def counts(verdicts: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a table of the number of claims for each origin and decision."""
-    lines = [
-        "| origin | claims | hold | fail | undecided | not tested |",
-        "|---|---|---|---|---|---|",
-    ]
-    for origin in ORIGINS:
-        found = tally(verdicts.values(), origin)
-        lines.append(f"| {origin} | {found.total} | {' | '.join(map(str, found))} |")
-    return lines
-
-
-def of(figure: str, claim: jaxtheory.Claim) -> list[str]:
-    """Return the cells of a row that do not depend on measurements."""
-    statement = " ".join(filter(None, (claim.statement, f"*{claim.why}*" * bool(claim.why))))
-    cells = [
-        claim.id,
-        figure,
-        claim.origin.kind,
-        statement,
-        claim.expect or "open",
-        bound(claim.bound),
-    ]
-    return [cell.replace("|", "\\|") for cell in cells]
-
-
-def sentence(verdicts: dict[str, dict[str, Any]]) -> str:
-    """Return the sentence on the expected number of wrong verdicts."""
-    claims = verdicts.values()
-    return WRONG.format(decided=tally(claims).decided, wrong=wrong_verdicts(claims, ERROR))
-
-
-def page(key: int, store: Path) -> str:
-    """Return the whole page."""
-    verdicts, command = stored(store, key)
-    head = HEAD.format(
-        command=command,
-        cores=os.cpu_count(),
-        python=platform.python_version(),
-        jax=version("jax"),
-        wrong=sentence(verdicts),
-    )
-    columns = [
-        "claim",
-        "figure",
-        "origin",
-        "statement",
-        "expected",
-        "bound",
-        "n",
-        "measured",
-        "verdict",
-    ]
-    rule = "|---" * len(columns) + "|"
-    lines = [head, *counts(verdicts), "", f"| {' | '.join(columns)} |", rule]
-    for figure, claim in entries():
-        found = verdicts[claim.id]
-        differs = " (differs)" if found["outcome"] == "differs" else ""
-        cells = [*of(figure, claim), wording.seeds(found)]
-        cells += [wording.measured(found), found["finding"] + differs]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def numbers(claim: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a claim's record that was measured; the rest stands in the code."""
+    words = ("statement", "why", "source", "expected", "bound", "threshold")
+    return {word: value for word, value in claim.items() if word not in words}
 
 
 def ladders(keys: list[int], store: Path) -> str:
@@ -149,49 +79,44 @@ def ladders(keys: list[int], store: Path) -> str:
     head = ["claim", "figure", "statement", "bound"]
     head += [f"{word} (key {key})" for key in keys for word in ("measured", "verdict")]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for figure, claim in rungs():
-        name, _, _, statement, _, limit = of(figure, claim)
-        cells = [name, figure, statement, limit]
+    for name, entry in evidence.entries().items():
+        if entry.room != "networks":
+            continue
+        cells = of(name)
         for key in keys:
-            file = stem(store, figure, key).with_suffix(".json")
+            file = stem(store, entry.figure, key).with_suffix(".json")
             if not file.is_file():
                 cells += ["-", "not run"]
                 continue
-            found = read_record(file)["claims"][claim.id]
+            found = read_record(file)["claims"][name]
             cells += [wording.measured(found), found["finding"]]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def readme(text: str, verdicts: dict[str, dict[str, Any]]) -> str:
-    """Return the text of the README with the counts under a key."""
-    theories = jaxtheory.figures.entries()
-    text = re.sub(r"All \d+ verdicts", f"All {len(verdicts)} verdicts", text)
-    text = re.sub(
-        r"A verdict is wrong with probability.*?to be\.", sentence(verdicts), text, flags=re.S
-    )
-    for theory in jaxtheory.theories.names():
-        of_theory = [
-            verdicts[claim.id] for figure, claim in entries() if theories[figure].theory == theory
-        ]
-        cells = " | ".join(str(tally(of_theory, origin)) for origin in ORIGINS[:2])
-        row = rf"(^\| \[`{theory}`\].*?\|.*?\|) [^|]* \| [^|]* \|"
-        text = re.sub(row, lambda found, cells=cells: f"{found[1]} {cells} |", text, flags=re.M)
-    return text
+def of(name: str) -> list[str]:
+    """Return the cells of a claim on networks that do not depend on measurements."""
+    claim, figure, _ = evidence.entries()[name]
+    statement = " ".join(filter(None, (claim.statement, f"*{claim.why}*" * bool(claim.why))))
+    return [cell.replace("|", "\\|") for cell in (name, figure, statement, bound(claim.bound))]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--key", type=int, default=0)
-    parser.add_argument("--store", type=Path, default=Path("results"))
+    parser.add_argument("--store", type=Path)
     parser.add_argument("--ladders", type=int, nargs="+", metavar="KEY")
     options = parser.parse_args()
     if options.ladders:
         before, _, rest = LADDERS.read_text(encoding="utf-8").partition(MARK)
         after = rest.partition(MARK)[2]
-        table = ladders(options.ladders, options.store)
+        table = ladders(options.ladders, options.store or Path("results"))
         LADDERS.write_text(f"{before}{MARK}\n{table}\n{MARK}{after}", encoding="utf-8")
         parser.exit()
-    PAGE.write_text(page(options.key, options.store), encoding="utf-8")
-    whole = README.read_text(encoding="utf-8")
-    README.write_text(readme(whole, stored(options.store, options.key)[0]), encoding="utf-8")
+    if options.store:
+        collect(options.key, options.store)
+    for file, text in evidence.pages(evidence.load()).items():
+        file.write_text(text, encoding="utf-8")
+    known = jaxtheory.figures.entries()
+    if missing := [name for name in known if name not in evidence.load()["figures"]]:
+        parser.exit(1, f"not run under any key yet: {', '.join(missing)}\n")

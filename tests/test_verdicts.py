@@ -1,10 +1,12 @@
-"""The page of verdicts, the counts in the README and the report are made from what runs have kept,
-and agree.
+"""The pages of verdicts, the gallery, the theories' pages and the README are made from
+docs/verdicts.json and the code, and agree with the report.
 """
 
+import gzip
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,15 +18,18 @@ from jaxtheory.reports import page as report
 from jaxtheory.reports import records, tally
 
 DOCS = Path(__file__).parents[1] / "docs"
-spec = importlib.util.spec_from_file_location("verdicts_page", DOCS / "verdicts.py")
-page = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(page)
+
+
+def loaded(name):
+    """A module of the folder docs, which is not a package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+evidence, verdicts = loaded("evidence"), loaded("verdicts")
 HOLDS = (True, False, None, True, True)
-DECISIONS = {  # words of the page -> decision
-    **dict.fromkeys(("holds", "holds as read"), "holds"),
-    **dict.fromkeys(("refuted", "refuted as read", "does not hold"), "fails"),
-    "undecided": "undecided",
-}
 TEXTS = ("question", "source", "store", "command", "setup", "model", "drawn")
 RECORD = dict.fromkeys(TEXTS, "") | {"runs": {}, "versions": {}, "files": {}}
 RECORD |= {"key": 0, "quick": False, "seconds": 1.0, "gradient": None, "stores": []}
@@ -32,12 +37,16 @@ RECORD |= {"key": 0, "quick": False, "seconds": 1.0, "gradient": None, "stores":
 
 @pytest.fixture
 def store(tmp_path):
-    """Records of all figures, with verdicts of every kind."""
+    """Records of all figures of theories, with verdicts of every kind."""
     by_figure = {}
-    for place, (figure, claim) in enumerate(page.entries()):
+    known = jaxtheory.theories.names()
+    for place, (name, entry) in enumerate(evidence.entries().items()):
+        if entry.room not in known:
+            continue
         verdict = Verdict(HOLDS[place % 5], 0.25, "[0.1, 0.2]", 8, (0.2, 0.3), "", 8, 8)
-        judged = Judged(claim, verdict if place % 7 else None, "" if place % 7 else "not tested")
-        by_figure.setdefault(figure, {})[claim.id] = records.record_claim(judged)
+        missing = "" if place % 7 else "not tested"
+        judged = Judged(entry.claim, verdict if place % 7 else None, missing)
+        by_figure.setdefault(entry.figure, {})[name] = records.record_claim(judged)
     theories = jaxtheory.figures.entries()
     for figure, claims in by_figure.items():
         content = RECORD | {
@@ -50,29 +59,16 @@ def store(tmp_path):
     return tmp_path
 
 
-def rows_of(text):
-    """The rows of the claims on a page of verdicts: id -> (figure, origin, verdict)."""
-    lines = [line for line in text.splitlines() if re.match(r"\| [A-Z]{2}-\d+ \|", line)]
-    cells = [line.replace("\\|", "/").strip("| ").split(" | ") for line in lines]
-    return {row[0]: (row[1], row[2], row[-1].removesuffix(" (differs)")) for row in cells}
-
-
-def counted(rows):
-    """The number of claims that hold of each theory and origin, in the words of the README."""
-    theories = jaxtheory.figures.entries()
-    found = {}
-    for figure, origin, words in rows.values():
-        claim = {"origin": origin, "decision": DECISIONS.get(words, "not tested")}
-        found.setdefault(theories[figure].theory, []).append(claim)
-    return {
-        (theory, origin): str(tally.tally(claims, origin))
-        for theory, claims in found.items()
-        for origin in tally.ORIGINS
-    }
+def found_in(store):
+    """What `verdicts.collect` would keep of these records."""
+    all_records = [json.loads(file.read_text()) for file in store.glob("*.json")]
+    claims = {name: x for record in all_records for name, x in record["claims"].items()}
+    figures = {r["figure"]: {"command": r["command"], "setup": "", "key": 0} for r in all_records}
+    return {"figures": figures, "claims": claims}
 
 
 def told(readme):
-    """The same from the README."""
+    """The number of claims that hold of each theory and origin, in the README."""
     rows = re.findall(r"^\| \[`(\w+)`\].*?\|.*?\| ([^|]*) \| ([^|]*) \|", readme, re.M)
     assert {name for name, *_ in rows} == {*jaxtheory.theories.names()}
     return {
@@ -82,72 +78,83 @@ def told(readme):
     }
 
 
-def test_every_claim_has_a_row_with_its_origin_and_verdict(store):
-    written = page.page(0, store)
-    rows = rows_of(written)
-    assert [*rows] == [claim.id for _, claim in page.entries()]
-    for place, (figure, claim) in enumerate(page.entries()):
-        found = rows[claim.id]
-        assert found[:2] == (figure, claim.origin.kind)
-        decision = {True: "holds", False: "fails", None: "undecided"}[HOLDS[place % 5]]
-        assert DECISIONS.get(found[2], "not tested") == (decision if place % 7 else "not tested")
-    assert "from what `jaxtheory run all --until-decided` found" in written.replace("\n", " ")
+def shown(page):
+    """The claims of a page: name -> (theory, origin, decision)."""
+    blocks = re.findall(
+        r'<div class="claim" id="(.*?)" data-theory="(.*?)" data-origin="(.*?)" '
+        r'data-verdict="(.*?)">',
+        page,
+    )
+    assert len({name for name, *_ in blocks}) == len(blocks)
+    return {name.upper(): tuple(rest) for name, *rest in blocks}
 
 
-def test_page_readme_and_report_agree(store):
-    rows = rows_of(page.page(0, store))
-    verdicts, _ = page.stored(store, 0)
-    before = page.README.read_text(encoding="utf-8")
-    after = page.readme(before, verdicts)
-    want = counted(rows)
-    for place, cell in told(after).items():
-        assert want[place] == cell
-    assert f"All {len(rows)} verdicts" in after
+def test_every_claim_stands_once_with_its_origin_and_verdict(store):
+    found = found_in(store)
+    written = shown(evidence.verdicts(found))
+    assert {*written} == {*evidence.of_theories(found)}
+    for name, claim in found["claims"].items():
+        assert written[name][1:] == (claim["origin"], claim["decision"])
+    assert {decision for *_, decision in written.values()} > {"holds", "fails", "not tested"}
+
+
+def test_readme_and_report_agree(store):
+    found = found_in(store)
+    after = evidence.readme(evidence.README.read_text(encoding="utf-8"), found)
+    assert f"All {len(found['claims'])} verdicts" in after
     html = report.report(store).read_text(encoding="utf-8")
     for theory in jaxtheory.theories.names():
+        kept = [x for name, x in found["claims"].items() if evidence.entries()[name].room == theory]
+        want = {origin: str(tally.tally(kept, origin)) for origin in tally.ORIGINS}
+        assert all(told(after)[theory, origin] == want[origin] for origin in tally.ORIGINS[:2])
         cells = re.search(rf'href="#theory-{theory}".*?</tr>', html, re.S)[0]
-        found = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
-        assert found == [
-            want[theory, origin] if not want[theory, origin].endswith("of 0") else ""
-            for origin in tally.ORIGINS
-        ]
-    wrong = f"{0.01 * tally.tally(verdicts.values()).decided:.2g}"
+        cells = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
+        assert cells == ["" if text.endswith("of 0") else text for text in want.values()]
+    wrong = f"{0.01 * tally.tally(found['claims'].values()).decided:.2g}"
     assert f"{wrong} are expected to be" in after and f"{wrong} of these" in html
 
 
-def test_a_page_may_name_figures_that_are_newer(store):
-    text = page.page(0, store)
-    assert page.newer(text) == []
-    named = text.replace("\n\n", f"\n\n{page.NEWER}`walk_rate`,\n`walk_new`.\n\n", 1)
-    assert page.newer(named) == ["walk_rate", "walk_new"]
+def test_the_pages_are_those_that_the_command_writes():
+    for file, text in evidence.pages(evidence.load()).items():
+        assert file.read_text(encoding="utf-8") == text, f"{file.name}: run make verdicts"
 
 
-def test_a_figure_that_was_not_run_is_an_error(store):
-    (store / "walk_rate.json").unlink()
-    with pytest.raises(FileNotFoundError):
-        page.page(0, store)
+def test_a_claim_stands_once_on_its_theory_s_page():
+    known = jaxtheory.theories.names()
+    for room in known:
+        named = [name for _, names in evidence.groups(room) for name in names]
+        of_room = {name for name, entry in evidence.entries().items() if entry.room == room}
+        assert len({*named}) == len(named) and {*named} <= of_room
 
 
-def test_the_page_shows_the_claims_of_the_code_and_the_readme_counts_them():
-    text = page.PAGE.read_text(encoding="utf-8")
-    newer = page.newer(text)
-    entries = [entry for entry in page.entries() if entry[0] not in newer]
-    for entry in entries:
-        start = "| " + " | ".join(page.of(*entry)) + " | "
-        assert text.count(start) == 1, start
-    rows = rows_of(text)
-    assert len(rows) == len(entries)
-    assert {*newer} <= {figure for figure, _ in page.entries()}
-    want = counted(rows)
-    readme = page.README.read_text(encoding="utf-8")
-    assert told(readme) == {place: want[place] for place in told(readme)}
-    assert f"All {len(rows)} verdicts" in readme
+def test_signs_of_markdown_are_escaped():
+    assert evidence.escaped("a_b <= *c* | $d$ [e] `f`") == (r"a\_b \<= \*c\* \| \$d\$ \[e\] \`f\`")
+
+
+def test_pictures_and_numbers_of_the_gallery_are_small():
+    pictures = {file.stem: file.stat().st_size for file in (DOCS / "gallery").glob("*.webp")}
+    assert {*pictures} == {*evidence.load()["figures"]} <= {*jaxtheory.figures.entries()}
+    assert max(pictures.values()) <= verdicts.LARGEST
+    tables = [*(DOCS / "gallery").glob("*.csv.gz")]
+    assert len(tables) > len(pictures) // 2
+    assert sum(pictures.values()) + sum(file.stat().st_size for file in tables) < 5e6
+    for table in tables:
+        assert table.stem.removesuffix(".csv") in pictures
+        assert gzip.decompress(table.read_bytes()).startswith(b"panel,")
+
+
+def test_a_picture_is_made_to_fit(tmp_path):
+    import numpy as np
+    from PIL import Image
+
+    noise = np.random.default_rng(0).integers(0, 256, (300, 400, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    assert len(verdicts.webp(tmp_path / "noise.png")) <= verdicts.LARGEST
 
 
 def test_the_table_of_the_ladders_has_the_claims_of_the_code():
-    _, table, _ = page.LADDERS.read_text(encoding="utf-8").split(page.MARK)
-    for figure, claim in page.rungs():
-        name, _, _, statement, _, limit = page.of(figure, claim)
-        start = " | ".join([f"| {name}", figure, statement, f"{limit} | "])
-        assert table.count(start) == 1, start
-    assert len(table.strip().splitlines()) == 2 + len(page.rungs())
+    _, table, _ = verdicts.LADDERS.read_text(encoding="utf-8").split(verdicts.MARK)
+    rungs = [name for name, entry in evidence.entries().items() if entry.room == "networks"]
+    for name in rungs:
+        assert table.count(f"| {' | '.join(verdicts.of(name))} | ") == 1, name
+    assert len(table.strip().splitlines()) == 2 + len(rungs)
