@@ -1,6 +1,6 @@
 """Training algorithms from a theory's gradient and an optax optimizer.
 
-`standard` makes the four that every theory of this package has.
+`standard` makes the five that every theory of this package has.
 """
 
 import traceback
@@ -237,18 +237,21 @@ def standard(
 ) -> dict[str, Algorithm]:
     """Return the algorithms that every theory of this package has, made by `from_optax`.
 
-    With rate(t, config) = eta, config fields momentum = beta and decay_steps = tau, b2 = 0.999 and
-    eps = 1e-8:
+    With rate(t, config) = eta, t from 0, b2 = 0.999 and config fields momentum = beta,
+    decay_steps = tau, adam_epsilon = eps and warmup_steps = tau_w:
 
         sgd         params - eta g
         momentum    params - eta m,  m <- beta m + g
-        adam        params - eta m^ / (sqrt(v^) + eps),  m <- beta m + (1 - beta) g,
-                    v <- b2 v + (1 - b2) g^2,  m^ = m / (1 - beta^t),  v^ = v / (1 - b2^t)
+        adam        params - eta min((t + 1) / tau_w, 1) m^ / (sqrt(v^) + eps),
+                    m <- beta m + (1 - beta) g,  m^ = m / (1 - beta^(t + 1)),
+                    v <- b2 v + (1 - b2) g^2,    v^ = v / (1 - b2^(t + 1))
+        sign        params - eta sign(g), with sign(0) = 0
         sgd_cosine  params - eta (1 + cos(pi min(t / tau, 1))) / 2 g
 
     If init and gradient belong to a reduced form, sgd, momentum and sgd_cosine equal the runs of
-    the literal parameters once the gradient is rescaled to the rates of these. Adam does not
-    commute with a change of parameters: its run is that of the form which init and gradient have.
+    the literal parameters once the gradient is rescaled to the rates of these. Adam and sign
+    descent do not commute with a change of parameters: their runs are those of the form which init
+    and gradient have.
     rescaled(slope, problem, config) rescales a gradient that `Theory.replace` puts in its place.
     """
 
@@ -256,11 +259,18 @@ def standard(
         done = jnp.minimum(t / jnp.asarray(config.decay_steps, float), 1)
         return rate(t, config) * (1 + jnp.cos(jnp.pi * done)) / 2
 
+    def warmed(t: Any, config: Any) -> Any:
+        warmup = jnp.maximum(jnp.asarray(config.warmup_steps, float), 1)
+        return rate(t, config) * jnp.minimum((t + 1) / warmup, 1)
+
     at = lambda config: lambda t: rate(t, config)
     optimizers = {
         "sgd": lambda config: optax.sgd(at(config)),
         "momentum": lambda config: optax.sgd(at(config), momentum=config.momentum),
-        "adam": lambda config: optax.adam(at(config), b1=config.momentum),
+        "adam": lambda config: optax.adam(
+            lambda t: warmed(t, config), b1=config.momentum, eps=config.adam_epsilon
+        ),
+        "sign": lambda config: optax.sign_sgd(at(config)),
         "sgd_cosine": lambda config: optax.sgd(lambda t: decayed(t, config)),
     }
     made = InitAndGradient(init, gradient)

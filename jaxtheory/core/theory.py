@@ -228,9 +228,9 @@ class Theory(_Slots):
 
         An algorithm that `from_optax` made from the theory's gradient is rebuilt for another loss,
         gradient or init, with the same optimizer, learning rate, projection and rescaling. In the
-        theories of this package these are sgd, momentum, adam and sgd_cosine. An algorithm that
-        contains a replaced function and cannot be rebuilt is dropped; the default is the first that
-        remains. A loss without a gradient gets `jax.grad(loss)`.
+        theories of this package these are sgd, momentum, adam, sign and sgd_cosine. An algorithm
+        that contains a replaced function and cannot be rebuilt is dropped; the default is the first
+        that remains. A loss without a gradient gets `jax.grad(loss)`.
 
         With another problem, sample, init, loss or gradient, the slots checks, predict and
         assumptions are emptied unless they are given, because they describe the old functions. With
@@ -253,7 +253,7 @@ class Theory(_Slots):
             ...     decay = sum(jnp.sum(w**2) for w in jax.tree.leaves(params))
             ...     return theory.loss(params, batch, problem, config) + 0.01 * decay
             >>> list(theory.replace(loss=loss).algorithms)
-            ['sgd', 'momentum', 'adam', 'sgd_cosine']
+            ['sgd', 'momentum', 'adam', 'sign', 'sgd_cosine']
         """
         new: Theory = replace(self, slots)
         return new

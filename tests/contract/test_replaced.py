@@ -20,7 +20,7 @@ from jaxtheory.theories.contextual_bigram import calculus as bigram
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 from jaxtheory.theories.random_walk import model as walk
 
-STANDARD = ("sgd", "momentum", "adam", "sgd_cosine")
+STANDARD = ("sgd", "momentum", "adam", "sign", "sgd_cosine")
 KEY, STEPS = jaxtheory.run_key(5, 2), 3
 
 
@@ -90,6 +90,8 @@ def by_hand(name, problem, config, slots, algorithm):
             eta = eta * (1 + math.cos(math.pi * min(t / config.decay_steps, 1))) / 2
         if algorithm == "momentum":
             m = g = jax.tree.map(lambda m, g: beta * m + g, m, g)
+        if algorithm == "sign":
+            g = jax.tree.map(jnp.sign, g)
         if algorithm == "adam":
             m = jax.tree.map(lambda m, g: beta * m + (1 - beta) * g, m, g)
             v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, v, g)

@@ -14,7 +14,7 @@ import jaxtheory
 from jaxtheory.core import from_optax
 from jaxtheory.theories import get, names
 
-STANDARD = ("sgd", "momentum", "adam", "sgd_cosine")
+STANDARD = ("sgd", "momentum", "adam", "sign", "sgd_cosine")
 OWN = {  # name: (standard algorithm, the room's own that is the same run, config changes)
     "random_walk": ("sgd", "reduced", {}),
     "nearest_neighbor": ("sgd", "reduced", {}),
@@ -50,6 +50,7 @@ def test_listed_with_their_fields_and_not_first(name):
     assert set(STANDARD) <= set(theory.algorithms)
     assert name == "low_rank" or next(iter(theory.algorithms)) not in STANDARD
     assert theory.Config().momentum == 0.9 and theory.Config().decay_steps >= 100
+    assert theory.Config().adam_epsilon == 1e-8 and theory.Config().warmup_steps == 0
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -118,6 +119,49 @@ def test_adams_first_step_has_length_eta(name):
     """In the largest entry; A of contextual_bigram is projected, which takes a mean off."""
     after, before = (trained(name, "adam", steps=n).params for n in (1, 0))
     moved = jax.tree.map(lambda a, b: np.max(np.abs(a - b)), after, before)
+    assert max(jax.tree.leaves(moved)) == pytest.approx(rate(name), rel=1e-5)
+
+
+def rate(name):
     c = get(name).examples[0]
-    eta = c.step_scale / c.regularization if name == "attention_pruning" else c.learning_rate
-    assert max(jax.tree.leaves(moved)) == pytest.approx(eta, rel=1e-5)
+    return c.step_scale / c.regularization if name == "attention_pruning" else c.learning_rate
+
+
+@pytest.mark.parametrize("name", [n for n in names() if n != "contextual_bigram"])
+def test_sign_descent_moves_each_entry_by_eta_or_not_at_all(name):
+    after, before = (trained(name, "sign", steps=n).params for n in (1, 0))
+    for a, b in zip(*map(jax.tree.leaves, (after, before)), strict=True):
+        steps = np.abs(a - b) / rate(name)
+        assert np.all((steps < 1e-9) | (np.abs(steps - 1) < 1e-9))
+
+
+@pytest.mark.parametrize("name", some(names(), "random_walk", "low_rank"))
+def test_adams_first_step_without_its_offset_is_that_of_sign_descent(name):
+    after, sign = (
+        trained(name, algorithm, steps=1, **change).params
+        for algorithm, change in (("adam", {"adam_epsilon": 1e-30}), ("sign", {}))
+    )
+    same(after, sign, 1e-9)
+
+
+@pytest.mark.parametrize("name", some(names(), "random_walk", "low_rank"))
+def test_a_large_offset_makes_adam_descent_with_averaged_gradients(name):
+    """In the first step m^ = g, and m^ / (|g| + eps) = g / eps up to |g| / eps."""
+    change = {"init_scale": 0.1} if name == "random_walk" else {}
+    rates = {"step_scale"} if name == "attention_pruning" else {"learning_rate"}
+    rates |= {"late_learning_rate"} if name == "contextual_bigram" else set()
+    large = {field: 1e12 * getattr(get(name).examples[0], field) for field in rates}
+    adam = trained(name, "adam", steps=1, adam_epsilon=1e12, **large, **change)
+    same(adam.params, trained(name, "sgd", steps=1, **change).params, 1e-8)
+
+
+@pytest.mark.parametrize("name", some(names(), "random_walk", "low_rank"))
+def test_the_warm_up_begins_at_a_share_of_the_rate(name):
+    """Its first of k steps has the rate eta / k; one step of warm-up is none."""
+    start, whole, quarter = (
+        trained(name, "adam", steps=steps, warmup_steps=k).params
+        for steps, k in ((0, 0), (1, 0), (1, 4))
+    )
+    for x, a, b in zip(*map(jax.tree.leaves, (start, whole, quarter)), strict=True):
+        np.testing.assert_allclose(4 * (b - x), a - x, rtol=1e-9, atol=1e-11)
+    same(trained(name, "adam", warmup_steps=1).params, trained(name, "adam").params, 0)

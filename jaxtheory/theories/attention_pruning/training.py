@@ -8,6 +8,7 @@ one mask per factor; and `smooth`, the descent of theorem 4.1.
     sgd               the same without momentum, made by `from_optax.standard`
     momentum          Algorithm 1 again: momentum without dampening
     adam              Adam on the mask with the rate c / lambda
+    sign              sign descent: the mask moves by c / lambda in each entry
     sgd_cosine        sgd whose rate falls to 0 as a cosine within decay_steps
     two_mask          Algorithm 1 on a mask per factor, W_Q and W_K
     smooth            gradient descent at the rate 1 / L_g, as in theorem 4.1

@@ -5,6 +5,7 @@
     sgd           both layers with the rate eta, made by `from_optax.standard`
     momentum      the same with momentum beta
     adam          Adam with the rate eta
+    sign          sign descent with the rate eta
     sgd_cosine    sgd whose rate falls to 0 as a cosine within decay_steps
 
 Source: arXiv 2402.14735 proves its theorem for two stages and trains its figures jointly.

@@ -6,6 +6,7 @@ eta / K_P, V by eta / K_Q.
     sgd         the same steps without threshold and prox; proximal with lambda = 0 is this
     momentum    sgd with momentum beta, A projected after each step
     adam        Adam along the preconditioned gradient, A projected after each step
+    sign        the same with the signs of this gradient
     sgd_cosine  sgd whose rate falls to 0 as a cosine within decay_steps
     sgd_plain   raw gradients at the same rates
     sequences   proximal on contexts that the task generated, in place of independent tokens

@@ -55,6 +55,12 @@ class Config(fields.Config):
     decay_steps: int = traced(
         100, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
     )
+    adam_epsilon: float = traced(
+        1e-8, "epsa", "offset in the denominator of Adam's step", "(0, inf)"
+    )
+    warmup_steps: int = traced(
+        0, "tauw", "steps in which Adam's rate rises to its value; 0 for none", "[0, inf)", "steps"
+    )
     features: str = static(
         "gaussian",
         "features",

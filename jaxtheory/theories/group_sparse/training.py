@@ -5,6 +5,7 @@ downstream task.
     sgd           the run of gd, made by `from_optax.standard`
     momentum      the same with momentum beta
     adam          Adam on v and W
+    sign          sign descent on v and W
     sgd_cosine    gd whose rate falls to 0 as a cosine within decay_steps
     population    gd in six numbers, on the training set completed by all symmetries of the law
     downstream    tau steps of pre-training, then SGD on one downstream sample a step

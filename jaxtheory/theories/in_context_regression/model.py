@@ -64,6 +64,12 @@ class Config(Data):
     decay_steps: int = traced(
         1000, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
     )
+    adam_epsilon: float = traced(
+        1e-8, "epsa", "offset in the denominator of Adam's step", "(0, inf)"
+    )
+    warmup_steps: int = traced(
+        0, "tauw", "steps in which Adam's rate rises to its value; 0 for none", "[0, inf)", "steps"
+    )
     form: str = static(
         "separate", "form", "parametrization of A", ("separate", "merged", "literal")
     )

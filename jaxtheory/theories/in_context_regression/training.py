@@ -4,6 +4,7 @@
     sgd           the run of gd prompt by prompt, made by `from_optax.standard`
     momentum      the same with momentum beta
     adam          Adam on the weights of the heads
+    sign          sign descent on these weights
     sgd_cosine    sgd whose rate falls to 0 as a cosine within decay_steps
     population    gradient descent on the population loss
 

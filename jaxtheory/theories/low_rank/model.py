@@ -92,6 +92,12 @@ class Config(fields.Config):
     decay_steps: int = traced(
         150, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
     )
+    adam_epsilon: float = traced(
+        1e-8, "epsa", "offset in the denominator of Adam's step", "(0, inf)"
+    )
+    warmup_steps: int = traced(
+        0, "tauw", "steps in which Adam's rate rises to its value; 0 for none", "[0, inf)", "steps"
+    )
     truncation_rank: int = evaluation(
         2, "r", "rank of the truncation in `pruned_truncated_loss`", "[1, inf)"
     )

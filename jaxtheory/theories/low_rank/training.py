@@ -1,9 +1,10 @@
 """Mini-batch SGD on W_Q, W_K, W_V, W_O with one step size (equation 5), W <- W - eta dL/dW for all
-four, and LoRA; momentum, adam and sgd_cosine take the place of SGD (`from_optax.standard`).
+four, and LoRA; momentum, adam, sign and sgd_cosine take the place of SGD (`from_optax.standard`).
 
     sgd         mini-batch SGD on the four matrices
     momentum    the same with momentum beta
     adam        Adam on the four matrices
+    sign        sign descent on the four matrices
     sgd_cosine  sgd whose rate falls to 0 as a cosine within decay_steps
     lora        W = W(0) + B A with B and A trained by the steps of sgd
 """

@@ -54,6 +54,12 @@ class Config(fields.Config):
     decay_steps: int = traced(
         2000, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
     )
+    adam_epsilon: float = traced(
+        1e-8, "epsa", "offset in the denominator of Adam's step", "(0, inf)"
+    )
+    warmup_steps: int = traced(
+        0, "tauw", "steps in which Adam's rate rises to its value; 0 for none", "[0, inf)", "steps"
+    )
     num_prompts: Size | int = size(
         4000, "B", "training prompts; fresh ones per step for the algorithm online"
     )

@@ -9,6 +9,7 @@ online       (xi1, xi2) on fresh prompts per step, drawn as inner products
 sgd          reduced made by `from_optax.standard` from dL/dxi1 over d
 momentum     reduced with momentum beta
 adam         Adam on (xi1, xi2), another run than on W
+sign         sign descent on (xi1, xi2), another run than on W
 sgd_cosine   reduced whose rate falls to 0 as a cosine within decay_steps
 adam_literal  Adam on the full W
 """

@@ -85,6 +85,12 @@ class Config(fields.Config):
     decay_steps: int = traced(
         1000, "taud", "steps in which sgd_cosine takes its rate to 0", "[1, inf)", "steps"
     )
+    adam_epsilon: float = traced(
+        1e-8, "epsa", "offset in the denominator of Adam's step", "(0, inf)"
+    )
+    warmup_steps: int = traced(
+        0, "tauw", "steps in which Adam's rate rises to its value; 0 for none", "[0, inf)", "steps"
+    )
     task: str = static("walk", "task", "data law", ("walk", "qa1", "qa2"))
     value: str = static("linear", "value", "f = V X S or f = A relu(V X S)", ("linear", "mlp"))
     tokens: str = static(

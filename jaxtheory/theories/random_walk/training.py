@@ -6,6 +6,7 @@ reduction.
     sgd           reduced, made by `from_optax.standard`
     momentum      reduced with momentum beta
     adam          Adam on V and the scores, another run than on W
+    sign          sign descent on V and the scores, another run than on W
     sgd_cosine    reduced whose rate falls to 0 as a cosine within decay_steps
     adam_literal  Adam on V and the literal W
 
