@@ -1,17 +1,19 @@
 """The commands `run`, which sweeps, judges and draws figures, and `report`, which writes a page."""
 
 import dataclasses
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 import jaxtheory
 from jaxtheory.cli.export import print_aside
 from jaxtheory.cli.parsing import figure_places, named_figures
-from jaxtheory.cli.terminal import duration, steps_progress, sweep_progress, table
+from jaxtheory.cli.terminal import duration, steps_progress, sweep_progress, table, table_of_lines
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
@@ -52,26 +54,24 @@ class Run:
             raise jaxtheory.InputError("--until-decided and --quick exclude each other")
         self = dataclasses.replace(self, store=disk.located(self.store))
         places = figure_places(self.name)
-        outcomes, rows = [], []
+        records, image = [], self.store
         for record, image in self._records(places):
-            judged = record["claims"].items()
-            of_claims = [claim["outcome"] for _, claim in judged]
-            counts = (of_claims.count(outcome) for outcome in _OUTCOMES)
-            outcomes.append((record["figure"], *counts, image))
-            lines = [_line(name, claim) for name, claim in judged]
-            rows += [(record["theory"], *line) for line in lines]
+            records.append(record)
             if self.name != "headlines":
-                table(f"{record['figure']}: {record['question']}", _COLUMNS, lines)
-                print(f"  figure {image}\n  data   {record['store']}\n")
+                table_of_lines(_title(record), _COLUMNS, _rows([record]))
+                print(f"\nfigure {image}\ndata   {record['store']}\n")
         if self.name == "headlines":
-            table("what was measured", ("theory", *_COLUMNS), rows)
+            table_of_lines("claims, the worst news first", _COLUMNS, _rows(records))
+            print(f"\n{_theories(records)}\n")
         elif len(places) > 1:
-            table("summary", ("figure", *_OUTCOMES, "drawing"), outcomes)
-        undecided = sum(outcome[4] for outcome in outcomes)
+            table("summary", ("figure", *_OUTCOMES), _counts(records))
+        print(_sentence(records))
+        undecided = any(claim["outcome"] == "undecided" for _, claim in _claims(records))
         if undecided and not self.until_decided:
-            print(f"{undecided} undecided: --until-decided adds seeds")
-        print(f"page {report(self.store, print_aside)}")
-        return int(any(differs for _, _, differs, *_ in outcomes))
+            print("--until-decided adds seeds to what is undecided")
+        page = report(self.store, print_aside).absolute().as_uri()
+        print(f"page {page}#{quote(image.stem)}" if len(places) == 1 else f"page {page}")
+        return int(any(claim["outcome"] == "differs" for _, claim in _claims(records)))
 
     def _records(self, places: list[tuple[str, int]]) -> Iterator[tuple[dict[str, Any], Path]]:
         """Yield the record and the drawing of every figure; several run side by side."""
@@ -100,19 +100,65 @@ class Run:
                 yield result
 
 
-_COLUMNS = ("claim", "statement", "origin", "bound", "measured", "n", "verdict", "")
+_COLUMNS = ("claim", "verdict", "statement", "measured", "bound")
+_WORST_FIRST = ("fails", "undecided", "not tested", "holds")
 
 
-def _line(name: str, claim: dict[str, Any]) -> tuple:
-    """Return the row of a claim."""
+def _claims(records: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the claims of records by name, the worst news first."""
+    claims = [item for record in records for item in record["claims"].items()]
+    order = lambda item: (
+        item[1]["outcome"] != "differs",
+        _WORST_FIRST.index(item[1]["decision"]),
+    )
+    return sorted(claims, key=order)
+
+
+def _rows(records: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """Yield the row of each claim."""
     from jaxtheory.reports import wording
 
-    tested = claim["n"] is not None
-    outcome = claim["outcome"] if tested else ""
-    return (
-        *(name, claim["statement"], claim["origin"], claim["bound"], wording.measured(claim)),
-        *(wording.seeds(claim), claim["finding"], outcome),
-    )
+    for name, claim in _claims(records):
+        verdict = claim["finding"]
+        if claim["outcome"] == "differs":
+            verdict = f"differs: {verdict}"
+        elif claim["outcome"] == "open" and claim["n"] is not None:
+            verdict += " (open)"
+        statement = " ".join(claim["statement"].split())
+        yield name, verdict, statement, wording.in_short(claim), claim["bound"]
+
+
+def _counts(records: list[dict[str, Any]]) -> Iterator[tuple[str | int, ...]]:
+    """Yield the row of each figure in the summary: its claims by outcome."""
+    for record in records:
+        found = [claim["outcome"] for claim in record["claims"].values()]
+        yield record["figure"], *(found.count(outcome) for outcome in _OUTCOMES)
+
+
+def _title(record: dict[str, Any]) -> str:
+    return f"{record['figure']}: {record['question']}"
+
+
+def _sentence(records: list[dict[str, Any]]) -> str:
+    """Count the claims, and name those whose verdict differs from what is expected."""
+    from jaxtheory.reports import tally, wording
+
+    claims = _claims(records)
+    parts = tally.tally(claim for _, claim in claims).words().values()
+    differing = [name for name, claim in claims if claim["outcome"] == "differs"]
+    number = len(differing) or "none"
+    told = f"{number} differ{'s' * (len(differing) < 2)} from what is expected"
+    told += f": {', '.join(differing)}" * bool(differing)
+    return f"{wording.count(len(claims), 'claim')}: {', '.join(parts)}; {told}"
+
+
+def _theories(records: list[dict[str, Any]]) -> str:
+    """Describe which theory the first letters of claims are of, in lines of 100 columns."""
+    letters = {
+        name.rpartition("-")[0]: record["theory"] for record in records for name in record["claims"]
+    }
+    whole = [f"{short}\xa0{theory}" for short, theory in letters.items()]
+    return textwrap.fill(", ".join(whole), 100).replace("\xa0", " ")
 
 
 def run_one(
@@ -203,5 +249,5 @@ class Report:
     def __call__(self) -> int:
         from jaxtheory.reports.page import report
 
-        print(f"page {report(disk.located(self.folder), print_aside)}")
+        print(f"page {report(disk.located(self.folder), print_aside).absolute().as_uri()}")
         return 0

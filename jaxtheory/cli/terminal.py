@@ -11,16 +11,50 @@ from typing import Any
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows under a title, as wide as the terminal, or 160 columns if there is none."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     drawn = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for row in rows:
         drawn.add_row(*map(_text, row))
-    console = Console(width=None if sys.stdout.isatty() else 160, markup=False, highlight=False)
+    _print(drawn, 160)
+
+
+def table_of_lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of one line each under a title, as wide as the terminal, or 100 columns.
+
+    The texts of the widest column are cut with an ellipsis to make room for the others.
+    """
+    from rich import box
+    from rich.cells import cell_len
+    from rich.table import Table
+
+    rows, width = list(rows), _console(100).width
+    widths = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
+    longest = widths.index(max(widths))
+    room = max(20, width - sum(widths) + widths[longest] - 2 * len(columns) + 2)
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for place, name in enumerate(columns):
+        most = room if place == longest else None
+        drawn.add_column(name, no_wrap=True, overflow="ellipsis", max_width=most)
+    for row in rows:
+        drawn.add_row(*row)
+    sys.stdout.write(f"{title}\n\n")
+    _print(drawn, 100)
+
+
+def _console(columns: int) -> Any:
+    """Return a console as wide as the terminal, or of so many columns if there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else columns, markup=False, highlight=False)
+
+
+def _print(drawn: Any, columns: int) -> None:
+    """Print a table without spaces at the ends of its lines."""
+    console = _console(columns)
     with console.capture() as printed:  # rich itself would exit on a closed pipe
         console.print(drawn)
-    sys.stdout.write(printed.get())
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())
 
 
 def mend_streams() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 ORIGINS = ("printed", "interpretation", "derived")
+_PLURAL = {"holds": "hold", "fails": "fail"}
 
 
 class Tally(NamedTuple):
@@ -27,6 +28,15 @@ class Tally(NamedTuple):
     @property
     def decided(self) -> int:
         return self.holds + self.fails
+
+    def words(self) -> dict[str, str]:
+        """Describe the counts that are not zero, such as {"holds": "3 hold"}."""
+        counts = dict(zip(("holds", "fails", "undecided", "not tested"), self, strict=True))
+        return {
+            decision: f"{count} {decision if count == 1 else _PLURAL.get(decision, decision)}"
+            for decision, count in counts.items()
+            if count
+        }
 
     def __str__(self) -> str:
         open_ones = self.undecided + self.untested

@@ -117,5 +117,17 @@ def measured(claim: dict[str, Any]) -> str:
     return text + (f" at {claim['at']}" if claim["at"] else "")
 
 
+def in_short(claim: dict[str, Any]) -> str:
+    """Format the measured number, and its interval where that leaves the claim undecided."""
+    interval = claim["interval"] if claim["decision"] == "undecided" else None
+    return measured(claim | {"interval": interval, "exceptions": "", "at": ""})
+
+
+def count(number: int, noun: str) -> str:
+    """Format a number of things, such as 1 claim or 2 claims."""
+    words = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number} {noun if number == 1 else words}"
+
+
 def _rounded(value: float, digits: int) -> str:
     return f"{value:.{digits}g}" if math.isfinite(value) else str(value)

@@ -6,6 +6,8 @@ import pytest
 from helpers.spoilt import refused, spoilt
 
 from jaxtheory.cli.main import main
+from jaxtheory.cli.run import _COLUMNS, _rows
+from jaxtheory.cli.terminal import table_of_lines
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,10 +45,37 @@ def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None
     assert main(["run", FIGURES, "--quick", "--store", "out"]) == 1
     printed = capsys.readouterr().out
     assert "not tested (n=2 < 3)" in printed
-    assert "as expected" in printed
-    assert "differs" in printed
+    assert "differs: holds" in printed
+    assert "3 hold, 1 not tested; 1 differs from what is expected: wrong" in printed
     assert (here / "out" / "good-quick.png").read_bytes().startswith(b"\x89PNG")
     assert (here / "out" / "bad-quick.png").exists()
+
+
+def test_the_worst_news_come_first_each_in_one_line(capsys: pytest.CaptureFixture) -> None:
+    claim = {"decision": "holds", "outcome": "as expected", "finding": "holds", "exceptions": ""}
+    claim |= {"statement": "It is so. " * 40, "bound": "≤ 1", "at": "", "measured": 0.5}
+    claim |= {"interval": [0.123, 0.987], "n": 8}
+    fails = {"decision": "fails", "finding": "refuted as read"}
+    unknown = {"decision": "undecided", "outcome": "undecided", "finding": "undecided"}
+    claims = {
+        "A-1": claim,
+        "A-2": claim | {"outcome": "open"},
+        "A-3": claim | unknown,
+        "A-4": claim | fails,
+        "A-5": claim | fails | {"outcome": "differs"},
+    }
+    rows = [*_rows([{"claims": claims}])]
+    assert [row[0] for row in rows] == ["A-5", "A-4", "A-3", "A-1", "A-2"]
+    assert [row[1] for row in rows[::2]] == [
+        "differs: refuted as read",
+        "undecided",
+        "holds (open)",
+    ]
+    assert [row[3] for row in rows] == ["0.5", "0.5", "0.5 [0.123, 0.987]", "0.5", "0.5"]
+    table_of_lines("title", _COLUMNS, rows)
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title == "title" and len(lines) == 3 + len(rows)
+    assert max(map(len, lines)) == 100 and all("…" in line for line in lines[3:])
 
 
 def test_an_open_or_untested_claim_does_not_fail(here: Path) -> None:
@@ -142,7 +171,8 @@ def test_a_figure_of_boundaries_leaves_what_others_do(here: Path, capsys) -> Non
     (here / "mine.py").write_text(EDGE)
     assert main(["run", "mine.py", "--until-decided", "--max-seeds", "8"]) == 0
     printed = capsys.readouterr().out
-    assert "as expected" in printed and "within 2 %" in printed
+    assert "within 2 %" in printed
+    assert "1 claim: 1 holds; none differs from what is expected" in printed
     (store,) = here.glob("results/edge-*/data.zarr")
     assert {file.suffix for file in here.glob("results/edge.*")} >= {".png", ".csv", ".json"}
     assert "The boundary is 2 over" in (here / "results" / "report.html").read_text()
@@ -174,7 +204,10 @@ def test_a_home_in_a_path_of_run_and_report(
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
+    page = (tmp_path / "home" / "kept" / "report.html").as_uri()
     assert main(["run", "walk_phase", "--quick", "--store", "~/kept"]) == 0
+    assert capsys.readouterr().out.endswith(f"\npage {page}#walk_phase-quick\n")
     assert main(["report", "~/kept"]) == 0
+    assert capsys.readouterr().out == f"page {page}\n"
     assert (tmp_path / "home" / "kept" / "report.html").is_file()
     assert [folder.name for folder in tmp_path.iterdir()] == ["home"]
