@@ -1,5 +1,6 @@
 """How Sphinx builds the pages: `make docs`."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -26,6 +27,9 @@ smartquotes = False
 myst_heading_anchors = 3
 autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 88
+# notebooks type `jaxtheory` as its users do
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ |= {"COLUMNS": "90", "TERM": "dumb"}
 # notebooks are executed at every build in a temporary folder; a failure stops the build
 nb_execution_mode = "force"
 nb_execution_in_temp = True

@@ -146,7 +146,7 @@ def gallery(room: str, found: dict[str, Any]) -> str:
             parts.append(f"![{alt(name)}]({name}.webp)")
         parts.append(source(name, room, "../", found))
         if facts:
-            parts.append(f"{facts['setup'][:1].upper()}{facts['setup'][1:]}.".replace("_", "\\_"))
+            parts.append(f"*Settings*: {escaped(facts['setup'])}.")
         parts += [claim(item.id, found, False) for item in figure.claims]
     return "\n\n".join(parts) + "\n"
 

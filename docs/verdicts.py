@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import evidence
+import front
 from PIL import Image
 
 import jaxtheory
@@ -23,7 +24,7 @@ from jaxtheory.reports.records import bound, stem
 
 GALLERY = evidence.DOCS / "gallery"
 LADDERS, MARK = evidence.DOCS / "networks-ladders.md", "<!-- verdicts -->"
-LARGEST, NUMBERS = 40_000, 150_000  # bytes of a picture, and of a figure's compressed numbers
+LARGEST, NUMBERS = 40_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
 KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
 
 
@@ -115,6 +116,7 @@ if __name__ == "__main__":
         parser.exit()
     if options.store:
         collect(options.key, options.store)
+        front.write()
     for file, text in evidence.pages(evidence.load()).items():
         file.write_text(text, encoding="utf-8")
     known = jaxtheory.figures.entries()

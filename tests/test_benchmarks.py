@@ -12,6 +12,7 @@ import pytest
 from benchmarks import (
     accelerator,
     attention_pruning,
+    bench,
     boundaries,
     contextual_bigram,
     floor,
@@ -260,6 +261,11 @@ def test_rows():
     assert all(line.count("|") == len(table.HEAD) + 1 for line in table.markdown(rows).split("\n"))
     assert table.records(rows)[0]["most"] == 20.0
     assert [table.row(record) for record in table.records(rows)] == rows
+
+
+def test_the_readme_has_the_numbers_of_the_page():
+    told = bench.speeds(bench.PAGE.read_text())
+    assert told.count("\n") > 6 and f"\n{told}\n" in bench.README.read_text()
 
 
 def test_rate(monkeypatch):

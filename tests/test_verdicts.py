@@ -28,7 +28,7 @@ def loaded(name):
     return module
 
 
-evidence, verdicts = loaded("evidence"), loaded("verdicts")
+evidence, front, verdicts = map(loaded, ("evidence", "front", "verdicts"))
 HOLDS = (True, False, None, True, True)
 TEXTS = ("question", "source", "store", "command", "setup", "model", "drawn")
 RECORD = dict.fromkeys(TEXTS, "") | {"runs": {}, "versions": {}, "files": {}}
@@ -141,6 +141,16 @@ def test_pictures_and_numbers_of_the_gallery_are_small():
     for table in tables:
         assert table.stem.removesuffix(".csv") in pictures
         assert gzip.decompress(table.read_bytes()).startswith(b"panel,")
+
+
+def test_the_first_picture_has_what_its_figures_measured():
+    stairs, root, boundary = front.draw().axes
+    assert len([line for line in stairs.lines if len(line.get_xdata()) > 100]) == 16
+    levels = {float(line.get_ydata()[0]) for line in stairs.lines if len(line.get_xdata()) == 2}
+    assert len(levels) == 5
+    for ax, name in ((root, "trained"), (boundary, "our law")):
+        assert name in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert front.PICTURE.stat().st_size < verdicts.LARGEST
 
 
 def test_a_picture_is_made_to_fit(tmp_path):

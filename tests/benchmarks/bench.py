@@ -2,9 +2,9 @@
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
 [--from FILE ...] [--accelerator [--seconds S]]: prints one table; --only: these theories, or
-boundaries; --json: the rows, rates and machine; --write: into docs/performance.md; --from: the rows
-of such files, nothing is measured; --accelerator: on what JAX finds beside the CPU, see
-accelerator.py, or one line where there is nothing.
+boundaries; --json: the rows, rates and machine; --write: into docs/performance.md, and from there
+into README.md; --from: the rows of such files, nothing is measured; --accelerator: on what JAX
+finds beside the CPU, see accelerator.py, or one line where there is nothing.
 
 Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
@@ -24,8 +24,10 @@ from jaxtheory.theories import names
 HERE = Path(__file__).resolve().parent
 sys.path[0] = str(HERE.parent)
 PAGE = HERE.parents[1] / "docs" / "performance.md"
+README = HERE.parents[1] / "README.md"
 MODULES = (*names(), "boundaries")
 MARKS = ("<!-- bench -->", "<!-- /bench -->")
+SPEEDS = ("<!-- speeds -->", "<!-- /speeds -->")
 
 
 def measured_on(asked: argparse.Namespace) -> dict:
@@ -75,11 +77,27 @@ def measure(modules: tuple[str, ...], everything: bool) -> list:
     return found
 
 
-def put(text: str, marks: tuple[str, str]) -> None:
-    """A text between marks of the page."""
-    head, _, rest = PAGE.read_text().partition(marks[0])
+def put(text: str, marks: tuple[str, str], page: Path = PAGE) -> None:
+    """A text between marks of a page."""
+    head, _, rest = page.read_text().partition(marks[0])
     _, _, tail = rest.partition(marks[1])
-    PAGE.write_text(f"{head}{marks[0]}\n\n{text}\n\n{marks[1]}{tail}")
+    page.write_text(f"{head}{marks[0]}\n\n{text}\n\n{marks[1]}{tail}")
+
+
+def speeds(page: str) -> str:
+    """The table of the README: of each theory the first ratio to NumPy and to plain JAX on the page
+    of benchmarks.
+    """
+    table = page.partition(MARKS[0])[2].partition(MARKS[1])[0]
+    cells = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    lines = ["| theory | NumPy | plain JAX |", "| --- | --- | --- |"]
+    for theory in dict.fromkeys(row[0] for row in cells[2:]):
+        ratios = [
+            next((row[4] for row in cells if row[0] == theory and kind in row[1]), "")
+            for kind in ("NumPy", "plain JAX")
+        ]
+        lines.append(f"| `{theory}` | {ratios[0]} | {ratios[1]} |")
+    return "\n".join(lines)
 
 
 def write(found: list, kept: list[dict]) -> None:
@@ -97,6 +115,7 @@ def write(found: list, kept: list[dict]) -> None:
         *(f"- {facts(one)}" for one in kept),
     ]
     put("\n".join(parts), MARKS)
+    put(speeds(PAGE.read_text()), SPEEDS, README)
 
 
 def facts(kept: dict) -> str:

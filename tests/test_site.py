@@ -1,0 +1,83 @@
+"""The built documentation in Chromium: `make docs`, then this file."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.browser import CONTRAST, OVERFLOW, chromium, emulate, errors, schemes
+
+SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
+PAGES = (
+    "index",
+    "quickstart",
+    "random_walk",
+    "attention_pruning",
+    "in_context_regression",
+    "derivations/random_walk",
+    "verdicts",
+    "gallery",
+    "gallery/random_walk",
+    "networks-ladders",
+    "notebooks/your-theorem",
+    "performance",
+    "reference/modules",
+)
+# pictures that did not arrive or have no text for those who cannot see them
+BLIND = """return [...document.images].filter(i => !i.closest("svg") && i.getClientRects().length)
+  .filter(i => (i.loading = "eager", !i.complete || !i.naturalWidth) || !i.alt).map(i => i.src)"""
+UNREAD = "return [...document.querySelectorAll('.katex-error')].map(e => e.textContent)"
+# tables and code that can only be reached by a mouse
+STUCK = """return [...document.querySelectorAll("article *")].filter(e =>
+  e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX)
+  && e.tabIndex < 0 && !e.querySelector("a, button, [tabindex]")).map(e => e.className)"""
+
+pytestmark = pytest.mark.skipif(not SITE.is_dir(), reason="make docs has not built the pages")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_whole_and_readable(page, browser):
+    for width in (1280, 390):
+        for dark in (False, True):
+            emulate(browser, width, dark)
+            browser.get((SITE / f"{page}.html").as_uri())
+            at = f"{width} pixels, {'dark' if dark else 'light'}"
+            assert browser.execute_script(OVERFLOW) <= 0, at
+            assert browser.execute_script(BLIND) == [], at
+            assert browser.execute_script(UNREAD) == [], at
+            worst, text = browser.execute_script(CONTRAST)
+            assert worst >= 4.5, f"{at}: contrast {worst:.2f} of {text!r}"
+            assert errors(browser) == [], at
+            assert schemes(browser) <= {"file", "data"}, at
+
+
+def test_verdicts_are_filtered(browser):
+    from selenium.webdriver.support.ui import Select
+
+    emulate(browser)
+    browser.get((SITE / "verdicts.html").as_uri())
+    shown = "return [...document.querySelectorAll('.claim')].filter(c => !c.hidden).length"
+    everything = browser.execute_script(shown)
+    selects = browser.find_elements("css selector", ".filters select")
+    Select(selects[0]).select_by_value("random_walk")
+    Select(selects[2]).select_by_value("fails")
+    kept = browser.execute_script(shown)
+    assert 0 < kept < everything
+    assert f"{kept} of {everything}" in browser.find_element("css selector", ".filters output").text
+    heading = "return [...document.querySelectorAll('#low-rank')].every(s => s.hidden)"
+    assert browser.execute_script(heading)
+
+
+def test_the_search_finds_a_word(browser):
+    browser.get((SITE / "search.html").as_uri() + "?q=staircase")
+    found = "return document.querySelectorAll('ul.search li').length"
+    for _ in range(100):
+        if browser.execute_script(found):
+            return
+        browser.execute_async_script("setTimeout(arguments[0], 100)")
+    pytest.fail("the search finds nothing")
