@@ -51,7 +51,7 @@ def entries() -> dict[str, Entry]:
 
 
 def load() -> dict[str, Any]:
-    """Return what runs have found: "figures" and "claims" by name."""
+    """Return what runs have found: "figures" and "claims" by name, "again" under a second key."""
     return json.loads(DATA.read_text(encoding="utf-8"))
 
 
@@ -75,10 +75,7 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
     entry, measured = entries()[name], found["claims"].get(name)
     kind = entry.claim.origin.kind
     kept = measured or {"decision": "not tested", "finding": "not run yet", "outcome": ""}
-    facts = [wording.measured(measured), f"bound {bound(entry.claim.bound)}"] if measured else []
-    if measured and wording.seeds(measured):
-        facts.append(f"{wording.seeds(measured)} seeds")
-    number = f": {escaped('; '.join(filter(None, facts)))}" if facts else ""
+    facts = [f"bound {bound(entry.claim.bound)}"] if measured else []
     differs = " (not as expected)" if kept["outcome"] == "differs" else ""
     where = f"; [`{entry.figure}`](gallery/{entry.room}.md#{entry.figure})" * with_figure
     why = f" *{escaped(entry.claim.why)}*" if entry.claim.why else ""
@@ -88,10 +85,30 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
         (
             f'<div class="claim" id="{name.lower()}" {attributes}>',
             f"**{name}**, {kind}: {escaped(entry.claim.statement)}{why}",
-            f"**{kept['finding']}**{differs}{number}{where}",
+            f"**{kept['finding']}**{differs}{told(kept, facts)}{where}",
+            *(
+                [f"**{second['finding']}**, key {second['key']}{told(second, [])}"]
+                if second
+                else []
+            ),
             "</div>",
         )
     )
+
+
+def again(name: str, found: dict[str, Any]) -> list[str]:
+    """Return what was measured under a second key, if it was."""
+    second = found["again"].get(name)
+    return [f"**{second['finding']}**, key {second['key']}{told(second, [])}"] if second else []
+
+
+def told(measured: Found, facts: list[str]) -> str:
+    """Return what was measured for a claim, with further facts, behind a colon."""
+    if "measured" not in measured:
+        return ""
+    seeds = wording.seeds(measured)
+    parts = [wording.measured(measured), *facts, f"{seeds} seeds" * bool(seeds)]
+    return f": {escaped('; '.join(filter(None, parts)))}"
 
 
 def sources(names: Iterable[str], found: dict[str, Any]) -> list[str]:

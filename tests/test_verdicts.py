@@ -64,7 +64,7 @@ def found_in(store):
     all_records = [json.loads(file.read_text()) for file in store.glob("*.json")]
     claims = {name: x for record in all_records for name, x in record["claims"].items()}
     figures = {r["figure"]: {"command": r["command"], "setup": "", "key": 0} for r in all_records}
-    return {"figures": figures, "claims": claims}
+    return {"figures": figures, "claims": claims, "again": {}}
 
 
 def told(readme):
@@ -120,11 +120,22 @@ def test_the_pages_are_those_that_the_command_writes():
 
 
 def test_a_claim_stands_once_on_its_theory_s_page():
-    known = jaxtheory.theories.names()
-    for room in known:
-        named = [name for _, names in evidence.groups(room) for name in names]
+    pages = {room: room for room in jaxtheory.theories.names()} | {"networks": "networks-ladders"}
+    for room, page in pages.items():
+        named = [name for _, names in evidence.groups(page) for name in names]
         of_room = {name for name, entry in evidence.entries().items() if entry.room == room}
         assert len({*named}) == len(named) and {*named} <= of_room
+
+
+def test_a_second_key_stands_below_the_first():
+    found = evidence.load()
+    text = evidence.claim("NW-1", found, False)
+    first, second = re.findall(r"\*\*(\w+)\*\*.*\d", text)[-2:]
+    assert (first, second) == (
+        found["claims"]["NW-1"]["finding"],
+        found["again"]["NW-1"]["finding"],
+    )
+    assert f"key {found['again']['NW-1']['key']}: " in text
 
 
 def test_signs_of_markdown_are_escaped():
@@ -160,11 +171,3 @@ def test_a_picture_is_made_to_fit(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (300, 400, 3), dtype=np.uint8)
     Image.fromarray(noise).save(tmp_path / "noise.png")
     assert len(verdicts.webp(tmp_path / "noise.png")) <= verdicts.LARGEST
-
-
-def test_the_table_of_the_ladders_has_the_claims_of_the_code():
-    _, table, _ = verdicts.LADDERS.read_text(encoding="utf-8").split(verdicts.MARK)
-    rungs = [name for name, entry in evidence.entries().items() if entry.room == "networks"]
-    for name in rungs:
-        assert table.count(f"| {' | '.join(verdicts.of(name))} | ") == 1, name
-    assert len(table.strip().splitlines()) == 2 + len(rungs)

@@ -112,9 +112,15 @@ def measured(claim: dict[str, Any]) -> str:
     elif ends == [None, None]:
         text += " (no interval)"
     elif ends and ends != [number, number]:
-        low, high = (_rounded(end, 3) if end is not None else "" for end in ends)
-        text += f" [{low or '-inf'}, {high or 'inf'}]"
+        text += f" [{_ends(number, ends, 3) or _ends(number, ends, 4)}]"
     return text + (f" at {claim['at']}" if claim["at"] else "")
+
+
+def _ends(number: float, ends: list[float | None], digits: int) -> str:
+    """Format the ends of an interval; "" where three digits would put its number outside of it."""
+    low, high = (_rounded(end, digits) if end is not None else "" for end in ends)
+    outside = float(low or "-inf") > number or float(high or "inf") < number
+    return "" if outside and digits < 4 else f"{low or '-inf'}, {high or 'inf'}"
 
 
 def in_short(claim: dict[str, Any]) -> str:

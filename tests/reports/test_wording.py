@@ -75,6 +75,12 @@ def test_a_search_in_words() -> None:
     assert "where this changes: loss < 0.5, compared" in sweep_in_words(plain, False)
 
 
+def test_an_interval_holds_its_number() -> None:
+    claim = {"measured": 0.99951, "exceptions": "", "at": "", "n": 8}
+    assert measured(claim | {"interval": [0.99948, 0.99953]}) == "0.9995 [0.9995, 0.9995]"
+    assert measured(claim | {"interval": [0.9, None]}) == "0.9995 [0.9, inf]"
+
+
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
