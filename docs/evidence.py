@@ -86,11 +86,7 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
             f'<div class="claim" id="{name.lower()}" {attributes}>',
             f"**{name}**, {kind}: {escaped(entry.claim.statement)}{why}",
             f"**{kept['finding']}**{differs}{told(kept, facts)}{where}",
-            *(
-                [f"**{second['finding']}**, key {second['key']}{told(second, [])}"]
-                if second
-                else []
-            ),
+            *again(name, found),
             "</div>",
         )
     )

@@ -7,7 +7,7 @@ from helpers.worked_example import THEORY, Config
 
 import jaxtheory
 from jaxtheory import Figure
-from jaxtheory.reports.wording import _records, sweep_in_words
+from jaxtheory.reports.wording import _records, measured, sweep_in_words
 
 
 def test_a_sweep_in_words() -> None:
