@@ -47,7 +47,7 @@ everything: $(READY)
 	$(BIN)/jaxtheory run all
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 $(ARGS)
 
 fuzz: $(READY)
 	$(BIN)/python tests/properties/fuzz.py $(ARGS)
