@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from jaxtheory.engine.stored_run import params as params
     from jaxtheory.engine.stored_run import problem as problem
     from jaxtheory.engine.sweep import sweep as sweep
+    from jaxtheory.margin import max_margin as max_margin
     from jaxtheory.networks.from_flax import from_flax as from_flax
     from jaxtheory.ops.draws import run_key as run_key
     from jaxtheory.plotting import optimizers as optimizers
@@ -84,6 +85,7 @@ _PUBLIC = {
     **dict.fromkeys(("Run", "simulate"), "engine.simulate"),
     **dict.fromkeys(("Comparison", "compare_gradients"), "verification.gradients"),
     "explore": "reports.explorer.explore",
+    "max_margin": "margin",
     "InputError": "core.errors",
     **dict.fromkeys(("OptimizerState", "from_optax"), "core.from_optax"),
     "from_flax": "networks.from_flax",

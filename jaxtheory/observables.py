@@ -17,7 +17,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from jaxtheory.core.errors import InputError, suggest
@@ -35,6 +37,7 @@ __all__ = [
     "attention",
     "distance_from_start",
     "gradient_norm",
+    "margin_direction",
     "norm",
     "norms",
     "on_batch",
@@ -193,6 +196,66 @@ def alignment(one: str, other: str) -> Callable[[Any, Any, Any], Array]:
         0.0
     """
     return _Alignment(one, other)
+
+
+@dataclasses.dataclass(frozen=True)
+class _MarginDirection:
+    """Cosine of the angle between a matrix of the parameters and a constant one."""
+
+    solution: tuple[tuple[float, ...], ...]  # a tuple, so that equal observables are equal
+    matrix: str | Callable
+
+    def __call__(self, params: Any, problem: Any, config: Any) -> Float[Array, ""]:
+        if callable(self.matrix):
+            W = jnp.asarray(self.matrix(params, problem, config))
+        else:
+            W = _array(params, self.matrix)
+        S = jnp.asarray(self.solution, W.dtype)
+        if W.shape != S.shape:
+            raise InputError(
+                f"margin_direction: the matrix has shape {W.shape} and the solution {S.shape}"
+            )
+        size = jnp.sqrt(_squares(W)) * jnp.sqrt(_squares(S))
+        return jnp.where(size == 0, 0, jnp.sum(W * S) / jnp.where(size == 0, 1, size))
+
+
+def margin_direction(
+    solution: Float[ArrayLike, "d e"], matrix: str | Callable[[Any, Any, Any], Array] = "W"
+) -> Callable[[Any, Any, Any], Array]:
+    """Return the observable <W, S> / (|W|_F |S|_F) of a matrix W and its max-margin solution S.
+
+    Gradient descent on attention scores x_j^T W z is predicted to send it to 1 as W grows. The
+    solution comes from `jaxtheory.max_margin`, which cannot run within a sweep, so it is the same
+    for all runs. If each seed has data of its own, keep the weights (`save_params`) and compare
+    afterwards, with `jaxtheory.problem(data, seed=...)`.
+
+    Source: arXiv 2308.16898, 2306.13596.
+
+    Args:
+        solution: The matrix S (d, e).
+        matrix: The name of the array W of the parameters, or a function of (params, problem,
+            config) that returns it, for a theory that trains W in another form.
+
+    Returns:
+        An observable in [-1, 1], which is 0 where W or S is zero and NaN where S is NaN.
+
+    Raises:
+        InputError: `solution` is not a matrix of numbers.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> S = jaxtheory.max_margin([[[1.0, 0.0], [0.0, 0.0]]], [[1.0, 0.0]], [0])
+        >>> cosine = jaxtheory.observables.margin_direction(S)
+        >>> round(float(cosine({"W": jnp.array([[3.0, 4.0], [0.0, 0.0]])}, None, None)), 6)
+        0.6
+    """
+    try:
+        S = np.asarray(solution, float)
+    except (TypeError, ValueError):
+        S = np.zeros(0)
+    if S.ndim != 2:
+        raise InputError("margin_direction: the solution must be a matrix of numbers (d, e)")
+    return _MarginDirection(tuple(map(tuple, S.tolist())), matrix)
 
 
 @dataclasses.dataclass(frozen=True)

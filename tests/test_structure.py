@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.core",),
     ("jaxtheory.system",),
     ("jaxtheory.ops",),
-    ("jaxtheory.observables", "jaxtheory.networks"),
+    ("jaxtheory.margin", "jaxtheory.observables", "jaxtheory.networks"),
     ("jaxtheory.engine.request",),
     ("jaxtheory.engine.planning",),
     ("jaxtheory.engine.compute",),
