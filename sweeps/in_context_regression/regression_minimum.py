@@ -69,7 +69,7 @@ FIGURE = Figure(
             measure=lambda data: distance(data).sel({SHARE: slice(0.25, None)}),
             bound=at_most(1e-3),
             statistic="each",
-            why="A layer that meets one task often does not store it but regresses with other weights.",
+            why="A layer that meets one task often, but has no weights to store it, regresses with other weights.",
         ),
     ),
 )

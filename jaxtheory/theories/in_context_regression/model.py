@@ -17,8 +17,8 @@ Symbols, with their shapes:
     A (D, D)     f = beta^T A x: sum_h v_h U_h (merged), sum_h v_h sum_r k_hr q_hr^T (separate)
 
 The forms `merged` and `separate` keep the blocks of v_h and U_h at zero that would make f even in
-w. On the population these do not move from zero, as L does not change if w does its sign. `literal`
-trains them too.
+w. On the population with c = 0 these do not move from zero, as L does not change if w does its
+sign. `literal` trains them too.
 
 Source: "Training Dynamics of In-Context Learning in Linear Attention" (arXiv 2501.16265); the
 minimum: "Trained Transformers Learn Linear Models In-Context" (arXiv 2306.09927). Written from

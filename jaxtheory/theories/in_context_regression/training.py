@@ -8,8 +8,8 @@
     sgd_cosine    sgd whose rate falls to 0 as a cosine within decay_steps
     population    gradient descent on the population loss
 
-On the population the literal form trains as the merged one: the gradient in its other blocks is 0
-at 0.
+On the population the literal form trains as the merged one: for c = 0 the gradient in its other
+blocks is 0 at 0, and for c > 0 they are left out.
 """
 
 from jaxtyping import Array, Int
