@@ -107,7 +107,7 @@ def test_readme_and_report_agree(store):
         kept = [x for name, x in found["claims"].items() if evidence.entries()[name].room == theory]
         want = {origin: str(tally.tally(kept, origin)) for origin in tally.ORIGINS}
         assert all(told(after)[theory, origin] == want[origin] for origin in tally.ORIGINS[:2])
-        cells = re.search(rf'href="#theory-{theory}".*?</tr>', html, re.S)[0]
+        cells = re.search(rf'<tr><th scope="row"><a href="#theory-{theory}".*?</tr>', html, re.S)[0]
         cells = [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", cells)]
         assert cells == ["" if text.endswith("of 0") else text for text in want.values()]
     wrong = f"{0.01 * tally.tally(found['claims'].values()).decided:.2g}"

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.plotting import plot
+from jaxtheory.plotting.captions import without_markup
 
 _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
 # without dates, so that equal drawings have equal bytes
@@ -23,10 +24,11 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 class Drawing(NamedTuple):
-    """The contents of the files of a drawing by format, and its numbers."""
+    """The contents of the files of a drawing by format, its numbers and its title."""
 
     files: dict[str, bytes]
     numbers: list[dict[str, Any]]
+    title: str
 
 
 def drawing(
@@ -102,7 +104,13 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str]) -> Drawing:
         with matplotlib.rc_context({"svg.hashsalt": "jaxtheory"}):
             drawn.savefig(content, format=name, dpi=150, metadata=_UNDATED.get(name))
         files[name] = content.getvalue()
-    return Drawing(files, plot.numbers(drawn))
+    return Drawing(files, plot.numbers(drawn), title_of(drawn))
+
+
+def title_of(drawn: Any) -> str:
+    """Return the title of a figure in one line, without the markup of its formulas."""
+    parts = " ".join(drawn.get_suptitle().split()).split("$")
+    return "".join(without_markup(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 @contextlib.contextmanager

@@ -1,4 +1,5 @@
-"""The page of all results of `run` in a folder, with the claims first and then the figures.
+"""The page of all results of `run` in a folder: for each theory its main figure with its claims,
+then its other figures, which are folded.
 
 It is a single HTML file that needs no network.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from jaxtheory.claims.catalog import headlines
 from jaxtheory.claims.interval import ERROR
 from jaxtheory.core.errors import InputError
 from jaxtheory.reports import wording
@@ -22,6 +24,7 @@ from jaxtheory.system.temporary import tidy
 from jaxtheory.system.whole import write
 
 REPORT = "report.html"
+_HERE = Path(__file__).parent
 _ORIGINS = {
     "printed": "the source's sentence, in its words",
     "interpretation": "the source gives no numbers, or only an order of magnitude; we chose them",
@@ -66,7 +69,9 @@ def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> d
     """Return a record with its files as data and the texts of the page."""
     suffix = f" (key {record['key']})" if record["key"] else ""
     claims = [
-        claim | {"id": name, "number": wording.measured(claim), "behind": wording.seeds(claim)}
+        claim
+        | {"id": name, "anchor": f"{file.stem}.{name}"}
+        | {"number": wording.measured(claim), "behind": wording.seeds(claim)}
         for name, claim in record["claims"].items()
     ]
     findings = "; ".join(f"{c['id']} {c['finding']}" for c in claims) or "no claims"
@@ -82,7 +87,9 @@ def _entry(file: Path, record: dict[str, Any], tell: Callable[[str], None]) -> d
         "anchor": file.stem,
         "title": record["figure"] + suffix + " (quick)" * record["quick"],
         "group": record["theory"] or record["figure"].partition("_")[0],
+        "finding": record["title"] or record["question"] or record["figure"],
         "claims": claims,
+        "words": tally(claims).words(),
         "picture": shown(".png", "image/png"),
         "table": shown(".csv", "text/csv"),
         "amiss": warning,
@@ -112,33 +119,54 @@ def _data(file: Path, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
 
-def _page(entries: list[dict[str, Any]]) -> str:
-    """Render the template."""
-    from jinja2 import Environment, FileSystemLoader
+def _groups(entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the figures of each theory, in the order of the main figures, which begin each group.
 
-    groups = list(dict.fromkeys(entry["group"] for entry in entries))
+    Theories without a main figure follow by name, each beginning with its first figure by name.
+    """
+    order = {name: place for place, name in enumerate(headlines())}
+    place = lambda entry: order.get(entry["figure"], len(order))
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for entry in sorted(entries, key=place):
+        groups.setdefault(entry["group"], []).append(entry)
+    return groups
+
+
+def _page(entries: list[dict[str, Any]]) -> str:
+    """Fill the template."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    groups = _groups(entries)
     claims = [claim for entry in entries for claim in entry["claims"]]
+    of_group = {
+        group: [claim for entry in entries for claim in entry["claims"]]
+        for group, entries in groups.items()
+    }
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(_HERE),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
+    span = f"{wording.count(len(entries), 'figure')} of {wording.count(len(groups), 'theory')}"
     return environment.get_template("report.html.jinja").render(
-        entries=entries,
-        groups={group: next(e for e in entries if e["group"] == group) for group in groups},
+        style=Markup((_HERE / "report.css").read_text(encoding="utf-8")),
+        script=Markup((_HERE / "report.js").read_text(encoding="utf-8")),
+        all=entries,
+        groups=groups,
         counts={
-            group: {
-                origin: tally(of_group, origin)
-                for origin in ORIGINS
-                for of_group in [[c for e in entries if e["group"] == group for c in e["claims"]]]
-            }
+            group: {origin: tally(of_group[group], origin) for origin in ORIGINS}
             for group in groups
         },
+        gradients=[of_theory[0] for of_theory in groups.values() if of_theory[0]["gradient"]],
+        versions=list(entries[0]["versions"]),
         wrong=wrong_verdicts(claims, ERROR),
-        findings=sorted({claim["finding"] for claim in claims}),
         origins=_ORIGINS,
-        total=len(claims),
-        differing=[claim["id"] for claim in claims if claim["outcome"] == "differs"],
-        undecided=[claim["id"] for claim in claims if claim["outcome"] == "undecided"],
+        total=wording.count(len(claims), "claim"),
+        span=span,
+        words=tally(claims).words(),
+        differing=[claim for claim in claims if claim["outcome"] == "differs"],
+        undecided=[claim for claim in claims if claim["outcome"] == "undecided"],
     )

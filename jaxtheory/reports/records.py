@@ -24,7 +24,7 @@ from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import COLUMNS
-from jaxtheory.plotting.drawing import drawing
+from jaxtheory.plotting.drawing import drawing, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.system.whole import file_hash, write
@@ -45,16 +45,17 @@ def keep_drawing(
 ) -> dict[str, Any]:
     """Draw a figure as PNG, PDF and SVG, write its numbers as CSV, and return their entries.
 
-    The entries of the record are `files`, the SHA-256 of each file by name, and `drawn`, a hash of
-    the code and the numbers that they were drawn from. Files that agree with the existing record
-    and this hash are kept. `tell` is called with a sentence on ignored settings of matplotlib.
+    The entries of the record are `files`, the SHA-256 of each file by name, `drawn`, a hash of the
+    code and the numbers that they were drawn from, and `title`, that of the drawing. Files that
+    agree with the existing record and this hash are kept. `tell` is called with a sentence on
+    ignored settings of matplotlib.
     """
     before = _before(image.with_suffix(".json"))
     sums = [store / "data.sum" for store in result.stores]  # experiments have none
     mark = ""
     if sums and all(file.is_file() for file in sums):
         code = code_hash(
-            (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, as_csv)
+            (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, title_of, as_csv)
         )
         numbers = [file.read_text(encoding="utf-8") for file in sums]
         origin = code, version("matplotlib"), numbers, _told(result)
@@ -62,7 +63,7 @@ def keep_drawing(
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = mark and before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
-        return {"files": before["files"], "drawn": mark}
+        return {name: before[name] for name in ("files", "drawn", "title")}
     drawn = drawing(lambda: _drawn(result), ("pdf", "svg", "png"), tell)
     contents: dict[str, bytes | str] = {f".{name}": data for name, data in drawn.files.items()}
     contents[".csv"] = as_csv(COLUMNS, drawn.numbers)
@@ -70,7 +71,7 @@ def keep_drawing(
     for suffix in _DRAWN:
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
-    return {"files": files, "drawn": mark}
+    return {"files": files, "drawn": mark, "title": drawn.title}
 
 
 def _drawn(result: FigureResult) -> Any:

@@ -27,8 +27,9 @@ def lead(dataset: xr.Dataset) -> xr.DataArray:
 def draw(dataset: xr.Dataset) -> plot.Drawing:
     """Errors as pruned, and with the best factor on the logits."""
     strengths = ", ".join(f"{v:g}" for v in dataset.regularization.values)
-    runs = f"mean over λ in {{{strengths}}}"
-    figure, axes = plot.panels(2, title=f"Error against the share of pruned weights ({runs})")
+    title = "The gradient mask has the least error where a fifth of the weights or more is pruned"
+    figure, axes = plot.panels(2, title=title)
+    plot.remark(figure, f"Errors are means over λ in {{{strengths}}}.")
     titles = {PLAIN: "as pruned", RESCALED: "logits rescaled by the best factor"}
     for ax, (name, title) in zip(axes[0], titles.items(), strict=True):
         lines(ax, after(dataset, name).mean("regularization"), "pruning_ratio", NAMES)

@@ -42,9 +42,9 @@ def per_alignment(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """The error of both kinds of tests in t for one setting; exponents of T over delta."""
-    figure, axes = plot.panels(
-        3, title="How the error under shift falls with T (infinitely many prompts)", across=2
-    )
+    title = "The error under shift falls fast with T for queries at an example, not for any query"
+    figure, axes = plot.panels(3, title=title, across=2)
+    plot.remark(figure, "Trained on infinitely many prompts.")
     late = started(data).isel(setting=0)
     kinds = {"shift_error": r"$q = x_{i^*}$", "separated_error": "any query"}
     for ax, (name, title) in zip(axes[0], kinds.items(), strict=False):

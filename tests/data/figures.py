@@ -29,7 +29,7 @@ def claim(name, expect, minimum=2):
 
 
 def draw(dataset):
-    figure, axes = plot.panels()
+    figure, axes = plot.panels(title="The loss $L_0$ falls")
     plot.series(axes[0, 0], dataset.loss, "step")
     return figure
 

@@ -1,15 +1,19 @@
-"""The page that `run` writes, in a browser without a window: no error, no request, a filter that
-works, pictures, print.
+"""The page that `run` writes, in a browser without a window: no error, no request, pictures, a
+choice of claims that works, narrow and wide, light and dark, by keyboard, in print.
 """
 
 import base64
 import functools
 import json
+import re
+import shutil
 from pathlib import Path
 
 import jax
 import pytest
-from helpers.browser import chromium, errors, schemes
+from helpers.browser import CONTRAST, OVERFLOW, chromium, emulate, errors, schemes, until
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from jaxtheory.claims.result import run_figure
 from jaxtheory.cli.main import main
@@ -88,7 +92,26 @@ def test_an_empty_folder_is_refused(tmp_path, capsys):
 def test_the_page_stands_alone(folder):
     text = report(folder).read_text()
     assert "http://" not in text and "https://" not in text
-    assert "2 differ from what is expected: wrong, rarely." in text
+    told = " ".join(re.sub("<[^>]*>", "", text).split())
+    assert "5 claims in 3 figures of 2 theories: 5 hold" in told
+    assert "2 differ from what is expected: wrong, rarely." in told
+
+
+def test_the_title_of_a_drawing_is_its_finding(folder):
+    assert [record["title"] for _, record in records(folder)] == ["The loss L0 falls"] * 3
+    assert '<p class="finding">The loss L0 falls</p>' in (folder / "report.html").read_text()
+
+
+def test_the_main_figure_of_a_theory_comes_first(folder, tmp_path):
+    for file in (*folder.glob("*.json"), *folder.glob("*.png")):
+        shutil.copy(file, tmp_path)
+    record = json.loads((folder / "good.json").read_text())
+    main_one = record | {"figure": "walk_circles", "theory": "random_walk"}
+    (tmp_path / "zz.json").write_text(json.dumps(main_one))
+    (tmp_path / "good.json").write_text(json.dumps(record | {"theory": "random_walk"}))
+    text = report(tmp_path).read_text()
+    assert re.findall('<h2 id="(.*?)"', text)[0] == "theory-random_walk"
+    assert re.findall('class="figure" id="(.*?)"', text) == ["zz", "good", "bad", "other"]
 
 
 def test_it_links_to_explorer_pages_or_says_how_to_write_them(folder, capsys):
@@ -118,46 +141,115 @@ def test_no_error_and_no_request(browser):
 
 def test_pictures_are_there_and_say_what_they_show(browser):
     sizes = browser.execute_script(
-        "return [...document.images].map(i => [i.naturalWidth, i.alt.length])"
+        "return [...document.images].map(i => [i.complete, i.naturalWidth, i.alt.length])"
     )
-    assert len(sizes) == 2 and all(width > 300 and alt > 20 for width, alt in sizes)
+    assert len(sizes) == 2
+    assert all(loaded and width > 300 and alt > 20 for loaded, width, alt in sizes)
 
 
-def test_the_filter_shows_what_is_asked(browser):
-    shown = lambda: browser.execute_script(
-        "return [...document.querySelectorAll('#table tbody tr')].filter(r => r.offsetHeight)"
-        ".map(r => r.cells[0].innerText)"
-    )
+SHOWN = """return [...document.querySelectorAll(".claim")]
+  .filter(c => c.checkVisibility({contentVisibilityAuto: true}))
+  .map(c => c.querySelector("strong").innerText)"""
+
+
+def test_the_claims_that_are_chosen_are_shown(browser, folder):
+    browser.get((folder / "report.html").as_uri())
+    shown = lambda: browser.execute_script(SHOWN)
     choose = lambda name, value: browser.execute_script(
         "const f = document.getElementById('filter');"
         "f.elements[arguments[0]].value = arguments[1]; f.dispatchEvent(new Event('input'))",
         *(name, value),
     )
-    everything = shown()
-    assert everything == ["wrong", "falls", "rises", "rarely", "wrong"]
-    for name, value, count in (
-        ("group", "z", 1),
-        ("finding", "does not hold", 1),
-        ("finding", "holds", 4),
-        ("origin", "derived", 1),
-        ("words", "RARELY", 1),
-        ("words", "no statement says this", 0),
+    before = shown()
+    assert before == ["wrong", "wrong"]  # the claims of "good" are folded
+    for name, value, names in (
+        ("theory", "z", ["wrong"]),
+        ("verdict", "holds", ["wrong", "falls", "rises", "rarely", "wrong"]),
+        ("origin", "derived", ["wrong"]),
+        ("words", "RARELY", ["rarely"]),
+        ("words", "no statement says this", []),
     ):
         choose(name, value)
-        assert len(shown()) == count, (name, value)
+        assert shown() == names, (name, value)
         text = browser.execute_script("return document.getElementById('shown').textContent")
-        assert text == f"{count} of 5"
+        assert text == f"({len(names)} of 5)"
         choose(name, "")
-    assert shown() == everything
+    assert shown() == before
 
 
-def test_light_and_dark(browser):
-    color = lambda: browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-    before = color()
-    browser.execute_script("document.getElementById('shade').click()")
-    assert color() != before
+def test_an_address_opens_what_is_folded(browser, folder):
+    for fragment in ("good", "good.rises"):
+        browser.get("about:blank")
+        browser.get(f"{(folder / 'report.html').as_uri()}#{fragment}")
+        assert "rises" in browser.execute_script(SHOWN)
+        seen = f"return document.getElementById('{fragment}').getBoundingClientRect().top"
+        assert -1 < browser.execute_script(seen) < 800
 
 
-def test_it_prints(browser):
-    found = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
-    assert base64.b64decode(found).startswith(b"%PDF")
+UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_and_can_be_read(browser, folder, width, dark):
+    emulate(browser, width, dark)
+    browser.get((folder / "report.html").as_uri())
+    browser.execute_script(UNFOLD)
+    assert browser.execute_script(OVERFLOW) <= 0
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    worst, text = browser.execute_script(CONTRAST)
+    assert worst >= 4.5, text
+    color = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (color == "rgb(255, 255, 255)") != dark
+    assert errors(browser) == []
+
+
+FOCUS = """const e = document.activeElement, style = getComputedStyle(e);
+return [[...document.querySelectorAll("*")].indexOf(e), style.outlineStyle];"""
+REACHED = """return [
+  ...document.querySelectorAll("a[href], summary, select, input, [tabindex='0']")
+].filter(e => e.checkVisibility()).map(e => [...document.querySelectorAll("*")].indexOf(e))"""
+
+
+def test_all_is_reached_by_keyboard(browser, folder):
+    emulate(browser)
+    browser.get((folder / "report.html").as_uri())
+    browser.execute_script(UNFOLD)
+    wanted, reached = {*browser.execute_script(REACHED)}, set()
+    assert len(wanted) > 20
+    for _ in range(2 * len(wanted)):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        place, outline = browser.execute_script(FOCUS)
+        reached.add(place)
+        assert place not in wanted or outline == "solid"
+    assert wanted <= reached
+
+
+def test_an_interactive_figure_is_shown_where_its_page_is(browser, folder):
+    store = Path(json.loads((folder / "good.json").read_text())["stores"][0])
+    assert main(["explore", str(store)]) == 0
+    report(folder)
+    browser.get((folder / "report.html").as_uri())
+    errors(browser), schemes(browser)
+    browser.execute_script(UNFOLD)
+    frames = browser.find_elements("tag name", "iframe")
+    assert frames
+    browser.execute_script("arguments[0].scrollIntoView()", frames[0])
+    browser.switch_to.frame(frames[0])
+    until(lambda: browser.execute_script("return document.documentElement.dataset.drawn"))
+    browser.switch_to.default_content()
+    assert errors(browser) == [] and schemes(browser) <= {"file", "data"}
+    (store / "explore.html").unlink()
+    report(folder)
+
+
+def test_it_prints_what_is_folded(browser, folder):
+    browser.get((folder / "report.html").as_uri())
+    found = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert found.startswith(b"%PDF")
+    open_ones = "return [...document.querySelectorAll('details')].filter(d => d.open).length"
+    assert browser.execute_script(open_ones) == 0
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert "rises" in browser.execute_script(SHOWN)
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script(open_ones) == 0
