@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxtheory.plotting.grid import name, say_once
+
 COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
 _SIZE = 6.5  # points
 _LETTER, _LINE = 0.53 / 72, 1.3 / 72  # inches per point: width of a letter, height of a line
@@ -166,7 +168,8 @@ def without_markup(text: str) -> str:
 def add_caption(figure: Any) -> None:
     """Write the caption of a figure below it, and enlarge the figure by the height of the caption.
 
-    A second call changes nothing.
+    Titles and labels of axes that the panels of a row or a column share are written once. A second
+    call changes nothing.
 
     Args:
         figure: A figure that was drawn by the functions of `jaxtheory.plot`.
@@ -179,6 +182,7 @@ def add_caption(figure: Any) -> None:
         >>> figure.texts[0].get_text()
         'Dashed: limit.'
     """
+    say_once(figure)
     text = caption(figure)
     if not text or figure.__dict__.get("_jaxtheory_captioned"):
         return
@@ -253,7 +257,7 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
     panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
     rows = []
     for panel, ax in enumerate(panels, 1):
-        head = {"panel": panel, "title": ax.get_title() or ax.get_ylabel()}
+        head = {"panel": panel, "title": name(ax)}
         for row in _of_panel(ax):
             rows.append(dict.fromkeys(COLUMNS, "") | head | row)
     return rows

@@ -8,6 +8,7 @@ from cycler import cycler
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.plotting.captions import broken, without_markup
+from jaxtheory.plotting.grid import add_panels, layout, share
 
 if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
     from matplotlib.axes import Axes as Axes
@@ -71,7 +72,8 @@ def panels(
         width: The width of a panel in inches, where there is room.
         height: The height of a panel in inches, where there is room.
         across: The largest number of panels side by side on paper; 0 means two for four columns,
-            else three. Further columns continue below.
+            else three. Further columns continue below; the last line is as wide as the others. With
+            several rows, rows and columns change places on paper instead, if they fit so.
         whole: The width of the figure in inches, with all labels and color bars; None: what the
             panels need, between 4.4 and 6.7 (17 cm).
 
@@ -90,17 +92,14 @@ def panels(
     import matplotlib
     from matplotlib.figure import Figure
 
-    across = min(columns, across or (2 if columns == 4 else 3))
-    down = -(-columns // across)
-    whole = min(WIDTH, max(width * across, 4.4)) if whole is None else _inches("whole", whole)
-    tall = min(max(height * whole / (width * across), 2.0), 2.6, 9 / (down * rows))
+    across = across or (2 if columns == 4 else 3)
+    side_by_side, lines, _ = layout(columns, rows, across)
+    width *= side_by_side
+    whole = min(WIDTH, max(width, 4.4)) if whole is None else _inches("whole", whole)
+    tall = min(max(height * whole / width, 2.0), 2.6, 9 / lines)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(whole, tall * down * rows), layout="constrained")
-        grid = figure.add_gridspec(down * rows, across)
-        places = [
-            grid[i * down + j // across, j % across] for i in range(rows) for j in range(columns)
-        ]
-        axes = np.asarray([figure.add_subplot(place) for place in places], object)
+        figure = Figure(figsize=(whole, tall * lines), layout="constrained")
+        axes = np.asarray(add_panels(figure, columns, rows, across), object)
     for ax in axes:
         ax.tick_params(which="both", labelsize=SMALL, width=0.6)
         ax.grid(True, alpha=0.25, linewidth=0.5)
@@ -125,8 +124,7 @@ def placed(ax: Axes | None, width: float | None) -> Axes:
     if ax is None:
         return panels(whole=width)[1][0, 0]
     if width is not None:
-        figure, place = ax.figure, ax.get_subplotspec()
-        columns = 1 if place is None else place.get_geometry()[1]
+        figure, columns = ax.figure, 1 / share(ax)[0]
         figure.set_size_inches(_inches("width", width) * columns, figure.get_figheight())
     return ax
 
@@ -154,11 +152,8 @@ def room(ax: Axes) -> tuple[float, float]:
         (4.4, 2.6)
     """
     width, height = ax.figure.get_size_inches()
-    place = ax.get_subplotspec()
-    if place is None:
-        return float(width), float(height)
-    rows, columns, _, _ = place.get_geometry()
-    return float(width) / columns, float(height) / rows
+    of_width, of_height = share(ax)
+    return float(width) * of_width, float(height) * of_height
 
 
 def finish(
@@ -260,12 +255,13 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
             handle_of = dict(zip(labels, handles, strict=True)) | handle_of
         longest = max((len(without_markup(label)) for label in handle_of), default=1)
         width = longest * LETTER * SMALL + 0.45
-        columns = int(figure.get_figwidth() / len(groups) / width)
+        columns = max(1, int(figure.get_figwidth() / len(groups) / width))
+        rows = -(-len(handle_of) // columns)
         with matplotlib.rc_context(STYLE):
             legend = figure.legend(
                 *(list(handle_of.values()), list(handle_of)),
                 loc=place,
-                ncols=min(len(handle_of), max(1, columns)) or 1,
+                ncols=-(-len(handle_of) // max(rows, 1)) or 1,
                 title=title or None,
             )
         heights.append(legend.get_tightbbox().height / figure.dpi)

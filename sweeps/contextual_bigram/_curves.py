@@ -68,7 +68,9 @@ def draw_runs(
 def draw_rounding(
     ax: Any, data: xr.Dataset, matrix: str, label: str, rounded: str = "rounded"
 ) -> None:
-    """The distance of a matrix from that of the task before and after rounding, a line per run."""
+    """The distance of a matrix from that of the task before and after rounding, a line per run, cut
+    at 1e-4.
+    """
     for color, run in enumerate(data.run.values):
         pair = np.stack(
             [
@@ -88,7 +90,7 @@ def draw_rounding(
         )
     middle = 0.05 * (data.sizes["run"] - 1)
     ax.set_xticks([middle, 1 + middle], ["end of training", rounded])
-    plot.finish(ax, "", label, "a line per run, cut at $10^{-4}$", yscale="log", legend=False)
+    plot.finish(ax, "", label, yscale="log", legend=False)
 
 
 def draw_one(ax: Any) -> None:

@@ -20,7 +20,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     axes[0, 2].set_ylim(1e-3, None)
     draw_rounding(axes[0, 3], shown, "attention", CURVES["attention_distance"])
     plot.legend_below(figure, axes[0, 0])
-    plot.remark(figure, "Marks: single runs at the end, and rounded.")
+    plot.remark(figure, "Marks: single runs at the end, and rounded; cut at $10^{-4}$.")
     return figure
 
 

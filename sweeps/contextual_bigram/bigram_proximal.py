@@ -125,7 +125,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     draw_rounding(axes[1, 2], shown, "attention", r"$\|A - Q\|_\mu$")
     draw_rounding(axes[1, 3], shown, "value", r"$\|V - P\|_\mu$", "rounded, best V (oracle)")
     plot.legend_below(figure, axes[0, 0])
-    plot.remark(figure, "Last row: a line per run.")
+    plot.remark(figure, "Rounding: a line per run, cut at $10^{-4}$.")
     return figure
 
 

@@ -6,6 +6,7 @@ lambda = 1e-3 at B = 1024, a thirtieth of it at B = 2^22.
 
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
@@ -41,13 +42,14 @@ def at(size: int, measure: Measure) -> Measure:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """|Delta_A| against T, and the share of entries below -lambda before the prox."""
+    sizes = np.unique(data[B].values[[0, -1]])
     figure, axes = plot.panels(
-        3,
+        len(sizes) + 1,
         title="The end of stage two: how far off the line, and what the prox cuts",
         width=3.8,
         height=3.2,
     )
-    for ax, size in zip(axes[0], (data[B].values[0], data[B].values[-1]), strict=False):
+    for ax, size in zip(axes[0], sizes, strict=False):
         for color, run in enumerate(r for r in data.run.values if BEFORE not in r):
             values = end("attention_residual", run)(data).sel({B: size})
             plot.series(ax, values, T, str(run), color=color)
@@ -58,10 +60,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         plot.ticks(ax.xaxis, data[T].values)
     for color, run in enumerate(r for r in data.run.values if BEFORE in r):
         low = end("below_lambda", run)(data).isel({T: -1})
-        plot.series(axes[0, 2], low, B, str(run).removesuffix(BEFORE), color=color + 1)
-    axes[0, 2].set_ylim(-0.02, None)
+        plot.series(axes[0, -1], low, B, str(run).removesuffix(BEFORE), color=color + 1)
+    axes[0, -1].set_ylim(-0.02, None)
     label = "share of entries below -λ"
-    plot.finish(axes[0, 2], "batch size B", label, "before the prox", xscale="log", legend=False)
+    plot.finish(axes[0, -1], "batch size B", label, "before the prox", xscale="log", legend=False)
     plot.legend_below(figure, axes[0, 0])
     return figure
 

@@ -31,12 +31,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = "Selection of the group by optimizer ((n, d, D) = (500, 4, 6))"
     figure, axes = plot.panels(4, title=title, width=3.4, height=3.4)
     for ax, (name, label) in zip(axes[0], PANELS.items(), strict=False):
-        optimizers.against_rate(ax, last(data[name]), ETA, label, f"t = {int(data.step[-1])}")
+        x = f"learning rate (t = {int(data.step[-1])})"
+        optimizers.against_rate(ax, last(data[name]), ETA, label, x=x)
     for color, (name, label) in enumerate(optimizers.LABELS.items()):
         curve = optimizers.of(data.relevant_attention, ETA, name)
         middle = curve.isel(rate=curve.sizes["rate"] // 2, drop=True)
         plot.series(axes[0, 3], middle, "step", label, color=color)
-    plot.finish(axes[0, 3], "step t", PANELS["relevant_attention"], "middle rates", legend=False)
+    x = "step t (middle learning rates)"
+    plot.finish(axes[0, 3], x, PANELS["relevant_attention"], legend=False)
     plot.legend_below(figure, axes[0, 0])
     return figure
 

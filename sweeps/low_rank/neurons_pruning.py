@@ -47,14 +47,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             np.sort, sizes, input_core_dims=[["neuron"]], output_core_dims=[["share"]]
         ).assign_coords(share=share)
         lines(ax, ordered, "share", "setting", markers=False)
-        plot.finish(ax, "share of the neurons", label, "by setting", legend=False)
+        plot.finish(ax, "share of the neurons", label, legend=False)
     lines(small, data.pruned_loss.sel(order="small"), "rate", "setting", markers=False)
     plot.reference(small, np.full(2, 0.4), np.array([0.0, 1.0]), says="a share of 0.4")
-    plot.finish(small, "share pruned", "test hinge loss", "small first, by setting", legend=False)
+    plot.finish(small, "share pruned", "test hinge loss", "small neurons first", legend=False)
     for ax, setting in ((first, names[0]), (second, "P1" if "P1" in names else names[-1])):
         lines(ax, data.pruned_loss.sel(setting=setting), "rate", "order", markers=False)
         plot.reference(ax, data.rate.values, data.rate.values, "loss = share")
-        plot.finish(ax, "share pruned", "test hinge loss", f"{setting}, by order", legend=False)
+        plot.finish(ax, "share pruned", "test hinge loss", f"setting {setting}", legend=False)
     plot.legend_below(figure, norms, first, titles=("by setting", "by order"))
     return figure
 

@@ -1,5 +1,6 @@
 """Does low rank need batches of M samples, and noise below 1/M?"""
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
@@ -17,11 +18,14 @@ def gap(data: xr.Dataset) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Loss and the gap of W_K over the batch and the noise, for the smallest and the largest M."""
+    counts = np.unique(data.num_patterns.values[[0, -1]])
     figure, axes = panels(
-        4, "Low rank outlives small batches, strong noise blurs it (S1)", width=3.6, across=2
+        2 * len(counts),
+        "Low rank outlives small batches, strong noise blurs it (S1)",
+        width=3.6,
+        across=2,
     )
-    both, counts = axes.reshape(2, 2), data.num_patterns.values
-    for row, M in zip(both, (counts[0], counts[-1]), strict=True):
+    for row, M in zip(axes.reshape(-1, 2), counts, strict=True):
         some, asked = data.sel(num_patterns=M), (data.batch_size >= M) & (data.noise <= 1 / M)
         for ax, values, label, digits in (
             (row[0], last(some.loss), "test hinge loss", 4),

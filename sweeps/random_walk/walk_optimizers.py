@@ -38,7 +38,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     title = f"Selection of the parent by optimizer ({at})"
     figure, axes = plot.panels(3, title=title, width=3.4, height=3.4)
     values, label = solved(data).astype(float), "share, parent and optimum"
-    optimizers.against_rate(axes[0, 0], values, ETA, label, "zero start", labels=LABELS)
+    optimizers.against_rate(axes[0, 0], values, ETA, label, labels=LABELS)
     axes[0, 0].set_ylim(-0.05, 1.05)
     shown = {"parent_attention": "attention on the parent", V: OF_V}
     for ax, (name, label) in zip(axes[0, 1:], shown.items(), strict=True):
@@ -46,7 +46,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             curve = optimizers.of(data[name], ETA, algorithm)
             middle = curve.isel(rate=curve.sizes["rate"] // 2, drop=True)
             plot.series(ax, middle, "step", LABELS[algorithm], color=color)
-        plot.finish(ax, "step t", label, "middle rates", legend=False)
+        plot.finish(ax, "step t (middle learning rates)", label, legend=False)
     plot.legend_below(figure, axes[0, 0])
     return figure
 

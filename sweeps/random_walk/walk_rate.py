@@ -59,7 +59,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             t, start = late.step.values, late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean()
             plot.theory(ax, t, float(start) * np.sqrt(t[0] / t), r"$t^{-1/2}$")
         most = late[name].sel({P: data[P].values[0]}).isel({B: -1})
-        fitted = f"p = {data[P].values[0]:g}: {exponent_label(most, 'step')}"
+        fitted = exponent_label(most, "step")
+        fitted = f"p = {data[P].values[0]:g}: {fitted}" * (fitted != "no exponent")
         plot.finish(ax, "step t", label, fitted, xscale="log", yscale="log")
         ticks = [t for t in (3, 10, 30, 100, 300) if t <= late.step[-1]]
         ax.set_xticks(ticks, [str(t) for t in ticks])

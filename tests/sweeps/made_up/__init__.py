@@ -4,15 +4,19 @@ fail.
 
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import xarray as xr
 
 import jaxtheory
 from jaxtheory.engine import plan as planning
 from jaxtheory.engine.boundary import read_boundary
+from jaxtheory.engine.compute.part import _own_shapes
 from jaxtheory.engine.request.request import read, read_schedule
+from jaxtheory.engine.results.dataset import _title_and_dims
 
 
 class Case(NamedTuple):
@@ -102,3 +106,26 @@ def table(name: str, quick: bool = False) -> xr.Dataset:
             if len(v) > len(inner.get(dim, ()))
         }
     return one.to_dataset(name="one").assign_coords(along | inner)
+
+
+def measured(name: str) -> xr.Dataset:
+    """The quick table of a figure's sweep with all that its theory measures and predicts: positive
+    numbers, which fall along steps and rows. Nothing is computed.
+    """
+    figure, blank = get(name), table(name, quick=True)
+    config, options = jaxtheory.claims.arguments(figure, quick=True)
+    request = read(figure.theory, config, **options)
+    algorithm = plan(name, quick=True).buckets[0].algorithm
+    chunk: Any = SimpleNamespace(bucket=SimpleNamespace(algorithm=algorithm))
+    found = {"diverged_at": xr.full_like(blank.one.isel(step=0, drop=True), -1, dtype=int)}
+    with jax.numpy_dtype_promotion("standard"):
+        shapes = _own_shapes(request, chunk, 0)
+    for word, shape in shapes.items():
+        stepped = word.partition("/")[0] in ("metric", "predicted")
+        title, dims = _title_and_dims(request, word, len(shape) + stepped)
+        own_dims = dims[len(dims) - len(shape) :]
+        inner = {dim: blank.sizes.get(dim, n) for dim, n in zip(own_dims, shape, strict=True)}
+        falling = 0.9 / (1 + sum(np.indices(tuple(inner.values()))) / 4 if inner else 1)
+        own = xr.DataArray(falling, dims=tuple(inner)) * blank.one / (1 + blank.seed / 99)
+        found[title] = own / (1 + blank.step / 50) if stepped else own.isel(step=-1, drop=True)
+    return blank.assign(found)

@@ -1,0 +1,137 @@
+"""The grid of a figure's panels: no cell is empty, and what panels share is written once."""
+
+from collections import Counter
+from typing import Any
+
+_SHARE = "_jaxtheory_share"  # of the figure's width and height, for a panel of a grid
+_NAME = "_jaxtheory_name"  # of a panel whose title or label stands at another one
+
+
+def layout(columns: int, rows: int, across: int) -> tuple[int, int, bool]:
+    """Return how many panels are side by side at most, how many lines of them there are, and
+    whether rows and columns change places.
+
+    They do if a row has no room but a column has.
+    """
+    if 1 < rows <= across < columns:
+        return rows, columns, True
+    across = min(columns, across)
+    return across, -(-columns // across) * rows, False
+
+
+def add_panels(figure: Any, columns: int, rows: int, across: int) -> list[Any]:
+    """Add the panels of all rows to a figure, row by row.
+
+    A row of more than `across` panels continues below. Its last line is as wide as the others.
+    """
+    across, lines, turned = layout(columns, rows, across)
+    if turned or columns % across == 0:
+        wide = figure.add_gridspec(lines, across)
+        down = lines // rows
+        places = [
+            wide[j, i] if turned else wide[i * down + j // across, j % across]
+            for i in range(rows)
+            for j in range(columns)
+        ]
+    else:
+        places, full = [], columns // across
+        for row in figure.add_gridspec(rows, 1):
+            parts = row.subgridspec(1 + bool(full), 1, height_ratios=[full, 1][not full :])
+            above = parts[0].subgridspec(full, across) if full else ()
+            places += [*above, *parts[-1].subgridspec(1, columns % across)]
+    axes = [figure.add_subplot(place) for place in places]
+    for ax in axes:
+        ax.__dict__[_SHARE] = 1 / ax.get_subplotspec().get_geometry()[1], 1 / lines
+    return axes
+
+
+def share(ax: Any) -> tuple[float, float]:
+    """Return the share of a figure's width and height that a panel has with its labels."""
+    if _SHARE in ax.__dict__:
+        found: tuple[float, float] = ax.__dict__[_SHARE]
+        return found
+    place = ax.get_subplotspec()
+    rows, columns = (1, 1) if place is None else place.get_geometry()[:2]
+    return 1 / columns, 1 / rows
+
+
+def name(ax: Any) -> str:
+    """Return the title of a panel, or else the label of its vertical axis."""
+    return str(ax.__dict__.get(_NAME) or ax.get_title() or ax.get_ylabel())
+
+
+def say_once(figure: Any) -> None:
+    """Write a title that a row or a column of panels shares at its first panel alone, and a label
+    of an axis at the outermost panel; numbers along an axis, too, if they are the same.
+
+    Figures that `panels` did not make stay as they are.
+    """
+    grids: dict[int, dict[tuple[int, int], Any]] = {}
+    for ax in figure.axes:
+        place = ax.get_subplotspec()
+        if _SHARE in ax.__dict__ and place is not None:
+            at = place.rowspan.start, place.colspan.start
+            grids.setdefault(id(place.get_gridspec()), {})[at] = ax
+    for panels in grids.values():
+        rows, columns = ([*dict.fromkeys(at[k] for at in panels)] for k in (0, 1))
+        for ax in panels.values():
+            ax.__dict__.setdefault(_NAME, name(ax))
+        in_row = [[panels[i, j] for j in columns if (i, j) in panels] for i in rows]
+        in_column = [[panels[i, j] for i in rows if (i, j) in panels] for j in columns]
+        for line in in_row:
+            _title_once(line, "left")
+            _label_once(line, "y")
+        for line in in_column:
+            _title_once(line, "center")
+            _label_once(line[::-1], "x")
+
+
+def _title_once(panels: list[Any], side: Any) -> None:
+    """Leave the title of the first of several panels that have the same one."""
+    title = panels[0].get_title()
+    if title and len(panels) > 1 and {ax.get_title() for ax in panels} == {title}:
+        size = panels[0].title.get_fontsize()
+        for ax in panels:
+            ax.set_title("")
+        panels[0].set_title(title, loc=side, fontsize=size)
+
+
+def _label_once(panels: list[Any], which: str) -> None:
+    """Leave the label of an axis at the first of neighboring panels that have the same one."""
+    labels = [getattr(ax, f"get_{which}label")() for ax in panels]
+    first = panels[0]
+    for ax, before, label in zip(panels[1:], labels, labels[1:], strict=False):
+        if not label or label != before:
+            first = ax
+            continue
+        getattr(ax, f"set_{which}label")("")
+        if _ticks(ax, which) == _ticks(first, which):
+            ax.tick_params(axis=which, which="both", labelbottom=False) if which == "x" else (
+                ax.tick_params(axis=which, which="both", labelleft=False)
+            )
+
+
+def _ticks(ax: Any, which: str) -> tuple[Any, ...]:
+    """Return the scale of an axis, its ends, and its numbers if they were set by hand."""
+    axis = getattr(ax, f"{which}axis")
+    fixed = tuple(getattr(axis.get_major_formatter(), "seq", ()))
+    return axis.get_scale(), *(f"{end:.6g}" for end in axis.get_view_interval()), fixed
+
+
+def flaws(figure: Any) -> list[str]:
+    """Return sentences about empty cells of a figure's grids, and about titles that repeat."""
+    filled: dict[int, tuple[Any, set[tuple[int, int]]]] = {}
+    panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    for ax in panels:
+        place = ax.get_subplotspec()
+        if place is not None:
+            cells = filled.setdefault(id(place.get_gridspec()), (place.get_gridspec(), set()))[1]
+            cells |= {(i, j) for i in place.rowspan for j in place.colspan}
+    found = [
+        f"{grid.nrows * grid.ncols - len(cells)} of {grid.nrows} x {grid.ncols} cells are empty"
+        for grid, cells in filled.values()
+        if len(cells) < grid.nrows * grid.ncols
+    ]
+    sides: Any = ("left", "center")
+    titles = Counter(ax.get_title(side).strip() for ax in panels for side in sides)
+    return found + [f"{n} panels: {title!r}" for title, n in titles.items() if title and n > 1]
