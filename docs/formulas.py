@@ -1,7 +1,9 @@
 """Typeset the formulas of a page while it is built: KaTeX runs here, not in the browser."""
 
 import json
+import re
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +45,31 @@ def html(formula: str, display: bool) -> str:
     return str(engine().eval(call))
 
 
+def join(app: Any, page: nodes.document, name: str) -> None:
+    """Take the signs around a formula into it, so that no line begins with the comma after it."""
+    signs = (("before", -1, r"[(\[“]+$"), ("after", 1, r"^[^\s\w(\[“]+"))
+    for node in page.findall(nodes.math):
+        for side, step, sign in signs:
+            place = node.parent.index(node) + step
+            near = node.parent[place] if 0 <= place < len(node.parent) else ""
+            found = re.search(sign, str(near)) if isinstance(near, nodes.Text) else None
+            if found:
+                node[side] = found[0]
+                node.parent[place] = nodes.Text(re.sub(sign, "", str(near)))
+
+
 def inline(writer: Any, node: nodes.math) -> None:
-    """Write a formula within a line."""
-    writer.body.append(html(node.astext(), False))
+    """Write a formula within a line, with the signs that must not be on another line in its boxes.
+
+    A browser may break a line between any two boxes of a formula and beside them.
+    """
+    formula = html(node.astext(), False)
+    before, after = (
+        f'<span class="sign">{escape(node[side])}</span>' if side in node else ""
+        for side in ("before", "after")
+    )
+    formula = formula.replace('<span class="katex-base">', f'<span class="katex-base">{before}', 1)
+    writer.body.append(re.sub("(</span>){3}$", lambda end: after + end[0], formula))
     raise nodes.SkipNode
 
 
@@ -60,3 +84,4 @@ def setup(app: Any) -> None:
     """Make Sphinx use these functions for formulas."""
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_css_file("katex/katex.min.css")
+    app.connect("doctree-resolved", join)

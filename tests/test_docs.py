@@ -165,6 +165,20 @@ def test_sections_of_docstrings_become_lists():
     ]
 
 
+def test_signs_stay_with_their_formula(monkeypatch):
+    nodes = pytest.importorskip("docutils.nodes")
+    pytest.importorskip("py_mini_racer")
+    monkeypatch.syspath_prepend(DOCS)
+    formulas = importlib.import_module("formulas")
+    page = nodes.paragraph("", "", nodes.Text("at ("), nodes.math("", "x"), nodes.Text("), then"))
+    formulas.join(None, page, "")
+    assert [part.astext() for part in page] == ["at ", "x", " then"]
+    writer = types.SimpleNamespace(body=[])
+    with pytest.raises(nodes.SkipNode):
+        formulas.inline(writer, page[1])
+    assert re.search(r'base"><span class="sign">\(<.*sign">\),(</span>){4}$', writer.body[0])
+
+
 def test_the_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {jaxtheory.__version__}\n" in text
