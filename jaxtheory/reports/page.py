@@ -135,7 +135,6 @@ def _groups(entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 def _page(entries: list[dict[str, Any]]) -> str:
     """Fill the template."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
     groups = _groups(entries)
     claims = [claim for entry in entries for claim in entry["claims"]]
@@ -152,8 +151,8 @@ def _page(entries: list[dict[str, Any]]) -> str:
     )
     span = f"{wording.count(len(entries), 'figure')} of {wording.count(len(groups), 'theory')}"
     return environment.get_template("report.html.jinja").render(
-        style=Markup((_HERE / "report.css").read_text(encoding="utf-8")),
-        script=Markup((_HERE / "report.js").read_text(encoding="utf-8")),
+        style=(_HERE / "report.css").read_text(encoding="utf-8"),
+        script=(_HERE / "report.js").read_text(encoding="utf-8"),
         all=entries,
         groups=groups,
         counts={
