@@ -216,6 +216,8 @@ ROWS = [
         ("laws", "first_step", query_forgotten),
         ("laws", "first_step", one_lag_less),
         ("laws", "first_step", mirrored),
+        ("laws", "adam_first_step", query_forgotten),
+        ("laws", "adam_first_step", mirrored),
         ("laws", "saturated_step", theorems_ratio),
         ("laws", "saturated_step", mirrored),
         ("laws", "selected_run", mirrored),

@@ -32,7 +32,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "in_context_regression": 14,
     "low_rank": 20,
     "nearest_neighbor": 13,
-    "random_walk": 10,
+    "random_walk": 14,
 }
 SWEPT = [
     theory for theory in COMPILATIONS if any(entry.theory == theory for entry in ENTRIES.values())

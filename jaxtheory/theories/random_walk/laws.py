@@ -104,6 +104,19 @@ def first_step(config: Config) -> Float[Array, "K K"]:
     return data.circulant(rate * lag_law_sum(config), config)
 
 
+def adam_first_step(config: Config) -> Float[Array, "K K"]:
+    """V after Adam's first step from zero, for infinitely many sequences: eta G / (|G| + eps_A)
+    entry by entry, where eta G is `first_step` and eps_A the offset; u and w stay zero.
+
+    With eps_A far below |G| each entry whose pair (label, token) occurs becomes eta, which is the
+    first step of sign descent. The contrast (max - min) / max over entries of one sign is that of G
+    times eps_A / (eps_A + min |G|).
+    Source: derived.
+    """
+    G = first_step(config) / config.learning_rate
+    return config.learning_rate * G / (jnp.abs(G) + config.adam_epsilon)
+
+
 def saturated_step(v: Float[Array, " K"], config: Config) -> Float[Array, " K"]:
     """One population step once attention sits on the parent: v(d) <- v(d) + eta / K P(y - s_{N-1} =
     d) r(v(d)); only v(1) and v(-1) move.

@@ -77,6 +77,17 @@ def optimized(d, adam, descents):
     }
 
 
+def offsets(d, usual, larger, power):
+    """Which runs get there with Adam's usual offset and with larger ones, and the contrast of V."""
+    there = xr.where(d.adam_epsilon < 1e-7, usual, larger)
+    law = (d.adam_epsilon / (d.adam_epsilon + 0.25)) ** power
+    return {
+        "selected_lag": xr.where(there == 1, 1.0, 3.0),
+        "accuracy": xr.where(there == 1, 0.7, 0.4),
+        "value_spread": 0.3 * xr.where(d.run == "descent", 1.0, law),
+    }
+
+
 def long_run(d, **changed):
     """Runs that keep the parent, with V at the floor of a sample."""
     return {
@@ -209,6 +220,10 @@ CASES = {
         "walk_optimizers", lambda d: optimized(d, 0, 1), "42 43", drawn=True
     ),
     "Adam gets there, descent does not": Case("walk_optimizers", lambda d: optimized(d, 1, 0), ""),
+    "a larger offset of Adam repairs": Case(
+        "walk_adam_epsilon", lambda d: offsets(d, 0, 1, 1.0), "50 51 52", drawn=True
+    ),
+    "the usual offset does": Case("walk_adam_epsilon", lambda d: offsets(d, 1, 0, 0.5), ""),
     "the parent is lost where the law says": Case(
         "walk_parent", lambda d: found(d, 0.68, law=0.7), "49", drawn=True
     ),

@@ -32,6 +32,25 @@ def first_step_enumerated(_key: Array, config: Config) -> Compared:
     return material.flat(got), -config.learning_rate * material.flat(slopes)
 
 
+def adam_first_step_enumerated(key: Array, config: Config) -> Compared:
+    """One step of the algorithms adam and sign on all paths, from the zero start: V = eta G / (|G|
+    + eps_A) for a large and for a vanishing eps_A, and W = 0.
+    """
+    if not literal.enumerable(config):
+        return None
+    K, N, paths = config.num_states.cap, config.length.cap, literal.paths(config)
+    zero = Reduced(jnp.zeros((K, K)), jnp.zeros(K), jnp.zeros(N))
+    problem, found = Problem(paths, paths), []
+    for name, offset in (("adam", 0.1), ("sign", 1e-30)):
+        at = config.replace(adam_epsilon=offset, init_scale=0.0, perturbation=0.0)
+        algorithm = training.ALGORITHMS[name]
+        start = algorithm.init(key, problem, at)._replace(params=zero)
+        moved = algorithm.step(key, 0, start, paths, problem, at)
+        got = zero._replace(V=laws.adam_first_step(at))
+        found.append((material.flat(got), material.flat(moved.params)))
+    return tuple(jnp.stack(each) for each in zip(*found, strict=True))
+
+
 def saturated_enumerated(key: Array, config: Config) -> Compared:
     """A step of V from a circulant V with all attention on the parent, by enumeration of all
     paths.
@@ -206,6 +225,12 @@ CHECKS = (
         f"{material.PAPER}, Lemma C.1",
         "equal",
         first_step_enumerated,
+    ),
+    Check(
+        "adam_first_step: Adam and sign descent on all paths",
+        "derived",
+        "equal",
+        adam_first_step_enumerated,
     ),
     Check("saturated_step: enumeration of all paths", "derived", "equal", saturated_enumerated),
     Check("saturated_step: square-root growth", "derived", "bound", saturated_sqrt),
