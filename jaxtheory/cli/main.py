@@ -210,6 +210,12 @@ class Prune:
     """Number of tokens per window."""
     evaluate: int = 128
     """Largest number of evaluation windows, from the last fifth of the text."""
+    eval_text: Annotated[Path | None, arg(metavar="PATH")] = None
+    """Another UTF-8 file or folder for perplexity and bits per byte, in windows side by side."""
+    stride: int | None = None
+    """Tokens between windows of --eval-text; only so many at the end of each are scored."""
+    eval_windows: int | None = None
+    """Number of windows from the start of --eval-text; by default the whole text."""
     key: int = 0
     """Seed of the random choice of calibration windows."""
 
@@ -219,6 +225,8 @@ class Prune:
         options = dataclasses.asdict(self)
         source, to, text = (disk.located(options.pop(name)) for name in ("folder", "to", "text"))
         options["pattern"] = folder.pattern(self.pattern)
+        if self.eval_text is not None:
+            options["eval_text"] = disk.located(self.eval_text)
         with steps_progress(f"prune {source}") as progress:
             pruned = folder.prune_checkpoint(source, to, text, progress=progress, **options)
         report = pruned.report
@@ -233,6 +241,15 @@ class Prune:
         )
         print(f"sparsity    {float(report.sparsity_of_model):.4f} of all weights")
         print(f"perplexity  {pruned.before:.4f} before, {pruned.after:.4f} after")
+        if self.eval_text is not None:
+            tokens, size = int(report.eval_tokens), int(report.eval_bytes)
+            print(f"{self.eval_text}: {tokens} tokens with {size} bytes are scored")
+            for label, name in (
+                ("perplexity", "eval_perplexity"),
+                ("bits per byte", "eval_bits_per_byte"),
+            ):
+                before, after = map(float, report[name])
+                print(f"  {label:<13}  {before:.4f} before, {after:.4f} after")
         print(f"checkpoint  {to}")
         return 0
 

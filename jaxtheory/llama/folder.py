@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama import checkpoint, model, pruning, tensors, text
+from jaxtheory.llama.config import Config
 from jaxtheory.ops import draws
 
 
@@ -28,6 +30,9 @@ def prune_checkpoint(
     samples: int = 8,
     window: int = 128,
     evaluate: int = 128,
+    eval_text: str | Path | None = None,
+    stride: int | None = None,
+    eval_windows: int | None = None,
     key: int = 0,
     progress: Callable[[str, int, int, float | None], Any] | None = None,
     **methods: Any,
@@ -46,12 +51,22 @@ def prune_checkpoint(
         window: The number of tokens per window.
         evaluate: The largest number of windows, from the last fifth of the text, on which the
             perplexity and the held-out error are measured.
+        eval_text: Another UTF-8 file or folder, on which the perplexity and the bits per byte are
+            measured in the windows of `text.scored_windows`; None: nothing more is measured.
+        stride: S in [1, window]: windows of `eval_text` start S tokens apart, and the last S
+            tokens of each are scored. None: `window`, so that windows do not overlap.
+        eval_windows: The number of windows from the start of `eval_text`; None: the whole text.
         key: The seed of the choice of calibration windows.
         progress: Called after each layer with ("layer", done, of, seconds left).
         **methods: The methods of `jaxtheory.llama.prune`.
 
     Returns:
-        The report, and the perplexity before and after.
+        The report, and the perplexity before and after. With `eval_text` the report also has
+        eval_perplexity and eval_bits_per_byte over "weights" (dense, pruned), and the numbers of
+        scored tokens and of their UTF-8 bytes, eval_tokens and eval_bytes:
+
+            eval_perplexity    = exp(sum of -log p over the scored tokens / eval_tokens)
+            eval_bits_per_byte = sum of -log2 p over the scored tokens / eval_bytes
 
     Raises:
         InputError: An argument is out of range, or a file cannot be read or written.
@@ -61,8 +76,9 @@ def prune_checkpoint(
     config = checkpoint.read_config(source)
     tokens = text.encode(text.read_corpus(corpus), source)
     windows = text.windows(tokens, samples, window, evaluate, key)
+    scored = _scored(eval_text, source, window, stride, eval_windows)
     try:
-        for part in windows:
+        for part in (*windows, *(() if scored is None else (scored.windows,))):
             model.check_tokens(part, config)
     except InputError as error:
         raise InputError(f"{source}: the tokenizer is not that of the model, {error}") from None
@@ -86,9 +102,46 @@ def prune_checkpoint(
         **methods,
     )
     after = model.perplexity(pruned, windows.heldout, config)
+    if scored is not None:
+        report = report.assign(_evaluation((weights, pruned), scored, config))
     checkpoint.save(to, pruned, config, like=source)
     shutil.rmtree(layers, ignore_errors=True)
     return Pruned(report, before, after)
+
+
+def _scored(
+    eval_text: str | Path | None,
+    source: Path,
+    window: int,
+    stride: int | None,
+    eval_windows: int | None,
+) -> text.Scored | None:
+    if eval_text is None:
+        for name, value in (("stride", stride), ("eval_windows", eval_windows)):
+            if value is not None:
+                raise InputError(f"{name} = {value}: needs eval_text, a text to evaluate on")
+        return None
+    try:
+        content = text.read_corpus(eval_text)
+    except InputError as error:
+        raise InputError(f"eval_text = {error}") from None
+    return text.scored_windows(*text.encode_sizes(content, source), window, stride, eval_windows)
+
+
+def _evaluation(
+    pair: tuple[model.Weights, model.Weights], scored: text.Scored, config: Config
+) -> xr.Dataset:
+    count = len(scored.windows) * scored.last
+    found = [model.perplexity(w, scored.windows, config, last=scored.last) for w in pair]
+    return xr.Dataset(
+        {
+            "eval_perplexity": ("weights", found),
+            "eval_bits_per_byte": ("weights", np.log2(found) * count / scored.size),
+            "eval_tokens": count,
+            "eval_bytes": scored.size,
+        },
+        {"weights": ["dense", "pruned"]},
+    )
 
 
 def pattern(text: str | None) -> tuple[int, int] | None:

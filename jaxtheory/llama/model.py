@@ -382,22 +382,26 @@ def loss(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> Flo
     return _losses(weights, stream(weights, tokens, config), tokens, config) / (B * (T - 1))
 
 
-def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) -> float:
+def perplexity(
+    weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config, *, last: int | None = None
+) -> float:
     """Return the perplexity exp(`loss`) of windows of tokens.
 
     perplexity = exp(mean of -log p(token_t | token_<t in its window)) over all windows and
-    t = 1 .. T - 1.
+    t = T - last .. T - 1.
 
     Args:
         weights: The weights.
         tokens: Integers in [0, V), (B, T) with T >= 2.
         config: The config.
+        last: The number of scored tokens at the end of each window, in [1, T - 1]; None: T - 1,
+            all that have context.
 
     Returns:
         The perplexity.
 
     Raises:
-        InputError: The tokens have a wrong shape, type or range.
+        InputError: The tokens have a wrong shape, type or range, or `last` is out of range.
 
     Example:
         >>> import jax
@@ -413,13 +417,16 @@ def perplexity(weights: Weights, tokens: Int[ArrayLike, "B T"], config: Config) 
     B, T = tokens.shape
     if T < 2:
         raise InputError(f"tokens of shape {tokens.shape}: a window needs at least 2 tokens")
+    last = T - 1 if last is None else last
+    if not 1 <= last < T:
+        raise InputError(f"last = {last}: must be an integer in [1, {T - 1}] for windows of {T}")
     at_once = max(1, 2**14 // T)
     total = 0.0
     for start in range(0, B, at_once):
         window = tokens[start : start + at_once]
-        x = stream(weights, window, config)
-        total += float(_losses(replace(weights, layers=()), x, window, config))
-    return float(np.exp(total / (B * (T - 1))))
+        x = stream(weights, window, config)[:, -last - 1 :]
+        total += float(_losses(replace(weights, layers=()), x, window[:, -last - 1 :], config))
+    return float(np.exp(total / (B * last)))
 
 
 def check_tokens(tokens: Any, config: Config) -> Int[Array, "B T"]:

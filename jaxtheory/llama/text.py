@@ -7,9 +7,17 @@ import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama import files
-from jaxtheory.llama.tokenizer import encode
+from jaxtheory.llama.tokenizer import encode, encode_sizes
 
-__all__ = ["Windows", "encode", "read_corpus", "windows"]
+__all__ = [
+    "Scored",
+    "Windows",
+    "encode",
+    "encode_sizes",
+    "read_corpus",
+    "scored_windows",
+    "windows",
+]
 
 _HELDOUT = 5  # the last 1/_HELDOUT of the tokens is kept for evaluation
 
@@ -19,6 +27,14 @@ class Windows(NamedTuple):
 
     calibration: np.ndarray
     heldout: np.ndarray
+
+
+class Scored(NamedTuple):
+    """Windows (count, length) of which the last `last` tokens are scored, `size` bytes of text."""
+
+    windows: np.ndarray
+    last: int
+    size: int
 
 
 def read_corpus(path: str | Path) -> str:
@@ -70,3 +86,62 @@ def windows(tokens: np.ndarray, samples: int, length: int, evaluated: int, key: 
     side_by_side = np.linspace(0, len(rest) // length - 1, count).astype(int) * length
     steps = np.arange(length)
     return Windows(first[starts[:, None] + steps], rest[side_by_side[:, None] + steps])
+
+
+def scored_windows(
+    tokens: np.ndarray,
+    sizes: np.ndarray,
+    length: int,
+    stride: int | None = None,
+    most: int | None = None,
+) -> Scored:
+    """Choose the windows of a text on which a perplexity is measured.
+
+    Windows start at tokens 0, S, 2S, ... as long as a whole window of T tokens fits; the rest of
+    the text is not used. The last S tokens of each window are scored, and the ones before them
+    are context. If S = T, windows do not overlap and T - 1 tokens of each are scored, since the
+    first one has no context. If S < T, every scored token has at least T - S tokens of context.
+
+    Args:
+        tokens: The tokens of the text, of one dimension.
+        sizes: The bytes of each token, from `encode_sizes`.
+        length: T, the number of tokens per window, at least 2.
+        stride: S, in [1, T]; None: T.
+        most: The number of windows, from the start of the text; None: all that fit.
+
+    Returns:
+        The windows, the number of scored tokens per window, min(S, T - 1), and the number of bytes
+        of all scored tokens.
+
+    Raises:
+        InputError: A number is out of range, the text is shorter than one window, or the scored
+            tokens have 0 bytes.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxtheory.llama import text
+        >>> scored = text.scored_windows(np.arange(6), np.ones(6, int), 4, stride=2)
+        >>> scored.windows.tolist(), scored.last, scored.size
+        ([[0, 1, 2, 3], [2, 3, 4, 5]], 2, 4)
+    """
+    stride = length if stride is None else stride
+    if length < 2:
+        raise InputError(f"window = {length}: must be an integer in [2, inf)")
+    if not 1 <= stride <= length:
+        raise InputError(f"stride = {stride}: must be an integer in [1, window = {length}]")
+    if most is not None and most < 1:
+        raise InputError(f"eval_windows = {most}: must be an integer in [1, inf)")
+    if len(tokens) < length:
+        raise InputError(
+            f"eval_text: has {len(tokens)} tokens, fewer than a window of {length}; use more text "
+            "or a shorter window"
+        )
+    last = min(stride, length - 1)
+    chosen, bytes_of = (
+        np.lib.stride_tricks.sliding_window_view(a, length)[::stride][:most]
+        for a in (tokens, sizes)
+    )
+    size = int(bytes_of[:, -last:].sum())
+    if size == 0:
+        raise InputError("eval_text: the scored tokens have 0 bytes; use more windows")
+    return Scored(chosen, last, size)

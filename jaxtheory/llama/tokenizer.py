@@ -42,12 +42,15 @@ try:
     if getattr(tokenizer.model, "dropout", None):
         tokenizer.model.dropout = None
     text = sys.stdin.buffer.read().decode("utf-8")
-    ids = array.array("I", tokenizer.encode(text, add_special_tokens=False).ids).tobytes()
+    found = tokenizer.encode(text, add_special_tokens=False)
+    numbers = array.array("I", found.ids)
+    if sys.argv[4] == "ends":
+        numbers.extend(end for _, end in found.offsets)
 except BaseException as error:
     sys.stdout.buffer.write(" ".join(str(error).split())[:300].encode("utf-8", "replace"))
     sys.stdout.flush()
     sys.exit({_REFUSED})
-sys.stdout.buffer.write(ids)
+sys.stdout.buffer.write(numbers.tobytes())
 """
 
 
@@ -67,6 +70,35 @@ def encode(text: str, folder: str | Path) -> np.ndarray:
     Raises:
         InputError: There is no tokenizer.json, it cannot be read, or it fails on the text.
     """
+    return _numbers(text, folder, "ids").astype(np.int32)
+
+
+def encode_sizes(text: str, folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """Tokenize a text as `encode` does, and count the bytes of the text in each token.
+
+    The bytes of token i are those after the end of token i - 1 up to the end of token i, so that
+    the bytes of consecutive tokens add up. Characters that the tokenizer drops count for the token
+    behind them. If a character is split into several tokens, its bytes count for the first.
+
+    Args:
+        text: The text.
+        folder: A checkpoint with a tokenizer.json.
+
+    Returns:
+        The tokens, int32, and the number of UTF-8 bytes of each, int64, both of one dimension.
+
+    Raises:
+        InputError: As for `encode`.
+    """
+    tokens, ends = np.split(_numbers(text, folder, "ends"), 2)
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    sizes = sum(((codes >= first).astype(int) for first in (0x80, 0x800, 0x10000)), 1)
+    places = np.concatenate([[0], np.cumsum(sizes)])[np.maximum.accumulate(ends)]
+    return tokens.astype(np.int32), np.diff(places, prepend=0)
+
+
+def _numbers(text: str, folder: str | Path, wanted: str) -> np.ndarray:
+    """Return the tokens and, if "ends" are wanted, then the end of each in characters."""
     path = Path(folder) / _NAME
     if not path.exists():
         raise InputError(
@@ -82,7 +114,7 @@ def encode(text: str, folder: str | Path) -> np.ndarray:
     seconds = int(_SECONDS[0] + _SECONDS[1] * len(content))
     paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", _PROGRAM, str(path), str(memory), str(seconds)],
+        [sys.executable, "-P", "-c", _PROGRAM, str(path), str(memory), str(seconds), wanted],
         input=content,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -98,7 +130,7 @@ def encode(text: str, folder: str | Path) -> np.ndarray:
             f"{path}: the tokenizer stopped ({name}); it needs more than {memory / 2**30:.1f} "
             f"GiB or {seconds} s, or is damaged"
         )
-    tokens = np.frombuffer(done.stdout, np.uint32)
-    if len(tokens) and tokens.max() > np.iinfo(np.int32).max:
-        raise InputError(f"{path}: returned the token {tokens.max()}, must be below 2^31")
-    return tokens.astype(np.int32)
+    numbers = np.frombuffer(done.stdout, np.uint32)
+    if len(numbers) and numbers.max() > np.iinfo(np.int32).max:
+        raise InputError(f"{path}: returned the token {numbers.max()}, must be below 2^31")
+    return numbers
