@@ -11,4 +11,5 @@ HEADLINES = (
     "groups_pretraining",
     "rank_singular_values",
     "regression_staircase",
+    "graph_parents",
 )

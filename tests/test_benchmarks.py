@@ -14,6 +14,7 @@ from benchmarks import (
     attention_pruning,
     bench,
     boundaries,
+    causal_graph,
     contextual_bigram,
     floor,
     group_sparse,
@@ -57,6 +58,7 @@ BIGRAM = tiny(contextual_bigram, length=6, batch_size=4)
 PROMPTS = tiny(nearest_neighbor, dimension=3, context=4, num_prompts=6, num_test=5)
 GROUPS = tiny(group_sparse, group_dim=3, num_groups=4, num_samples=9, downstream_samples=3)
 REGRESSION = tiny(in_context_regression, dimension=3, length=5, heads=4, num_prompts=9)
+CHAINS = tiny(causal_graph, num_states=3, length=6, num_prompts=9, switch_step=2)
 LAYER = tiny(
     low_rank, num_patterns=4, dimension=5, num_neurons=6, num_samples=8, num_test=4, batch_size=3
 )
@@ -151,6 +153,12 @@ def test_regression():
     p, problem, config = last(REGRESSION)
     want = p.v, p.K[:, 0], p.Q[:, 0]
     for train in (in_context_regression.by_numpy, in_context_regression.by_jax):
+        same(train(problem, config, STEPS), want)
+
+
+def test_chains():
+    want, problem, config = last(CHAINS)
+    for train in (causal_graph.by_numpy, causal_graph.by_jax):
         same(train(problem, config, STEPS), want)
 
 

@@ -29,6 +29,7 @@ SHIPPED = (  # packages of jaxtheory.theories
     "group_sparse",
     "low_rank",
     "in_context_regression",
+    "causal_graph",
 )
 _EXPECTED = {
     THEORIES: "Theory",

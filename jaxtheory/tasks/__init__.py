@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     group_sparse: Task
     low_rank: Task
     in_context_regression: Task
+    causal_graph: Task
 
 __all__ = [
     "attention_pruning",
+    "causal_graph",
     "contextual_bigram",
     "get",
     "given",
@@ -46,6 +48,7 @@ _MODULES = {
     "group_sparse": "groups",
     "low_rank": "patterns",
     "in_context_regression": "regression",
+    "causal_graph": "chains",
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxtheory.core.theory import Theory
     from jaxtheory.theories import attention_pruning as attention_pruning
+    from jaxtheory.theories import causal_graph as causal_graph
     from jaxtheory.theories import contextual_bigram as contextual_bigram
     from jaxtheory.theories import group_sparse as group_sparse
     from jaxtheory.theories import in_context_regression as in_context_regression

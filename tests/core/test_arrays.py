@@ -40,6 +40,7 @@ LEAST = {
     "group_sparse": ("test_features", "test_labels", "truth"),
     "low_rank": ("test_tokens", "test_labels", "test_pattern", "patterns", "pattern"),
     "in_context_regression": ("test",),
+    "causal_graph": ("test",),
 }
 
 
@@ -67,6 +68,7 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
         "group_sparse": "num_groups",
         "low_rank": "num_neurons",
         "in_context_regression": "heads",
+        "causal_graph": "num_states",
     }[name]
     size = getattr(config, word)
     wrong = config.replace(**{word: Size(size.cap - 1)})
@@ -84,6 +86,8 @@ PROMPTS = {
     "queries": UNIT(5, 2),
     "query_labels": UNIT(5),
 }
+EVEN = np.full((2, 2), 0.5)
+CHAINS = {"tokens": np.array([[0, 1, 1, 0], [1, 0, 0, 1]]), "transitions": np.stack([EVEN] * 2)}
 
 BAD = [
     ("random_walk", {"sequences": WALKS, "labels": WALKS[:5, 0]}, "labels has shape (5,)"),
@@ -129,6 +133,17 @@ BAD = [
         "in_context_regression",
         PROMPTS | {"test": (UNIT(4, 3, 3), UNIT(4, 3), UNIT(4, 3), UNIT(4))},
         "test examples: D = 3, but examples have D = 2",
+    ),
+    ("causal_graph", CHAINS | {"tokens": np.full((2, 4), 2)}, "in [0, num_states (S)) = [0, 2)"),
+    ("causal_graph", CHAINS | {"transitions": np.full((2, 2, 2), 0.4)}, "rows must sum to 1"),
+    ("causal_graph", CHAINS | {"transitions": np.stack([EVEN, np.eye(2)])}, "matrix 1 has more"),
+    ("causal_graph", CHAINS | {"parents": [1, 1, 2, 3]}, "p(i) must be 0, or one of 1..i-1"),
+    ("causal_graph", CHAINS | {"graph": "tree"}, "parents: give them"),
+    ("causal_graph", CHAINS | {"test": np.zeros((2, 4), int)}, "give (tokens, transitions)"),
+    (
+        "causal_graph",
+        CHAINS | {"test": (np.zeros((3, 5), int), np.stack([EVEN] * 3))},
+        "test tokens: T = 5, but tokens have T = 4",
     ),
 ]
 

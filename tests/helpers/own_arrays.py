@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 import jaxtheory
 from jaxtheory.theories import get
+from jaxtheory.theories.causal_graph import data as chains
 from jaxtheory.theories.in_context_regression import data
 
 KEY = jaxtheory.run_key(3, 0)
@@ -17,6 +18,7 @@ SMALL = {
     "group_sparse": {"num_samples": 9, "group_dim": 3, "num_groups": 4},
     "low_rank": {"num_samples": 12, "num_test": 10, "num_neurons": 7, "batch_size": 5},
     "in_context_regression": {"dimension": 3, "length": 5, "heads": 2, "num_prompts": 6},
+    "causal_graph": {"num_states": 3, "length": 6, "num_prompts": 7},
 }
 
 
@@ -47,6 +49,10 @@ def arrays_of(name, problem, batch, params):
         words = "examples", "labels", "queries", "query_labels"
         drawn, test, _ = data.raw(KEY, get(name).Config(**SMALL[name]))
         return dict(zip(words, drawn[:4], strict=True)) | {"test": test[:4]}, {"heads": 2}
+    if name == "causal_graph":
+        p, drawn, test = chains.raw(KEY, get(name).Config(**SMALL[name]))
+        own = {"tokens": drawn.s, "transitions": drawn.pi, "parents": p}
+        return own | {"test": tuple(test)}, {}
     start = dict(zip(params._fields, params, strict=True))
     of = lambda b, kind="": {
         f"{kind}tokens": b.tokens,

@@ -29,6 +29,7 @@ NAMES = (  # first one that diverges at a large rate: hypothesis begins with the
     "attention_pruning",
     "low_rank",
     "in_context_regression",
+    "causal_graph",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
 SECOND = {  # another metric of each
@@ -39,6 +40,7 @@ SECOND = {  # another metric of each
     "contextual_bigram": "excess_loss",
     "low_rank": "singular_values",
     "in_context_regression": "components",
+    "causal_graph": "lags",
 }
 POINTS, PROGRAMS, STEPS = 12, 4, 7  # the most of a request
 

@@ -32,6 +32,7 @@ DERIVED = {  # the arrays of problems that are computed from draws, as in tests/
     "contextual_bigram": ("transition", "stationary", "context", "pretrained"),
     "attention_pruning": ("query", "key", "weights"),
     "in_context_regression": (),
+    "causal_graph": ("information", "overlap"),
 }
 
 

@@ -12,6 +12,7 @@ import jaxtheory
 from jaxtheory.claims import exponent, last
 from jaxtheory.theories import (
     attention_pruning,
+    causal_graph,
     contextual_bigram,
     group_sparse,
     in_context_regression,
@@ -288,6 +289,27 @@ def slowest(losses: xr.DataArray, levels: np.ndarray) -> np.ndarray:
     return np.log10(fall.min("step") / fall.max("step")).values
 
 
+def causal_graphs() -> Numbers:
+    """Statistics of `replication/causal_graph.py`."""
+    config = causal_graph.Config(num_prompts=1000, switch_step=100)
+    run = functools.partial(sweep, causal_graph, seeds=12, dtype="float64")
+    staged = run(config, algorithm="two_stage", steps=200, record=[100, 200])
+    start, best = (staged[f"predicted_test_loss_{name}"] for name in ("unigram", "bayes"))
+    begun = run(config.replace(num_prompts=2000), algorithm="two_stage", steps=1, record=[0])
+    slopes = begun.slopes.isel(step=0)
+    small = config.replace(
+        num_prompts=500, initial_strength=0.1, learning_rate=30.0, second_rate=1.0
+    )
+    joint = last(run(small, algorithm="joint", steps=1000, record=[1000]))
+    return {
+        "CG-2": values(staged.parent_attention.sel(step=100)),
+        "CG-4": values(last((start - staged.test_loss) / (start - best))),
+        "CG-6": values(begun.gradient_information.isel(step=0)),
+        "CG-8": values(slopes.isel(lag=2) / slopes.isel(lag=1)),
+        "CG-13": values(joint.predicted_test_loss_bigram - joint.test_loss),
+    }
+
+
 NUMBERS = {
     "random_walk": random_walks,
     "nearest_neighbor": nearest_neighbors,
@@ -296,4 +318,5 @@ NUMBERS = {
     "attention_pruning": attention_prunings,
     "group_sparse": sparse_groups,
     "in_context_regression": regressions,
+    "causal_graph": causal_graphs,
 }

@@ -45,6 +45,7 @@ SEEDS = {  # of the NumPy side
     "attention_pruning": 20,
     "group_sparse": 8,
     "in_context_regression": 12,
+    "causal_graph": 12,
 }
 ROWS = {
     "random_walk": (
@@ -106,6 +107,13 @@ ROWS = {
         Row("IR-2", "IR-2", "the same, merged"),
         Row("IR-3", "IR-3", "largest distance from the logistic law, aligned start", True),
         Row("prompts", NONE, "test loss after descent on 2000 prompts, merged"),
+    ),
+    "causal_graph": (
+        Row("CG-2", "CG-2", "attention to the parent after stage one, chain"),
+        Row("CG-4", "CG-3, CG-4", "share of the way from unigrams to the posterior mean"),
+        Row("CG-6", "CG-6", "correlation of the first gradient with the information, T = 16"),
+        Row("CG-8", "CG-8", "first gradient at lag 2 over lag 1, T = 16"),
+        Row("CG-13", "CG-13", "level of the counts less the loss at the end, β0 = 0.1"),
     ),
 }
 

@@ -27,6 +27,7 @@ WITHOUT_SEEDS = (
 WITHOUT_CLAIMS = ("rank_text", "bigram_large", "neighbor_plane")
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 11,
+    "causal_graph": 9,
     "contextual_bigram": 11,
     "group_sparse": 14,
     "in_context_regression": 14,

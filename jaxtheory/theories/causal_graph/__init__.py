@@ -3,7 +3,7 @@ each token, and what do its values encode?
 """
 
 from jaxtheory.core.theory import Theory
-from jaxtheory.theories.causal_graph import checks
+from jaxtheory.theories.causal_graph import checks, given
 from jaxtheory.theories.causal_graph.calculus import gradient
 from jaxtheory.theories.causal_graph.data import problem, sample
 from jaxtheory.theories.causal_graph.model import Batch, Config, Params, Problem, init, loss
@@ -38,9 +38,10 @@ THEORY = Theory(
     gradient=gradient,
     algorithms=ALGORITHMS,
     metrics=metrics,
-    dims={"lags": ("lag",)},
+    dims=dict.fromkeys(("lags", "slopes", "information_lags", "overlap_lags"), ("lag",)),
     predict=predict,
     assumptions=assumptions,
     checks=checks.CHECKS,
     examples=checks.EXAMPLES,
+    given=given.given,
 )

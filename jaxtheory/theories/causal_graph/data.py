@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from jaxtheory.core.config import Size
 from jaxtheory.ops import draws
 from jaxtheory.ops.positions import indices
-from jaxtheory.theories.causal_graph.model import Batch, Config, Data, Problem
+from jaxtheory.theories.causal_graph.model import Batch, Data, Problem
 
 TEST_PROMPTS = 2000
 LEAST = 1e-6  # added to the entries of pi before they are normalized, so that mu is unique
@@ -26,7 +26,7 @@ class Prompts(NamedTuple):
     pi: Float[Array, "P S S"]
 
 
-def problem(key: Array, config: Config) -> Problem:
+def problem(key: Array, config: Data) -> Problem:
     """Draw the graph, P training prompts and 2000 test prompts."""
     p, train, test = raw(key, config)
     return made(p, train, test, config.num_prompts, TEST_PROMPTS, config)
@@ -55,7 +55,7 @@ def made(
     return Problem(p, batch(train, count, config), batch(test, test_count, config), *told)
 
 
-def sample(key: Array, problem: Problem, config: Config) -> Batch:
+def sample(key: Array, problem: Problem, config: Data) -> Batch:
     """Return the fixed training prompts, or draw new ones with the same graph."""
     if config.prompts == "fixed":
         return problem.train

@@ -7,7 +7,7 @@ levels); derived again.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxtheory.core.config import Size
 from jaxtheory.ops.positions import indices
@@ -25,29 +25,42 @@ class Levels(NamedTuple):
     entropy: Float[Array, ""]  # pi(k|s_T) itself
 
 
+def after_query(batch: Batch, p: Int[Array, " T"]) -> Bool[Array, "P T"]:
+    """True for the tokens whose parent has the state s_T."""
+    parent = jnp.take(batch.s, jnp.maximum(p - 1, 0), axis=1)
+    return (p > 0)[None, :] & (parent == batch.query[:, None])
+
+
 def counts(batch: Batch, p: Int[Array, " T"], config: Data) -> Float[Array, "P S"]:
     """The number of tokens of state k whose parent has the state s_T."""
-    s, has = batch.s, p > 0
-    parent = jnp.take(s, jnp.maximum(p - 1, 0), axis=1)
-    after = has[None, :] & (parent == batch.query[:, None])
-    return model.by_state(after.astype(batch.target.dtype), s, Size.wrap(config.num_states))
+    after = after_query(batch, p).astype(batch.target.dtype)
+    return model.by_state(after, batch.s, Size.wrap(config.num_states))
+
+
+def posterior(batch: Batch, p: Int[Array, " T"], config: Data) -> Float[Array, "P S"]:
+    """The posterior mean (n_k + alpha) / (sum n + S alpha) of pi(k|s_T), n of `counts`.
+
+    It is the Bayes predictor for first = uniform; a stationary first token tells more.
+    """
+    n, alpha = counts(batch, p, config), jnp.asarray(config.concentration, float)
+    states = jnp.asarray(Size.wrap(config.num_states).real, float)
+    return (n + alpha) / (jnp.sum(n, axis=1, keepdims=True) + states * alpha)
 
 
 def levels(batch: Batch, p: Int[Array, " T"], config: Config) -> Levels:
     """The losses on a batch of predictors that know s, and of pi itself.
 
-    The posterior mean is (n_k + alpha) / (sum n + S alpha) with n the counts of `counts`. It is the
-    Bayes predictor for first = uniform; a stationary first token tells more. An output f with sum 1
-    has, in expectation, at least the level `bayes`: (f + eps) / (1 + S eps) is a law.
+    An output f with sum 1 has, in expectation, at least the level `bayes`: (f + eps) / (1 + S eps)
+    is a law, and `posterior` the best one for first = uniform.
     """
     S, T = Size.wrap(config.num_states), Size.wrap(config.length)
-    n, alpha = counts(batch, p, config), jnp.asarray(config.concentration, float)
+    n = counts(batch, p, config)
     states, valid = jnp.asarray(S.real, float), S.mask()[None, :]
     total = jnp.sum(n, axis=1, keepdims=True)
     among = jnp.broadcast_to(T.weights()[None, :], batch.s.shape)
     unigram = model.by_state(among, batch.s, S)
     bigram = jnp.where(total > 0, n / jnp.maximum(total, 1), unigram)
-    bayes = (n + alpha) / (total + states * alpha)
+    bayes = posterior(batch, p, config)
     scale = 1 + states * jnp.asarray(config.epsilon, float)
 
     def by_law(q: Float[Array, "P S"]) -> Float[Array, ""]:
@@ -75,7 +88,12 @@ def first_slope(problem: Problem, config: Config) -> Float[Array, "T T"]:
     """
     S, T = (jnp.asarray(Size.wrap(n).real, float) for n in (config.num_states, config.length))
     size = Size.wrap(config.length)
-    inside, row = model.causal(size), 1 + indices(size.cap).astype(float)
-    mean = jnp.sum(problem.overlap, axis=1) / row
-    centered = jnp.where(inside, problem.overlap - mean[:, None], 0)
-    return config.initial_strength / (T * S) * centered / row[:, None]
+    row = 1 + indices(size.cap).astype(float)
+    return config.initial_strength / (T * S) * centered(problem.overlap, size) / row[:, None]
+
+
+def centered(x: Float[Array, "T T"], length: Size) -> Float[Array, "T T"]:
+    """x_ij - (1/i) sum_{j <= i} x_ij for j <= i, and 0 elsewhere."""
+    row = 1 + indices(length.cap).astype(float)
+    mean = jnp.sum(x, axis=1) / row
+    return jnp.where(model.causal(length), x - mean[:, None], 0)

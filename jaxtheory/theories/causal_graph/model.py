@@ -69,7 +69,7 @@ class Config(Data):
     epsilon: float = traced(0.01, "eps", "offset inside the logarithm", "(0, inf)")
     initial_scale: float = traced(0.0, "sigma", "scale of the initial A1", "[0, inf)")
     initial_strength: float = traced(0.5, "beta0", "diagonal of the initial A2", "(-inf, inf)")
-    learning_rate: float = traced(100.0, "eta", "learning rate of A1", "(0, inf)")
+    learning_rate: float = traced(300.0, "eta", "learning rate of A1", "(0, inf)")
     second_rate: float = traced(
         10.0, "eta2", "learning rate of A2 in two_stage and joint", "(0, inf)"
     )

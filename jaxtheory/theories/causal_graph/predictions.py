@@ -24,9 +24,13 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     gradient_overlap      the same with the overlap
     strength              mean of the diagonal of A2 minus the mean of its other entries
     lags                  mean of W_{i, i-d} over the tokens i > d, for lags d = 0..T-1
+    slopes                the same for -i dL/dA1_ij, the descent direction of A1 times i
+    information_lags      the same for the information I_ij minus its mean over j <= i
+    overlap_lags          the same for the overlap G_ij
 
-    The correlations are over j < i. Rows of the gradient are multiplied by i, and the rows of both
-    have their means subtracted.
+    At A1 = 0 slopes are close to beta0 / (T S) times overlap_lags (`laws.first_slope`). The
+    correlations are over j < i. Rows of the gradient are multiplied by i, and the rows of both have
+    their means subtracted.
     """
     S, T = Size.wrap(config.num_states), Size.wrap(config.length)
     W = model.first_attention(params, config)
@@ -56,6 +60,9 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
         "gradient_overlap": correlation(scaled, problem.overlap, earlier),
         "strength": model.strength(params.A2, S),
         "lags": by_lag(W, T),
+        "slopes": by_lag(scaled, T),
+        "information_lags": by_lag(laws.centered(problem.information, T), T),
+        "overlap_lags": by_lag(laws.centered(problem.overlap, T), T),
     }
 
 

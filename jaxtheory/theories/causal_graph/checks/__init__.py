@@ -1,9 +1,9 @@
 """Independent derivations of the closed forms, and the small configs on which all checks run."""
 
-from jaxtheory.theories.causal_graph.checks import data, model
+from jaxtheory.theories.causal_graph.checks import data, laws, model, training
 from jaxtheory.theories.causal_graph.model import Config
 
-CHECKS = (*data.CHECKS, *model.CHECKS)
+CHECKS = (*data.CHECKS, *model.CHECKS, *laws.CHECKS, *training.CHECKS)
 
 EXAMPLES = (
     Config(num_states=3, length=5, num_prompts=6),

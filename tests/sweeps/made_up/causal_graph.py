@@ -1,0 +1,93 @@
+"""Made-up results of causal_graph."""
+
+import numpy as np
+import xarray as xr
+
+from . import Case
+
+LEVELS = {
+    "predicted_test_loss_uniform": 1.07,
+    "predicted_test_loss_unigram": 1.09,
+    "predicted_test_loss_bigram": 1.1,
+    "predicted_test_loss_bayes": 0.8,
+    "predicted_test_loss_entropy": 0.6,
+}
+
+
+def by_lag(values):
+    """Entries by lag, zero beyond."""
+    return xr.DataArray([*values, *np.zeros(8 - len(values))], dims="lag")
+
+
+def parents(d, found=1.0, attention=0.98, end=0.93):
+    """Rows at the parent after stage one, and a loss that falls in stage two."""
+    T, late = 8, d.step >= 100
+    W = np.tril(np.ones((T, T))) / np.arange(1, T + 1)[:, None]
+    return LEVELS | {
+        "parent_selected": xr.where(late, found, 0.1),
+        "parent_attention": xr.where(late, attention, 0.2),
+        "test_loss": xr.where(d.step > 100, end, 1.06),
+        "attention": xr.DataArray(W, dims=("token", "attended")),
+        "parents": xr.DataArray(np.arange(T) * 1.0, dims="token"),
+    }
+
+
+def first_gradient(d, selected=1.0, information=0.85, overlap=0.97, second=-0.2):
+    return {
+        "gradient_selected": selected,
+        "gradient_information": information,
+        "gradient_overlap": overlap,
+        "slopes": by_lag((-0.4, 1.0, second, 0.1)),
+        "overlap_lags": by_lag((-0.3, 1.0, -0.3, 0.1)),
+        "information_lags": by_lag((2.0, 1.0, 0.2, 0.1)),
+    }
+
+
+def phases(d, start=1.09, end=0.92, sharp=0.05, reverse=True, strength=3.0):
+    """A fall at step 150 from a start to an end; small beta0 with a wrong sign in some runs."""
+    t = d.step.astype(float)
+    fall = 1 / (1 + np.exp(-(np.log(t + 1e-9) - np.log(150)) / sharp))
+    wrong = (d.seed % 4 == 0) & (d.initial_strength < 0.05) & reverse
+    return LEVELS | {
+        "test_loss": start - (start - end) * fall,
+        "parent_attention": 0.2 + 0.7 * fall,
+        "strength": xr.where(wrong, -3.0, strength) * fall,
+    }
+
+
+def wrong_lag(d, safe=1.0, end=0.17, first=0.4, far=0.3):
+    flat = d.concentration > 2
+    late = d.step > 1
+    at_end = xr.where(flat, end, safe)
+    lags = [by_lag((0.2, 0.25, 0.2, 0.2, 0.2, 0.2, x)) for x in (far, 0.1)]
+    return {
+        "parent_selected": xr.where(late, at_end, xr.where(flat, first, 1.0)),
+        "lags": xr.where(flat, *lags),
+    }
+
+
+def excluded(d):
+    """All runs diverged."""
+    names = "parent_selected parent_attention test_loss strength lags slopes gradient_selected"
+    more = "gradient_information gradient_overlap information_lags overlap_lags"
+    return dict.fromkeys([*names.split(), *more.split(), *LEVELS], np.nan)
+
+
+CASES = {
+    "parents found": Case("graph_parents", parents, "1 2 4", drawn=True),
+    "parents missed, loss solved": Case("graph_parents", lambda d: parents(d, 0.9, 0.8, 0.81), "3"),
+    "the overlap": Case("graph_first_gradient", first_gradient, "5 7 8", drawn=True),
+    "the information": Case(
+        "graph_first_gradient", lambda d: first_gradient(d, 0.9, 0.99, 0.6, 0.2), "6"
+    ),
+    "from unigrams, late": Case("graph_phases", phases, "10 11 13 14 19", drawn=True),
+    "from uniform, slow": Case(
+        "graph_phases", lambda d: phases(d, 1.07, 0.81, 1.0, False, 1.0), "9 13"
+    ),
+    "to the posterior mean": Case(
+        "graph_phases", lambda d: phases(d, end=0.81), "10 11 12 13 14 19"
+    ),
+    "above the counts": Case("graph_phases", lambda d: phases(d, 1.2, 1.15, 0.05), "11 14 19"),
+    "flat chains": Case("graph_wrong_lag", wrong_lag, "15 16 17 18", drawn=True),
+    "all rows found": Case("graph_wrong_lag", lambda d: wrong_lag(d, 0.9, 0.9, 0.9, 0.1), ""),
+}
