@@ -109,14 +109,6 @@ def one_step_later(original):
     return lambda key, t, *rest: original(key, jnp.maximum(jnp.asarray(t) - 1, 0), *rest)
 
 
-def wrong(params, problem, config):
-        found = original(params, problem, config)
-        lags = found["lags"]
-        return found | {"lags": lags * (1 - jnp.arange(len(lags)) / len(lags))}
-
-    return wrong
-
-
 _TABLE = {
     "data": {
         "stationary": (uniform_law, of_the_transposed, negative),
