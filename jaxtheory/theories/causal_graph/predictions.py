@@ -90,7 +90,14 @@ def by_lag(W: Float[Array, "T T"], length: Size) -> Float[Array, " T"]:
 
 
 def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n"]) -> dict:
-    """Return the levels of `laws.levels` on the test prompts, for all steps."""
+    """Return the levels of `laws.levels` on the test prompts, for all steps.
+
+    test_loss: uniform  output 1/S
+    test_loss: unigram  share of each state in the prompt, the output at A2 = 0
+    test_loss: bigram   share of each state among the tokens whose parent has the state s_T
+    test_loss: bayes    posterior mean of pi(.|s_T)
+    test_loss: entropy  pi(.|s_T) itself
+    """
     found = laws.levels(problem.test, problem.parents, config)
     shape = np.asarray(steps).shape
     return {
