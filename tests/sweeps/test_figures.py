@@ -33,7 +33,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "in_context_regression": 14,
     "low_rank": 20,
     "nearest_neighbor": 13,
-    "random_walk": 14,
+    "random_walk": 15,
 }
 SWEPT = [
     theory for theory in COMPILATIONS if any(entry.theory == theory for entry in ENTRIES.values())

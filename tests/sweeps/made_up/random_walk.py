@@ -88,6 +88,14 @@ def offsets(d, usual, larger, power):
     }
 
 
+def turned(d, small, large):
+    """The cosine of W and its max-margin direction at small and at large rates."""
+    return {
+        "margin_direction": xr.where(d.learning_rate < 0.05, small, large),
+        "parent_attention": 1.0,
+    }
+
+
 def long_run(d, **changed):
     """Runs that keep the parent, with V at the floor of a sample."""
     return {
@@ -224,6 +232,10 @@ CASES = {
         "walk_adam_epsilon", lambda d: offsets(d, 0, 1, 1.0), "50 51 52", drawn=True
     ),
     "the usual offset does": Case("walk_adam_epsilon", lambda d: offsets(d, 1, 0, 0.5), ""),
+    "small steps go to the max margin": Case(
+        "walk_margin", lambda d: turned(d, 0.98, 0.1), "53 54", drawn=True
+    ),
+    "large steps do": Case("walk_margin", lambda d: turned(d, 0.1, 0.98), ""),
     "the parent is lost where the law says": Case(
         "walk_parent", lambda d: found(d, 0.68, law=0.7), "49", drawn=True
     ),
