@@ -92,7 +92,7 @@ FIGURE = Figure(
         Claim(
             "NN-39",
             origin=interpretation(PAPER, "theorem on shift"),
-            statement="The test loss is O(R^2 N^2), read as: for set parameters, delta = 1, xi2 = 2 xi1, the error under shift grows with N with an exponent of 1 to 2.",
+            statement="The test loss is O(R^2 N^2), read as: for set parameters, delta = 1, xi2 = 2 xi1, the error for q = x_{i*} grows with N with an exponent of 1 to 2.",
             measure=lambda data: exponent(
                 ray(data, 2.0, SCALES[:3]).shift_error.mean("seed"), N
             ),  # key 100: 1.52, 1.51, 1.36 at xi1 = 5, 10, 20

@@ -59,7 +59,7 @@ FIGURE = Figure(
         Claim(
             "NN-14",
             origin=interpretation("the talk: the mask keeps the query from attending to itself"),
-            statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 10 that attention stays below 0.02.",
+            statement="The mask is “to prevent the query from attending to itself”, read as: at sigma = 10 that attention stays below 0.02 up to t = 2000.",
             measure=lambda data: data.query_attention.sel({SIGMA: 10.0}).max("step"),
             bound=at_most(0.02),
             why="It is what the mask is for, and at the start it works.",

@@ -106,7 +106,7 @@ FIGURE = Figure(
         Claim(
             "NN-43",
             origin=derived(),
-            statement="Each optimizer leads to the nearest neighbor: at its two faster rates, at least 97 % of the signs are those of its label.",
+            statement="Each optimizer leads to the nearest neighbor: at the two faster of its three rates, at least 97 % of the signs are those of its label.",
             measure=signs,
             bound=at_least(0.97),
             why="What the theorem proves of gradient descent does not depend on the optimizer.",

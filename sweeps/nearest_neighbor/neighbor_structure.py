@@ -92,7 +92,7 @@ FIGURE = Figure(
         Claim(
             "NN-31",
             origin=interpretation(PAPER, "proposition on the form of W"),
-            statement="For W “the weights has the form” diag(xi1 I, 0, -xi2), read as: for infinitely many prompts, the distance from it falls as B^(-1/2), with averaged and with drawn labels: exponent.",
+            statement="For W “the weights has the form” diag(xi1 I, 0, -xi2), read as: the distance from it falls as B^(-1/2), with averaged and with drawn labels: the exponent of B is near -1/2.",
             measure=lambda data: exponent(distance(data).mean("seed"), B),
             bound=between(-0.65, -0.35),
             why="The proof rests on this form, which holds on infinitely many prompts only.",

@@ -102,7 +102,7 @@ FIGURE = Figure(
         Claim(
             "NN-3",
             origin=derived(),
-            statement="xi1 grows as t^(1/3): exponent from t = 500 on, where 2 L(500) <= 0.21.",
+            statement="xi1 grows as t^(1/3): its exponent from t = 500 on is near 1/3, where 2 L(500) <= 0.21 (settings already near the law).",
             measure=lambda data: converged(data, late_slope(data.xi1)),  # 0.339, 0.359, 0.336
             bound=between(0.30, 0.40),
             why="The theorem gives no rate; this one says how many steps a sharper attention costs.",
@@ -110,18 +110,18 @@ FIGURE = Figure(
         Claim(
             "NN-5",
             origin=derived(),
-            statement="Near ties cause the loss: L xi1 / (C p(0)) at t = 2000, where 2 L <= 0.25.",
+            statement="Near ties cause the loss: L xi1 / (C p(0)) is near 1 at t = 2000, where 2 L <= 0.25 (settings already near the law).",
             measure=lambda data: learned(
                 data,
                 data.test_loss * data.xi1 / (data.predicted_test_loss_law * data.predicted_xi1_law),
             ),  # 1.01 to 1.12
             bound=between(0.75, 1.4),
-            why="Prompts with two almost equally near examples are all that keeps the loss from zero.",
+            why="Prompts with two almost equally near examples are almost all that keeps the loss from zero.",
         ),
         Claim(
             "NN-7",
             origin=derived(),
-            statement="xi1 and xi2 over those of the valley, which has d + (xi2 / xi1)^2 in place of d, at t = 2000, where 2 L <= 0.25.",
+            statement="xi1 and xi2 over those of the valley, which has d + (xi2 / xi1)^2 in place of d, are near 1 at t = 2000, where 2 L <= 0.25 (settings already near the law).",
             measure=lambda data: learned(data, valley_share(data)),  # 0.93 to 1.08
             bound=between(0.82, 1.3),
             why="It predicts both parameters from d, N, eta and t alone, with no constant left to fit.",
@@ -129,7 +129,7 @@ FIGURE = Figure(
         Claim(
             "NN-8",
             origin=derived(),
-            statement="Attention comes to select the nearest example as t^(-1/3): exponent of 1 - mean s* from t = 500 on, where 2 L(500) <= 0.21.",
+            statement="Attention comes to select the nearest example as t^(-1/3): the exponent of 1 - mean s* from t = 500 on is near -1/3, where 2 L(500) <= 0.21 (settings already near the law).",
             measure=lambda data: converged(data, late_slope(1 - data.nearest_attention)),
             bound=between(-0.42, -0.26),  # key 100: -0.30, -0.34, -0.31
             why="The talk calls the layer a nearest neighbor selector; this is how fast it becomes one.",
@@ -137,7 +137,7 @@ FIGURE = Figure(
         Claim(
             "NN-9",
             origin=interpretation("the talk: softmax is near a hardmax as xi1 >> xi2"),
-            statement="xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t with an exponent of at least 0.1 from t = 500 on, where 2 L(500) <= 0.21.",
+            statement="xi1 >> xi2 -> infinity, read as: xi1 / xi2 grows as a power of t with an exponent of at least 0.1 from t = 500 on, where 2 L(500) <= 0.21 (settings already near the law).",
             measure=lambda data: converged(data, late_slope(data.xi1 / data.xi2)),
             bound=at_least(0.1),  # key 100: -0.06 to 0.01
             expect="fails",
@@ -146,7 +146,7 @@ FIGURE = Figure(
         Claim(
             "NN-10",
             origin=interpretation(PAPER, "theorem"),
-            statement="The layer “can be trained to perform in-context one-nearest neighbor prediction”, read as: the output has the sign of that prediction on 97 % of the prompts at t = 2000, where 2 L(500) <= 0.21.",
+            statement="The layer “can be trained to perform in-context one-nearest neighbor prediction”, read as: for labels 1 and -1 the output has the sign of that prediction on 97 % of the prompts at t = 2000, where 2 L(500) <= 0.21 (settings already near the law).",
             measure=lambda data: converged(data, last(data.agreement)),  # 0.986 to 0.995
             bound=at_least(0.97),
             why="A user asks for the right label, which needs much less than a loss of zero.",
