@@ -5,7 +5,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
@@ -44,6 +44,9 @@ class Run:
     """Root of all random numbers."""
     store: Annotated[Path, arg(metavar="DIR")] = RESULTS
     """Directory of the datasets, the drawings and the report."""
+    paper: Annotated[Literal["column", "page"] | None, arg(metavar="column|page")] = None
+    """Also write each figure for a paper, 3.3 (column) or 6.8 inches (page) wide with letters of 8
+    points, as PDF, PNG and (with LaTeX) PGF, and its caption as a text."""
     accept_versions: FlagCreatePairsOff[bool] = False
     """Resume sweeps that began under other versions of JAX or its like; datasets record it."""
 
@@ -196,6 +199,9 @@ def _run_one(options: Run, figure: "Figure", name: str, alone: bool) -> tuple[di
         )
     tell = lambda sentence: print_aside(f"{figure.name}: {sentence}")
     drawing = records.keep_drawing(image, result, tell)
+    if options.paper:
+        written = records.keep_paper(image, result, options.paper, tell)
+        print_aside(f"{figure.name}: {', '.join(str(file) for file in written)}")
     shown_name = name if name.endswith(".py") else figure.name
     command = f"jaxtheory run {shown_name}{' --quick' * options.quick}"
     if options.until_decided:

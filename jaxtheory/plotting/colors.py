@@ -6,7 +6,8 @@ import numpy as np
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.plotting.captions import broken
-from jaxtheory.plotting.panels import LETTER, SMALL, TEXT, Axes, plain_numbers, room
+from jaxtheory.plotting.panels import Axes, plain_numbers, room
+from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
 
 MAP = "cividis"  # also for readers who do not see colors
 
@@ -75,8 +76,8 @@ def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
     )  # fmt: skip
     extend: Any = {"": "neither", "-": "min", "+": "max", "-+": "both"}[over]
     drawn = ax.figure.colorbar(picture, ax=ax, extend=extend)
-    drawn.set_label(broken(label, room(ax)[1] - 0.85, LETTER * TEXT), size=TEXT)
-    drawn.ax.tick_params(which="both", labelsize=SMALL, width=0.6)
+    drawn.set_label(broken(label, room(ax)[1] - 0.85, LETTER * points(TEXT)), size=points(TEXT))
+    drawn.ax.tick_params(which="both", labelsize=points(SMALL), width=0.6)
     drawn.outline.set_linewidth(0.6)
     if drawn.ax.get_yscale() == "log":
         plain_numbers(drawn.ax.yaxis)

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,24 +18,31 @@ from typing import Any, NamedTuple
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import without_markup
+from jaxtheory.plotting.grid import say_once
+from jaxtheory.plotting.sizes import PAPERS, on_paper
 
 _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
+_TEX = ("lualatex", "xelatex", "pdflatex")
 # without dates, so that equal drawings have equal bytes
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 class Drawing(NamedTuple):
-    """The contents of the files of a drawing by format, its numbers and its title."""
+    """The contents of the files of a drawing by format, its numbers, its title and its caption."""
 
     files: dict[str, bytes]
     numbers: list[dict[str, Any]]
     title: str
+    caption: str
 
 
 def drawing(
-    draw: Callable[[], Any], formats: Sequence[str], tell: Callable[[str], None]
+    draw: Callable[[], Any],
+    formats: Sequence[str],
+    tell: Callable[[str], None],
+    captioned: bool = True,
 ) -> Drawing:
-    """Return the files of the figure that `draw` returns, with its caption.
+    """Return the files of the figure that `draw` returns, with its caption below it if `captioned`.
 
     The figure is drawn with the user's settings of matplotlib first. If that fails, for instance
     because LaTeX is not installed, it is drawn with the defaults of matplotlib, and `tell` is
@@ -45,18 +53,43 @@ def drawing(
 
     try:
         with _fonts_logged_once():
-            return _rendered(draw, formats)
+            return _rendered(draw, formats, captioned)
     except InputError:
         raise
     except Exception as error:
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             try:
-                rendered = _rendered(draw, formats)
+                rendered = _rendered(draw, formats, captioned)
             except Exception:
                 raise error from None
         tell(_IGNORED.format(line(error)))
         return rendered
+
+
+def for_paper(
+    draw: Callable[[], Any], paper: str, tell: Callable[[str], None]
+) -> dict[str, bytes | str]:
+    """Return the files of a figure as wide as the "column" or the "page" of a paper, by format.
+
+    These are pdf, png and pgf without the caption, and the caption as txt. Without LaTeX there is
+    no pgf, and `tell` is called with a sentence about it.
+    """
+    tex = next(filter(shutil.which, _TEX), None)
+    with on_paper(PAPERS[paper]):
+        drawn = drawing(draw, ("pdf", "png"), tell, captioned=False)
+        files: dict[str, bytes | str] = {**drawn.files, "txt": f"{drawn.title}\n{drawn.caption}\n"}
+        if tex is None:
+            tell(f"no PGF file, as no LaTeX was found ({', '.join(_TEX)})")
+            return files
+        import matplotlib
+
+        try:
+            with matplotlib.rc_context({"pgf.texsystem": tex, "pgf.rcfonts": False}):
+                files |= _rendered(draw, ("pgf",), captioned=False).files
+        except Exception as error:
+            tell(f"no PGF file, as {tex} fails: {line(error)}")
+    return files
 
 
 def import_matplotlib(tell: Callable[[str], None]) -> None:
@@ -88,7 +121,7 @@ def import_matplotlib(tell: Callable[[str], None]) -> None:
                 os.environ[name] = value
 
 
-def _rendered(draw: Callable[[], Any], formats: Sequence[str]) -> Drawing:
+def _rendered(draw: Callable[[], Any], formats: Sequence[str], captioned: bool) -> Drawing:
     """Render the files of a figure in memory."""
     import matplotlib
 
@@ -97,14 +130,16 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str]) -> Drawing:
         raise InputError(
             f"draw returns a {type(drawn).__name__}, expected the matplotlib figure that it made"
         )
-    files = {}
-    plot.add_caption(drawn)
+    files, dots = {}, 150 if captioned else 300
+    text = plot.caption(drawn)
+    (plot.add_caption if captioned else say_once)(drawn)
     for name in formats:
         content = io.BytesIO()
+        undated: Any = {"metadata": _UNDATED[name]} if name in _UNDATED else {}
         with matplotlib.rc_context({"svg.hashsalt": "jaxtheory"}):
-            drawn.savefig(content, format=name, dpi=150, metadata=_UNDATED.get(name))
+            drawn.savefig(content, format=name, dpi=dots, **undated)
         files[name] = content.getvalue()
-    return Drawing(files, plot.numbers(drawn), title_of(drawn))
+    return Drawing(files, plot.numbers(drawn), title_of(drawn), text)
 
 
 def title_of(drawn: Any) -> str:

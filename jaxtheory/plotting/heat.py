@@ -12,7 +12,8 @@ from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import MAP, color_bar, normalized
 from jaxtheory.plotting.entries import taken
 from jaxtheory.plotting.marks import least_and_most, mark_cells, write_cells
-from jaxtheory.plotting.panels import LETTER, MANY, SMALL, Axes, Figure, figure_of, placed, room
+from jaxtheory.plotting.panels import MANY, Axes, Figure, figure_of, placed, room
+from jaxtheory.plotting.sizes import LETTER, SMALL, TEXT, points
 
 _LINE, _SLANTED = 0.12, 0.15  # inches that the name of a row takes, and one that is aslant
 
@@ -119,11 +120,11 @@ def _name_columns(ax: Axes, names: list[str], room: float, *, numbers: bool) -> 
 
     If they have no room that way either, some are left out, and numbers are written level.
     """
-    longest = max(map(len, names)) * LETTER * SMALL
+    longest = max(map(len, names)) * LETTER * points(SMALL)
     slanted = longest > 0.95 * room
     every = math.ceil(_SLANTED / room) if slanted else 1
     if numbers and every > 1:
-        slanted, every = False, math.ceil((longest + LETTER * SMALL) / room)
+        slanted, every = False, math.ceil((longest + LETTER * points(SMALL)) / room)
     slant: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
     ax.set_xticks(np.arange(len(names))[::every] + 0.5, names[::every], **slant)
 
@@ -147,7 +148,8 @@ def cell_room(ax: Axes, rows: int, columns: int) -> tuple[float, float]:
         (0.8, 0.95)
     """
     width, height = room(ax)
-    return (width - 1.2) / columns, (height - 0.7) / rows
+    larger = points(TEXT) / TEXT
+    return (width - 1.2 * larger) / columns, (height - 0.7 * larger) / rows
 
 
 def boundary(

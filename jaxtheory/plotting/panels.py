@@ -7,8 +7,15 @@ import numpy as np
 from cycler import cycler
 
 from jaxtheory.core.errors import InputError
+from jaxtheory.plotting import sizes
 from jaxtheory.plotting.captions import broken, without_markup
 from jaxtheory.plotting.grid import add_panels, layout, share
+from jaxtheory.plotting.sizes import HEADING as HEADING
+from jaxtheory.plotting.sizes import LETTER as LETTER
+from jaxtheory.plotting.sizes import SMALL as SMALL
+from jaxtheory.plotting.sizes import TEXT as TEXT
+from jaxtheory.plotting.sizes import TITLE as TITLE
+from jaxtheory.plotting.sizes import points
 
 if TYPE_CHECKING:  # matplotlib is imported when something is drawn, see `panels`
     from matplotlib.axes import Axes as Axes
@@ -28,9 +35,7 @@ COLORS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH = 6.7  # inches, 17 cm: the width of the text on a page
 FEW = 5  # seeds; with fewer, single runs are drawn and no band
-TEXT, HEADING, TITLE, SMALL = 7.0, 7.5, 9.0, 6.5  # points, at printed size
 MANY = 1e5  # a number in a cell is written with a power of ten from here on
-LETTER = 0.56 / 72  # inches per point of font size: the width of a letter
 STYLE: Any = {
     "font.size": TEXT,
     "axes.titlesize": HEADING,
@@ -92,19 +97,20 @@ def panels(
     import matplotlib
     from matplotlib.figure import Figure
 
-    across = across or (2 if columns == 4 else 3)
+    across = sizes.across(columns * rows, across or (2 if columns == 4 else 3))
+    whole = sizes.paper() or whole
     side_by_side, lines, _ = layout(columns, rows, across)
     width *= side_by_side
     whole = min(WIDTH, max(width, 4.4)) if whole is None else _inches("whole", whole)
     tall = min(max(height * whole / width, 2.0), 2.6, 9 / lines)
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(sizes.scaled(STYLE)):
         figure = Figure(figsize=(whole, tall * lines), layout="constrained")
         axes = np.asarray(add_panels(figure, columns, rows, across), object)
     for ax in axes:
-        ax.tick_params(which="both", labelsize=SMALL, width=0.6)
+        ax.tick_params(which="both", labelsize=points(SMALL), width=0.6)
         ax.grid(True, alpha=0.25, linewidth=0.5)
     if title:
-        figure.suptitle(broken(title, whole, LETTER * TITLE), fontsize=TITLE)
+        figure.suptitle(broken(title, whole, LETTER * points(TITLE)), fontsize=points(TITLE))
     return figure, axes.reshape(rows, columns)
 
 
@@ -177,9 +183,9 @@ def finish(
         'log'
     """
     width, height = room(ax)
-    ax.set_xlabel(broken(x, width - 0.5, LETTER * TEXT))
-    ax.set_ylabel(broken(y, height - 0.85, LETTER * TEXT))
-    ax.set_title(broken(title, width - 0.3, LETTER * HEADING), fontsize=HEADING)
+    ax.set_xlabel(broken(x, width - 0.5, LETTER * points(TEXT)))
+    ax.set_ylabel(broken(y, height - 0.85, LETTER * points(TEXT)))
+    ax.set_title(broken(title, width - 0.3, LETTER * points(HEADING)), fontsize=points(HEADING))
     for name, scale in scales.items():
         getattr(ax, f"set_{name}")(scale)
         if scale == "log":
@@ -187,7 +193,7 @@ def finish(
     if legend and ax.get_legend_handles_labels()[0]:
         import matplotlib
 
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.rc_context(sizes.scaled(STYLE)):
             ax.legend()
 
 
@@ -254,10 +260,10 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
             handles, labels = ax.get_legend_handles_labels()
             handle_of = dict(zip(labels, handles, strict=True)) | handle_of
         longest = max((len(without_markup(label)) for label in handle_of), default=1)
-        width = longest * LETTER * SMALL + 0.45
+        width = longest * LETTER * points(SMALL) + 0.45
         columns = max(1, int(figure.get_figwidth() / len(groups) / width))
         rows = -(-len(handle_of) // columns)
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.rc_context(sizes.scaled(STYLE)):
             legend = figure.legend(
                 *(list(handle_of.values()), list(handle_of)),
                 loc=place,

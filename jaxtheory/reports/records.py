@@ -24,7 +24,7 @@ from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import COLUMNS
-from jaxtheory.plotting.drawing import drawing, title_of
+from jaxtheory.plotting.drawing import drawing, for_paper, title_of
 from jaxtheory.reports import wording
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.system.whole import file_hash, write
@@ -72,6 +72,20 @@ def keep_drawing(
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
     return {"files": files, "drawn": mark, "title": drawn.title}
+
+
+def keep_paper(
+    image: Path, result: FigureResult, paper: str, tell: Callable[[str], None]
+) -> list[Path]:
+    """Write a figure for the "column" or the "page" of a paper, and its caption; return the files.
+
+    They are named as the image with -column or -page: PDF, PNG, TXT, and PGF where LaTeX is found.
+    """
+    files = []
+    for kind, content in for_paper(lambda: _drawn(result), paper, tell).items():
+        files.append(image.with_name(f"{image.stem}-{paper}.{kind}"))
+        write(files[-1], content)
+    return files
 
 
 def _drawn(result: FigureResult) -> Any:

@@ -51,6 +51,14 @@ def test_run_judges_and_draws(here: Path, capsys: pytest.CaptureFixture) -> None
     assert (here / "out" / "bad-quick.png").exists()
 
 
+def test_run_draws_for_a_paper(here: Path, capsys: pytest.CaptureFixture) -> None:
+    arguments = ["run", FIGURES, "--quick", "--store", "out", "--key", "7"]
+    assert main([*arguments, "--paper", "column"]) == 1
+    for kind in ("pdf", "png", "txt"):
+        assert (here / "out" / f"good-quick-key7-column.{kind}").stat().st_size
+    assert "good-quick-key7-column.pdf" in capsys.readouterr().err
+
+
 def test_the_worst_news_come_first_each_in_one_line(capsys: pytest.CaptureFixture) -> None:
     claim = {"decision": "holds", "outcome": "as expected", "finding": "holds", "exceptions": ""}
     claim |= {"statement": "It is so. " * 40, "bound": "≤ 1", "at": "", "measured": 0.5}
