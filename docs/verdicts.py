@@ -28,10 +28,10 @@ KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
 def webp(file: Path) -> bytes:
     """Return a picture of at most LARGEST bytes, as sharp as fits: few colors, or else blurred."""
     image = Image.open(file).convert("RGB")
-    tries = [(image.quantize(colors), {"lossless": True}) for colors in (128, 64, 32)]
-    for part in (1, 3 / 4, 1 / 2):
+    tries = [(image.quantize(colors), {"lossless": True}) for colors in (128, 64, 32, 16)]
+    for part in (1, 0.85, 0.7, 0.5):
         small = image.resize((round(image.width * part), round(image.height * part)))
-        tries += [(small, {"quality": quality}) for quality in (70, 50, 35)]
+        tries += [(small, {"quality": quality}) for quality in (60, 45, 30, 15)]
     for picture, options in tries:
         out = io.BytesIO()
         picture.save(out, "webp", method=6, **options)
