@@ -116,14 +116,13 @@ def sources(names: Iterable[str], found: dict[str, Any]) -> list[str]:
 def source(figure: str, room: str, up: str, found: dict[str, Any]) -> str:
     """Return the command that makes a figure again, and links to its code and numbers."""
     key = found["figures"].get(figure, {}).get("key", 0)
-    parts = [
-        f"`jaxtheory run {figure}{f' --key {key}' * bool(key)}`",
-        f"[picture]({up}gallery/{room}.md#{figure})",
-        f"[code]({up}../sweeps/{room}/{figure}.py)",
-    ]
+    parts = [f"`jaxtheory run {figure}{f' --key {key}' * bool(key)}`"]
+    if not up:  # a page of the gallery shows the picture itself
+        parts.append(f"[picture](gallery/{room}.md#{figure})")
+    parts.append(f"[code]({up}../sweeps/{room}/{figure}.py)")
     if (DOCS / "gallery" / f"{figure}.csv.gz").is_file():
         parts.append(f"[numbers]({up}gallery/{figure}.csv.gz)")
-    return " · ".join(part for part in parts if not (up and part.startswith("[picture]")))
+    return " · ".join(parts)
 
 
 def fill(text: str, found: dict[str, Any]) -> str:
