@@ -17,6 +17,7 @@ from jaxtheory.claims.interval import ERROR
 from jaxtheory.reports import wording
 from jaxtheory.reports.records import bound
 from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
+from jaxtheory.reports.typeset import typeset
 
 DOCS = Path(__file__).parent
 DATA, PAGE, INDEX = DOCS / "verdicts.json", DOCS / "verdicts.md", DOCS / "gallery.md"
@@ -78,13 +79,13 @@ def claim(name: str, found: dict[str, Any], with_figure: bool) -> str:
     facts = [f"bound {bound(entry.claim.bound)}"] if measured else []
     differs = " (not as expected)" if kept["outcome"] == "differs" else ""
     where = f"; [`{entry.figure}`](gallery/{entry.room}.md#{entry.figure})" * with_figure
-    why = f" *{escaped(entry.claim.why)}*" if entry.claim.why else ""
+    why = f" *{typeset(entry.claim.why, escaped)}*" if entry.claim.why else ""
     attributes = f'data-theory="{entry.room}" data-origin="{kind}"'
     attributes += f' data-verdict="{kept["decision"]}"'
     return "\n\n".join(
         (
             f'<div class="claim" id="{name.lower()}" {attributes}>',
-            f"**{name}**, {kind}: {escaped(entry.claim.statement)}{why}",
+            f"**{name}**, {kind}: {typeset(entry.claim.statement, escaped)}{why}",
             f"**{kept['finding']}**{differs}{told(kept, facts)}{where}",
             *again(name, found),
             "</div>",

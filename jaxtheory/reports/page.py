@@ -20,6 +20,7 @@ from jaxtheory.reports.explorer.pages import PAGE
 from jaxtheory.reports.record import NotARecordError, read_record
 from jaxtheory.reports.records import disagreeing
 from jaxtheory.reports.tally import ORIGINS, tally, wrong_verdicts
+from jaxtheory.reports.typeset import typeset
 from jaxtheory.system.temporary import tidy
 from jaxtheory.system.whole import write
 
@@ -149,6 +150,7 @@ def _page(entries: list[dict[str, Any]]) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    environment.filters["typeset"] = typeset
     span = f"{wording.count(len(entries), 'figure')} of {wording.count(len(groups), 'theory')}"
     return environment.get_template("report.html.jinja").render(
         style=(_HERE / "report.css").read_text(encoding="utf-8"),

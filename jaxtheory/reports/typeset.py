@@ -1,0 +1,45 @@
+"""Formulas in sentences of claims, which are plain text, as HTML: x_{i*}, Pi^T, t^(-1/3)."""
+
+import html
+import re
+from collections.abc import Callable
+
+_NAMES = "alpha beta gamma delta epsilon eta kappa lambda mu pi rho sigma tau xi".split()
+_CAPITALS = "Delta Lambda Omega Pi Theta".split()
+_LETTERS = dict(zip([*_NAMES, *_CAPITALS], "αβγδεηκλμπρστξΔΛΩΠΘ", strict=True))
+_GREEK = "".join(_LETTERS.values())
+_IN_PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
+_SCRIPT = re.compile(
+    rf"(?:\^|(?<=[\w)])(?<![^\W\d_]{{2}})_)"
+    rf"(\{{[^}}]*\}}|{_IN_PARENTHESES}|-?\d+(?:\.\d+)?|[A-Za-z{_GREEK}]+\*?|\*)"
+)
+
+
+def typeset(sentence: str, escape: Callable[[str], str] = html.escape) -> str:
+    """Return a sentence with Greek letters, subscripts and superscripts in HTML.
+
+    Args:
+        sentence: Plain text, such as "|Delta_A|^2 grows as t^(-1/3)".
+        escape: What makes the rest of the text safe on its page.
+
+    Returns:
+        HTML, or Markdown with HTML in it if `escape` is for Markdown.
+
+    Example:
+        >>> typeset("s_(R+1) of W_Q falls as xi1^(-1/3)")
+        's<sub>R+1</sub> of W<sub>Q</sub> falls as ξ<sub>1</sub><sup>−1/3</sup>'
+    """
+    text = re.sub(rf"\\?\b({'|'.join(_LETTERS)})(\d?)(?=[\W_\d]|$)", _letter, sentence)
+    text = re.sub(r"\bsqrt(?:(?=\()| )", "√", text.replace("<=", "≤").replace(">=", "≥"))
+    parts, end = [], 0
+    for found in _SCRIPT.finditer(text):
+        tag = "sub" if found[0][0] == "_" else "sup"
+        inner = found[1][1:-1] if found[1][0] in "{(" else found[1]
+        inner = typeset(inner.replace("-", "−"), escape)
+        parts += [escape(text[end : found.start()]), f"<{tag}>{inner}</{tag}>"]
+        end = found.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def _letter(found: re.Match[str]) -> str:
+    return _LETTERS[found[1]] + f"_{found[2]}" * bool(found[2])
