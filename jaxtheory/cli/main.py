@@ -178,7 +178,7 @@ class Verify:
 
 @dataclasses.dataclass(frozen=True)
 class Prune:
-    """Prune a Llama checkpoint and write the pruned one.
+    """Prune a checkpoint of a Llama, Mistral, Qwen2 or Qwen3 and write the pruned one.
 
     The output lists the share of zeros and the error of the attention per layer, and the
     perplexity before and after.

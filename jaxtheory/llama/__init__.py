@@ -1,4 +1,4 @@
-"""The pruning calculus of `attention_pruning` on Llama checkpoints: load, prune, evaluate, save.
+"""The pruning calculus of `attention_pruning` on checkpoints of Llama, Mistral, Qwen2 and Qwen3.
 
 Example:
     >>> from jaxtheory import llama

@@ -28,7 +28,7 @@ from jaxtheory.system.locks import locked
 
 _CONFIG = "config.json"
 _BELONGS = re.compile(
-    r"(generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab"
+    r"(generation_config|tekken|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab"
     r"|chat_template)\.json|merges\.txt|vocab\.txt|chat_template\.jinja"
     r"|(tokenizer|spiece|sentencepiece\.bpe)\.model(\.v\d+)?"
     r"|(LICEN[CS]E|NOTICE|USE_POLICY)(\.(txt|md))?"
@@ -53,9 +53,9 @@ def load(folder: str | Path, dtype: str | None = None) -> tuple[Weights, Config]
 
     Raises:
         InputError: A file is missing or broken; a weight is missing or has a wrong shape or a type
-            that is not a float; the weights do not fit into memory; or the model is not a Llama, or
-            one with parts that are not supported (docs/real-models.md). These errors come before
-            any weight is read.
+            that is not a float; the weights do not fit into memory; or the model is none of Llama,
+            Mistral, Qwen2 and Qwen3, or has parts that are not supported (docs/real-models.md).
+            These errors come before any weight is read.
 
     Example:
         >>> from jaxtheory import llama

@@ -1,4 +1,4 @@
-"""Hyper-parameters of a Llama, as in the config.json of a checkpoint."""
+"""Hyper-parameters of a model of the Llama family, as in the config.json of a checkpoint."""
 
 import dataclasses
 import json
@@ -6,12 +6,27 @@ import reprlib
 from typing import Any
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.llama import files, rope
+from jaxtheory.llama import files, rope, windows
 from jaxtheory.llama.rope import Rope
 
 _LARGEST = 2**31 - 1  # of a size: JAX counts entries along an axis in 32 bits
+_MOST_LAYERS = 2**16
+_QWEN = {"use_sliding_window": False, "sliding_window": 4096, "max_window_layers": 28}
+_FAMILY: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "mistral": {"num_key_value_heads": 8, "sliding_window": 4096},
+    "qwen2": {"num_key_value_heads": 32, **_QWEN},
+    "qwen3": {"num_key_value_heads": 32, "head_dim": 128, **_QWEN},
+}
+"""The model types that are read, with the defaults that differ from those of a Llama."""
+_ARCHITECTURES = {
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+}
 _SUPPORTED: dict[str, tuple[Any, ...]] = {
-    "model_type": ("llama",),
+    "model_type": tuple(_FAMILY),
     "hidden_act": ("silu", "swish"),
     "attention_bias": (False,),
     "mlp_bias": (False,),
@@ -48,7 +63,7 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Sizes of a Llama under the names of its config.json.
+    """Sizes of a Llama, Mistral, Qwen2 or Qwen3 under the names of its config.json.
 
     A config is hashable, so it can be a static argument of `jit`. H = num_attention_heads query
     heads share G = num_key_value_heads key and value heads: H / G query heads share each of them.
@@ -64,6 +79,13 @@ class Config:
         rms_norm_eps: The epsilon of RMSNorm, in [0, 1e30).
         rope: The rotary position encoding.
         tie_word_embeddings: True if the embedding is also the output head.
+        model_type: "llama"; "mistral", with a window; "qwen2", with a window and biases of
+            queries, keys and values; or "qwen3", with a window and an RMSNorm of each query and
+            key head.
+        sliding_window: w: position i sees the positions j with i - w < j <= i, w >= 1. None: all
+            j <= i.
+        layer_types: "full_attention" or "sliding_attention" for each layer of a Qwen of which only
+            some have the window; empty if all layers are alike.
         source: The text of the config.json that was read. `save` writes back its other entries.
 
     Raises:
@@ -87,6 +109,9 @@ class Config:
     rms_norm_eps: float = 1e-5
     rope: Rope = Rope()  # noqa: RUF009  (immutable)
     tie_word_embeddings: bool = False
+    model_type: str = "llama"
+    sliding_window: int | None = None
+    layer_types: tuple[str, ...] = ()
     source: str = "{}"
 
     def __post_init__(self) -> None:
@@ -97,6 +122,10 @@ class Config:
                 raise InputError(
                     f"{name} = {reprlib.repr(value)}: must be an integer in [1, {_LARGEST}]"
                 )
+        if self.num_hidden_layers > _MOST_LAYERS:
+            raise InputError(
+                f"num_hidden_layers = {self.num_hidden_layers}: must be at most {_MOST_LAYERS}"
+            )
         H, G = self.num_attention_heads, self.num_key_value_heads
         if H % G:
             raise InputError(
@@ -115,14 +144,29 @@ class Config:
                 "false"
             )
         rope.check_rope(self.rope)
+        if self.model_type not in _FAMILY:
+            raise InputError(
+                f"model_type = {reprlib.repr(self.model_type)} is not supported, only "
+                f"{' or '.join(map(repr, _FAMILY))} is"
+            )
+        windows.check_windows(
+            self.model_type, self.sliding_window, self.layer_types, self.num_hidden_layers
+        )
+
+    def at(self, i: int) -> "Config":
+        """Return the config of layer i, which is the same for all layers that are alike."""
+        if not self.layer_types:
+            return self
+        window = self.sliding_window if self.layer_types[i] == windows.SLIDING else None
+        return dataclasses.replace(self, sliding_window=window, layer_types=())
 
 
 def parse(text: str, origin: str) -> Config:
     """Parse a config.json of transformers 4.40 to 5; origin: the file, for messages.
 
-    InputError, with the entry and its value, is raised for a model that is not a Llama, for entries
-    that are missing, out of range or of a wrong type, and for entries that change the logits in a
-    way that is not supported (biases, quantization, scalings, other activations).
+    InputError, with the entry and its value, is raised for another model_type, for entries that are
+    missing, out of range or of a wrong type, and for entries that change the logits in a way that
+    is not supported (other biases, quantization, scalings, other activations).
     """
     try:
         return _config(files.parse_object(text, origin), text)
@@ -132,7 +176,7 @@ def parse(text: str, origin: str) -> Config:
 
 def _config(entries: dict[str, Any], source: str) -> Config:
     if "model_type" not in entries:
-        raise InputError("has no model_type, so it may not be a Llama; add it ('llama')")
+        raise InputError(f"has no model_type; add it ({' or '.join(map(repr, _FAMILY))})")
     for name, values in _SUPPORTED.items():
         value = entries.get(name, values[0])
         if value not in values:
@@ -140,6 +184,8 @@ def _config(entries: dict[str, Any], source: str) -> Config:
                 f"{name} = {reprlib.repr(value)} is not supported, only "
                 f"{' or '.join(map(repr, values))} is"
             )
+
+    entries = _FAMILY[entries["model_type"]] | entries
 
     def size(name: str) -> Any:
         if name not in entries:
@@ -159,6 +205,7 @@ def _config(entries: dict[str, Any], source: str) -> Config:
         rms_norm_eps=entries.get("rms_norm_eps", 1e-6),
         rope=rope.parse_rope(entries),
         tie_word_embeddings=entries.get("tie_word_embeddings", False),
+        model_type=entries["model_type"],
         source=source,
     )
     if width is None and hidden % heads:
@@ -166,8 +213,11 @@ def _config(entries: dict[str, Any], source: str) -> Config:
             f"hidden_size = {hidden}: must be a multiple of num_attention_heads = {heads} unless "
             "head_dim is set"
         )
+    window, types = windows.parse_windows(entries, config.num_hidden_layers)
     return dataclasses.replace(
         config,
+        sliding_window=window,
+        layer_types=types,
         head_dim=hidden // heads if width is None else width,
         rms_norm_eps=float(config.rms_norm_eps),
     )
@@ -180,22 +230,27 @@ def dump(config: Config, dtype: str) -> str:
     Config differs from them.
     """
     entries = json.loads(config.source)
-    plain = [f.name for f in dataclasses.fields(config) if f.name not in ("rope", "source")]
+    special = ("rope", "sliding_window", "layer_types", "source")
+    plain = [f.name for f in dataclasses.fields(config) if f.name not in special]
+    window = windows.written(
+        config.model_type, config.sliding_window, config.layer_types, config.num_hidden_layers
+    )
     if entries:
         read = _config(entries, config.source)
         changed = [name for name in plain if getattr(read, name) != getattr(config, name)]
         moved = read.rope != config.rope
+        if (read.sliding_window, read.layer_types) == (config.sliding_window, config.layer_types):
+            window = {}
     else:
         entries = {
-            "architectures": ["LlamaForCausalLM"],
-            "model_type": "llama",
+            "architectures": [_ARCHITECTURES[config.model_type]],
             "hidden_act": "silu",
             "attention_bias": False,
             "mlp_bias": False,
             "max_position_embeddings": config.rope.original_length,
         }
         changed, moved = plain, True
-    entries |= {name: getattr(config, name) for name in changed}
+    entries |= {name: getattr(config, name) for name in changed} | window
     if moved:
         for name in ("rope_parameters", "original_max_position_embeddings"):
             entries.pop(name, None)

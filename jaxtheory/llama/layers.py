@@ -150,7 +150,7 @@ def _attention_error(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, ""]:
     """Return ||f - f*||_F / ||f*||_F over heads and sequences; target: f*, x: after RMSNorm."""
-    return pruning.relative_error(model.attention(layer.query, layer.key, x, config), target)
+    return pruning.relative_error(model.attention(layer, x, config), target)
 
 
 def _by_gradient(
@@ -204,16 +204,24 @@ def _by_gradient(
 def _tempered(
     layer: Layer, target: Float[Array, "S G r T T"], x: Float[Array, "S T d"], config: Config
 ) -> Layer:
-    """Scale W_Q of each head by the factor of _TEMPERATURES with the least attention error."""
-    z = model.scores(model.project(layer.query, layer.key, x, config), config)
+    """Scale the queries of each head by the factor of _TEMPERATURES with the least attention error.
+
+    Heads that share one RMSNorm, which undoes every factor on W_Q, get one factor, on its scale.
+    """
+    z = model.scores(model.project(layer, x, config), config)
 
     def error(alpha: Array) -> Array:
-        gap = model.causal_softmax(alpha * z) - target
+        gap = model.causal_softmax(alpha * z, config) - target
         return jnp.sum(gap**2, axis=(0, 3, 4)).reshape(-1)
 
     factors = jnp.asarray(_TEMPERATURES, z.dtype)
-    best = factors[jnp.argmin(jax.lax.map(error, factors), axis=0)]
-    return replace(layer, query=layer.query * jnp.repeat(best, config.head_dim)[None, :])
+    errors = jax.lax.map(error, factors)
+    if layer.query_norm is not None:
+        best = factors[jnp.argmin(jnp.sum(errors, axis=1))]
+        return replace(layer, query_norm=layer.query_norm * best)
+    best = jnp.repeat(factors[jnp.argmin(errors, axis=0)], config.head_dim)
+    bias = None if layer.query_bias is None else layer.query_bias * best
+    return replace(layer, query=layer.query * best[None, :], query_bias=bias)
 
 
 @partial(jax.jit, static_argnames=("plan", "config"))
@@ -229,7 +237,7 @@ def prune_layer(
     dense = model.wide(layer)
     gram = _moments(dense, stream, plan, config)
     x = model.rms_norm(stream, dense.input_norm, config)
-    target = model.attention(dense.query, dense.key, x, config)
+    target = model.attention(dense, x, config)
     pruned, choice = dense, Choice(jnp.asarray(jnp.nan), jnp.asarray(jnp.nan))
     for matrix, read in MATRICES.items():
         weights = _linear_map(
@@ -262,7 +270,7 @@ def attention_error(
     """Return the relative error of the attention of a pruned layer on the stream before it."""
     dense, pruned = model.wide(dense), model.wide(pruned)
     x = model.rms_norm(stream, dense.input_norm, config)
-    return _attention_error(pruned, model.attention(dense.query, dense.key, x, config), x, config)
+    return _attention_error(pruned, model.attention(dense, x, config), x, config)
 
 
 def zeros_wanted(ratios: Ratios, plan: LayerPlan, matrix: str, shape: tuple[int, int]) -> int:

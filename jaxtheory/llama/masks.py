@@ -11,10 +11,13 @@ inputs X (after RMSNorm). With p_h the gradient of (1/2) ||f_h - f*_h||^2 in the
     dL/dM_Q = W_Q o mean(X^T dq) + lambda M_Q,   dq_h = R^T(p_h k_g(h)) / sqrt(e)
     dL/dM_K = W_K o mean(X^T dk) + lambda M_K,   dk_g = sum_(h in g) R^T(p_h^T q_h) / sqrt(e)
 
-q and k after the rotation R, R^T its inverse. Source: arXiv 2410.11261, equation (1); heads, sum
-over heads and rotary encodings reconstructed.
+q and k after the rotation R, R^T its inverse. Of Qwen3, R^T is followed by the transposed Jacobian
+of the RMSNorm of each head (`model.rms_norm_gradient`); biases only enter q and k.
+Source: arXiv 2410.11261, equation (1); heads, sum over heads, rotary encodings, norms and biases
+reconstructed.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
@@ -43,11 +46,15 @@ def _ones(layer: Layer) -> Masks:
     return Masks(jnp.ones_like(layer.query), jnp.ones_like(layer.key))
 
 
+def _masked(masks: Masks, layer: Layer) -> Layer:
+    return replace(layer, query=masks.query * layer.query, key=masks.key * layer.key)
+
+
 def _attention(
     masks: Masks, layer: Layer, x: Float[Array, "S T d"], config: Config
 ) -> Float[Array, "S G r T T"]:
     """Return f, the attention of the masked weights."""
-    return model.attention(masks.query * layer.query, masks.key * layer.key, x, config)
+    return model.attention(_masked(masks, layer), x, config)
 
 
 def _loss(
@@ -73,16 +80,24 @@ def _gradient(
     config: Config,
 ) -> Masks:
     """Return the gradient of `_loss` in the masks, in closed form."""
-    q, k = model.project(masks.query * layer.query, masks.key * layer.key, x, config)
-    f = model.causal_softmax(model.scores(model.Queries(q, k), config))
+    masked = _masked(masks, layer)
+    q, k = model.project(masked, x, config)
+    f = model.causal_softmax(model.scores(model.Queries(q, k), config), config)
     p = calculus.logit_gradient(f, f - target) / np.sqrt(config.head_dim).astype(f.dtype)
     dq = jnp.einsum("sgrij,sgje->sgrie", p, k)
     dk = jnp.einsum("sgrij,sgrie->sgje", p, q)
-    back = lambda d: model.joined(model.rotate(d, config, inverse=True))
-    mean = lambda d: jnp.einsum("sti,stj->ij", x, back(d)) / len(x)
+    before = model.linear_heads(masked, x, config)
+
+    def back(d: Array, u: Array, scale: Array | None) -> Array:
+        d = model.rotate(d, config, inverse=True)
+        d = d if scale is None else model.rms_norm_gradient(d, u, scale, config)
+        return jnp.einsum("sti,stj->ij", x, model.joined(d)) / len(x)
+
+    dq = back(dq.reshape(len(x), -1, *dq.shape[-2:]), before[0], layer.query_norm)
+    dk = back(dk, before[1], layer.key_norm)
     return Masks(
-        layer.query * mean(dq.reshape(len(x), -1, *dq.shape[-2:])) + regularization * masks.query,
-        layer.key * mean(dk) + regularization * masks.key,
+        layer.query * dq + regularization * masks.query,
+        layer.key * dk + regularization * masks.key,
     )
 
 

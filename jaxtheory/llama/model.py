@@ -1,4 +1,4 @@
-"""The Llama architecture as pure functions of a pytree of weights.
+"""The architecture of Llama, Mistral, Qwen2 and Qwen3 as pure functions of a pytree of weights.
 
 Symbols: B sequences of T tokens, d = hidden_size, H query heads, G key and value heads, e =
 head_dim, m = intermediate_size, V = vocab_size. With R the rotation of each position and g(h) =
@@ -8,10 +8,16 @@ floor(h G / H):
     x <- x + concat_h(f_h (x W_V)_g(h)) W_O,         x read through RMSNorm
     x <- x + (silu(x W_gate) o (x W_up)) W_down,     x read through RMSNorm
 
+Of Qwen2, queries, keys and values have biases: x W_Q + b_Q. Of Qwen3, each head of queries and keys
+goes through an RMSNorm before R. In a layer with a window of w, position i sees the positions j
+with i - w < j <= i. A weight that a model does not have is None.
+
 Weights act on the right (y = x W: rows are inputs, columns outputs), the transpose of what a
 checkpoint stores. Computations are in float32 or wider, even if weights are stored in bfloat16. One
 compiled layer serves for all layers.
-Source: Touvron et al. 2023; scaling of the rotary encodings: the Llama 3.1 release.
+Source: Touvron et al. 2023 (Llama); scaling of the rotary encodings: the Llama 3.1 release; Jiang
+et al. 2023 (Mistral), section 2; Qwen2 technical report (2024), section 2.2.1; Qwen3 technical
+report (2025), section 2; where they do not say how, transformers 5.
 """
 
 from dataclasses import replace
@@ -27,6 +33,7 @@ from jaxtyping import Array, Float, Int
 from jaxtheory.core.config import Record
 from jaxtheory.core.errors import InputError
 from jaxtheory.llama.config import Config
+from jaxtheory.llama.rope import frequencies
 from jaxtheory.ops.attention import softmax
 
 LOGITS_AT_ONCE = 2**25  # largest number of entries of attention matrices or logits in memory
@@ -45,6 +52,11 @@ class Layer(Record):
         gate: W_gate, (d, m).
         up: W_up, (d, m).
         down: W_down, (m, d).
+        query_bias: b_Q, (H e,), or None.
+        key_bias: b_K, (G e,), or None.
+        value_bias: b_V, (G e,), or None.
+        query_norm: The scale of the RMSNorm of each query head, (e,), or None.
+        key_norm: The scale of the RMSNorm of each key head, (e,), or None.
 
     Example:
         >>> import jax
@@ -65,10 +77,15 @@ class Layer(Record):
     gate: Float[Array, "d m"]
     up: Float[Array, "d m"]
     down: Float[Array, "m d"]
+    query_bias: Float[Array, " H*e"] | None = None
+    key_bias: Float[Array, " G*e"] | None = None
+    value_bias: Float[Array, " G*e"] | None = None
+    query_norm: Float[Array, " e"] | None = None
+    key_norm: Float[Array, " e"] | None = None
 
 
 class Weights(Record):
-    """All weights of a Llama.
+    """All weights of a model.
 
     Args:
         embedding: The token embedding, (V, d).
@@ -110,12 +127,17 @@ def shapes(config: Config, dtype: str = "float32") -> Weights:
         up=matrix(d, m),
         down=matrix(m, d),
     )
+    if config.model_type == "qwen2":
+        layer = replace(layer, query_bias=matrix(q), key_bias=matrix(k), value_bias=matrix(k))
+    if config.model_type == "qwen3":
+        norm = matrix(config.head_dim)
+        layer = replace(layer, query_norm=norm, key_norm=norm)
     head = None if config.tie_word_embeddings else matrix(d, V)
     return Weights(matrix(V, d), (layer,) * config.num_hidden_layers, matrix(d), head)
 
 
 def init(key: Array, config: Config, deviation: float = 0.02) -> Weights:
-    """Draw random float32 weights: matrices from N(0, deviation^2), and norms 1.
+    """Draw random float32 weights: matrices from N(0, deviation^2), norms 1, and biases 0.
 
     Args:
         key: A PRNG key.
@@ -134,12 +156,14 @@ def init(key: Array, config: Config, deviation: float = 0.02) -> Weights:
         (8, 4)
     """
 
-    def draw(key: Array, weight: jax.ShapeDtypeStruct) -> Array:
+    def draw(key: Array, named: tuple[Any, jax.ShapeDtypeStruct]) -> Array:
+        path, weight = named
         if len(weight.shape) == 1:
-            return jnp.ones(weight.shape, weight.dtype)
+            constant = 0 if jax.tree_util.keystr(path).endswith("_bias") else 1
+            return jnp.full(weight.shape, constant, weight.dtype)
         return deviation * jax.random.normal(key, weight.shape, weight.dtype)
 
-    leaves, tree = jax.tree.flatten(shapes(config))
+    leaves, tree = jax.tree_util.tree_flatten_with_path(shapes(config))
     weights: Weights = jax.tree.unflatten(
         tree, [draw(*pair) for pair in zip(jax.random.split(key, len(leaves)), leaves, strict=True)]
     )
@@ -159,19 +183,16 @@ def rms_norm(
     return x * jax.lax.rsqrt(mean + config.rms_norm_eps) * jnp.broadcast_to(scale, x.shape)
 
 
-def _frequencies(config: Config) -> Float[np.ndarray, " half"]:
-    """Return theta^(-2i/e), i < e/2, in radians per position, scaled according to config.rope."""
-    rope = config.rope
-    base = rope.theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
-    if rope.kind == "linear":
-        return base / rope.factor
-    if rope.kind == "llama3":
-        turns = rope.original_length * base / (2 * np.pi)  # over the original length
-        low, high = rope.low_frequency, rope.high_frequency
-        between = (high >= turns) & (turns >= low) & (high > low)
-        kept = np.where(between, (turns - low) / (high - low or 1.0), turns >= low)
-        return kept * base + (1 - kept) * base / rope.factor
-    return base
+def rms_norm_gradient(
+    g: Float[Array, "*B d"], x: Float[Array, "*B d"], scale: Float[Array, " d"], config: Config
+) -> Float[Array, "*B d"]:
+    """Return the gradient in x of <g, rms_norm(x)>, with r = 1 / sqrt(mean(x^2) + eps).
+
+    r (g o scale - r^2 x mean(x o g o scale))
+    """
+    r = jax.lax.rsqrt(jnp.mean(x**2, axis=-1, keepdims=True) + config.rms_norm_eps)
+    g = g * jnp.broadcast_to(scale, x.shape)
+    return r * (g - r**2 * x * jnp.mean(x * g, axis=-1, keepdims=True))
 
 
 def rotate(
@@ -181,7 +202,7 @@ def rotate(
 
     inverse: apply R^T = R^-1 in its place.
     """
-    angles = np.arange(x.shape[-2])[:, None] * _frequencies(config)[None, :]
+    angles = np.arange(x.shape[-2])[:, None] * frequencies(config.rope, config.head_dim)[None, :]
     angles = np.expand_dims(angles, tuple(range(x.ndim - 2)))
     cos = jnp.asarray(np.cos(angles), x.dtype)
     sin = jnp.asarray(-np.sin(angles) if inverse else np.sin(angles), x.dtype)
@@ -207,14 +228,29 @@ class Queries(NamedTuple):
     keys: Float[Array, "*B G T e"]
 
 
-def project(
-    query: Float[Array, "d H*e"],
-    key: Float[Array, "d G*e"],
-    x: Float[Array, "*B T d"],
-    config: Config,
-) -> Queries:
+def _linear(
+    x: Float[Array, "*B T d"], weights: Float[Array, "d n"], bias: Float[Array, " n"] | None
+) -> Float[Array, "*B T n"]:
+    y = x @ weights
+    return y if bias is None else y + jnp.broadcast_to(bias, y.shape)
+
+
+def linear_heads(
+    layer: Layer, x: Float[Array, "*B T d"], config: Config
+) -> tuple[Float[Array, "*B H T e"], Float[Array, "*B G T e"]]:
+    """Return the heads of x W_Q + b_Q and x W_K + b_K, before the RMSNorm and the rotation."""
+    query = _heads(_linear(x, layer.query, layer.query_bias), config)
+    return query, _heads(_linear(x, layer.key, layer.key_bias), config)
+
+
+def project(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Queries:
     """Return q and k of inputs x."""
-    q, k = (rotate(_heads(x @ w, config), config) for w in (query, key))
+    q, k = (
+        rotate(u if scale is None else rms_norm(u, scale, config), config)
+        for u, scale in zip(
+            linear_heads(layer, x, config), (layer.query_norm, layer.key_norm), strict=True
+        )
+    )
     G = config.num_key_value_heads
     return Queries(q.reshape(*q.shape[:-3], G, -1, *q.shape[-2:]), k)
 
@@ -225,26 +261,25 @@ def scores(projected: Queries, config: Config) -> Float[Array, "*B G r T T"]:
     return jnp.einsum("...grte,...gse->...grts", q, k) / np.sqrt(config.head_dim).astype(q.dtype)
 
 
-def causal_softmax(z: Float[Array, "*B T T"]) -> Float[Array, "*B T T"]:
-    """Return the softmax over the positions s <= t for each position t."""
-    T = z.shape[-1]
-    return softmax(z, jnp.broadcast_to(np.tril(np.ones((T, T), bool)), z.shape))
+def causal_softmax(z: Float[Array, "*B T T"], config: Config) -> Float[Array, "*B T T"]:
+    """Return the softmax over the positions s with t - w < s <= t for each position t."""
+    seen = np.tri(z.shape[-1], dtype=bool)
+    if config.sliding_window is not None:
+        seen &= ~np.tri(z.shape[-1], k=-config.sliding_window, dtype=bool)
+    return softmax(z, jnp.broadcast_to(seen, z.shape))
 
 
 def attention(
-    query: Float[Array, "d H*e"],
-    key: Float[Array, "d G*e"],
-    x: Float[Array, "*B T d"],
-    config: Config,
+    layer: Layer, x: Float[Array, "*B T d"], config: Config
 ) -> Float[Array, "*B G r T T"]:
     """Return f, the attention of every head on inputs x (after RMSNorm)."""
-    return causal_softmax(scores(project(query, key, x, config), config))
+    return causal_softmax(scores(project(layer, x, config), config), config)
 
 
 def _context(layer: Layer, x: Float[Array, "*B T d"], config: Config) -> Float[Array, "*B T H*e"]:
-    """Return concat_h(f_h (x W_V)_g(h)), the input of W_O; x: after RMSNorm."""
-    f = attention(layer.query, layer.key, x, config)
-    v = _heads(x @ layer.value, config)
+    """Return concat_h(f_h (x W_V + b_V)_g(h)), the input of W_O; x: after RMSNorm."""
+    f = attention(layer, x, config)
+    v = _heads(_linear(x, layer.value, layer.value_bias), config)
     mixed = jnp.einsum("...grts,...gse->...grte", f, v)
     return joined(mixed.reshape(*mixed.shape[:-4], -1, *mixed.shape[-2:]))
 
@@ -302,8 +337,8 @@ def stream(
 ) -> Float[Array, "B T d"]:
     """Return the stream after the last layer."""
     x = embed(weights, tokens)
-    for layer in weights.layers:
-        x = block(layer, x, config)
+    for i, layer in enumerate(weights.layers):
+        x = block(layer, x, config.at(i))
     return x
 
 

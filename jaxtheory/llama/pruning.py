@@ -1,4 +1,4 @@
-"""Pruning of a whole Llama on calibration text, layer after layer, with a dataset as report."""
+"""Pruning of a whole model on calibration text, layer after layer, with a dataset as report."""
 
 import math
 import time
@@ -82,7 +82,7 @@ def prune(
     progress: Callable[[str, int, int, float | None], Any] | None = None,
     **methods: Any,
 ) -> tuple[Weights, xr.Dataset]:
-    """Prune every layer of a Llama on calibration sequences.
+    """Prune every layer of a model on calibration sequences.
 
     Args:
         weights: The weights.
@@ -136,19 +136,20 @@ def prune(
     begun, computed = time.perf_counter(), 0
     pruned_layers, rows = [], []
     for i, dense in enumerate(weights.layers):
+        at = config.at(i)
         stored = done and _stored(done, i, dense)
         if stored:
             pruned, row = stored
         else:
             start = time.perf_counter()
             pruned, choice = layers.prune_layer(
-                jax.random.fold_in(jax.random.key(key), i), dense, streams[0], ratios, plan, config
+                jax.random.fold_in(jax.random.key(key), i), dense, streams[0], ratios, plan, at
             )
             row = {
                 **_sparsity(i, pruned, ratios, plan),
-                "attention_error": float(layers.attention_error(dense, pruned, streams[0], config)),
+                "attention_error": float(layers.attention_error(dense, pruned, streams[0], at)),
                 "attention_error_heldout": float(
-                    layers.attention_error(dense, pruned, streams[-1], config)
+                    layers.attention_error(dense, pruned, streams[-1], at)
                 )
                 if heldout is not None
                 else math.nan,
@@ -159,7 +160,7 @@ def prune(
             computed += 1
             if done:
                 _store(done, i, pruned, row)
-        streams = [model.block(pruned, x, config) for x in streams]
+        streams = [model.block(pruned, x, at) for x in streams]
         pruned_layers.append(pruned)
         rows.append(row)
         if progress is not None:
@@ -272,12 +273,17 @@ def _path(folder: Path, i: int) -> Path:
     return folder / f"layer-{i:03d}.safetensors"
 
 
+def _arrays(layer: Layer) -> list[str]:
+    """Return the names of the weights that a layer has."""
+    return [name for name in layer.__dataclass_fields__ if getattr(layer, name) is not None]
+
+
 def _store(folder: Path, i: int, layer: Layer, row: dict[str, float]) -> None:
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
     partial = _path(folder, i).with_suffix(".part")
-    arrays = {name: np.asarray(getattr(layer, name)) for name in layer.__dataclass_fields__}
+    arrays = {name: np.asarray(getattr(layer, name)) for name in _arrays(layer)}
     save_file(arrays, partial, metadata={name: repr(value) for name, value in row.items()})
     partial.replace(_path(folder, i))
 
@@ -285,7 +291,7 @@ def _store(folder: Path, i: int, layer: Layer, row: dict[str, float]) -> None:
 def _stored(folder: Path, i: int, like: Layer) -> tuple[Layer, dict[str, float]] | None:
     from safetensors import SafetensorError, safe_open
 
-    names = like.__dataclass_fields__
+    names = _arrays(like)
     try:
         with safe_open(_path(folder, i), framework="numpy") as file:
             row = {name: float(value) for name, value in (file.metadata() or {}).items()}

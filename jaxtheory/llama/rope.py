@@ -4,6 +4,9 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+from jaxtyping import Float
+
 from jaxtheory.core.errors import InputError
 
 _REQUIRED = {
@@ -41,6 +44,20 @@ class Rope(NamedTuple):
     low_frequency: float = 1.0
     high_frequency: float = 4.0
     original_length: int = 8192
+
+
+def frequencies(rope: Rope, width: int) -> Float[np.ndarray, " half"]:
+    """Return theta^(-2i/e), i < e/2, in radians per position, scaled; width: e."""
+    base = rope.theta ** (-np.arange(0, width, 2) / width)
+    if rope.kind == "linear":
+        return base / rope.factor
+    if rope.kind == "llama3":
+        turns = rope.original_length * base / (2 * np.pi)  # over the original length
+        low, high = rope.low_frequency, rope.high_frequency
+        between = (high >= turns) & (turns >= low) & (high > low)
+        kept = np.where(between, (turns - low) / (high - low or 1.0), turns >= low)
+        return kept * base + (1 - kept) * base / rope.factor
+    return base
 
 
 def check_rope(rope: Rope) -> None:

@@ -22,15 +22,20 @@ from jaxtheory.llama.model import shapes
 SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16", "F64": "float64"}
 _LAYER = {
-    "input_norm": "input_layernorm",
-    "query": "self_attn.q_proj",
-    "key": "self_attn.k_proj",
-    "value": "self_attn.v_proj",
-    "output": "self_attn.o_proj",
-    "mlp_norm": "post_attention_layernorm",
-    "gate": "mlp.gate_proj",
-    "up": "mlp.up_proj",
-    "down": "mlp.down_proj",
+    "input_norm": "input_layernorm.weight",
+    "query": "self_attn.q_proj.weight",
+    "key": "self_attn.k_proj.weight",
+    "value": "self_attn.v_proj.weight",
+    "output": "self_attn.o_proj.weight",
+    "mlp_norm": "post_attention_layernorm.weight",
+    "gate": "mlp.gate_proj.weight",
+    "up": "mlp.up_proj.weight",
+    "down": "mlp.down_proj.weight",
+    "query_bias": "self_attn.q_proj.bias",
+    "key_bias": "self_attn.k_proj.bias",
+    "value_bias": "self_attn.v_proj.bias",
+    "query_norm": "self_attn.q_norm.weight",
+    "key_norm": "self_attn.k_norm.weight",
 }
 """The fields of a Layer, in order, with their names in a checkpoint."""
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -67,8 +72,9 @@ class Stored(NamedTuple):
 
 def names(config: Config) -> Any:
     """Return the name of each weight in a checkpoint of transformers, as a Weights of strings."""
-    count = range(config.num_hidden_layers)
-    layers = [f"model.layers.{i}.{name}.weight" for i in count for name in _LAYER.values()]
+    count, layer = range(config.num_hidden_layers), shapes(config).layers[0]
+    stored = [name for field, name in _LAYER.items() if getattr(layer, field) is not None]
+    layers = [f"model.layers.{i}.{name}" for i in count for name in stored]
     head = [] if config.tie_word_embeddings else [_HEAD]
     all_names = [_EMBEDDING, *layers, "model.norm.weight", *head]
     return jax.tree.unflatten(jax.tree.structure(shapes(config)), all_names)
@@ -98,7 +104,7 @@ def find_weights(folder: Path, config: Config) -> tuple[dict[str, Stored], Confi
     heads = [n for n in arrays if n.endswith(_HEAD) and body.startswith(n.removesuffix(_HEAD))]
     if heads:
         stored[_HEAD] = arrays[heads[0]]
-    _check_unused(arrays, {array.name for array in stored.values()}, folder)
+    _check_unused(arrays, {array.name for array in stored.values()}, folder, config)
     if config.tie_word_embeddings:
         config = _tied(stored, config)
     jax.tree.map(lambda *pair: _fits(stored, *pair), names(config), shapes(config))
@@ -191,7 +197,7 @@ def _check_layers(arrays: dict[str, Stored], body: str, config: Config) -> None:
     missing = next((i for i in range(count) if i not in indices), None)
     if missing is not None:
         raise InputError(
-            f"{body}layers.{missing}.{_LAYER['input_norm']}.weight: no file of the checkpoint has "
+            f"{body}layers.{missing}.{_LAYER['input_norm']}: no file of the checkpoint has "
             f"this weight, and num_hidden_layers = {count}"
         )
     if len(indices) > count:
@@ -201,13 +207,14 @@ def _check_layers(arrays: dict[str, Stored], body: str, config: Config) -> None:
         )
 
 
-def _check_unused(arrays: dict[str, Stored], used: set[str], folder: Path) -> None:
+def _check_unused(arrays: dict[str, Stored], used: set[str], folder: Path, config: Config) -> None:
     """Raise InputError if a checkpoint has arrays that the model would not use."""
     unused = [name for name in arrays if name not in used and not _COMPUTED.fullmatch(name)]
     if unused:
         raise InputError(
-            f"{folder}: holds {min(unused)}, which a Llama without biases, adapters and "
-            f"quantization does not use ({len(unused)} such arrays); merge or remove them"
+            f"{folder}: holds {min(unused)}, which model_type = {config.model_type!r} without "
+            f"adapters and quantization does not use ({len(unused)} such arrays); merge or remove "
+            "them"
         )
 
 

@@ -39,7 +39,7 @@ def constants(layer: Layer, inputs: Any, config: Config) -> dict[str, float]:
     X = np.asarray(inputs, np.float64)
     values = np.linalg.eigvalsh(X @ X.swapaxes(1, 2))
     ratio = values[:, 0].clip(0) / values[:, -1]
-    projected = model.project(layer.query, layer.key, inputs, config)
+    projected = model.project(layer, inputs, config)
     z = np.asarray(model.scores(projected, config), np.float64)
     n = z.shape[-1]
     causal = np.tril(np.ones((n, n), bool))

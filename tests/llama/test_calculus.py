@@ -21,7 +21,7 @@ def setting(heads, groups, scale, tokens=7, seed=0):
     layer = llama.init(jax.random.key(seed), config, scale).layers[0]
     layer = jax.tree.map(lambda a: a.astype(jnp.float64), layer)
     x = jnp.asarray(rng.normal(size=(3, tokens, 12)))
-    target = model.attention(layer.query, layer.key, x, config)
+    target = model.attention(layer, x, config)
     return (
         config,
         layer,
@@ -77,7 +77,7 @@ def test_one_head_is_equation_one_of_the_source():
 
     config, layer, x, target, M = setting(1, 1, 0.8)
     slow = dataclasses.replace(config, rope=llama.Rope(kind="linear", factor=1e30))
-    target = model.attention(layer.query, layer.key, x, slow)
+    target = model.attention(layer, x, slow)
     given = room.Config(dimension=12, length=7, num_sequences=3, rank=4, regularization=0.3)
     square = lambda a: jnp.pad(a, ((0, 0), (0, 12 - a.shape[1])))
     Q, K = square(layer.query) / 6**0.5, square(layer.key)  # 1/sqrt(e) is part of the weights there

@@ -105,7 +105,7 @@ def integers(place):
         (lambda place: (place / "model.safetensors").unlink(), "model.safetensors: cannot be"),
         (truncated, "truncated"),
         (integers, "model.norm.weight: has the type I32"),
-        (entries(model_type="mistral"), "model_type = 'mistral' is not supported"),
+        (entries(model_type="mixtral"), "model_type = 'mixtral' is not supported"),
         (entries(model_type=None), "no model_type"),
         (entries(attention_bias=True), "attention_bias = True is not supported"),
         (entries(hidden_act="gelu"), "hidden_act = 'gelu'"),

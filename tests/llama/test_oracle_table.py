@@ -223,7 +223,7 @@ REFUSED = {
     "attention_bias": ({"attention_bias": True}, "attention_bias = True"),
     "mlp_bias": ({"mlp_bias": True}, "mlp_bias = True"),
     "gelu": ({"hidden_act": "gelu"}, "hidden_act = 'gelu'"),
-    "mistral": ({"model_type": "mistral"}, "model_type = 'mistral'"),
+    "mixtral": ({"model_type": "mixtral"}, "model_type = 'mixtral'"),
     "quantized": (
         {"quantization_config": {"quant_method": "fp8"}},
         "quantization_config = {'quant_method': 'fp8'}",
@@ -317,7 +317,10 @@ def test_a_body_with_another_prefix_than_the_head(made, tmp_path):
     [
         (without(HEAD), "lm_head.weight: no file of the checkpoint has this weight, and tie_word"),
         (without(EMBEDDING), "embed_tokens.weight: no file"),
-        (added("model.layers.0.self_attn.q_proj.bias"), "q_proj.bias, which a Llama without"),
+        (
+            added("model.layers.0.self_attn.q_proj.bias"),
+            "q_proj.bias, which model_type = 'llama' without",
+        ),
         (added("model.layers.1.self_attn.q_norm.weight"), "q_norm.weight, which"),
         (added("model.layers.1.mlp.up_proj.lora_A.weight"), "lora_A.weight, which"),
         (added("model.layers.2.input_layernorm.weight"), "the files hold 3 layers"),
