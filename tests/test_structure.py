@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jaxtheory.reports",),
 )
 DRAWING = tuple(
-    f"jaxtheory.plotting.{name}" for name in ("colors", "drawing", "panels", "plot")
+    f"jaxtheory.plotting.{name}" for name in ("beside", "colors", "drawing", "panels", "plot")
 )  # which import matplotlib
 # which may print
 COMMANDS = {

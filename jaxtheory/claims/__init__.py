@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from jaxtheory.claims.origin import derived as derived
     from jaxtheory.claims.origin import interpretation as interpretation
     from jaxtheory.claims.origin import printed as printed
-    from jaxtheory.claims.power_law import exponent_label as exponent_label
+    from jaxtheory.claims.power_law import FittedLaw as FittedLaw
+    from jaxtheory.claims.power_law import fitted_law as fitted_law
     from jaxtheory.claims.result import FigureResult as FigureResult
     from jaxtheory.claims.result import run_figure as run_figure
 
@@ -31,7 +32,7 @@ _HOMES = {  # name -> module, loaded at first use: `jaxtheory list` reads figure
     **dict.fromkeys(("Judged", "judge"), "judged"),
     **dict.fromkeys(("exponent", "last", "share"), "measures"),
     **dict.fromkeys(("Origin", "derived", "interpretation", "printed"), "origin"),
-    "exponent_label": "power_law",
+    **dict.fromkeys(("FittedLaw", "fitted_law"), "power_law"),
     **dict.fromkeys(("FigureResult", "run_figure"), "result"),
 }
 __all__ = [*_HOMES]

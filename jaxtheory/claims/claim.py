@@ -38,6 +38,8 @@ class Claim:
         minimum: number of seeds below which the claim is not tested. With 1, a dataset of one seed
             is taken to have exact numbers, such as those of a population law.
         why: one sentence on why a reader cares for the statement.
+        panel: the panel of the figure, from 0, row by row, whose vertical axis or color bar shows
+            the number that the bound is about: the bound is drawn there. None for none.
 
     Raises:
         InputError: if an argument has a wrong type or an unknown name; the message names the claim.
@@ -67,6 +69,7 @@ class Claim:
     expect: str | None = "holds"
     minimum: int = 8
     why: str = ""
+    panel: int | None = None
 
     def __post_init__(self) -> None:
         try:

@@ -7,6 +7,7 @@ Student's t that a bootstrap-t stretches).
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -108,39 +109,67 @@ def exponent(
     return xr.Dataset(found, {**coords, over: middle})
 
 
-def exponent_label(values: xr.DataArray, over: str) -> str:
-    """Return the exponent of a power law as text, with its 99 % interval over seeds, for a legend.
+class FittedLaw(NamedTuple):
+    """A fitted power law c x^a for a picture; made by `fitted_law`.
 
     Args:
-        values: numbers with the dimensions "seed" and `over`; only x at which the mean is positive
-            take part.
+        x: the x that took part; empty if they were fewer than three.
+        y: the law at x.
+        low, high: the range of the laws whose exponent is in the 99 % interval and that agree with
+            y at the geometric mean of x; NaN without seeds.
+        label: a text such as "exponent −0.49 [−0.51, −0.47]", or "no exponent".
+
+    Example:
+        >>> from jaxtheory import claims
+        >>> claims.FittedLaw._fields
+        ('x', 'y', 'low', 'high', 'label')
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    label: str
+
+
+def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
+    """Fit a power law to the mean over seeds, for `plot.law` and for a legend.
+
+    Args:
+        values: numbers with the dimension `over`, with "seed" for the interval, and with others of
+            length 1; only positive x at which the mean is positive take part.
         over: the dimension whose coordinate is x.
 
     Returns:
-        A label such as "exponent −0.49 [−0.51, −0.47]", or "no exponent" for fewer than three x.
+        The law with its interval and its label.
 
     Example:
         >>> import numpy as np
         >>> import xarray as xr
-        >>> from jaxtheory.claims import exponent_label
+        >>> from jaxtheory import claims
         >>> n = np.array([10.0, 100.0, 1000.0])
         >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], {"n": n}, ("seed", "n"))
-        >>> exponent_label(values, "n")
+        >>> claims.fitted_law(values, "n").label
         'exponent −0.500 [−0.500, −0.500]'
     """
-    table = values.squeeze(drop=True).astype(float)
+    one = [dim for dim in values.dims if dim not in ("seed", over) and values.sizes[dim] == 1]
+    table = values.squeeze(one, drop=True).astype(float)
     mean = table.mean("seed") if "seed" in table.dims else table
     at = np.flatnonzero((mean.values > 0) & (_coordinate(table, over) > 0))
     if len(at) < 3:
-        return "no exponent"
+        none = np.zeros(0)
+        return FittedLaw(none, none, none, none, "no exponent")
     law = exponent(table.isel({over: at}), over)
-    low, high = float(law.low), float(law.high)
+    a, low, high = (float(law[name]) for name in ("exponent", "low", "high"))
     digits = 3 if np.isfinite(low) and high - low < 0.01 else 2
     number = lambda x: f"{x:.{digits}f}".replace("-", "−")
-    text = f"exponent {number(float(law.exponent))}"
+    label = f"exponent {number(a)}"
     if np.isfinite(low):
-        text += f" [{number(low)}, {number(high)}]"
-    return text
+        label += f" [{number(low)}, {number(high)}]"
+    x = _coordinate(table, over)[at]
+    u, middle = np.log(x) - np.log(x).mean(), np.log(mean.values[at]).mean()
+    ends = np.exp(middle + np.outer([low, high], u))
+    return FittedLaw(x, np.exp(middle + a * u), ends.min(0), ends.max(0), label)
 
 
 def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.plotting.grid import name, say_once
+from jaxtheory.plotting.grid import name
 
 COLUMNS = ("panel", "title", "kind", "label", "x", "y", "value", "low", "high", "n")
-_SIZE = 6.5  # points
-_LETTER, _LINE = 0.53 / 72, 1.3 / 72  # inches per point: width of a letter, height of a line
 _BAND = "two standard errors to either side, cut to the range of the runs"
 
 
@@ -18,8 +16,9 @@ class Drawn(NamedTuple):
     """An artist of a drawing with its meaning.
 
     kind: mean, runs (a mean with its runs), run, shadow (of a band), theory, reference, cells,
-    bars, boundary, outline, edge, or open (the marks of means that leave out runs).
-    low, high: the band; for cells the names of columns and rows.
+    bars, boundary, outline, edge, law, threshold, across bar (a threshold in a color bar), or open
+    (the marks of means that leave out runs).
+    low, high: the band; for cells the names of columns and rows; low of a threshold: its arrow.
     n: the least and the largest number of runs behind a mean, out of `seeds`.
     counts: the number of runs behind each point or cell.
     lost: the number of runs or cells without a value, out of `of`.
@@ -114,13 +113,33 @@ def caption(figure: Any) -> str:
         if names:
             listed = ", ".join(names) if len(names) < 5 else "as in the legend"
             sentences.append(f"{line_style}: {listed}.")
+    if of["law"]:
+        sentences.append("Gray: fitted power laws with the 99 % intervals of their exponents.")
+    sentences += _limits(of["threshold"], of["across bar"])
     lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
     if lost:
         sentences.append(f"Left out, as they have no value: {_left_out(sorted(lost))}.")
     return " ".join([*sentences, *figure.__dict__.get("_jaxtheory_remarks", [])])
 
 
-_KINDS = ("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference")
+_KINDS = (
+    *("mean", "runs", "cells", "bars", "theory", "boundary", "outline", "reference"),
+    *("law", "threshold", "across bar"),
+)
+
+
+def _limits(lines: list[Drawn], across: list[Drawn]) -> list[str]:
+    """Describe the thresholds of claims in panels and in color bars."""
+    listed = lambda found: ", ".join(dict.fromkeys(note.label for note in found))
+    sentences = []
+    if lines:
+        sentences.append(
+            f"Thin dotted lines: limits of {listed(lines)}; the arrow points to where the claim "
+            "holds."
+        )
+    if across:
+        sentences.append(f"Dotted in the color bar: limits of {listed(across)}.")
+    return sentences
 
 
 def _seeds(drawn: list[Drawn]) -> str:
@@ -165,45 +184,6 @@ def without_markup(text: str) -> str:
     return re.sub(r"[$\\{}^_]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text))
 
 
-def add_caption(figure: Any) -> None:
-    """Write the caption of a figure below it, and enlarge the figure by the height of the caption.
-
-    Titles and labels of axes that the panels of a row or a column share are written once. A second
-    call changes nothing.
-
-    Args:
-        figure: A figure that was drawn by the functions of `jaxtheory.plot`.
-
-    Example:
-        >>> from jaxtheory import plot
-        >>> figure, axes = plot.panels()
-        >>> plot.theory(axes[0, 0], None, 0.5, "limit")
-        >>> plot.add_caption(figure)
-        >>> figure.texts[0].get_text()
-        'Dashed: limit.'
-    """
-    say_once(figure)
-    text = caption(figure)
-    if not text or figure.__dict__.get("_jaxtheory_captioned"):
-        return
-    figure.__dict__["_jaxtheory_captioned"] = True
-    width, height = figure.get_size_inches()
-    lines = broken(text, width - 0.2, _SIZE * _LETTER, even=False).split("\n")
-    needed = len(lines) * _SIZE * _LINE + 0.1
-    figure.set_size_inches(width, height + needed)
-    share = needed / (height + needed)
-    if figure.get_layout_engine() is None:
-        figure.set_layout_engine("constrained")
-    bottom = share
-    for legend in figure.legends:  # matplotlib makes room for one below only without an anchor
-        legend.set_bbox_to_anchor((0, share, 1, 1 - share), figure.transFigure)
-        room = legend.get_tightbbox().height / figure.dpi + 0.08
-        bottom = max(bottom, share + room / (height + needed))
-    figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - bottom))
-    place = {"ha": "left", "va": "bottom", "fontsize": _SIZE, "color": "#444444"}
-    figure.text(0.1 / width, 0.05 / (height + needed), "\n".join(lines), **place)
-
-
 def diverged(data: Any) -> str:
     """Return a sentence on the runs of a dataset that diverged and on those that remain.
 
@@ -244,8 +224,8 @@ def numbers(figure: Any) -> list[dict[str, Any]]:
 
     Returns:
         Rows with the keys panel (counted from 1), title, kind, label, x, y, value, low, high and n.
-        kind is line, theory, reference, run, point, bar, band or cell. For a cell x and y are the
-        names of its column and row, and value is its number.
+        kind is line, theory, reference, law, threshold, run, point, bar, band or cell. For a cell
+        x and y are the names of its column and row, and value is its number.
 
     Example:
         >>> from jaxtheory import plot
@@ -293,10 +273,9 @@ def _named(artist: Any) -> str:
 
 def _line(ax: Any, line: Any, note: Drawn | None) -> list[dict[str, Any]]:
     """Return a row per point, or one row for a line across the panel."""
-    kinds = {"theory": "theory", "reference": "reference", "run": "run"}
-    kind = kinds.get(
-        note.kind if note else "", "line" if line.get_linestyle() != "None" else "point"
-    )
+    kind = "line" if line.get_linestyle() != "None" else "point"
+    if note and note.kind in ("theory", "reference", "run", "law", "threshold"):
+        kind = note.kind
     label = (note.label if note else "") or _named(line)
     in_x, in_y = line.get_transform().contains_branch_seperately(ax.transData)
     x, y = (np.atleast_1d(values) for values in (line.get_xdata(), line.get_ydata()))

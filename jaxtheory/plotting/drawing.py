@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from jaxtheory.core.errors import InputError, line
 from jaxtheory.plotting import plot
 from jaxtheory.plotting.captions import without_markup
-from jaxtheory.plotting.grid import say_once
+from jaxtheory.plotting.complete import name_all
 from jaxtheory.plotting.sizes import PAPERS, on_paper
 
 _IGNORED = "drawn with the default settings of matplotlib, as yours fail: {}"
@@ -132,7 +132,7 @@ def _rendered(draw: Callable[[], Any], formats: Sequence[str], captioned: bool) 
         )
     files, dots = {}, 150 if captioned else 300
     text = plot.caption(drawn)
-    (plot.add_caption if captioned else say_once)(drawn)
+    (plot.add_caption if captioned else name_all)(drawn)
     for name in formats:
         content = io.BytesIO()
         undated: Any = {"metadata": _UNDATED[name]} if name in _UNDATED else {}

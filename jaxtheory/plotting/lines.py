@@ -7,12 +7,14 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.engine.results.statistics import average, slope
+from jaxtheory.engine.results.statistics import average
 from jaxtheory.plotting.captions import Drawn, notes
 from jaxtheory.plotting.colors import color_bar, colored_by, normalized
 from jaxtheory.plotting.entries import taken
 from jaxtheory.plotting.marks import least_and_most, mark_bars, mark_points
 from jaxtheory.plotting.panels import COLORS, FEW, MARKERS, Axes, Figure, figure_of, placed
+
+_GRAY = "#444444"
 
 
 def series(
@@ -176,7 +178,7 @@ def lines(
     picture = colored_by(scale, entries)
     for entry, one in zip(entries, each, strict=True):
         marker = "o" if _few(one, x, None) else None
-        style = {"color": picture.to_rgba(float(entry)), "marker": marker}
+        style: Any = {"color": picture.to_rgba(float(entry)), "marker": marker}
         line, note = _mean(ax, one, x, "", style)
         notes(ax).append(note._replace(label=f"{name} = {entry:g}"))
         mark_points(ax, line, note.counts, note.seeds)
@@ -285,30 +287,34 @@ def bars(
     mark_bars(ax, drawn, n, seeds)
 
 
-def slope_label(values: xr.DataArray, x: str) -> str:
-    """Return the fitted exponent of a power law as text, with two standard errors over seeds.
+def law(ax: Axes, fitted: Any) -> str:
+    """Draw a fitted power law as a thin gray line over its range, with the band of its exponents.
 
     Args:
-        values: An array over "seed" and x; only x at which all values are positive count.
-        x: The dimension of the power law.
+        ax: The panel to draw into.
+        fitted: The result of `claims.fitted_law`.
 
     Returns:
-        A label such as "slope −0.49 ± 0.02", or "no slope" for fewer than two points.
+        Its label, for the values that it was fitted to, which `series` draws.
 
     Example:
         >>> import numpy as np
         >>> import xarray as xr
-        >>> from jaxtheory import plot
+        >>> from jaxtheory import claims, plot
         >>> n = np.array([10.0, 100.0, 1000.0])
-        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], dims=("seed", "n"))
-        >>> plot.slope_label(values.assign_coords(n=n), "n")
-        'slope −0.500 ± 0.000'
+        >>> values = xr.DataArray([n**-0.5, 2 * n**-0.5], {"n": n}, ("seed", "n"))
+        >>> figure, axes = plot.panels()
+        >>> label = plot.law(axes[0, 0], claims.fitted_law(values, "n"))
+        >>> plot.series(axes[0, 0], values, "n", f"runs, {label}")
+        >>> axes[0, 0].get_legend_handles_labels()[1]
+        ['runs, exponent −0.500 [−0.500, −0.500]']
     """
-    kept = values.where((values > 0) & np.isfinite(values)).dropna(x, how="any")
-    if kept.sizes[x] < 2:
-        return "no slope"
-    exponent = average(slope(kept, x))
-    error = 2 * float(exponent.error)
-    digits = 3 if error < 0.005 else 2
-    text = f"slope {float(exponent.mean):.{digits}f}".replace("-", "−")
-    return text + (f" ± {error:.{digits}f}" if np.isfinite(error) else "")
+    if len(fitted.x):
+        (line,) = ax.plot(fitted.x, fitted.y, color=_GRAY, linewidth=0.7, zorder=1.9)
+        notes(ax).append(Drawn("law", fitted.label, line, low=fitted.low, high=fitted.high))
+    if np.isfinite(fitted.low).any():
+        style: Any = {"color": _GRAY, "alpha": 0.3, "linewidth": 0, "zorder": 1.8}
+        band = ax.fill_between(fitted.x, fitted.low, fitted.high, **style)
+        notes(ax).append(Drawn("shadow", "", band))
+    label: str = fitted.label
+    return label

@@ -8,6 +8,7 @@ from cycler import cycler
 
 from jaxtheory.core.errors import InputError
 from jaxtheory.plotting import sizes
+from jaxtheory.plotting.beside import LEGENDS
 from jaxtheory.plotting.captions import broken, without_markup
 from jaxtheory.plotting.grid import add_panels, layout, share
 from jaxtheory.plotting.sizes import HEADING as HEADING
@@ -173,7 +174,8 @@ def finish(
         y: The label of the vertical axis, with its unit if there is one.
         title: The title of the panel.
         legend: False leaves out the legend.
-        **scales: The scales of the axes, such as xscale="log" or yscale="log".
+        **scales: The scales of the axes, such as xscale="log" or yscale="log". An axis whose data
+            have no positive number stays linear.
 
     Example:
         >>> from jaxtheory import plot
@@ -187,6 +189,8 @@ def finish(
     ax.set_ylabel(broken(y, height - 0.85, LETTER * points(TEXT)))
     ax.set_title(broken(title, width - 0.3, LETTER * points(HEADING)), fontsize=points(HEADING))
     for name, scale in scales.items():
+        if scale == "log" and ax.has_data() and np.isinf(getattr(ax.dataLim, f"minpos{name[0]}")):
+            continue
         getattr(ax, f"set_{name}")(scale)
         if scale == "log":
             plain_numbers(getattr(ax, f"{name[0]}axis"))
@@ -270,6 +274,7 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
                 ncols=-(-len(handle_of) // max(rows, 1)) or 1,
                 title=title or None,
             )
+        figure.__dict__.setdefault(LEGENDS, []).append((legend, group))
         heights.append(legend.get_tightbbox().height / figure.dpi)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + max(heights))

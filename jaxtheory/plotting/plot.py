@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from jaxtheory.engine.results.statistics import counted as counted
 from jaxtheory.engine.results.statistics import slope as slope
-from jaxtheory.plotting.captions import add_caption, caption, diverged, numbers, remark
+from jaxtheory.plotting.captions import caption, diverged, numbers, remark
 from jaxtheory.plotting.colors import color_bar
+from jaxtheory.plotting.complete import add_caption
 from jaxtheory.plotting.heat import boundary, cell_room, heat
-from jaxtheory.plotting.lines import bars, lines, reference, series, slope_label, theory
+from jaxtheory.plotting.lines import bars, law, lines, reference, series, theory
 from jaxtheory.plotting.panels import COLORS as COLORS
 from jaxtheory.plotting.panels import FEW as FEW
 from jaxtheory.plotting.panels import MARKERS as MARKERS
@@ -20,6 +21,7 @@ from jaxtheory.plotting.panels import STYLE as STYLE
 from jaxtheory.plotting.panels import WIDTH as WIDTH
 from jaxtheory.plotting.panels import finish, legend_below, panels, room, ticks
 from jaxtheory.plotting.phases import over_heat, phases
+from jaxtheory.plotting.thresholds import threshold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -39,6 +41,7 @@ __all__ = [
     "diverged",
     "finish",
     "heat",
+    "law",
     "legend_below",
     "lines",
     "numbers",
@@ -49,7 +52,7 @@ __all__ = [
     "remark",
     "room",
     "series",
-    "slope_label",
     "theory",
+    "threshold",
     "ticks",
 ]

@@ -20,6 +20,7 @@ from jaxtheory.claims.judged import Judged
 from jaxtheory.claims.result import FigureResult
 from jaxtheory.core import docstrings
 from jaxtheory.core.code_hash import code_hash
+from jaxtheory.core.errors import InputError
 from jaxtheory.engine.results.cells import as_csv
 from jaxtheory.engine.results.identity import as_json, fingerprint
 from jaxtheory.plotting import plot
@@ -54,24 +55,24 @@ def keep_drawing(
     sums = [store / "data.sum" for store in result.stores]  # experiments have none
     mark = ""
     if sums and all(file.is_file() for file in sums):
-        code = code_hash(
-            (result.figure.draw, plot.diverged, plot.add_caption, plot.numbers, title_of, as_csv)
-        )
+        steps = plot.diverged, plot.threshold, plot.add_caption, plot.numbers, title_of, as_csv
+        code = code_hash((result.figure.draw, *steps))
         numbers = [file.read_text(encoding="utf-8") for file in sums]
-        origin = code, version("matplotlib"), numbers, _told(result)
+        panels = {claim.id: claim.panel for claim in result.figure.claims}
+        origin = code, version("matplotlib"), numbers, panels, _told(result)
         mark = fingerprint(as_json({"made": origin}))
     names = {image.with_suffix(suffix).name for suffix in _DRAWN}
     same = mark and before.get("drawn") == mark and {*before["files"]} == names
     if same and not disagreeing(image.parent, before):
         return {name: before[name] for name in ("files", "drawn", "title")}
-    drawn = drawing(lambda: _drawn(result), ("pdf", "svg", "png"), tell)
-    contents: dict[str, bytes | str] = {f".{name}": data for name, data in drawn.files.items()}
-    contents[".csv"] = as_csv(COLUMNS, drawn.numbers)
+    made = drawing(lambda: drawn(result), ("pdf", "svg", "png"), tell)
+    contents: dict[str, bytes | str] = {f".{name}": data for name, data in made.files.items()}
+    contents[".csv"] = as_csv(COLUMNS, made.numbers)
     files = {}
     for suffix in _DRAWN:
         file = image.with_suffix(suffix)
         files[file.name] = write(file, contents[suffix])
-    return {"files": files, "drawn": mark, "title": drawn.title}
+    return {"files": files, "drawn": mark, "title": made.title}
 
 
 def keep_paper(
@@ -82,16 +83,27 @@ def keep_paper(
     They are named as the image with -column or -page: PDF, PNG, TXT, and PGF where LaTeX is found.
     """
     files = []
-    for kind, content in for_paper(lambda: _drawn(result), paper, tell).items():
+    for kind, content in for_paper(lambda: drawn(result), paper, tell).items():
         files.append(image.with_name(f"{image.stem}-{paper}.{kind}"))
         write(files[-1], content)
     return files
 
 
-def _drawn(result: FigureResult) -> Any:
-    """Draw the figure, with the number of diverged runs and the verdicts in its caption."""
+def drawn(result: FigureResult) -> Any:
+    """Draw the figure, with the limits of its claims, and the number of diverged runs and the
+    verdicts in its caption.
+    """
     figure, lost = result.figure.draw(result.dataset), plot.diverged(result.dataset)
     if hasattr(figure, "savefig"):
+        panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+        for claim in result.figure.claims:
+            if claim.panel is not None and not 0 <= claim.panel < len(panels):
+                raise InputError(
+                    f"claim {claim.id}: panel = {claim.panel}; {result.figure.name} has the panels "
+                    f"0 to {len(panels) - 1}"
+                )
+            if claim.panel is not None:
+                plot.threshold(panels[claim.panel], *claim.bound, claim.id)
         for sentence in filter(None, (lost, _told(result))):
             plot.remark(figure, sentence)
     return figure

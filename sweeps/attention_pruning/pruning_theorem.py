@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, exponent, exponent_label, interpretation, last
+from jaxtheory.claims import at_least, between, exponent, fitted_law, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -46,7 +46,7 @@ def draw(dataset: xr.Dataset) -> plot.Drawing:
             ax,
             "λ",
             title,
-            exponent_label(values, "regularization"),
+            plot.law(ax, fitted_law(values, "regularization")),
             legend=False,
             xscale="log",
             yscale="log",

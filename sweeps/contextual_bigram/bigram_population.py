@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot, statistics
-from jaxtheory.claims import at_most, exponent_label, interpretation
+from jaxtheory.claims import at_most, fitted_law, interpretation
 
 from . import PAPER, SMALL, THEORY, B, Config, right_sign, runs
 from ._curves import ALPHAS
@@ -66,7 +66,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         axes[0, 2],
         "batch size B",
         r"$\sup_t\,|\alpha - \alpha_{\rm theory}|$",
-        f"either α, {exponent_label(gap, B)}",
+        f"either α, {plot.law(axes[0, 2], fitted_law(gap, B))}",
         xscale="log",
         yscale="log",
     )

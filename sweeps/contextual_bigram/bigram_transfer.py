@@ -7,7 +7,7 @@ tau B share their draws.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, exponent_label, interpretation
+from jaxtheory.claims import at_least, between, derived, fitted_law, interpretation
 
 from . import PAPER, THEORY, THRESHOLD, TRANSFER, Config, T
 
@@ -48,7 +48,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
                 "" if color else "law",
                 color=color,
             )
-    fitted = exponent_label(measured(data, SPREAD).isel({RHO: 0, T: 0}), "samples")
+    one = measured(data, SPREAD).isel({RHO: 0, T: 0})
+    exponent = plot.law(axes[0, 1], fitted_law(one, "samples"))
     x, spread = "samples of the step, τB", "standard deviation off the support"
     plot.finish(
         axes[0, 0],
@@ -61,7 +62,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         axes[0, 1],
         x,
         spread,
-        f"the same for every T, {fitted}",
+        f"the same for every T, {exponent}",
         xscale="log",
         yscale="log",
         legend=False,

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, exponent_label, interpretation
+from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, interpretation
 
 from . import PAPER, SWEEP, THEORY, Config, D, table
 
@@ -119,7 +119,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     end = against_groups(at_end.test_loss)
     law = against_groups(at_end.predicted_loss_rate).isel(seed=0)
     D_over_4 = law.run.values / 4
-    plot.series(losses, end, "run", f"population, {exponent_label(end, 'run')}")
+    plot.series(losses, end, "run", f"population, {plot.law(losses, fitted_law(end, 'run'))}")
     plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived")
     plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", color=3)
     plot.series(selection, times, "run")

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, exponent_label, interpretation, last
+from jaxtheory.claims import at_least, fitted_law, interpretation, last
 
 from . import PAPER, SWEEP, THEORY, Config, N, table
 
@@ -40,7 +40,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         (classified, "accuracy", "gradient descent", 0),
         (form, "off_structure", "gradient descent", 0),
     ):
-        fitted = f", {exponent_label(runs[name], 'run')}" if ax is form else ""
+        fitted = f", {plot.law(ax, fitted_law(runs[name], 'run'))}" if ax is form else ""
         plot.series(ax, runs[name], "run", label + fitted, color=color)
         if POPULATION in data.run and ax is not form:
             plot.theory(ax, 0, float(population(data)[name].mean()), "population", color=color)

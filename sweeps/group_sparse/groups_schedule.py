@@ -19,7 +19,7 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    exponent_label,
+    fitted_law,
     interpretation,
 )
 
@@ -93,7 +93,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", color=3)
     power = (groups / 4) ** (-fall / np.log(1.5))
     plot.theory(attention, groups, start * power, "a power of D", color=1)
-    fitted = exponent_label(ends.test_loss, "run")
+    fitted = plot.law(loss, fitted_law(ends.test_loss, "run"))
     plot.series(loss, ends.test_loss, "run", f"population, {fitted}")
     plot.theory(loss, groups, ends.predicted_loss_rate.isel(seed=0), r"$D^{-5/3}$, derived")
     steep = float(ends.test_loss[-1].mean()) * (groups / groups[-1]) ** -2.0
@@ -106,7 +106,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         return figure
     small, angle = others
     found = by_epsilon(data).test_loss
-    plot.series(small, found, "step", f"population, {exponent_label(found, 'step')}")
+    fitted = plot.law(small, fitted_law(found, "step"))
+    plot.series(small, found, "step", f"population, {fitted}")
     plot.theory(
         small, EPSILON, float(found[0].mean()) * np.array(EPSILON) / EPSILON[0], "ε", color=3
     )

@@ -4,7 +4,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, exponent_label, last
+from jaxtheory.claims import between, derived, exponent, fitted_law, last
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, edge
 
@@ -22,7 +22,8 @@ def draw(found: xr.Dataset) -> plot.Drawing:
     figure, ((heat, line),) = plot.panels(2, title=title, width=3.6, height=3.0)
     plot.phases(heat, found, D)
     plot.finish(heat, "groups D", "step size η", "share that selects", legend=False)
-    plot.series(line, found.boundary, D, f"selection lost, {exponent_label(found.boundary, D)}")
+    fitted = plot.law(line, fitted_law(found.boundary, D))
+    plot.series(line, found.boundary, D, f"selection lost, {fitted}")
     plot.theory(line, found[D], found.law.mean("seed"), "16 / (D (D + 1)): edge for the bias")
     plot.finish(line, "groups D", "step size η", xscale="log", yscale="log")
     plot.ticks(line.xaxis, found[D].values)

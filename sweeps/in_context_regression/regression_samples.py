@@ -6,7 +6,7 @@ Separate form of rank 1 on P prompts; all losses are those of the population.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, last
+from jaxtheory.claims import between, derived, exponent, fitted_law, last
 
 from . import EXACT, ON_POPULATION, QUICK, THEORY, P
 
@@ -37,7 +37,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             "at the end: L - min L": last(data.excess),
         }.items()
     ):
-        plot.series(right, values, P, f"{name}; {plot.slope_label(values, P)}", color=i)
+        fitted = plot.law(right, fitted_law(values, P))
+        plot.series(right, values, P, f"{name}, {fitted}", color=i)
     plot.finish(right, "training prompts P", "loss above the theory", xscale="log", yscale="log")
     return figure
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import plot
-from jaxtheory.claims import exponent_label, last
+from jaxtheory.claims import fitted_law, last
 
 from . import law, lines, panels
 
@@ -55,7 +55,7 @@ def draw_time(
     lines(left, data.loss, "step", x, label + " = {:.2g}", markers=False)
     plot.finish(left, "step t", "test hinge loss")
     times, middle = fitted(data), len(values) // 2
-    plot.series(right, times, x, f"measured, {exponent_label(times, x)}")
+    plot.series(right, times, x, f"measured, {plot.law(right, fitted_law(times, x))}")
     for color, power, note in ((1, printed, ", as printed"), (2, measured, "")):
         curve = float(times.mean("seed")[middle]) * (values / values[middle]) ** power
         plot.theory(right, values, curve, f"exponent {power:g}{note}", color=color)

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, exponent_label
+from jaxtheory.claims import between, derived, exponent, fitted_law
 from jaxtheory.theories.low_rank import S1
 
 from . import final, only, panels, pick, runs
@@ -23,7 +23,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     eta = data.learning_rate.values
     for color, name in enumerate(data.law.values):
         values = final(data.balance_drift).sel(law=name)
-        text = f"{name}, {exponent_label(values, 'learning_rate')}"
+        text = f"{name}, {plot.law(ax, fitted_law(values, 'learning_rate'))}"
         plot.series(ax, values, "learning_rate", text, color=color)
         first = float(values.mean("seed")[0])
         plot.theory(ax, eta, first * eta / eta[0], "" if color else "∝ η", color=color)

@@ -10,7 +10,7 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    exponent_label,
+    fitted_law,
     interpretation,
     last,
 )
@@ -75,7 +75,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for color, start in enumerate(starts):
             norms = over_m(among(data, data.neuron_norms, large), start)
             m = norms.m.values
-            text = f"{start}, {exponent_label(norms, 'm')}"
+            text = f"{start}, {plot.law(ax, fitted_law(norms, 'm'))}"
             plot.series(ax, norms, "m", text, color=color)
             law = float(norms.mean("seed")[0]) * (m[0] / m) ** 0.5
             plot.theory(ax, m, law, "" if color else r"$\propto 1/\sqrt{m}$", color=color)

@@ -3,7 +3,7 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, exponent, exponent_label, interpretation
+from jaxtheory.claims import at_least, at_most, exponent, fitted_law, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, SETTINGS, Measure, only, panels, pick, runs, worst
@@ -68,7 +68,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for color, setting in enumerate(names):
             values = block(data, setting, matrix, name)
             M, above = values.M.values, values.where(values.mean("seed") > 0)
-            fitted = f"{setting}, {exponent_label(above, 'M')}"
+            fitted = f"{setting}, {plot.law(ax, fitted_law(above, 'M'))}"
             plot.series(ax, above, "M", fitted, color=color)
             law = abs(float(values.mean("seed")[0])) * M[0] / M
             plot.theory(ax, M, law, "" if color else "∝ 1/M", color=color)

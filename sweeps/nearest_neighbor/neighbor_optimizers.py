@@ -5,7 +5,7 @@ from collections.abc import Callable
 import xarray as xr
 
 from jaxtheory import Claim, Figure, optimizers, plot
-from jaxtheory.claims import at_least, derived, exponent, exponent_label, last
+from jaxtheory.claims import at_least, derived, exponent, fitted_law, last
 
 from . import ETA, FORM, LOG, QUICK, THEORY, Config
 
@@ -63,10 +63,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     label = "share of signs unlike 1-NN"
     optimizers.against_rate(axes[0, 1], 1 - ends.agreement, ETA, label, labels=LABELS)
     curves = {n: of(data.xi1, n).isel(rate=-1, step=slice(1, None)) for n in LABELS}
-    slopes = [
-        f"{LABELS[name]}: {exponent_label(curves[name].sel(step=slice(T // 3, None)), 'step')}"
-        for name in ("sgd", "adam")
-    ]
+    slopes = []
+    for name in ("sgd", "adam"):
+        late = fitted_law(curves[name].sel(step=slice(T // 3, None)), "step")
+        slopes.append(f"{LABELS[name]}: {plot.law(axes[0, 2], late)}")
     for color, (name, label) in enumerate(LABELS.items()):
         plot.series(axes[0, 2], curves[name], "step", label, color=color)
     t = data.step.values[1:]

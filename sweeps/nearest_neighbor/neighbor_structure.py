@@ -10,7 +10,7 @@ from jaxtheory.claims import (
     between,
     derived,
     exponent,
-    exponent_label,
+    fitted_law,
     interpretation,
     last,
     printed,
@@ -54,7 +54,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(ax, values.sel(route=route), B, str(route), color=i, markers=True)
     first = float(distance(data).mean("seed").sel(route="W")[0])
     plot.theory(axes[0, 0], prompts, first * (prompts / float(prompts[0])) ** -0.5, r"$B^{-1/2}$")
-    slope = exponent_label(distance(data).sel(route="W"), B)
+    slope = plot.law(axes[0, 0], fitted_law(distance(data).sel(route="W"), B))
     plot.finish(
         axes[0, 0], "prompts B", r"$\|W - $diag$(\xi_1 I, 0, -\xi_2)\|_F$", f"W: {slope}", **LOG
     )

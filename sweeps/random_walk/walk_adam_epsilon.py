@@ -111,6 +111,7 @@ FIGURE = Figure(
             measure=usual,
             bound=at_most(0.25),
             statistic="share",
+            panel=0,
             why="Adam's first steps are those of sign descent, and a warm-up makes them shorter without turning them.",
         ),
         Claim(
@@ -120,6 +121,7 @@ FIGURE = Figure(
             measure=repaired,
             bound=at_least(0.75),
             statistic="share",
+            panel=0,
             why="One number of the optimizer, which is rarely tuned, decides whether attention learns the parent.",
         ),
         Claim(

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, exponent_label, last, printed
+from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, last, printed
 
 from . import OF_V, ON_CIRCLE6, QUICK, TALK, THEOREM, B, Measure, P, V, predicted, right
 
@@ -59,7 +59,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             t, start = late.step.values, late[name].sel({P: 0.5}).isel({B: -1, "step": 0}).mean()
             plot.theory(ax, t, float(start) * np.sqrt(t[0] / t), r"$t^{-1/2}$")
         most = late[name].sel({P: data[P].values[0]}).isel({B: -1})
-        fitted = exponent_label(most, "step")
+        fitted = plot.law(ax, fitted_law(most, "step"))
         fitted = f"p = {data[P].values[0]:g}: {fitted}" * (fitted != "no exponent")
         plot.finish(ax, "step t", label, fitted, xscale="log", yscale="log")
         ticks = [t for t in (3, 10, 30, 100, 300) if t <= late.step[-1]]

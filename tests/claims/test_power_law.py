@@ -6,7 +6,7 @@ import xarray as xr
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.claims import exponent_label
+from jaxtheory.claims import fitted_law
 from jaxtheory.claims.power_law import pseudo_values
 
 T = np.geomspace(1, 1000, 7)
@@ -100,16 +100,25 @@ def test_pseudo_values_of_a_mean_are_the_runs():
     assert whole == pytest.approx(runs.mean())
 
 
-def test_an_exponent_as_text():
+def test_a_fitted_law_with_its_interval_and_its_exponent_as_text():
     rng = np.random.default_rng(0)
     values = laws(rng).isel(p=0)
     law = jaxtheory.exponent(values, "step")
     number = lambda x: f"{float(x):.2f}".replace("-", "−")
     want = f"exponent {number(law.exponent)} [{number(law.low)}, {number(law.high)}]"
-    assert exponent_label(values, "step") == want
+    found = fitted_law(values, "step")
+    assert found.label == want
+    slopes = [np.log(curve[-1] / curve[0]) / np.log(T[-1] / T[0]) for curve in found[1:4]]
+    np.testing.assert_allclose(slopes[0], law.exponent)
+    middle = np.exp(np.log(values.mean("seed")).mean())
+    np.testing.assert_allclose(np.exp(np.log(found.y).mean()), middle)
+    turned = np.exp(np.log(found.x / found.x[-1]) * float(law.high - law.exponent))
+    np.testing.assert_allclose((found.high / found.y)[-1] * turned[0], (found.low / found.y)[0])
     exact = laws(rng, spread=0.0).isel(p=1)
-    assert exponent_label(exact, "step") == "exponent 1.500 [1.500, 1.500]"
-    assert exponent_label(exact.isel(seed=0), "step") == "exponent 1.50"
-    assert exponent_label(exact.isel(step=slice(2)), "step") == "no exponent"
+    assert fitted_law(exact, "step").label == "exponent 1.500 [1.500, 1.500]"
+    assert fitted_law(exact.isel(seed=0), "step").label == "exponent 1.50"
+    assert fitted_law(exact.isel(step=slice(2)), "step").label == "no exponent"
     zero = exact.where(exact.step > 1, 0.0)  # no logarithm
-    assert exponent_label(zero, "step") == exponent_label(exact.isel(step=slice(1, None)), "step")
+    assert (
+        fitted_law(zero, "step").label == fitted_law(exact.isel(step=slice(1, None)), "step").label
+    )

@@ -1,7 +1,6 @@
 """Captions, plotted numbers and formulas of a finished drawing."""
 
 import numpy as np
-import pytest
 import xarray as xr
 from helpers.drawn import COSINES, STEPS, drawn, rows_of, runs
 from matplotlib.colors import to_hex
@@ -34,34 +33,6 @@ def test_a_caption_names_the_lines_that_lack_different_numbers_of_runs():
         values[:lost] = np.nan
         plot.series(ax, runs(values), "step", f"B = {lost}", color=color)
     assert "value: 1 of 8 runs of B = 1, 2 of 8 runs of B = 2." in plot.caption(figure)
-
-
-@pytest.mark.parametrize("below", [False, True])
-def test_a_caption_has_room_of_its_own_and_is_written_once(below):
-    figure, ax = drawn(runs(COSINES))
-    if below:
-        ax.get_legend().remove()
-        plot.legend_below(figure, ax)
-    height = figure.get_figheight()
-    plot.add_caption(figure)
-    plot.add_caption(figure)
-    (words,) = figure.texts
-    assert words.get_text().replace("\n", " ") == plot.caption(figure)
-    assert figure.get_figheight() > height
-    figure.draw_without_rendering()
-    top = words.get_window_extent().y1
-    boxes = [legend.get_window_extent() for legend in figure.legends]
-    assert len(boxes) == below and all(box.y0 >= top for box in boxes)
-    assert ax.get_tightbbox().y0 >= max([top, *(box.y1 for box in boxes)])
-    assert words.get_window_extent().x1 <= figure.bbox.x1
-
-
-def test_a_drawing_without_notes_gets_no_caption():
-    figure, ((ax,),) = plot.panels()
-    ax.plot([0, 1], [0, 1])
-    height = figure.get_figheight()
-    plot.add_caption(figure)
-    assert not figure.texts and figure.get_figheight() == height
 
 
 def test_numbers_of_points_bars_and_bands():

@@ -6,7 +6,7 @@ import xarray as xr
 from helpers.drawn import COSINES, drawn, rows_of, runs
 from matplotlib.colors import to_hex
 
-from jaxtheory import InputError, plot
+from jaxtheory import InputError, claims, plot
 
 
 def test_a_band_ends_at_the_runs():
@@ -42,13 +42,23 @@ def test_one_run_is_a_line_alone():
     assert len(ax.lines) == 1 and plot.caption(figure) == "Lines: one run each."
 
 
-def test_a_slope_is_told_with_its_error():
+def test_a_fitted_law_is_drawn_with_the_band_of_its_exponent():
     n = np.array([1.0, 10.0, 100.0])
-    fits = runs([2 * n**-0.5, n**-0.5], "n", n)
-    assert plot.slope_label(fits, "n") == "slope −0.500 ± 0.000"
-    assert plot.slope_label(fits.isel(seed=[0]), "n") == "slope −0.50"
-    spread = runs([n**-0.4, n**-0.6], "n", n)
-    assert plot.slope_label(spread, "n") == "slope −0.50 ± 0.20"
+    noise = np.random.default_rng(0).normal(1, 0.05, (8, 3))
+    fitted = claims.fitted_law(runs(n**-0.5 * noise, "n", n), "n")
+    figure, ((ax,),) = plot.panels()
+    assert plot.law(ax, fitted) == fitted.label
+    rows = rows_of(figure, "law")
+    assert [(row["x"], row["y"]) for row in rows] == [*zip(n, fitted.y, strict=True)]
+    assert [row["low"] for row in rows] == fitted.low.tolist() and len(ax.collections) == 1
+    assert all(row["low"] <= row["y"] <= row["high"] for row in rows)
+    assert "Gray: fitted power laws with the 99 % intervals" in plot.caption(figure)
+
+
+def test_a_law_of_too_few_points_is_not_drawn():
+    ax = plot.panels()[1][0, 0]
+    fitted = claims.fitted_law(runs([[1.0, 2.0]] * 4, "n", [1.0, 2.0]), "n")
+    assert plot.law(ax, fitted) == "no exponent" and not ax.lines and not ax.collections
 
 
 def vector(entries: list, seeds: int = 6) -> xr.DataArray:

@@ -1,11 +1,19 @@
-"""The drawings of the figures: no empty cell in a grid of panels, and no title twice."""
+"""The drawings of the figures: no empty cell in a grid of panels, no title twice, and the limits of
+claims in the panels that show what they measure.
+"""
+
+import dataclasses
+from typing import Any
 
 import pytest
 from helpers.some import some
 
 import jaxtheory
-from jaxtheory import figures, plot
+from jaxtheory import InputError, figures, plot
+from jaxtheory.claims import FigureResult
+from jaxtheory.plotting.captions import notes
 from jaxtheory.plotting.grid import flaws
+from jaxtheory.reports import records
 
 from .made_up import get, measured
 from .test_figures import CASES
@@ -20,6 +28,27 @@ def test_no_cell_is_empty_and_no_title_repeats(name: str) -> None:
     figure = get(name)
     swept = figure.experiment is None and figure.verb is jaxtheory.sweep
     data = measured(name) if swept and name not in MADE_UP else MADE_UP[name].data(quick=True)
-    drawn = figure.draw(data)
+    drawn = records.drawn(FigureResult(figure, data, [], ()))
+    limits = {(note.label, *note.artist.get_ydata()) for note in thresholds(drawn)}
     plot.add_caption(drawn)
     assert flaws(drawn) == []
+    asked = {(c.id, end, end) for c in figure.claims if c.panel is not None for end in c.bound}
+    assert limits <= asked
+
+
+def thresholds(drawn: Any) -> list[Any]:
+    """The notes of the limits of claims in all panels."""
+    return [n for ax in drawn.axes for n in notes(ax) if n.kind in ("threshold", "across bar")]
+
+
+def test_a_bound_is_drawn_from_its_claim() -> None:
+    figure = get("walk_adam_epsilon")
+    data = MADE_UP[figure.name].data(quick=True)
+    drawn = records.drawn(FigureResult(figure, data, [], ()))
+    assert {note.label for note in thresholds(drawn)} == {"RW-50", "RW-51"}
+    (claim, *_) = figure.claims
+    wrong = figure._replace(claims=(dataclasses.replace(claim, panel=2),))
+    with pytest.raises(
+        InputError, match="claim RW-50: panel = 2; walk_adam_epsilon has the panels"
+    ):
+        records.drawn(FigureResult(wrong, data, [], ()))

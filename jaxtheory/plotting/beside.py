@@ -1,0 +1,117 @@
+"""Names beside the curves of a panel, in place of a legend."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxtheory.plotting.places import Box, Taken, size_of, write
+from jaxtheory.plotting.sizes import SMALL, points
+
+MOST = 4  # curves of a panel that have names beside them; more have a legend
+LEGENDS = "_jaxtheory_legends"  # of a figure: the panels of each legend below it
+_CONTRAST = 4.5  # of the letters of a name on white, at least
+_GAP, _TRIED = 2.5, 60  # points between a name and its curve; places along it
+_LONG = 24  # letters; longer names have two lines
+_SIDES = [(right, up) for right in (-1.0, -0.5, 0.0) for up in (-1.0, -0.5, 0.0)]
+
+
+def name_curves(figure: Any) -> None:
+    """Write at most four names of a legend beside their curves, and remove the legend.
+
+    Each name of a legend below all panels stands in the first panel where it fits. A legend stays
+    if one of its names has no free place that is nearer to its curve than to the others.
+
+    Args:
+        figure: A figure whose panels have their final size.
+    """
+    for legend, panels in figure.__dict__.pop(LEGENDS, ()):
+        others = [ax for ax in figure.axes if ax not in panels]
+        if _named(legend, [*panels, *others]):
+            width, height = figure.get_size_inches()
+            figure.set_size_inches(width, height - legend.get_tightbbox().height / figure.dpi)
+            legend.remove()
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        if legend is not None and _named(legend, [ax]):
+            legend.remove()
+
+
+def _named(legend: Any, panels: Sequence[Any]) -> bool:
+    """Write the names of a legend beside the curves of panels; False if they do not fit."""
+    names = [text.get_text() for text in legend.get_texts()]
+    if not 1 < len(names) <= MOST:
+        return False
+    found: dict[str, tuple[Any, Any, Box]] = {}
+    for ax in panels:
+        handles, labels = ax.get_legend_handles_labels()
+        line_of = dict(zip(reversed(labels), reversed(handles), strict=True))
+        left = [name for name in names if name in line_of and name not in found]
+        left = [name for name in left if hasattr(line_of[name], "get_xydata")]
+        taken = Taken(ax)
+        curves = {id(line) for line in handles}
+        for name in left:
+            size = size_of(ax, _lines(name), points(SMALL))
+            best = min(_free(taken, id(line_of[name]), size, curves), default=None)
+            if best is not None:
+                found[name] = (ax, line_of[name], best[1])
+                taken.boxes.append(best[1])
+    if len(found) < len(names):
+        return False
+    style: dict[str, Any] = {"fontsize": points(SMALL), "linespacing": 1.0}
+    for name, (ax, line, box) in found.items():
+        write(ax, box, _lines(name), color=darkened(line.get_color()), **style)
+    return True
+
+
+def _lines(name: str) -> str:
+    """Return a name in two lines if it is long."""
+    return name.replace(", ", ",\n", 1) if len(name) > _LONG else name
+
+
+def _free(
+    taken: Taken, own: int, size: tuple[float, float], curves: set[int]
+) -> Iterator[tuple[float, Box]]:
+    """Yield free boxes beside a curve with their costs: far from its right end, near others."""
+    points, gap, (wide, high) = taken.points.get(own, ()), _GAP * taken.pixel, size
+    for k in sorted({*np.linspace(0, len(points) - 1, _TRIED, dtype=int)} if len(points) else ()):
+        x, y = points[k]
+        for right, up in _SIDES:
+            left = x + right * wide + gap * (1 + 2 * right)
+            bottom = y + up * high + gap * (1 + 2 * up)
+            box = (left, bottom, left + wide, bottom + high)
+            grown = (left - gap / 2, bottom - gap / 2, box[2] + gap / 2, box[3] + gap / 2)
+            if not taken.inside(box) or taken.covered(grown):
+                continue
+            near, far = taken.nearest(box, {own}), taken.nearest(box, curves - {own})
+            if far >= near + gap:
+                share = (taken.frame[2] - box[2]) / (taken.frame[2] - taken.frame[0])
+                yield share + 3 * gap / far, box
+
+
+def darkened(color: Any) -> tuple[float, ...]:
+    """Return a color, mixed with black until letters in it can be read on white.
+
+    Args:
+        color: A color of matplotlib.
+
+    Returns:
+        Its red, green and blue parts in [0, 1], with a contrast to white of at least 4.5 after the
+        Web Content Accessibility Guidelines.
+
+    Example:
+        >>> from jaxtheory.plotting.beside import darkened
+        >>> darkened("black"), darkened("yellow")[0] < 0.6
+        ((0.0, 0.0, 0.0), True)
+    """
+    from matplotlib.colors import to_rgb
+
+    rgb = np.asarray(to_rgb(color))
+    while _contrast(rgb) < _CONTRAST:
+        rgb = rgb * 0.95
+    return tuple(float(part) for part in rgb)
+
+
+def _contrast(rgb: np.ndarray) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return 1.05 / (float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05)

@@ -1,0 +1,68 @@
+"""Names beside curves, in place of a legend of at most four."""
+
+import numpy as np
+import pytest
+from helpers.drawn import runs
+from matplotlib.colors import to_rgb
+
+from jaxtheory import plot
+from jaxtheory.plotting.beside import darkened
+
+HEIGHTS = (1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+def curves(ax, heights):
+    for color, height in enumerate(heights):
+        level = runs(np.full((6, 4), height))
+        plot.series(ax, level, "step", f"y = {height:g}", color=color, markers=False)
+    plot.finish(ax, "step", "y")
+
+
+def test_at_most_four_curves_have_names_beside_them_and_more_a_legend():
+    figure, ((few, many),) = plot.panels(2)
+    curves(few, HEIGHTS[:4])
+    curves(many, HEIGHTS)
+    plot.add_caption(figure)
+    assert few.get_legend() is None and len(many.get_legend().get_texts()) == 5
+    assert not many.texts
+    for color, (height, text) in enumerate(zip(HEIGHTS, few.texts, strict=False)):
+        assert text.get_text() == f"y = {height:g}"
+        assert text.get_color() == darkened(plot.COLORS[color])
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in few.texts]
+    levels = few.transData.transform([(0, height) for height in HEIGHTS[:4]])[:, 1]
+    for box, level in zip(boxes, levels, strict=True):
+        assert np.argmin(abs(levels - (box.y0 + box.y1) / 2)) == list(levels).index(level)
+        assert not any(box.y0 < other < box.y1 for other in levels)
+        assert few.get_window_extent().x1 >= box.x1 > few.get_window_extent().x1 - 20
+
+
+def test_curves_that_coincide_keep_their_legend():
+    figure, ((ax,),) = plot.panels()
+    curves(ax, (1.0, 1.0))
+    plot.add_caption(figure)
+    assert len(ax.get_legend().get_texts()) == 2 and not ax.texts
+
+
+def test_a_legend_below_gives_way_to_names_in_the_panels_where_they_fit():
+    figure, axes = plot.panels(2)
+    curves(axes[0, 0], (1.0, 2.0))
+    curves(axes[0, 1], (1.0, 2.0))
+    plot.theory(axes[0, 1], None, 1.5, "law")
+    for ax in axes[0]:
+        ax.get_legend().remove()
+    height = figure.get_figheight()
+    plot.legend_below(figure, *axes[0])
+    plot.add_caption(figure)
+    assert [text.get_text() for text in axes[0, 0].texts] == ["y = 1", "y = 2"]
+    assert [text.get_text() for text in axes[0, 1].texts] == ["law"]
+    caption = plot.caption(figure)
+    assert not figure.legends and caption and figure.get_figheight() < height + 0.5
+
+
+@pytest.mark.parametrize("color", plot.COLORS)
+def test_names_can_be_read(color):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in darkened(color)]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    assert 1.05 / (light + 0.05) >= 4.5
+    assert all(dark <= full for dark, full in zip(darkened(color), to_rgb(color), strict=True))
