@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from sweeps.causal_graph import graph_margin
+
 from . import Case
 
 LEVELS = {
@@ -66,6 +68,23 @@ def wrong_lag(d, safe=1.0, end=0.17, first=0.4, far=0.3):
     }
 
 
+def margin(d, joint=0.9, large=0.8, ratio=1.0, wrong=-1):
+    """Cosines and gaps; 1 - cosine is `ratio` times the law, and some gaps are negative with a
+    trained A2 (wrong = -1) or a fixed one.
+    """
+    T, late = 8, d.step >= 100
+    i, j = np.arange(T)[:, None], np.arange(T)[None, :]
+    used = (j <= i) & (j != i - 1) & (i > 0) & (i < T - 1)
+    spread = xr.DataArray(used * (1.0 + i + 2 * j), dims=("token", "attended"))
+    trained = d.training == graph_margin.JOINT
+    sign = xr.where(trained == (wrong < 0), -1, 1)
+    first = xr.DataArray(used & (j == 0), dims=("token", "attended"))
+    gaps = 0.004 * spread * xr.where(late & first, sign, 1)
+    law = graph_margin.law(d.assign(gaps=gaps))
+    cosine = xr.where(d.training == graph_margin.FIXED, 1 - ratio * (1 - law), large)
+    return {"direction": xr.where(trained, xr.where(late, joint, 0.97), cosine), "gaps": gaps}
+
+
 def excluded(d):
     """All runs diverged."""
     names = "parent_selected parent_attention test_loss strength lags slopes gradient_selected"
@@ -89,5 +108,9 @@ CASES = {
     ),
     "above the counts": Case("graph_phases", lambda d: phases(d, 1.2, 1.15, 0.05), "11 14 19"),
     "flat chains": Case("graph_wrong_lag", wrong_lag, "15 16 17 18", drawn=True),
+    "fixed layers go to the max margin": Case(
+        "graph_margin", margin, "20 21 22 23 24 25", drawn=True
+    ),
+    "trained ones do": Case("graph_margin", lambda d: margin(d, 0.97, 0.99, 9.0, 1), ""),
     "all rows found": Case("graph_wrong_lag", lambda d: wrong_lag(d, 0.9, 0.9, 0.9, 0.1), ""),
 }
