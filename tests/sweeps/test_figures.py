@@ -28,7 +28,7 @@ WITHOUT_CLAIMS = ("rank_text", "bigram_large", "neighbor_plane")
 COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 11,
     "causal_graph": 9,
-    "contextual_bigram": 11,
+    "contextual_bigram": 13,
     "group_sparse": 14,
     "in_context_regression": 14,
     "low_rank": 20,

@@ -7,7 +7,7 @@ from . import Case, found
 
 ANALYSES = ("support_recovery", "rounded_attention_distance", "rounded_value_distance")
 LAW = "predicted_right_sign_sign_law"
-PROXIMAL = "1 3 5 7 9 11 13 83 16"
+PROXIMAL = "1 3 5 7 9 11 13 83 91 92 93 16"
 NOISY = ("attention_alignment", "value_alignment", "attention_cosine", "attention_residual")
 
 
@@ -54,9 +54,9 @@ def proximal(d):
     return {
         "attention_cosine": runs(d, 0.985, 0.94, 0.07),
         "value_cosine_centered": runs(d, 0.99, 0.95, 0.0),
-        "attention_distance": late(d, runs(d, 0.2, 0.5, 0.7), runs(d, 0.1, 0.5, 0.7)),
+        "attention_distance": runs(d, 0.1, 0.3, 0.7) * (1 + d.step / 1000),
         "value_distance": late(d, runs(d, 0.1, 0.15, 0.4), runs(d, 0.05, 0.15, 0.4)),
-        "relative_excess_loss": late(d, runs(d, 0.03, 0.1, 1.0), runs(d, 0.02, 0.1, 1.0)),
+        "relative_excess_loss": late(d, runs(d, 0.03, 0.1, 1.0), runs(d, 0.02, 0.11, 1.0)),
         "attention_residual": runs(d, 0.07, 0.4, 0.001),
         "value_residual": runs(d, 0.005, 0.006, 0.001),
         "attention_alignment": runs(d, 0.7, 1.6, 0.0),
@@ -76,7 +76,7 @@ def no_gain(d):
         "attention_residual": 0.2,
         "value_residual": 0.2,
         "attention_alignment": 1.0,
-        "value_alignment": 1.0,
+        "value_alignment": 0.5,
         "rounded_attention_distance": 0.4,
         "rounded_value_distance": 0.2,
     }
@@ -136,6 +136,36 @@ def stages(d):
 def cases(d, *values):
     """One value per case of `bigram_correlation`."""
     return xr.DataArray(list(values), {"case": list(d.case.values)}, ["case"])
+
+
+def classes(d, descent, sign, few, noisy, squared, even):
+    """The losses of the runs of `bigram_classes`, and laws that the first four follow."""
+    pi = 1 / d.token / float((1 / d.token).sum())
+    t, m = d.step, 2 * d.learning_rate * d.step
+    loss = lambda margin: np.log1p(9 * np.exp(-margin))
+    slow, fast = 0.9 / (2 * pi * t + 1), loss(m * (d.token > 0))
+    laws = {"descent": slow, "sign": fast, "floor": 0.001 * d.one}
+    rates = {"rare": pi, "even": 1.0 + 0 * pi}
+    by_run = {
+        "descent": {"slow": slow, "fast": fast}[descent],
+        "sign, B = 256": {"slow": slow, "fast": fast}[sign],
+        "sign, B = 4": loss(few * m * (d.token > 0)),
+        "noisy labels": noisy * laws["floor"],
+    }
+    errors = {
+        "squared error": 0.5 * np.exp(-0.1 * rates[squared] * t),
+        "preconditioned": 0.5 * np.exp(-0.1 * rates[even] * t),
+    }
+
+    def along(values):
+        made = [(values.get(run, 1.0) * (d.one + 0 * d.token)).sel(run=run) for run in d.run.values]
+        return xr.concat(made, d.run)
+
+    return {
+        "class_loss": along(by_run),
+        "class_error": along(errors),
+        **{f"predicted_class_loss_{name}": value for name, value in laws.items()},
+    }
 
 
 CASES = {
@@ -406,6 +436,16 @@ CASES = {
     "optimizers as measured": case("bigram_optimizers", lambda d: {"support_recovery": 0.95}, "79"),
     "optimizers that learn less": case(
         "bigram_optimizers", lambda d: {"support_recovery": 0.7}, ""
+    ),
+    "classes as their laws say": case(
+        "bigram_classes",
+        lambda d: classes(d, "slow", "fast", 1.0, 1.0, "rare", "even"),
+        "94 95 96 97 98 99",
+    ),
+    "classes the other way": case(
+        "bigram_classes",
+        lambda d: classes(d, "fast", "slow", 0.5, 2.0, "even", "rare"),
+        "",
     ),
     "SGD stays up to the edge with noise": Case(
         "bigram_step",
