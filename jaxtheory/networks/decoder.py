@@ -10,8 +10,8 @@ and without the residual stream the sums lose their first term. Attention is
 
     softmax(q k^T / sqrt(width / heads)) v, for each head,
 
-over the positions up to that of the query if it is causal. The weights are initialized as Flax
-does.
+over the positions up to that of the query if it is causal, or without softmax, where the products
+are divided by the number of these positions. The weights are initialized as Flax does.
 """
 
 from typing import Any
@@ -51,6 +51,7 @@ class Attention(nn.Module):
     heads: int
     rotary: bool
     causal: bool
+    softmax: bool
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
@@ -60,10 +61,12 @@ class Attention(nn.Module):
         if self.rotary:
             q, k = rotated(q), rotated(k)
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / (width // self.heads) ** 0.5
-        if self.causal:
-            seen = jnp.tril(jnp.ones((L, L), bool))[None, None]
-            scores = jnp.where(seen, scores, -jnp.inf)
-        maps = jax.nn.softmax(scores, axis=-1)
+        seen = jnp.ones((L, L), bool)
+        seen = jnp.tril(seen)[None, None] if self.causal else seen[None, None]
+        if self.softmax:
+            maps = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1)
+        else:
+            maps = jnp.where(seen, scores, 0) / jnp.sum(seen, axis=-1, keepdims=True)
         self.sow("intermediates", "attention", maps)
         mixed = jnp.einsum("bhqk,bkhd->bqhd", maps, v).reshape(B, L, width)
         return nn.Dense(width, name="out")(mixed)
@@ -82,6 +85,7 @@ class Transformer(nn.Module):
         mlp_ratio: The hidden units of the MLP, divided by width.
         norm: "pre-layernorm", "post-layernorm", "rmsnorm" (before each part) or "none".
         positions: "learned", "sinusoidal", "rotary" or "none".
+        softmax: True for softmax attention, False for linear attention.
         residual: True if each part is added to its input.
         tied: True if the output weights are those of the embedding.
         causal: True if a position attends to itself and the positions before it only.
@@ -106,6 +110,7 @@ class Transformer(nn.Module):
     mlp_ratio: int = 4
     norm: str = "pre-layernorm"
     positions: str = "learned"
+    softmax: bool = True
     residual: bool = True
     tied: bool = False
     causal: bool = True
@@ -145,7 +150,9 @@ class Transformer(nn.Module):
 
         for layer in range(self.depth):
             rotary = self.positions == "rotary"
-            attention = Attention(self.heads, rotary, self.causal, name=f"attention_{layer}")
+            attention = Attention(
+                self.heads, rotary, self.causal, self.softmax, name=f"attention_{layer}"
+            )
             x = part(x, attention, f"attention_norm_{layer}")
             if self.mlp != "none":
                 x = part(x, lambda x, layer=layer: mlp(x, layer), f"mlp_norm_{layer}")

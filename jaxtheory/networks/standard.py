@@ -73,6 +73,9 @@ def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) ->
                 "positional code",
                 ("learned", "sinusoidal", "rotary", "none"),
             )
+            softmax: bool = static(
+                True, "softmax", "softmax attention; False for linear attention", (True, False)
+            )
             residual: bool = static(True, "residual", "residual stream", (True, False))
             tied: bool = static(
                 False, "tied", "output weights are those of the embedding", (False, True)
@@ -94,9 +97,9 @@ def _config_of(name: str, base: Any, vocabulary: Callable, outputs: Callable) ->
 
         return TransformerConfig
 
-    own = "depth heads width mlp_ratio mlp norm positions residual tied causal rate warmup horizon"
+    own = "depth heads width mlp_ratio mlp norm positions softmax residual tied causal rate warmup"
     taken = {x for f in fields(base).values() for x in (f.name, f.symbol)}
-    for field in (*own.split(), "weight_decay", "wd", "clip_norm"):
+    for field in (*own.split(), "horizon", "weight_decay", "wd", "clip_norm"):
         if field in taken:
             raise InputError(
                 f"the config of the task {name} has a field {field}, which is a field of the "
@@ -118,6 +121,7 @@ def module(config: Any, outputs: int, vocabulary: int | None) -> Any:
         mlp=config.mlp,
         norm=config.norm,
         positions=config.positions,
+        softmax=config.softmax,
         residual=config.residual,
         tied=config.tied,
         causal=config.causal,

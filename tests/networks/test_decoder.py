@@ -68,8 +68,9 @@ def attention(x, w, network, maps):
                 a, b = q[i, own], k[j, own]
                 if network.positions == "rotary":
                     a, b = turned(a, i), turned(b, j)
-                probabilities[i, j] = np.exp(a @ b / np.sqrt(d))
-            probabilities[i] /= probabilities[i].sum()
+                score = a @ b / np.sqrt(d)
+                probabilities[i, j] = np.exp(score) if network.softmax else score
+            probabilities[i] /= probabilities[i].sum() if network.softmax else len(seen)
             mixed[i, own] = sum(probabilities[i, j] * v[j, own] for j in range(L))
         maps.append(probabilities)
     return dense(mixed, w["out"])
@@ -125,6 +126,8 @@ OPTIONS = {
     "no positions": {"positions": "none"},
     "relu": {"mlp": "relu"},
     "no mlp": {"mlp": "none"},
+    "linear attention": {"softmax": False},
+    "linear attention, not causal": {"softmax": False, "causal": False},
     "no residual": {"residual": False},
     "no residual, post": {"residual": False, "norm": "post-layernorm"},
     "tied": {"tied": True},
