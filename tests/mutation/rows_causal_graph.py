@@ -140,4 +140,16 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
-KNOWN: list[tuple[str, str, str]] = []  # no edit of the source is known that nothing noticed
+KNOWN = [
+    (
+        "data",
+        "parents",
+        "draws.uniform(key, T) * i.astype(jnp.float32) -> i.astype(jnp.float32)",
+    ),
+    ("data", "parents", "draws.uniform(key, T) * i.astype(jnp.float32) -> draws.uniform(key, T)"),
+    (
+        "data",
+        "parents",
+        "1 + (draws.uniform(key, T) * i.astype(jnp.float32)).astype(jnp.int32) -> 1",
+    ),
+]

@@ -277,6 +277,16 @@ def graph_of(problem: Any, config: Any) -> None:
             assert p[i] == (i if (i + 1) % 2 == 0 else 0)
         else:
             assert p[i] == 0 if i == 0 else 1 <= p[i] <= i
+    if config.graph == "tree":
+        trees_are_uniform(config)
+
+
+def trees_are_uniform(config: Any) -> None:
+    """Each parent is one of the tokens before with equal shares, over 2000 graphs."""
+    keys = jax.random.split(jax.random.key(SEED), 2000)
+    several = np.asarray(jax.vmap(lambda key: data.parents(key, config))(keys))
+    for i in range(1, config.length.n - (config.query == "uniform")):
+        average(several[:, i, None] == 1 + np.arange(i), 1 / i)
 
 
 def rows_follow_dirichlet(pi: np.ndarray, config: Any) -> None:
