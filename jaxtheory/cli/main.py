@@ -216,6 +216,8 @@ class Prune:
     """Tokens between windows of --eval-text; only so many at the end of each are scored."""
     eval_windows: int | None = None
     """Number of windows from the start of --eval-text; by default the whole text."""
+    sizes: FlagCreatePairsOff[bool] = False
+    """Also print the bytes of the weights: in full, with a bit mask of the zeros, and by zlib."""
     key: int = 0
     """Seed of the random choice of calibration windows."""
 
@@ -250,6 +252,17 @@ class Prune:
             ):
                 before, after = map(float, report[name])
                 print(f"  {label:<13}  {before:.4f} before, {after:.4f} after")
+        if self.sizes:
+            table(
+                "bytes of all weights",
+                ("format", "before", "after", "after / before in full"),
+                [
+                    (name, int(before), int(after), float(after / report.stored_bytes[0, 0]))
+                    for name, before, after in zip(
+                        report.format.values, *report.stored_bytes, strict=True
+                    )
+                ],
+            )
         print(f"checkpoint  {to}")
         return 0
 

@@ -14,6 +14,7 @@ from jaxtheory.llama.masks import Fit
 from jaxtheory.llama.model import Layer, Weights, init, logits, loss, perplexity
 from jaxtheory.llama.pruning import prune
 from jaxtheory.llama.rope import Rope
+from jaxtheory.llama.storage import stored_bytes
 
 __all__ = [
     "Config",
@@ -30,4 +31,5 @@ __all__ = [
     "perplexity",
     "prune",
     "save",
+    "stored_bytes",
 ]

@@ -136,13 +136,7 @@ def save(
     require_free(folder)
     from safetensors.numpy import save_file
 
-    stored = {}
-
-    def put(name: str, array: jax.Array) -> None:
-        host = np.asarray(array)
-        stored[name] = np.ascontiguousarray(host.T if tensors.transposed(name, host) else host)
-
-    jax.tree.map(put, tensors.names(config), weights)
+    stored = dict(file_arrays(weights, config))
     partial = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
     try:
         partial.mkdir(parents=True)
@@ -164,6 +158,14 @@ def save(
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def file_arrays(weights: Weights, config: Config) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the name and the array of each weight, as a checkpoint stores them."""
+    names = jax.tree.leaves(tensors.names(config))
+    for name, array in zip(names, jax.tree.leaves(weights), strict=True):
+        host = np.asarray(array)
+        yield name, np.ascontiguousarray(host.T if tensors.transposed(name, host) else host)
 
 
 def _belonging(folder: Path) -> Iterator[Path]:

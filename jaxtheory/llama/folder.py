@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.llama import checkpoint, model, pruning, tensors, text
+from jaxtheory.llama import checkpoint, model, pruning, storage, tensors, text
 from jaxtheory.llama.config import Config
 from jaxtheory.ops import draws
 
@@ -33,6 +33,7 @@ def prune_checkpoint(
     eval_text: str | Path | None = None,
     stride: int | None = None,
     eval_windows: int | None = None,
+    sizes: bool = False,
     key: int = 0,
     progress: Callable[[str, int, int, float | None], Any] | None = None,
     **methods: Any,
@@ -56,6 +57,8 @@ def prune_checkpoint(
         stride: S in [1, window]: windows of `eval_text` start S tokens apart, and the last S
             tokens of each are scored. None: `window`, so that windows do not overlap.
         eval_windows: The number of windows from the start of `eval_text`; None: the whole text.
+        sizes: True also measures the bytes of the weights before and after in the formats of
+            `jaxtheory.llama.stored_bytes`, which takes about a minute per GiB.
         key: The seed of the choice of calibration windows.
         progress: Called after each layer with ("layer", done, of, seconds left).
         **methods: The methods of `jaxtheory.llama.prune`.
@@ -67,6 +70,8 @@ def prune_checkpoint(
 
             eval_perplexity    = exp(sum of -log p over the scored tokens / eval_tokens)
             eval_bits_per_byte = sum of -log2 p over the scored tokens / eval_bytes
+
+        With `sizes` the report also has stored_bytes over "weights" and "format".
 
     Raises:
         InputError: An argument is out of range, or a file cannot be read or written.
@@ -104,6 +109,8 @@ def prune_checkpoint(
     after = model.perplexity(pruned, windows.heldout, config)
     if scored is not None:
         report = report.assign(_evaluation((weights, pruned), scored, config))
+    if sizes:
+        report = report.assign(_sizes((weights, pruned), config))
     checkpoint.save(to, pruned, config, like=source)
     shutil.rmtree(layers, ignore_errors=True)
     return Pruned(report, before, after)
@@ -141,6 +148,14 @@ def _evaluation(
             "eval_bytes": scored.size,
         },
         {"weights": ["dense", "pruned"]},
+    )
+
+
+def _sizes(pair: tuple[model.Weights, model.Weights], config: Config) -> xr.Dataset:
+    found = [storage.stored_bytes(weights, config) for weights in pair]
+    return xr.Dataset(
+        {"stored_bytes": (("weights", "format"), [[*sizes.values()] for sizes in found])},
+        {"weights": ["dense", "pruned"], "format": [*found[0]]},
     )
 
 
