@@ -38,8 +38,8 @@ class Claim:
         minimum: number of seeds below which the claim is not tested. With 1, a dataset of one seed
             is taken to have exact numbers, such as those of a population law.
         why: one sentence on why a reader cares for the statement.
-        panel: the panel of the figure, from 0, row by row, whose vertical axis or color bar shows
-            the number that the bound is about: the bound is drawn there. None for none.
+        panel: the panel of the figure, from 0, row by row (-1 for the last), whose vertical axis or
+            color bar shows the number that the bound is about: the bound is drawn there.
 
     Raises:
         InputError: if an argument has a wrong type or an unknown name; the message names the claim.

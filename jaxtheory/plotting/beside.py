@@ -13,6 +13,7 @@ LEGENDS = "_jaxtheory_legends"  # of a figure: the panels of each legend below i
 _CONTRAST = 4.5  # of the letters of a name on white, at least
 _GAP, _TRIED = 2.5, 60  # points between a name and its curve; places along it
 _LONG = 24  # letters; longer names have two lines
+_PANELS = 2  # over which the names of one legend are spread at most
 _SIDES = [(right, up) for right in (-1.0, -0.5, 0.0) for up in (-1.0, -0.5, 0.0)]
 
 
@@ -20,7 +21,8 @@ def name_curves(figure: Any) -> None:
     """Write at most four names of a legend beside their curves, and remove the legend.
 
     Each name of a legend below all panels stands in the first panel where it fits. A legend stays
-    if one of its names has no free place that is nearer to its curve than to the others.
+    if one of its names has no free place that is nearer to its curve than to the others, or if they
+    would be spread over more than two panels.
 
     Args:
         figure: A figure whose panels have their final size.
@@ -56,7 +58,7 @@ def _named(legend: Any, panels: Sequence[Any]) -> bool:
             if best is not None:
                 found[name] = (ax, line_of[name], best[1])
                 taken.boxes.append(best[1])
-    if len(found) < len(names):
+    if len(found) < len(names) or len({id(ax) for ax, _, _ in found.values()}) > _PANELS:
         return False
     style: dict[str, Any] = {"fontsize": points(SMALL), "linespacing": 1.0}
     for name, (ax, line, box) in found.items():

@@ -97,7 +97,7 @@ def drawn(result: FigureResult) -> Any:
     if hasattr(figure, "savefig"):
         panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
         for claim in result.figure.claims:
-            if claim.panel is not None and not 0 <= claim.panel < len(panels):
+            if claim.panel is not None and not -len(panels) <= claim.panel < len(panels):
                 raise InputError(
                     f"claim {claim.id}: panel = {claim.panel}; {result.figure.name} has the panels "
                     f"0 to {len(panels) - 1}"

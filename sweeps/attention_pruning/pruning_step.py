@@ -98,6 +98,7 @@ FIGURE = Figure(
             measure=lambda d: d.boundary / d.allowed,
             bound=at_least(50.0),
             statistic="each",
+            panel=2,
             why="Whoever takes the step size of the theorem waits that many times longer than needed.",
         ),
     ),

@@ -88,6 +88,7 @@ FIGURE = Figure(
             ),
             bound=at_least(0.95),
             expect="fails",
+            panel=1,
             why="Who reads dependence off a gradient would read wrong values at all but the parents.",
         ),
         Claim(
@@ -96,6 +97,7 @@ FIGURE = Figure(
             statement="Over j < i it has a correlation of at least 0.9 with the overlap G, for T = 8 to 64 and α = 0.1 to 0.5.",
             measure=lambda data: at_start(data.gradient_overlap).sel({ALPHA: slice(None, MIDDLE)}),
             bound=at_least(0.9),
+            panel=1,
             why="G has the odd power λ^(d+1) in the place of λ^(2d), and equals I at the parent alone.",
         ),
         Claim(

@@ -99,6 +99,7 @@ FIGURE = Figure(
             statement="After stage one W_{i, p(i)} is at least 0.95, the mean over tokens with a parent, for chains, trees and pairs.",
             measure=lambda data: after_stage(data.parent_attention),
             bound=at_least(0.95),
+            panel=0,
             why="The proof sets this entry to 1 in its second half, and 100 steps come near.",
         ),
         Claim(

@@ -89,6 +89,7 @@ FIGURE = Figure(
             measure=lambda data: last(data.parent_selected).sel({ALPHA: slice(None, 2.0)}),
             bound=at_least(1.0),
             statistic="each",
+            panel=1,
             why="It says where the theorem's picture may be trusted for 2000 short prompts.",
         ),
         Claim(
@@ -97,6 +98,7 @@ FIGURE = Figure(
             statement="With α = 64 and T = 8 at most a third of the rows end at their parent, where a guess finds 0.27.",
             measure=lambda data: flat(last(data.parent_selected), FLATTER),
             bound=at_most(1 / 3),
+            panel=1,
             why="Training does not stop at chance there but prefers other tokens.",
         ),
         Claim(

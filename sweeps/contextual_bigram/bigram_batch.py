@@ -44,6 +44,7 @@ FIGURE = Figure(
             measure=at(1),
             bound=at_least(0.5),
             statistic="share",
+            panel=0,
             why="Neither the prox nor SGD can be run at any batch size, which limits every comparison of the two.",
         ),
     ),

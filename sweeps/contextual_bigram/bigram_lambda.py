@@ -109,6 +109,7 @@ FIGURE = Figure(
             statement="The prox distorts however small lambda is: at lambda = 1e-6, where the noiseless alpha_A is 0.99 or more, alpha_A ends at 0.8 or below on average.",
             measure=lambda d: curve(d, "attention_alignment").sel(l1=1e-6),
             bound=at_most(0.8),
+            panel=0,
             why="The source blames the strength of the regularization, so that a reader would lower lambda, in vain.",
         ),
     ),

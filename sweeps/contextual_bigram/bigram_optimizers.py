@@ -81,6 +81,7 @@ FIGURE = Figure(
             statement="Momentum, cosine decay and Adam find the supports as SGD does: on tasks with z >= 2 and runs of the right sign, rounding recovers at least 75 % of the columns, at each rate.",
             measure=lambda d: of(d, "support_recovery", *ALL),
             bound=at_least(0.75),
+            panel=3,
             why="The source calls its own algorithm non-standard and leaves the usual optimizers to future work.",
         ),
     ),

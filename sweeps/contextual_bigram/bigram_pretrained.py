@@ -108,6 +108,7 @@ FIGURE = Figure(
             ),
             bound=at_most(0.1),
             statistic="median",
+            panel=3,
             why="The theorem promises both matrices, and the one step alone does not give them.",
         ),
     ),

@@ -187,6 +187,7 @@ FIGURE = Figure(
             measure=similarity,
             bound=at_least(0.93),
             statistic="each",
+            panel=1,
             why="It is the first thing that figure 1 shows: sparse attention emerges within a tenth of the steps.",
         ),
         Claim(
@@ -214,6 +215,7 @@ FIGURE = Figure(
             measure=end("relative_excess_loss", SLOW),
             bound=at_least(0.95),
             statistic="each",
+            panel=2,
             why="Small steps average the noise of SGD as well, so that their price in steps has to be known.",
         ),
         Claim(
@@ -223,6 +225,7 @@ FIGURE = Figure(
             measure=lambda d: both(d, *ROUNDED, run=PROX),
             bound=at_most(0.09),
             statistic="each",
+            panel=6,
             why="Exact recovery of both matrices is the claim of theorem 3.1, and rounding is its last stage.",
         ),
         Claim(

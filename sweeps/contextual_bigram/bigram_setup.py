@@ -73,6 +73,7 @@ FIGURE = Figure(
             measure=end("attention_cosine", SGD, right_sign),
             bound=at_most(0.8),
             statistic="each",
+            panel=1,
             why="It is the source's evidence against plain SGD, and concerns the weights as trained, not as rounded.",
         ),
     ),

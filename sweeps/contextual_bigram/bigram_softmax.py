@@ -102,6 +102,7 @@ FIGURE = Figure(
             measure=end("attention_cosine", TFOLD),
             bound=between(np.sqrt(0.5) - 0.02, np.sqrt(0.5) + 0.02),
             statistic="median",
+            panel=1,
             why="The equivalence near the start must not be used to choose the rate of a whole run.",
         ),
         Claim(

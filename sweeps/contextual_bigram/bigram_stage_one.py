@@ -81,7 +81,7 @@ FIGURE = Figure(
     config=Config(l1=0.0, switch_step=400),
     sweep={
         "algorithm": "noise",
-        "vary": {ETA: RATES, B: [FEW, MANY], T: [64, 512]},
+        "vary": {ETA: RATES, B: [FEW, MANY], T: [64, 104, 176, 304, 512]},
         **runs(12, 400, every=4),
     },
     quick=QUICK | EXACT | {"vary": {ETA: RATES, **EXACT["vary"]}, "config": SMALL.replace(l1=0.0)},

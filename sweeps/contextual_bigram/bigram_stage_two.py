@@ -10,7 +10,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 
 from . import EXACT, PAPER, QUICK, SGD, THEORY, B, Config, Measure, T, end, right, runs
 from ._curves import CURVES, power
@@ -53,6 +61,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for color, run in enumerate(r for r in data.run.values if BEFORE not in r):
             values = end("attention_residual", run)(data).sel({B: size})
             plot.series(ax, values, T, str(run), color=color)
+            plot.law(ax, fitted_law(values, T))
         label = CURVES["attention_residual"]
         plot.finish(
             ax, "length T", label, f"B = {power(size)}", legend=False, xscale="log", yscale="log"
@@ -80,7 +89,7 @@ FIGURE = Figure(
     config=Config(learning_rate=0.05, late_learning_rate=0.03, switch_step=SWITCH),
     sweep={
         "zip": RUNS,
-        "vary": {B: [SMALL, LARGE], T: [64, 512]},
+        "vary": {B: [SMALL, LARGE], T: [64, 104, 176, 304, 512]},
         **runs(12, 400, every=200),
     },
     quick=QUICK | EXACT | {"zip": {k: v[1:3] for k, v in RUNS.items()}},
@@ -117,6 +126,7 @@ FIGURE = Figure(
             measure=at(LARGE, entries(STRONG)),
             bound=at_most(0.0),
             statistic="each",
+            panel=-1,
             why="The two cases of equation (6) are a prox only if this is true.",
         ),
         Claim(
@@ -125,6 +135,7 @@ FIGURE = Figure(
             statement="At the lambda = 1e-5 of the experiments (B = 1024), at least a fifth of the entries become smaller than -lambda.",
             measure=at(SMALL, end("below_lambda", WEAK + BEFORE)),
             bound=at_least(0.2),
+            panel=-1,
             why="The experiments' update is then not the prox of the l1 term but a cut at zero.",
         ),
     ),

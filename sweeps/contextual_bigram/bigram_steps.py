@@ -10,13 +10,13 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, exponent, interpretation, last
+from jaxtheory.claims import at_least, between, exponent, fitted_law, interpretation, last
 
 from . import PAPER, QUICK, THEORY, Config, T, right_sign, runs
 from ._curves import CURVES, power
 
 ETA2, TAU = "late_learning_rate", "switch_step"
-RATES, LENGTHS, ETA1 = [0.025, 0.05], [64, 512], 0.05
+RATES, LENGTHS, ETA1 = [0.025, 0.05], [64, 104, 176, 304, 512], 0.05
 SWITCH = [round(np.arcsinh(0.1 * (t / 2 - 1)) / ETA1) for t in LENGTHS]  # K_Q = 1/2 - 1/T
 MANY = 2**24
 
@@ -57,7 +57,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     for color, (left, eta) in enumerate(product((0.1, 0.01), rates)):
         values = steps(data, left).sel({ETA2: eta})
-        plot.series(axes[0, 1], values, T, f"to {left:g}, η2 = {eta:g}", color=color)
+        fitted = plot.law(axes[0, 1], fitted_law(values, T))
+        plot.series(axes[0, 1], values, T, f"to {left:g}, η2 = {eta:g}: {fitted}", color=color)
     plot.finish(axes[0, 1], "length T", "steps of stage two", f"B = {power(MANY)}", xscale="log")
     axes[0, 1].set_ylim(0, None)
     plot.ticks(axes[0, 1].xaxis, data[T].values)

@@ -7,7 +7,16 @@ source's assumption 2.1 (d) asks for.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, exponent, interpretation, last, share
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    exponent,
+    fitted_law,
+    interpretation,
+    last,
+    share,
+)
 
 from . import BOTH, PAPER, PROX, QUICK, SGD, THEORY, B, Config, end, ratio, right_sign, runs
 from ._curves import CURVES
@@ -33,7 +42,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for color, run in enumerate(data.run.values):
             values = last(data[name]).where(right_sign(data)).sel(run=run)
-            plot.series(ax, values, N, str(run), color=color)
+            fitted = name == "attention_residual" and plot.law(ax, fitted_law(values, N))
+            text = f"{run}, {fitted}" if fitted else str(run)
+            plot.series(ax, values, N, text, color=color)
         scale = "linear" if name == "support_recovery" else "log"
         plot.finish(ax, "tokens N", label, xscale="log", yscale=scale)
         plot.ticks(ax.xaxis, data[N].values)
@@ -81,6 +92,7 @@ FIGURE = Figure(
             measure=end("support_recovery", SGD, right_sign),
             bound=at_most(0.5),
             expect="fails",  # 0.95 and more: SGD's errors are small beside its attended entries
+            panel=2,
             why="If rounding alone finds the supports, the l1 term is a convenience and no condition.",
         ),
     ),

@@ -10,7 +10,15 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, Size, plot
-from jaxtheory.claims import at_least, at_most, between, derived, exponent, interpretation
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 
 from . import DOWNSTREAM, ETA, PAPER, TAU, THEORY, Config, D, accuracy, table
 
@@ -97,6 +105,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for way, mark in ((frozen, "o-"), (logistic, "s:")):
             found, name = way(needed(data)).sel(margin=gamma).values, way.__name__
             text = f"{name}, γ = {gamma:g}"
+            one = way(needed(data)).sel(margin=gamma).assign_coords(size=k)
+            plot.law(last, fitted_law(one, "size"))
             last.plot(k, found, mark, color=plot.COLORS[color], label=text, markersize=3.2)
     if whole:
         start = float(frozen(needed(data)).min())

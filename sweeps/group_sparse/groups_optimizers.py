@@ -70,6 +70,7 @@ FIGURE = Figure(
             statement="With momentum and cosine decay, as with gradient descent, at least 0.82 of the attention is on the relevant group at each rate.",
             measure=lambda d: of(d, "relevant_attention", *DESCENTS),
             bound=at_least(0.82),
+            panel=0,
             why="The theorem is about plain gradient descent; two common changes of it do no harm.",
         ),
         Claim(
@@ -78,6 +79,7 @@ FIGURE = Figure(
             statement="With Adam less of the attention is on the relevant group: at most 0.82 at each of three rates.",
             measure=lambda d: of(d, "relevant_attention", "adam"),
             bound=at_most(0.82),
+            panel=0,
             why="Practice trains with Adam, which selects the variables less sharply at every rate tried.",
         ),
     ),

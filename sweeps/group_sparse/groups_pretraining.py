@@ -75,6 +75,7 @@ FIGURE = Figure(
             measure=lambda d: at(d, 100).value_cosine,
             bound=at_least(0.999),
             minimum=2,
+            panel=1,
             why="The value vector is what the layer knows about the label, and 100 steps are enough for it.",
         ),
     ),

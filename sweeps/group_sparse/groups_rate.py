@@ -122,7 +122,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.series(losses, end, "run", f"population, {plot.law(losses, fitted_law(end, 'run'))}")
     plot.theory(losses, law.run, law, r"$D^{-2/3}$, derived")
     plot.theory(losses, law.run, float(end[0].mean()) / D_over_4, r"$D^{-1}$, source", color=3)
-    plot.series(selection, times, "run")
+    plot.series(selection, times, "run", plot.law(selection, fitted_law(times, "run")))
     plot.finish(losses, "groups D", f"test loss at t = {T}", **LOG)
     plot.finish(selection, "groups D", f"steps to a least attention of {REACHED:g}", **LOG)
     for ax in against_d:

@@ -81,6 +81,7 @@ FIGURE = Figure(
             statement="“Self-attention extracts the variables from the label-relevant group” is read as: the attention is above 0.95 by t = 500 on the population (8000 samples and their symmetries).",
             measure=lambda d: population(d).relevant_attention,
             bound=at_least(0.95),
+            panel=1,
             why="Variable selection is the title of the paper, and on the population it is nearly complete.",
         ),
     ),

@@ -87,7 +87,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     attention, loss, *others = axes[0]
     groups = (ends := at_schedule(data)).run.values
     left = 1 - ends.relevant_attention_min
-    plot.series(attention, left, "run", "population")
+    fitted = plot.law(attention, fitted_law(left, "run"))
+    plot.series(attention, left, "run", f"population, {fitted}")
     start = float(left[0].mean())
     fall = float(np.log(left[0].mean() / left[1].mean()))
     plot.theory(attention, groups, start * np.exp(-fall * (groups - 4) / 2), "exp(-c D)", color=3)

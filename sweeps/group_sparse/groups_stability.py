@@ -101,6 +101,7 @@ FIGURE = Figure(
             statement="eta of order 1 is read as: on the population, eta = 0.625 selects the group for D = 4, 8 and 12, with an attention of at least 0.9 at t = 400.",
             measure=lambda d: ends(d, d[ETA] == ONE, "population").relevant_attention,
             bound=at_least(0.9),
+            panel=0,
             why="A constant step size for all numbers of groups is what makes the number of steps in the theorem short.",
         ),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent
+from jaxtheory.claims import between, derived, exponent, fitted_law
 from jaxtheory.theories.in_context_regression import laws, model
 
 from . import ETA, EXACT, ON_POPULATION, QUICK, SIGMA, THEORY
@@ -61,12 +61,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(2, title=title)
     for ax, form in zip(axes[0], FORMS, strict=True):
         times = escape(data, form)
-        plot.series(ax, times, SIGMA, "measured")
         scales = times[SIGMA].values
         if form == "separate":
+            fitted = plot.law(ax, fitted_law(times, SIGMA))
+            plot.series(ax, times, SIGMA, f"measured, {fitted}")
             law = np.asarray(laws.escape_steps(CONFIG))[0] * CONFIG.initial_scale / scales
             plot.theory(ax, scales, law, "aligned weights")
         else:
+            plot.series(ax, times, SIGMA, "measured")
             law = float(times.mean("seed")[-1]) + e_fold() * np.log(scales[-1] / scales)
             plot.theory(ax, scales, law, "law of the slope")
         yscale = "log" if form == "separate" else "linear"

@@ -78,6 +78,7 @@ FIGURE = Figure(
             measure=lambda data: last(data.learned).sel({H: 8}),
             bound=between(4, 4),
             statistic="each",
+            panel=0,
             why="Spare heads repair what the start spoils.",
         ),
     ),

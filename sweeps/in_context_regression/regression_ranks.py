@@ -44,6 +44,7 @@ FIGURE = Figure(
             measure=lambda data: drops(data.loss).sel({R: 8}),
             bound=at_least(2),
             statistic="each",
+            panel=-1,
             why="It is the product of keys and queries that makes the staircase, not their rank.",
         ),
         Claim(

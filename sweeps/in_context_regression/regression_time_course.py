@@ -6,14 +6,14 @@ From aligned weights, with equal eigenvalues, on infinitely many prompts.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, printed
+from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, printed
 
 from . import ABSTRACT, ETA, EXACT, ON_POPULATION, THEORY, D, N
 
 from . import often  # isort: skip
 
 SIZES = [(2, 31), (4, 8), (8, 32)]
-RATES = [0.005, 0.01, 0.02, 0.04]
+RATES = [0.005, 0.008, 0.014, 0.024, 0.04]
 
 
 def gap(data: xr.Dataset) -> xr.DataArray:
@@ -31,9 +31,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         runs = runs.isel(step=slice(1, None))
         left.plot(runs.step, runs.loss, color=plot.COLORS[i], label=size)
         plot.theory(left, runs.step.values, runs.predicted_loss_logistic.values, "", color=i)
-        plot.series(right, gap(data).sel(setting=size), ETA, size, color=i)
+        fitted = plot.law(right, fitted_law(gap(data).sel(setting=size), ETA))
+        plot.series(right, gap(data).sel(setting=size), ETA, f"{size}, {fitted}", color=i)
     plot.finish(left, "step t", "loss L", rf"$\eta$ = {eta:g}; dashed: law", xscale="log")
-    plot.finish(right, r"$\eta$", "largest gap", xscale="log", yscale="log", legend=False)
+    plot.finish(right, r"$\eta$", "largest gap", xscale="log", yscale="log")
     return figure
 
 
@@ -64,6 +65,7 @@ FIGURE = Figure(
             measure=lambda data: gap(data).isel({ETA: 0}),
             bound=at_most(0.01),
             minimum=1,
+            panel=1,
             why="A whole curve in time without a free constant is the strongest test of a training theory.",
         ),
         Claim(

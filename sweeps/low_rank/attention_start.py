@@ -5,7 +5,7 @@ delta?
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, between, derived, exponent, interpretation
+from jaxtheory.claims import at_least, between, derived, exponent, fitted_law, interpretation
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, only, runs
@@ -58,6 +58,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for marker, matrix in enumerate(sizes.projection.values):
             text = f"{matrix}, {names[str(output)]}"
             some = sizes.sel(output=output, projection=matrix)
+            plot.law(last_axis, fitted_law(some, "init_diagonal"))
             plot.series(last_axis, some, "init_diagonal", text, color=color + 2 * marker)
     delta = data.init_diagonal.values
     plot.theory(last_axis, delta, 0.01 * delta, "0.01 δ")
@@ -75,7 +76,7 @@ FIGURE = Figure(
         record=ENDS,
         vary={
             "output": ["shared", "per_token"],
-            "init_diagonal": [0.01, 0.1, 0.2],
+            "init_diagonal": [0.01, 0.02, 0.05, 0.1, 0.2],
             "output_scale": [0.01, 0.1, 0.3],
         },
     ),

@@ -48,6 +48,7 @@ FIGURE = Figure(
             statement="LoRA of every rank learns, including rank 1, as full training does: after 400 steps the mean test loss is at most 0.05.",
             measure=lambda data: last(data.loss),
             bound=at_most(0.05),
+            panel=1,
             why="Truncation to rank 1 loses the margin (LR-2), which could be mistaken for a lower limit on the rank of LoRA.",
         ),
     ),

@@ -61,6 +61,7 @@ FIGURE = Figure(
             measure=lambda data: last(data.loss).sel(pair="irrelevant 0.9", noise=0.1),
             bound=at_least(0.3),
             expect="fails",
+            panel=0,
             why="Orthogonal patterns are an assumption of the proof; the summary says that learning needs them.",
         ),
     ),

@@ -74,6 +74,7 @@ FIGURE = Figure(
             statement="With momentum and cosine decay, as with SGD, the change of each matrix has rank 2 at each rate: s_3 / s_1 is at most 0.03.",
             measure=lambda d: of(beyond(d), *DESCENTS),
             bound=at_most(0.03),
+            panel=0,
             why="The theorem covers plain SGD with one step size, which is not what anybody trains a Transformer with.",
         ),
         Claim(
@@ -82,6 +83,7 @@ FIGURE = Figure(
             statement="With Adam two directions still dominate the change of each matrix, at each rate: s_3 / s_1 is at most 0.2.",
             measure=lambda d: of(beyond(d), "adam"),
             bound=at_most(0.2),
+            panel=0,
             why="Adam divides entry by entry and so leaves the space of gradients; the question is how much of the low rank is left.",
         ),
     ),

@@ -49,7 +49,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         lines(ax, of_keys(data).sel(step=t), "index", "setting", markers=True)
         plot.finish(ax, "index", "singular value", f"t = {t}", yscale="log", legend=False)
     lines(axes[-1], gap(data).isel(step=slice(1, None)), "step", "setting")
-    plot.reference(axes[-1], None, 10.0, says="10")
     plot.finish(axes[-1], "step t", "$s_2 / s_3$", xscale="log", yscale="log", legend=False)
     plot.legend_below(figure, axes[0])
     return figure
@@ -96,6 +95,7 @@ FIGURE = Figure(
             measure=ends,
             bound=at_least(10.0),
             statistic="each",
+            panel=-1,
             why="It is the paper's evidence that the rank is 2, and it holds with a wide margin.",
         ),
         Claim(
@@ -105,6 +105,7 @@ FIGURE = Figure(
             measure=lambda data: gap(data).sel(step=1),
             bound=at_most(4.0),
             expect="fails",
+            panel=-1,
             why="Whether training or the first gradient makes the rank small decides which proof is needed.",
         ),
         Claim(

@@ -124,6 +124,7 @@ FIGURE = Figure(
             statement="“zero generalization”, read as: the mean hinge loss on 300 fresh samples is at most 0.005 at the end, in every setting.",
             measure=lambda data: final(data.loss),
             bound=at_most(0.005),
+            panel=0,
             why="The theorem speaks of models that generalize; otherwise nothing here would be about it.",
         ),
     ),

@@ -66,6 +66,7 @@ FIGURE = Figure(
             measure=lambda data: late_slope(data.population_loss).where(below(data)),
             bound=between(-0.65, -0.28),
             minimum=1,
+            panel=2,
             why="The condition on N is sufficient only: shorter prompts are learned at the same kind of rate.",
         ),
     ),

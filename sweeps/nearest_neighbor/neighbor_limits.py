@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, exponent, interpretation
+from jaxtheory.claims import at_most, between, exponent, fitted_law, interpretation
 from jaxtheory.theories.nearest_neighbor import Config
 
 from . import LOG, PAPER, SIGMA, THEORY, N
@@ -43,7 +43,10 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     plot.finish(axes[0, 1], r"$\xi_1$", "attention on the query", title, xscale="log", legend=False)
     errors = ray(data, 2.0, scales).shift_error
     for i, xi1 in enumerate(scales):
-        plot.series(axes[0, 2], errors.sel(xi1=xi1), N, f"ξ1 = {xi1:g}", color=i)
+        name, runs = f"ξ1 = {xi1:g}", errors.sel(xi1=xi1)
+        if xi1 in SCALES[:3]:
+            name += f", {plot.law(axes[0, 2], fitted_law(runs, N))}"
+        plot.series(axes[0, 2], runs, N, name, color=i)
     error = r"mean $(f - y_{i^*})^2$, $q = x_{i^*}$"
     plot.finish(axes[0, 2], "examples N", error, "tests under shift, δ = 1, ξ2 = 2 ξ1", **LOG)
     axes[0, 1].set_ylim(-0.03, 1.03)
@@ -61,7 +64,7 @@ FIGURE = Figure(
     config=Config(dimension=3, num_prompts=10, num_test=2000, separation=1.0),
     sweep={
         "vary": {
-            N: [4, 8, 16, 32],
+            N: [4, 8, 12, 20, 32],
             XI0: SCALES,
             SIGMA: [1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0],
         },

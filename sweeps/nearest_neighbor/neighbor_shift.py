@@ -65,6 +65,7 @@ FIGURE = Figure(
             measure=lambda data: data.bound_ratio.max(["step", DELTA]),  # key 100: 0.99 to 1
             bound=between(0.9, 1 + 1e-5),
             statistic="each",
+            panel=-1,
             why="It is a bound on every prompt in place of the theorem, and at some delta it is attained within 10 %.",
         ),
         Claim(

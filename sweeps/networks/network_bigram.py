@@ -112,6 +112,7 @@ FIGURE = Figure(
             statement="The theorem's model finds the attended position of at least 0.9 of the tokens after 1000 steps.",
             measure=lambda data: data.support_match.sel(rung=THEOREM),
             bound=at_least(0.9),
+            panel=2,
             why="It is the recovery that the other rungs are compared with.",
         ),
         Claim(
@@ -121,6 +122,7 @@ FIGURE = Figure(
             measure=lambda data: data.support_match.sel({"rung": ONE_LAYER, ALPHA: 0.3}),
             bound=at_least(0.5),
             where="together",
+            panel=2,
             why="A standard network finds the sparse set by itself, without a threshold or a proximal step.",
         ),
         Claim(
@@ -130,6 +132,7 @@ FIGURE = Figure(
             measure=lambda data: data.attended_attention.sel({"rung": ONE_LAYER, ALPHA: 1.0}),
             bound=at_most(0.5),
             where="together",
+            panel=1,
             why="Sinusoidal positions of 16 numbers tell 24 places apart only slowly, which the theory's one weight per place need not.",
         ),
         Claim(
@@ -138,6 +141,7 @@ FIGURE = Figure(
             statement="With learned positions some head gives the right position at least 0.7 of the attention after 200 steps on average, at both concentrations.",
             measure=lambda data: data.attended_attention.sel(rung="+ learned positions"),
             bound=at_least(0.7),
+            panel=1,
             why="The rung that repairs the mechanism is the one that gives every place a vector of its own, as the theory does.",
         ),
         Claim(
@@ -146,6 +150,7 @@ FIGURE = Figure(
             statement="In the theorem's model the excess loss needs at least 0.5 of the steps in which it falls by half for its first tenth, on average (an exponential: 0.15).",
             measure=lambda data: data.stage_one.sel(rung=THEOREM),
             bound=at_least(0.5),
+            panel=3,
             why="It is the plateau of the first stage, which the other rungs are compared with.",
         ),
         Claim(
@@ -155,6 +160,7 @@ FIGURE = Figure(
             measure=lambda data: data.stage_one.sel({"rung": ADAM, ALPHA: 0.3}),
             bound=at_least(0.2),
             where="together",
+            panel=3,
             why="The two stages of the theorem are seen in standard networks, with residual, layer norm, MLP, heads and depth.",
         ),
         Claim(
@@ -164,6 +170,7 @@ FIGURE = Figure(
             measure=lambda data: data.attention_at_unigram.sel({"rung": ADAM, ALPHA: 0.3}),
             bound=at_most(0.4),
             where="together",
+            panel=4,
             why="A network learns the frequencies of the tokens first, with which the theory starts, and then where to look.",
         ),
     ),

@@ -47,6 +47,7 @@ FIGURE = Figure(
             statement="In the theorem's model the relevant group has at least 0.8 of the attention on average, wherever it stands.",
             measure=lambda data: data.group_attention.sel(rung=THEOREM),
             bound=at_least(0.8),
+            panel=1,
             why="It is the selection that the other rungs are compared with.",
         ),
         Claim(
@@ -55,6 +56,7 @@ FIGURE = Figure(
             statement="In one layer trained with AdamW some head gives the relevant group at least 0.85 of the attention on average: with residual, layer norm, MLP and four heads as without.",
             measure=lambda data: data.group_attention.sel(rung=ONE_LAYER),
             bound=at_least(0.85),
+            panel=1,
             why="The mechanism of the theorem survives all but depth.",
         ),
         Claim(
@@ -63,6 +65,7 @@ FIGURE = Figure(
             statement="In the same networks the relevant group keeps at least 0.85 of the attention on the downstream samples, which they have not seen.",
             measure=lambda data: data.downstream_attention.sel(rung=ONE_LAYER),
             bound=at_least(0.85),
+            panel=2,
             why="Attention that transfers is what makes the downstream task cheap in the theory.",
         ),
         Claim(
@@ -71,6 +74,7 @@ FIGURE = Figure(
             statement="With two layers of four heads no head gives the group at place 4 more than 0.75 of the attention on average.",
             measure=lambda data: data.group_attention.sel({"rung": "+ depth 2", STAR: 4}),
             bound=at_most(0.75),
+            panel=1,
             why="With two layers the label can be computed without one head that selects.",
         ),
     ),

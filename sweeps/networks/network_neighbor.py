@@ -50,6 +50,7 @@ FIGURE = Figure(
             statement="In the theorem's model the nearest example has at least 0.75 of the attention on average after 2000 steps.",
             measure=lambda data: data.nearest_attention.sel({"rung": THEOREM, DELTA: 0.1}),
             bound=at_least(0.75),
+            panel=1,
             why="It is the mechanism that the other rungs are compared with.",
         ),
         Claim(
@@ -58,6 +59,7 @@ FIGURE = Figure(
             statement="In one layer of one head trained with AdamW the nearest example has at least 0.75 of the attention on average: with residual, layer norm and MLP as without.",
             measure=lambda data: data.nearest_attention.sel({"rung": ONE_HEAD, DELTA: 0.1}),
             bound=at_least(0.75),
+            panel=1,
             why="The mechanism of the theorem does not need merged weights or the start of the theorem.",
         ),
         Claim(
@@ -66,6 +68,7 @@ FIGURE = Figure(
             statement="The same networks have the sign of one-nearest-neighbor prediction on at least 0.88 of the prompts on average.",
             measure=lambda data: data.accuracy.sel({"rung": ONE_HEAD, DELTA: 0.1}),
             bound=at_least(0.88),
+            panel=0,
             why="The rule is learned from 1000 prompts, not the prompts.",
         ),
         Claim(
@@ -74,6 +77,7 @@ FIGURE = Figure(
             statement="Their squared error stays below 0.04 on average where the query is an example and the others are 0.5 away or more.",
             measure=lambda data: data.shift_error.sel({"rung": ONE_HEAD, DELTA: 0.5}),
             bound=at_most(0.04),
+            panel=2,
             why="The theorem promises a small error under shift, which networks of one head keep.",
         ),
         Claim(
@@ -82,6 +86,7 @@ FIGURE = Figure(
             statement="With two layers of four heads no head gives the nearest example more than 0.8 of the attention on average.",
             measure=lambda data: data.nearest_attention.sel({"rung": "+ depth 2", DELTA: 0.1}),
             bound=at_most(0.8),
+            panel=1,
             why="With several heads and layers the rule is spread over them, and is followed less well.",
         ),
     ),

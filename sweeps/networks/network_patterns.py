@@ -104,6 +104,7 @@ FIGURE = Figure(
             statement="On every rung at least 0.9 of the test samples are classified rightly on average, at a noise of 0.1 and of 0.4.",
             measure=lambda data: data.accuracy,
             bound=at_least(0.9),
+            panel=0,
             why="The majority is as easy for a standard Transformer as for the theorem's model.",
         ),
         Claim(
@@ -113,6 +114,7 @@ FIGURE = Figure(
             measure=lambda data: data.relevant_attention,
             bound=at_most(0.75),
             where="together",
+            panel=1,
             why="The hinge loss is at 0 long before attention has concentrated, on every rung.",
         ),
         Claim(
@@ -121,6 +123,7 @@ FIGURE = Figure(
             statement="In the theorem's model the third singular value of the updates of W_Q and W_K is at most 0.25 of the largest on average, at a noise of 0.1 and of 0.4.",
             measure=lambda data: data.third_value.sel(rung=THEOREM),
             bound=at_most(0.25),
+            panel=2,
             why="It is the low rank that the other rungs are compared with.",
         ),
         Claim(
@@ -130,6 +133,7 @@ FIGURE = Figure(
             measure=lambda data: data.third_value.sel(rung=ADAM),
             bound=at_least(0.3),
             where="together",
+            panel=2,
             why="The low rank of the theorem is that of plain gradient descent, and is blurred by the optimizer that people use.",
         ),
         Claim(
@@ -138,6 +142,7 @@ FIGURE = Figure(
             statement="In the theorem's model at least 0.15 of the neurons change by less than 0.33 of the 95 % quantile, on average.",
             measure=lambda data: data.small_changes.sel(rung=THEOREM),
             bound=at_least(0.15),
+            panel=3,
             why="These are the neurons that the theory prunes.",
         ),
         Claim(
@@ -147,6 +152,7 @@ FIGURE = Figure(
             measure=lambda data: data.small_changes.sel(rung=WITH_MLP),
             bound=at_most(0.05),
             where="together",
+            panel=3,
             why="With AdamW every neuron moves, so that none stay small to be pruned.",
         ),
     ),

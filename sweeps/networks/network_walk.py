@@ -50,6 +50,7 @@ FIGURE = Figure(
             statement="At p = 1 and N = 2K + 1 the theorem's model answers no better than 0.25 on average (a guess: 1/6).",
             measure=lambda data: data.accuracy.sel({"rung": THEOREM, P: 1.0}),
             bound=at_most(0.25),
+            panel=0,
             why="It is the failure that the other rungs are compared with.",
         ),
         Claim(
@@ -58,6 +59,7 @@ FIGURE = Figure(
             statement="At p = 1 every network, from separate weights on, answers with accuracy of at least 0.95 on average.",
             measure=lambda data: data.accuracy.sel({"rung": NETWORKS, P: 1.0}),
             bound=at_least(0.95),
+            panel=0,
             why="The failure at p = 1 is one of the zero start of merged weights, and no network that people train has it.",
         ),
         Claim(
@@ -67,6 +69,7 @@ FIGURE = Figure(
             measure=lambda data: data.parent_attention.sel({"rung": NETWORKS, P: 1.0}),
             bound=at_most(0.4),
             where="together",
+            panel=1,
             why="Networks solve the certain walk without the mechanism of the theorem, since every state tells the next one.",
         ),
         Claim(
@@ -76,6 +79,7 @@ FIGURE = Figure(
             measure=lambda data: data.parent_selected.sel({"rung": NETWORKS, P: [0.5, 0.7]}),
             bound=at_least(0.6),
             where="together",
+            panel=2,
             why="The mechanism of the theorem is that of the standard Transformer wherever the walk is random.",
         ),
         Claim(
@@ -84,6 +88,7 @@ FIGURE = Figure(
             statement="At p = 0.5 and 0.7 the parent has at least 0.95 of the attention in the theorem's model.",
             measure=lambda data: data.parent_attention.sel({"rung": THEOREM, P: [0.5, 0.7]}),
             bound=at_least(0.95),
+            panel=1,
             why="It is the selection that the other rungs are compared with.",
         ),
     ),

@@ -100,6 +100,7 @@ FIGURE = Figure(
             bound=at_least(1 - 1e-9),
             statistic="each",
             minimum=1,
+            panel=0,
             why="It shows that the theorem's condition on N is tight: one token more or less, and the walk is learned.",
         ),
     ),

@@ -111,6 +111,7 @@ FIGURE = Figure(
             bound=at_least(0.75),
             statistic="share",
             where="together",
+            panel=-1,
             why="The talk leaves out its conditions; this one is enough for every length.",
         ),
         Claim(

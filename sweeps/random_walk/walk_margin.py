@@ -89,6 +89,7 @@ FIGURE = Figure(
             statement="With small steps, η = 0.01 and 0.03, W nears the smallest matrix that gives the parent a margin over all other tokens: their cosine is at least 0.95 at t = 3000, at each p.",
             measure=small,
             bound=at_least(0.95),
+            panel=0,
             why="The theory of max-margin token selection keeps V fixed, and here V is trained along with W.",
         ),
         Claim(
@@ -97,6 +98,7 @@ FIGURE = Figure(
             statement="At η = 1 it does not: the cosine is at most 0.2 at t = 3000, at each p, although nearly all attention is on the parent.",
             measure=lambda data: last(data[MARGIN]).sel({ETA: USUAL}),
             bound=at_most(0.2),
+            panel=0,
             why="One large step makes most of W, and what selects the parent afterwards turns W only as the logarithm of t.",
         ),
     ),

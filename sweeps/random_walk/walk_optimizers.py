@@ -77,6 +77,7 @@ FIGURE = Figure(
             measure=of(solved, *LINEAR),
             bound=at_least(0.5),
             statistic="share",
+            panel=0,
             why="The theorem is about plain gradient descent; two common changes of it do no harm.",
         ),
         Claim(
@@ -87,6 +88,7 @@ FIGURE = Figure(
             bound=at_most(0.25),
             statistic="share",
             where="together",
+            panel=0,
             why="Practice trains with Adam, which meets the same symmetry that the failure theorem describes.",
         ),
     ),

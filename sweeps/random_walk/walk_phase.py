@@ -59,6 +59,7 @@ FIGURE = Figure(
             bound=at_least(0.75),
             statistic="share",
             where="together",
+            panel=0,
             why="Selection does not need a fair coin, and a small circle allows nearly every p.",
         ),
         Claim(
@@ -70,6 +71,7 @@ FIGURE = Figure(
             statistic="share",
             where="together",
             expect="fails",
+            panel=0,
             why="On a large circle a biased walk makes lag 3 or 5 as informative on average as the parent.",
         ),
     ),

@@ -61,6 +61,7 @@ FIGURE = Figure(
             statement="“gradient descent with small initialization may fail or struggle to converge to a good solution in certain simple tasks even beyond random walks”, read as task 2, whose two answers give the same average of the tokens: from sigma = 0.01 the accuracy is still one half at t = 400, within 0.05.",
             measure=lambda data: last(data.accuracy).sel(task="qa2"),
             bound=between(0.45, 0.55),
+            panel=0,
             why="The failure at p = 1 is one case of a larger one: attention that starts as an average of uninformative tokens.",
         ),
         Claim(
@@ -69,6 +70,7 @@ FIGURE = Figure(
             statement="Task 1, whose answer the average of the tokens determines, is learned from the same start: an accuracy of at least 0.98 at t = 400.",
             measure=lambda data: last(data.accuracy).sel(task="qa1"),
             bound=at_least(0.98),
+            panel=0,
             why="The contrast shows that the uninformative average is to blame, and not the length of the sentence.",
         ),
     ),
