@@ -20,16 +20,16 @@ _SIDES = [(right, up) for right in (-1.0, -0.5, 0.0) for up in (-1.0, -0.5, 0.0)
 def name_curves(figure: Any) -> None:
     """Write at most four names of a legend beside their curves, and remove the legend.
 
-    Each name of a legend below all panels stands in the first panel where it fits. A legend stays
-    if one of its names has no free place that is nearer to its curve than to the others, or if they
-    would be spread over more than two panels.
+    The names of a legend below all panels stand in the first panel where all fit, or else each in
+    the first where it fits. A legend stays if one of its names has no free place that is nearer to
+    its curve than to the others, or if they would be spread over more than two panels.
 
     Args:
         figure: A figure whose panels have their final size.
     """
     for legend, panels in figure.__dict__.pop(LEGENDS, ()):
-        others = [ax for ax in figure.axes if ax not in panels]
-        if _named(legend, [*panels, *others]):
+        both = [*panels, *(ax for ax in figure.axes if ax not in panels)]
+        if any(_named(legend, [ax]) for ax in both) or _named(legend, both):
             width, height = figure.get_size_inches()
             figure.set_size_inches(width, height - legend.get_tightbbox().height / figure.dpi)
             legend.remove()

@@ -11,7 +11,7 @@ _BEYOND = 0.25  # of the height of a panel: how far it grows to show a threshold
 _MARGIN = 0.05  # of the height of a panel, beyond a threshold for which it grew
 _SIZE, _GAP = 5.5, 1.0  # points: letters, and their distance from the line
 _ALONG = (1.0, 0.0, 0.75, 0.25, 0.5)  # shares of a line at which its name may stand
-_DOTS: Any = {"color": "#333333", "linewidth": 0.8, "linestyle": (0, (1, 1.5)), "zorder": 1.5}
+_DOTS: Any = {"color": "#333333", "linewidth": 0.8, "linestyle": (0, (1, 1.5)), "zorder": 2}
 
 
 def threshold(ax: Any, low: float, high: float, label: str) -> None:
@@ -39,6 +39,8 @@ def threshold(ax: Any, low: float, high: float, label: str) -> None:
     for limit, arrow in ((low, "↑"), (high, "↓")):
         if np.isfinite(limit) and _fits(shown, limit, grows=not bars):
             ends = shown.get_ylim()
+            if bars:  # dots that can be seen on any color
+                shown.axhline(limit, color="white", linewidth=1.6, zorder=2)
             line = shown.axhline(limit, **_DOTS)
             shown.set_ylim(ends)
             notes(ax).append(Drawn("across bar" if bars else "threshold", label, line, low=arrow))
@@ -70,13 +72,35 @@ def name_thresholds(figure: Any) -> None:
     for ax in figure.axes:
         of_limit: dict[tuple[float, str], list[Drawn]] = {}
         for note in notes(ax):
-            if note.kind == "threshold":
+            if note.kind in ("threshold", "across bar"):
                 limit = float(note.artist.get_ydata()[0])
                 of_limit.setdefault((limit, note.low), []).append(note)
+        if of_limit and notes(ax)[-1].kind == "across bar":
+            _beside_bar([*of_limit.values()])
+            continue
         taken = Taken(ax) if of_limit else None
         for (limit, arrow), same in of_limit.items():
             names = dict.fromkeys(note.label for note in same)
             _name(ax, taken, limit, arrow, f"{arrow} {', '.join(names)}", same)
+
+
+def _beside_bar(limits: list[list[Drawn]]) -> None:
+    """Write the names of thresholds at the left of a color bar, those of near ones together."""
+    (bar,) = {note.artist.axes for same in limits for note in same}
+    room = 1.3 * _SIZE * bar.figure.dpi / 72
+    named: dict[float, list[str]] = {}
+    limit_of = lambda same: float(same[0].artist.get_ydata()[0])
+    place = lambda limit: bar.transData.transform((0, limit))[1]
+    for same in sorted(limits, key=limit_of):
+        limit = limit_of(same)
+        near = [other for other in named if place(limit) - place(other) < room]
+        at = near[-1] if near else limit
+        named.setdefault(at, []).extend(f"{note.low} {note.label}" for note in same)
+    labels = ["\n".join(dict.fromkeys(names)) for names in named.values()]
+    bar.yaxis.remove_overlapping_locs = False
+    bar.set_yticks(list(named), labels, minor=True, fontsize=_SIZE)
+    sides = {"left": True, "labelleft": True, "right": False, "labelright": False}
+    bar.tick_params(axis="y", which="minor", length=0, pad=1, **sides)
 
 
 def _name(ax: Any, taken: Any, limit: float, arrow: str, label: str, same: list[Drawn]) -> None:

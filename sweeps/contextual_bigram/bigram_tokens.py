@@ -42,11 +42,13 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for ax, (name, label) in zip(axes[0], SHOWN.items(), strict=True):
         for color, run in enumerate(data.run.values):
             values = last(data[name]).where(right_sign(data)).sel(run=run)
-            fitted = name == "attention_residual" and plot.law(ax, fitted_law(values, N))
-            text = f"{run}, {fitted}" if fitted else str(run)
-            plot.series(ax, values, N, text, color=color)
+            plot.series(ax, values, N, str(run), color=color)
         scale = "linear" if name == "support_recovery" else "log"
-        plot.finish(ax, "tokens N", label, xscale="log", yscale=scale)
+        title = ""
+        if name == "attention_residual":
+            runs = last(data[name]).where(right_sign(data)).sel(run=SGD)
+            title = f"SGD: {plot.law(ax, fitted_law(runs, N))}"
+        plot.finish(ax, "tokens N", label, title, xscale="log", yscale=scale)
         plot.ticks(ax.xaxis, data[N].values)
     axes[0, 2].set_ylim(0, 1.05)
     return figure

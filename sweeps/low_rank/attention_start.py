@@ -62,7 +62,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
             plot.series(last_axis, some, "init_diagonal", text, color=color + 2 * marker)
     delta = data.init_diagonal.values
     plot.theory(last_axis, delta, 0.01 * delta, "0.01 δ")
-    plot.finish(last_axis, "δ", "size of the irrelevant diagonal", xscale="log", yscale="log")
+    label = "size of the irrelevant diagonal"
+    plot.finish(last_axis, "δ", label, xscale="log", yscale="log", legend=False)
+    plot.legend_below(figure, last_axis)
     return figure
 
 

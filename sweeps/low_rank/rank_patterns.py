@@ -61,7 +61,7 @@ def power(name: str) -> Measure:
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Five blocks against M, with 1 / M."""
     figure, axes = panels(
-        len(BLOCKS), "The blocks of theorem 1 against the number M of patterns", width=3.4
+        len(BLOCKS), "The blocks of theorem 1 against the number M of patterns", width=3.4, across=2
     )
     names = [n for n in NAMES if any(str(cell).startswith(n) for cell in data.cell.values)]
     for ax, ((matrix, name), label) in zip(axes, BLOCKS.items(), strict=True):

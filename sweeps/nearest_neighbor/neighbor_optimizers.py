@@ -53,6 +53,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = plot.panels(
         3,
         title=f"The nearest neighbor is still approached (d = N = 4, t = {int(data.step[-1])})",
+        across=2,
         width=3.4,
         height=3.4,
     )

@@ -44,18 +44,23 @@ def test_curves_that_coincide_keep_their_legend():
     assert len(ax.get_legend().get_texts()) == 2 and not ax.texts
 
 
-def test_a_legend_below_gives_way_to_names_in_the_panels_where_they_fit():
+@pytest.mark.parametrize(
+    "same, names",
+    [(True, ([], ["y = 1", "y = 2", "law"])), (False, (["y = 1", "y = 2"], ["law"]))],
+)
+def test_a_legend_below_gives_way_to_names_in_one_panel_or_in_two(same, names):
     figure, axes = plot.panels(2)
     curves(axes[0, 0], (1.0, 2.0))
-    curves(axes[0, 1], (1.0, 2.0))
+    if same:
+        curves(axes[0, 1], (1.0, 2.0))
     plot.theory(axes[0, 1], None, 1.5, "law")
-    for ax in axes[0]:
+    for ax in filter(lambda ax: ax.get_legend(), axes[0]):
         ax.get_legend().remove()
     height = figure.get_figheight()
     plot.legend_below(figure, *axes[0])
     plot.add_caption(figure)
-    assert [text.get_text() for text in axes[0, 0].texts] == ["y = 1", "y = 2"]
-    assert [text.get_text() for text in axes[0, 1].texts] == ["law"]
+    assert [text.get_text() for text in axes[0, 0].texts] == names[0]
+    assert [text.get_text() for text in axes[0, 1].texts] == names[1]
     caption = plot.caption(figure)
     assert not figure.legends and caption and figure.get_figheight() < height + 0.5
 

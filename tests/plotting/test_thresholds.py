@@ -43,9 +43,15 @@ def test_a_panel_grows_to_a_limit_that_is_near_and_not_to_one_far_away(scale, tu
 
 
 def test_in_a_heat_map_the_color_bar_has_the_limit():
-    figure = plot.heat(None, table(np.linspace(0, 1, 6).reshape(3, 2)), "x", "y", label="share")
-    plot.threshold(figure.axes[0], 0.75, math.inf, "T-1")
-    plot.threshold(figure.axes[0], 2.0, math.inf, "T-2")
-    assert figure.axes[1].lines[-1].get_ydata()[0] == 0.75
+    figure = plot.heat(
+        None, table(np.linspace(0, 1, 6).reshape(3, 2)), "x", "y", label="share", vmin=0, vmax=1
+    )
+    plot.threshold(figure.axes[0], 0.72, math.inf, "T-1")
+    plot.threshold(figure.axes[0], -math.inf, 0.2, "T-2")
+    plot.threshold(figure.axes[0], -math.inf, 0.21, "T-3")
+    plot.threshold(figure.axes[0], 2.0, math.inf, "T-4")
+    assert figure.axes[1].lines[1].get_ydata()[0] == 0.72
     plot.add_caption(figure)
-    assert "Dotted in the color bar: limits of T-1." in plot.caption(figure)
+    assert "Dotted in the color bar: limits of T-1, T-2, T-3." in plot.caption(figure)
+    names = [label.get_text() for label in figure.axes[1].get_yticklabels(minor=True)]
+    assert names == ["↓ T-2\n↓ T-3", "↑ T-1"]
