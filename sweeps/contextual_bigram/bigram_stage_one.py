@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, interpretation
+from jaxtheory.claims import at_most, between, derived, fitted_law, interpretation
 
 from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Measure, T, right_sign, runs
 from ._curves import ALPHAS, CURVES, power
@@ -62,6 +62,8 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         for color, (eta, size) in enumerate(product(data[ETA].values, data[B].values)):
             one = values.sel({ETA: eta, B: size})
             plot.series(ax, one, T, f"η = {eta:g}, B = {power(size)}", color=color)
+            if "steps" not in label:
+                plot.law(ax, fitted_law(one, T))
         scale = "linear" if "steps" in label else "log"
         plot.finish(ax, "length T", label, xscale="log", yscale=scale, legend=False)
         plot.ticks(ax.xaxis, data[T].values)
