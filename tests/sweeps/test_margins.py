@@ -10,6 +10,7 @@ import jaxtheory
 from jaxtheory.theories import causal_graph
 from jaxtheory.theories.causal_graph import model
 from sweeps.causal_graph import graph_margin
+from sweeps.nearest_neighbor import neighbor_margin
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +71,34 @@ def dataset(gaps, eta, t):
         {"gaps": (("step", "token", "attended"), gaps[None])},
         coords={"step": [t], "learning_rate": eta},
     )
+
+
+def test_a_symmetric_prompt_of_the_nearest_neighbor():
+    """Two constraints, both tight: W is their least-squares solution."""
+    q = np.array([1.0, 0.0, 0.0])
+    tokens = np.array([[q, [0.0, 1.0, 0.0], q]])
+    S = neighbor_margin.solution(tokens)
+    margins = [(np.append(a, 0) - b) @ S @ [1, 0, 0, 1] for a, b in _pairs(q)]
+    assert margins == pytest.approx([1, 1])
+    least = np.linalg.lstsq(_rows(q), np.ones(2))[0].reshape(4, 4)
+    np.testing.assert_allclose(S, least, atol=1e-9)
+
+
+def _pairs(q):
+    """The nearest example, with the other example and the query."""
+    return [(q, np.array([0.0, 1.0, 0.0, 0.0])), (q, np.append(q, 1.0))]
+
+
+def _rows(q):
+    """The constraints of the prompt on the entries of W."""
+    return np.array([np.outer(np.append(a, 0) - b, [1, 0, 0, 1]).ravel() for a, b in _pairs(q)])
+
+
+def test_off_structure_keeps_what_two_parameters_leave():
+    W = np.arange(25.0).reshape(5, 5)
+    off = neighbor_margin.off_structure(W)
+    d = 3
+    assert off[-1, -1] == 0 and np.trace(off[:d, :d]) == pytest.approx(0)
+    structure = W - off
+    np.testing.assert_allclose(structure, np.diag(np.diag(structure)))
+    assert np.ptp(np.diag(structure)[:d]) == pytest.approx(0) and structure[d, d] == 0

@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from sweeps.nearest_neighbor import neighbor_margin
+
 from . import Case
 
 
@@ -25,6 +27,27 @@ def laws(d, exponent=1 / 3, speed=1.0, ratio=0.8):
         "predicted_test_loss_law": 0.7 * power(d, -exponent),
         "nearest_attention": 1 - 0.9 * power(d, -exponent),
         "agreement": 0.99,
+    }
+
+
+def margin(d, near=0.05, large=1.0, signs=2.0, off=0.0, power=-1.0):
+    """Three prompts of two examples on a plane, and W at `near` / log t of its solution S in size,
+    in a direction across it; at `large` and `signs` for the other ways of training.
+    """
+    rng = np.random.default_rng(0)
+    tokens = np.concatenate([rng.normal(size=(3, 3, 2)), np.zeros((3, 3, 1))], axis=2)
+    tokens[:, :, :2] /= np.linalg.norm(tokens[:, :, :2], axis=2, keepdims=True)
+    S = neighbor_margin.solution(tokens)
+    across = np.eye(4) * [1, 1, 0, 0] if not off else neighbor_margin.off_structure(S)
+    across = across - np.sum(across * S) / np.sum(S * S) * S
+    matrix = lambda A: xr.DataArray(A / np.linalg.norm(A), dims=("row", "column"))
+    size = {"averaged": near, "rademacher": signs}
+    far = xr.where(d.labels == "averaged", size["averaged"], size["rademacher"])
+    far = xr.where(d.training == neighbor_margin.LARGE, large, far)
+    far = far * (np.log(d.step + 3) / np.log(10**4)) ** power
+    return {
+        "W": matrix(S) + far * matrix(across),
+        "tokens": xr.DataArray(tokens, dims=("prompt", "token", "coordinate")),
     }
 
 
@@ -168,6 +191,12 @@ CASES = {
     "shift as exp(-delta xi1)": Case("neighbor_rate", rate, "23 26 30", drawn=True),
     "shift as a power, for every query": Case(
         "neighbor_rate", lambda d: rate(d, -1.0, query=-2.0, other=2.5), "20"
+    ),
+    "few prompts go to the max margin": Case(
+        "neighbor_margin", margin, "45 46 47 48 49", drawn=True
+    ),
+    "only the others do": Case(
+        "neighbor_margin", lambda d: margin(d, -9.0, 0.05, 0.05, 1.0, 0.0), ""
     ),
     "optimizers as measured": Case("neighbor_optimizers", optimized, "42 43", drawn=True),
     "Adam slower, other signs": Case(
