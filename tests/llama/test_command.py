@@ -41,6 +41,17 @@ def test_from_folder_to_folder(place, capsys):
     assert "not empty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "kind", [{"model_type": "qwen2", "sliding_window": 4}, {"model_type": "qwen3"}]
+)
+def test_other_models_of_the_family(tmp_path, kind):
+    (tmp_path / "text.txt").write_text(TEXT)
+    folder(tmp_path / "dense", **kind)
+    assert run(tmp_path, "--attention", "wanda", "--evaluate", "2") == 0
+    config = llama.load(tmp_path / "out")[1]
+    assert {name: getattr(config, name) for name in kind} == kind
+
+
 def test_patterns_and_the_gradient_method(place):
     assert run(place, "--pattern", "2:4", "--samples", "2") == 0
     kept = np.asarray(llama.load(place / "out")[0].layers[0].key).reshape(4, 4, -1) != 0
