@@ -15,7 +15,7 @@ import jaxtheory
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, between, derived, exponent, last
 
-from . import ETA, LOG, QUICK, THEORY, Config
+from . import ETA, LOG, QUICK, SMALL, THEORY, Config
 
 SOURCE = "token selection by max margin (arXiv 2308.16898, 2306.13596), asked of W"
 MEAN, LARGE, SIGNS = "labels averaged, η = 10", "labels averaged, η = 1000", "labels ±1, η = 10"
@@ -122,7 +122,7 @@ FIGURE = Figure(
     },
     quick=QUICK
     | {
-        "config": QUICK["config"].replace(mask=1.0),
+        "config": SMALL.replace(mask=1.0),
         "zip": ways(MEAN, SIGNS),
         "steps": 1000,
         "record": {"W": [0, 1, 300, 1000], "tokens": [0]},
