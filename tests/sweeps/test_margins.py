@@ -7,9 +7,10 @@ import pytest
 import xarray as xr
 
 import jaxtheory
-from jaxtheory.theories import causal_graph
+from jaxtheory.theories import causal_graph, group_sparse
 from jaxtheory.theories.causal_graph import model
 from sweeps.causal_graph import graph_margin
+from sweeps.group_sparse import groups_margin
 from sweeps.nearest_neighbor import neighbor_margin
 
 
@@ -102,3 +103,14 @@ def test_off_structure_keeps_what_two_parameters_leave():
     structure = W - off
     np.testing.assert_allclose(structure, np.diag(np.diag(structure)))
     assert np.ptp(np.diag(structure)[:d]) == pytest.approx(0) and structure[d, d] == 0
+
+
+def test_positions_select_the_group():
+    """The solution on positions alone, for each query, is the closed form."""
+    config = group_sparse.Config(num_groups=4, relevant_group=3)
+    with jax.enable_x64(True):
+        S = np.asarray(groups_margin.solution(config))
+    D = 4
+    P = np.sin(np.outer(np.arange(1, D + 1), np.arange(1, D + 1)) * np.pi / (D + 1))
+    want = jaxtheory.max_margin(np.broadcast_to(P.T, (D, D, D)), P.T, np.full(D, 2))
+    np.testing.assert_allclose(S, want, atol=1e-9)

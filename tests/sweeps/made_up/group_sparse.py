@@ -107,6 +107,15 @@ def optimized(attention, adam_attention):
     }
 
 
+def margin(d, many=0.98, positions=0.99, fall=0.08, large=-0.1):
+    """Cosines by way of training: up at step 10, and down again where samples are few."""
+    best = xr.where(d.step > 0, many, 0.0)
+    few = best - fall * (d.step > 10)
+    ways = {"n = 100, η = 0.1": few, "n = 500, η = 0.1": best, "n = 500, η = 2": large}
+    cosine = sum(xr.where(d.training == name, values, 0) for name, values in ways.items())
+    return {"direction": cosine, "of_positions": positions}
+
+
 CASES = {
     "pre-training as measured": Case(
         "groups_pretraining",
@@ -160,6 +169,8 @@ CASES = {
     "features that do not transfer": Case("groups_features", downstream(0.7, 0.7), ""),
     "optimizers as measured": Case("groups_optimizers", optimized(0.85, 0.7), "46 48", drawn=True),
     "Adam selects, the others do not": Case("groups_optimizers", optimized(0.7, 0.9), ""),
+    "groups go to the max margin, and leave it": Case("groups_margin", margin, "55 56 57 58"),
+    "groups that do not": Case("groups_margin", lambda d: margin(d, 0.9, 0.9, 0.0, 0.9), ""),
     "the loss falls up to the edge": Case(
         "groups_step", lambda d: found(d, 17 / (d[D] * (d[D] + 1)), law=edge(d)), "53", drawn=True
     ),
