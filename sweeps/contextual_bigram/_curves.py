@@ -8,7 +8,7 @@ import xarray as xr
 
 from jaxtheory import Figure, plot
 
-from . import last, right
+from . import last, right, right_sign
 
 CURVES = {
     "attention_distance": r"distance $\|A - Q\|_\mu$",
@@ -18,7 +18,25 @@ CURVES = {
     "value_cosine_centered": "cosine of V and P, centered",
 }
 ALPHAS = {"attention_alignment": r"$\alpha_A$", "value_alignment": r"$\alpha_V$"}
+LEVEL = 0.1  # alpha_V at the end of stage one
 LOGARITHMIC = ("relative_excess_loss", "attention_residual")
+
+
+def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """The values where alpha_V reaches LEVEL, interpolated in t; NaN where it does not."""
+
+    def first(alpha: np.ndarray, y: np.ndarray) -> float:
+        i = int(np.argmax(alpha >= LEVEL))
+        if not i:
+            return float("nan")
+        share = (LEVEL - alpha[i - 1]) / (alpha[i] - alpha[i - 1])
+        return float(y[i - 1] + share * (y[i] - y[i - 1]))
+
+    values = values.broadcast_like(data.value_alignment)
+    found = xr.apply_ufunc(
+        first, data.value_alignment, values, input_core_dims=[["step"]] * 2, vectorize=True
+    )
+    return found.where(right_sign(data))
 
 
 def at(figure: Figure, data: xr.Dataset) -> str:

@@ -13,28 +13,11 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_most, between, derived, fitted_law, interpretation
 
-from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Measure, T, right_sign, runs
-from ._curves import ALPHAS, CURVES, power
+from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Measure, T, runs
+from ._curves import ALPHAS, CURVES, crossing, power
 
-LEVEL, RATES = 0.1, [0.05, 0.025]
+RATES = [0.05, 0.025]
 FEW, MANY = 2**12, 2**20
-
-
-def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values where alpha_V reaches LEVEL, interpolated in t; NaN where it does not."""
-
-    def first(alpha: np.ndarray, y: np.ndarray) -> float:
-        i = int(np.argmax(alpha >= LEVEL))
-        if not i:
-            return float("nan")
-        share = (LEVEL - alpha[i - 1]) / (alpha[i] - alpha[i - 1])
-        return float(y[i - 1] + share * (y[i] - y[i - 1]))
-
-    values = values.broadcast_like(data.value_alignment)
-    found = xr.apply_ufunc(
-        first, data.value_alignment, values, input_core_dims=[["step"]] * 2, vectorize=True
-    )
-    return found.where(right_sign(data))
 
 
 def change(values: Any) -> xr.DataArray:

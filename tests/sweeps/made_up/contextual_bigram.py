@@ -117,6 +117,30 @@ def stage_one(d, fast=1.0):
     }
 
 
+def sparsity(d):
+    """alpha_V grows as e^(eta t) Q / T, the noise of attention does not contain Q."""
+    return {
+        "value_alignment": np.exp(0.05 * d.step) * d.sparsity / 2000,
+        "attention_alignment": 0.1,
+        "attention_residual": 0.01,
+        "off_support_std": 0.001,
+    }
+
+
+def finetune(d, shown=None):
+    """Runs that reach alpha_A = 0.2 after the steps `shown`, by default those of the law: from
+    scratch, at six rho, and at theta = 1.
+    """
+    expected = cases(d, 80, 78, 75, 68, 55, 43, 28, 60)
+    taken = expected if shown is None else shown
+    if shown is None:
+        taken = xr.where(expected.case == d.case[-1], 60 / 0.72, taken)
+    return {
+        "attention_alignment": 0.2 * np.exp(0.05 * (d.step - taken)),
+        "time_by_law": expected,
+    }
+
+
 def decay(d, rate, stuck=True):
     """An excess loss that falls by exp(-rate eta2) a step from the switch on; alpha_V ends near 1,
     or with its product.
@@ -134,7 +158,7 @@ def stages(d):
 
 
 def cases(d, *values):
-    """One value per case of `bigram_correlation`."""
+    """One value per case of `bigram_correlation` or `bigram_finetune`."""
     return xr.DataArray(list(values), {"case": list(d.case.values)}, ["case"])
 
 
@@ -436,6 +460,27 @@ CASES = {
     "optimizers as measured": case("bigram_optimizers", lambda d: {"support_recovery": 0.95}, "79"),
     "optimizers that learn less": case(
         "bigram_optimizers", lambda d: {"support_recovery": 0.7}, ""
+    ),
+    "stage one, cheaper in steps for more positions": case(
+        "bigram_sparsity", sparsity, "100 101 102"
+    ),
+    "stage one, the same for any number of positions": case(
+        "bigram_sparsity",
+        lambda d: {
+            "value_alignment": np.exp(0.05 * d.step) / 1000,
+            "attention_alignment": 0.1,
+            "attention_residual": 0.01 / d.sparsity,
+            "off_support_std": 0.001 / d.sparsity,
+        },
+        "",
+    ),
+    "a pre-trained V saves the time of its law": case(
+        "bigram_finetune", finetune, "103 104 105 106 107"
+    ),
+    "a pre-trained V saves half of the steps whatever the correlation": case(
+        "bigram_finetune",
+        lambda d: finetune(d, shown=cases(d, 80, 40, 60, 50, 80, 80, 80, 40)),
+        "",
     ),
     "classes as their laws say": case(
         "bigram_classes",

@@ -1,9 +1,12 @@
-"""The largest learning rate of SGD near the task, from the equation that it solves."""
+"""The largest learning rate of SGD near the task, from the equation that it solves, and the time of
+stage one from a pre-trained V.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from jaxtheory.ops import draws
 from jaxtheory.theories import contextual_bigram as theory
@@ -85,3 +88,19 @@ def test_the_strength_of_the_noise_is_that_of_samples():
     variance = sampled_variance(task, config, 40000) / 16
     want = 64 * np.sum(np.asarray(task.stationary) * variance) / (K_P**2 * K_Q)
     np.testing.assert_allclose(noise.noise_strength(task, config), want, rtol=0.05)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.003, 0.05])
+def test_boosting_time_solves_the_linear_system(start):
+    task, config = problem(*CASES[0])
+    d = float(dynamics.drift(task, config))
+    s = float(dynamics.boosting_time(0.2, start, task, config))
+    # (alpha_A, alpha_V, 1)' = M (alpha_A, alpha_V, 1)
+    M = np.array([[0, 1, 0], [1, 0, d], [0, 0, 0]])
+    assert (expm(s * M) @ [0, start, 1])[0] == pytest.approx(0.2, rel=1e-9)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.01, 1.0])
+def test_hindered_rate_is_the_growing_eigenvalue(error):
+    want = np.linalg.eigvals(np.array([[-error, 1.0], [1.0, 0.0]])).real.max()
+    assert float(dynamics.hindered_rate(error)) == pytest.approx(want, rel=1e-12)
