@@ -12,4 +12,5 @@ HEADLINES = (
     "rank_singular_values",
     "regression_staircase",
     "graph_parents",
+    "diversity_double_descent",
 )

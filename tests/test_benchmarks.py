@@ -24,6 +24,7 @@ from benchmarks import (
     nearest_neighbor,
     random_walk,
     table,
+    task_diversity,
     timing,
 )
 from benchmarks.floor import Work
@@ -59,6 +60,7 @@ PROMPTS = tiny(nearest_neighbor, dimension=3, context=4, num_prompts=6, num_test
 GROUPS = tiny(group_sparse, group_dim=3, num_groups=4, num_samples=9, downstream_samples=3)
 REGRESSION = tiny(in_context_regression, dimension=3, length=5, heads=4, num_prompts=9)
 CHAINS = tiny(causal_graph, num_states=3, length=6, num_prompts=9, switch_step=2)
+DIVERSITY = tiny(task_diversity, dimension=3, length=5, num_prompts=9, num_tasks=2, ridge=0.1)
 LAYER = tiny(
     low_rank, num_patterns=4, dimension=5, num_neurons=6, num_samples=8, num_test=4, batch_size=3
 )
@@ -159,6 +161,12 @@ def test_regression():
 def test_chains():
     want, problem, config = last(CHAINS)
     for train in (causal_graph.by_numpy, causal_graph.by_jax):
+        same(train(problem, config, STEPS), want)
+
+
+def test_diversity():
+    want, problem, config = last(DIVERSITY)
+    for train in (task_diversity.by_numpy, task_diversity.by_jax):
         same(train(problem, config, STEPS), want)
 
 

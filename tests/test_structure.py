@@ -508,4 +508,4 @@ def test_there_is_something_to_check() -> None:
         "jaxtheory.engine.sweep",
         "jaxtheory.theories.random_walk",
     } <= modules
-    assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 8
+    assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 9

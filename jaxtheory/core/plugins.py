@@ -30,6 +30,7 @@ SHIPPED = (  # packages of jaxtheory.theories
     "low_rank",
     "in_context_regression",
     "causal_graph",
+    "task_diversity",
 )
 _EXPECTED = {
     THEORIES: "Theory",

@@ -98,6 +98,27 @@ def eigvalsh(A: Float[Array, "n n"]) -> Float[Array, " n"]:
 
 
 @alone
+def eigh(A: Float[Array, "n n"]) -> tuple[Array, Array]:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix.
+
+    Args:
+        A: A symmetric matrix (n, n), possibly with leading axes.
+
+    Returns:
+        The n eigenvalues, (n,), in ascending order, and a matrix (n, n) whose columns are their
+        eigenvectors. Both have the leading axes of A.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxtheory
+        >>> values, vectors = jaxtheory.linalg.eigh(jnp.diag(jnp.array([3.0, 1.0])))
+        >>> values.tolist(), jnp.abs(vectors).tolist()
+        ([1.0, 3.0], [[0.0, 1.0], [1.0, 0.0]])
+    """
+    values, vectors = jnp.linalg.eigh(A)
+    return values, vectors
+
+
+@alone
 def cholesky(A: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Return the lower triangular R with A = R R^T.
 

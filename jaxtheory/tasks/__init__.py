@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     low_rank: Task
     in_context_regression: Task
     causal_graph: Task
+    task_diversity: Task
 
 __all__ = [
     "attention_pruning",
@@ -37,6 +38,7 @@ __all__ = [
     "names",
     "nearest_neighbor",
     "random_walk",
+    "task_diversity",
 ]
 
 # The modules have other names than the tasks: an imported module would hide the task.
@@ -49,6 +51,7 @@ _MODULES = {
     "low_rank": "patterns",
     "in_context_regression": "regression",
     "causal_graph": "chains",
+    "task_diversity": "diversity",
 }
 
 

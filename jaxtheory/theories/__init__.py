@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxtheory.theories import low_rank as low_rank
     from jaxtheory.theories import nearest_neighbor as nearest_neighbor
     from jaxtheory.theories import random_walk as random_walk
+    from jaxtheory.theories import task_diversity as task_diversity
 
 from jaxtheory.core import plugins
 

@@ -41,6 +41,7 @@ LEAST = {
     "low_rank": ("test_tokens", "test_labels", "test_pattern", "patterns", "pattern"),
     "in_context_regression": ("test",),
     "causal_graph": ("test",),
+    "task_diversity": ("tasks",),
 }
 
 
@@ -69,6 +70,7 @@ def test_a_wrong_shape_is_a_line_inside_jit(name, function):
         "low_rank": "num_neurons",
         "in_context_regression": "heads",
         "causal_graph": "num_states",
+        "task_diversity": "dimension",
     }[name]
     size = getattr(config, word)
     wrong = config.replace(**{word: Size(size.cap - 1)})
@@ -140,6 +142,9 @@ BAD = [
     ("causal_graph", CHAINS | {"parents": [1, 1, 2, 3]}, "p(i) must be 0, or one of 1..i-1"),
     ("causal_graph", CHAINS | {"graph": "tree"}, "parents: give them"),
     ("causal_graph", CHAINS | {"test": np.zeros((2, 4), int)}, "give (tokens, transitions)"),
+    ("task_diversity", PROMPTS | {"tasks": UNIT(4, 3)}, "tasks has shape (4, 3)"),
+    ("task_diversity", PROMPTS | {"labels": UNIT(5, 4)}, "labels has shape (5, 4)"),
+    ("task_diversity", PROMPTS | {"length": 4}, "length"),
     (
         "causal_graph",
         CHAINS | {"test": (np.zeros((3, 5), int), np.stack([EVEN] * 3))},

@@ -13,6 +13,7 @@ SMALL = {
     "group_sparse": {"n": 20, "m": 5},
     "low_rank": {"N": 40, "B": 8, "Nt": 30},
     "in_context_regression": {"D": 3, "N": 6, "P": 12},
+    "task_diversity": {"d": 3, "l": 6, "n": 12, "k": 2},
     "causal_graph": {"S": 3, "T": 8, "P": 12},
     "attention_pruning": {"d": 6, "L": 7, "r": 2, "S": 2},
 }

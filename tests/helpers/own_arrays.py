@@ -7,6 +7,7 @@ import jaxtheory
 from jaxtheory.theories import get
 from jaxtheory.theories.causal_graph import data as chains
 from jaxtheory.theories.in_context_regression import data
+from jaxtheory.theories.task_diversity import data as diversity
 
 KEY = jaxtheory.run_key(3, 0)
 
@@ -19,6 +20,7 @@ SMALL = {
     "low_rank": {"num_samples": 12, "num_test": 10, "num_neurons": 7, "batch_size": 5},
     "in_context_regression": {"dimension": 3, "length": 5, "heads": 2, "num_prompts": 6},
     "causal_graph": {"num_states": 3, "length": 6, "num_prompts": 7},
+    "task_diversity": {"dimension": 3, "length": 5, "num_prompts": 6, "num_tasks": 2},
 }
 
 
@@ -53,6 +55,10 @@ def arrays_of(name, problem, batch, params):
         p, drawn, test = chains.raw(KEY, get(name).Config(**SMALL[name]))
         own = {"tokens": drawn.s, "transitions": drawn.pi, "parents": p}
         return own | {"test": tuple(test)}, {}
+    if name == "task_diversity":
+        words = "examples", "labels", "queries", "query_labels"
+        drawn, tasks = diversity.raw(KEY, get(name).Config(**SMALL[name]))
+        return dict(zip(words, drawn, strict=True)) | {"tasks": tasks}, {}
     start = dict(zip(params._fields, params, strict=True))
     of = lambda b, kind="": {
         f"{kind}tokens": b.tokens,

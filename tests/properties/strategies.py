@@ -30,6 +30,7 @@ NAMES = (  # first one that diverges at a large rate: hypothesis begins with the
     "low_rank",
     "in_context_regression",
     "causal_graph",
+    "task_diversity",
 )
 RATES = dict.fromkeys(NAMES, "learning_rate") | {"attention_pruning": "step_scale"}
 SECOND = {  # another metric of each
@@ -41,6 +42,7 @@ SECOND = {  # another metric of each
     "low_rank": "singular_values",
     "in_context_regression": "components",
     "causal_graph": "lags",
+    "task_diversity": "idg_error",
 }
 POINTS, PROGRAMS, STEPS = 12, 4, 7  # the most of a request
 

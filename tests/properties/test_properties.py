@@ -33,6 +33,7 @@ DERIVED = {  # the arrays of problems that are computed from draws, as in tests/
     "attention_pruning": ("query", "key", "weights"),
     "in_context_regression": (),
     "causal_graph": ("information", "overlap"),
+    "task_diversity": ("tasks", "beta", "q", "y"),
 }
 
 

@@ -19,6 +19,7 @@ from jaxtheory.theories import (
     low_rank,
     nearest_neighbor,
     random_walk,
+    task_diversity,
 )
 from jaxtheory.theories.low_rank.analyses.ranks import truncation
 
@@ -310,6 +311,25 @@ def causal_graphs() -> Numbers:
     }
 
 
+def diversities() -> Numbers:
+    """Statistics of `replication/task_diversity.py`."""
+    d = 16
+    config = task_diversity.Config(dimension=d, length=d, num_tasks=d // 2)
+    run = functools.partial(sweep, task_diversity, seeds=12, dtype="float64", buckets="exact")
+    found: Numbers = {}
+    for name, count in {"few": 102, "many": 384, "peak": d**2}.items():
+        at = last(run(config.replace(num_prompts=count), algorithm="ridge", steps=0))
+        if name == "peak":
+            found[name] = values(np.log10(at.icl_error))
+        else:
+            law = at.predicted_icl_error_published
+            found[name] = values(np.log10(at.icl_error / law))
+            found[f"{name} in law"] = values(np.log10(at.idg_error / at.icl_error))
+    early = config.replace(num_prompts=d**2, learning_rate=0.5)
+    found["stopped"] = values(np.log10(last(run(early, algorithm="gd", steps=200)).icl_error))
+    return found
+
+
 NUMBERS = {
     "random_walk": random_walks,
     "nearest_neighbor": nearest_neighbors,
@@ -319,4 +339,5 @@ NUMBERS = {
     "group_sparse": sparse_groups,
     "in_context_regression": regressions,
     "causal_graph": causal_graphs,
+    "task_diversity": diversities,
 }

@@ -46,6 +46,7 @@ SEEDS = {  # of the NumPy side
     "group_sparse": 8,
     "in_context_regression": 12,
     "causal_graph": 12,
+    "task_diversity": 12,
 }
 ROWS = {
     "random_walk": (
@@ -114,6 +115,14 @@ ROWS = {
         Row("CG-6", "CG-6", "correlation of the first gradient with the information, T = 16"),
         Row("CG-8", "CG-8", "first gradient at lag 2 over lag 1, T = 16"),
         Row("CG-13", "CG-13", "level of the counts less the loss at the end, β0 = 0.1"),
+    ),
+    "task_diversity": (
+        Row("few", "TD-3, TD-6", "log10 of e_ICL over Result 1, τ = 0.4, d = 16"),
+        Row("many", "TD-3, TD-6", "log10 of e_ICL over Result 1, τ = 1.5, d = 16"),
+        Row("few in law", "TD-9", "log10 of e_IDG over e_ICL, τ = 0.4"),
+        Row("many in law", "TD-9", "log10 of e_IDG over e_ICL, τ = 1.5"),
+        Row("peak", "TD-5", "log10 of e_ICL at n = d²"),
+        Row("stopped", "TD-17", "log10 of e_ICL at n = d² after 200 steps of descent, η = 0.5"),
     ),
 }
 

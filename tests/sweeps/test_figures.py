@@ -33,6 +33,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "in_context_regression": 14,
     "low_rank": 20,
     "nearest_neighbor": 13,
+    "task_diversity": 4,
     "random_walk": 15,
 }
 SWEPT = [

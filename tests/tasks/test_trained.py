@@ -9,7 +9,10 @@ from helpers.some import some
 import jaxtheory
 from jaxtheory import tasks
 
-WITHOUT_ATTENTION = ("in_context_regression",)  # every example counts as much for the answer
+WITHOUT_ATTENTION = (
+    "in_context_regression",
+    "task_diversity",
+)  # every example counts as much for the answer
 
 
 @pytest.mark.parametrize("name", some(tasks.names(), "nearest_neighbor"))

@@ -39,6 +39,7 @@ FIXED = [
     ("contextual_bigram", {"rho": [0.5, 1.0]}, "correlation (rho)"),
     ("low_rank", {"noise": [0.1, 0.2]}, "noise (sigma)"),
     ("in_context_regression", {"c": [0.1, 0.2]}, "in_weight_share (c)"),
+    ("task_diversity", {"rho": [0.1, 0.2]}, "noise_variance (rho)"),
     ("causal_graph", {"alpha": [0.1, 0.2]}, "concentration (alpha)"),
 ]
 

@@ -1,0 +1,131 @@
+"""The task of `task_diversity`: regress in context on noisy labels of a finite set of tasks.
+
+The network sees the theory's tokens (y_i, x_i) and (0, x), vectors of d + 1 numbers with the label
+first. Its one output at position l + 1 is the answer f. The loss is the theory's mean (y - f)^2.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxtheory.core.config import Size
+from jaxtheory.core.task import Task
+from jaxtheory.ops import linalg
+from jaxtheory.ops.positions import indices
+from jaxtheory.tasks import answers
+from jaxtheory.theories.task_diversity import data, laws
+from jaxtheory.theories.task_diversity.data import Prompts
+from jaxtheory.theories.task_diversity.model import Data
+
+TEST_PROMPTS = Size.wrap(2000)
+
+
+class Batch(NamedTuple):
+    """Prompts with the weights of their mean."""
+
+    prompts: Prompts
+    weight: Float[Array, " B"]
+
+
+class Problem(NamedTuple):
+    """The theory's training prompts, test prompts with fresh tasks and with the training tasks."""
+
+    train: Batch
+    test: Batch
+    own: Batch
+
+
+def problem(key: Array, config: Data) -> Problem:
+    """Draw the theory's training prompts, and 2000 test prompts of each kind."""
+    train, tasks = data.raw(key, config)
+    for_w, for_fresh, for_choice, for_own = jax.random.split(jax.random.fold_in(key, 3), 4)
+    many = config.replace(num_prompts=TEST_PROMPTS)
+    fresh = data.on_sphere(for_w, TEST_PROMPTS, config)
+    own = fresh if config.tasks == "fresh" else data.chosen(for_choice, tasks, many)
+    prompts = data.prompts(for_fresh, fresh, many), data.prompts(for_own, own, many)
+    test = (Batch(each, TEST_PROMPTS.weights()) for each in prompts)
+    return Problem(Batch(train, config.num_prompts.weights()), *test)
+
+
+def sample(_key: Array, problem: Problem, _config: Data) -> Batch:
+    """Return the fixed training set."""
+    return problem.train
+
+
+def inputs(batch: Batch, _problem: Problem, config: Data) -> Float[Array, "B l+1 d+1"]:
+    """The tokens (y_i, x_i) of the examples and (0, x) of the query."""
+    (x, y, query, _), length = batch.prompts, config.length
+    place = indices(length.cap + 1)[None, :, None]
+    examples = jnp.pad(jnp.concatenate([y[:, :, None], x], axis=2), ((0, 0), (0, 1), (0, 0)))
+    last = jnp.pad(query, ((0, 0), (1, 0)))[:, None, :]
+    return jnp.where(place == length.n, last, examples)
+
+
+def answer(outputs: Float[Array, "B L 1"], config: Data) -> Float[Array, " B"]:
+    """The answer f at the query."""
+    return answers.at_last(outputs, config.length.n + 1)[:, 0]
+
+
+def loss(
+    outputs: Float[Array, "B L 1"], batch: Batch, _problem: Problem, config: Data
+) -> Float[Array, ""]:
+    """mean (y - f)^2."""
+    return jnp.sum(batch.weight * (batch.prompts.label - answer(outputs, config)) ** 2)
+
+
+def ridge(prompts: Prompts, config: Data) -> Float[Array, " B"]:
+    """The answer <w, x> of ridge regression on the prompt, (X^T X + rho)^-1 X^T y; least squares of
+    least norm for rho = 0.
+    """
+    l, d = config.length.n, config.dimension.n
+    U, s, Vt = linalg.svd(prompts.x)
+    kept = indices(s.shape[1])[None, :] < jnp.minimum(l, d)
+    rho = jnp.asarray(config.noise_variance, float)
+    inverse = jnp.where(kept, linalg.quotient(s, s**2 + rho), 0)
+    seen = jnp.einsum("bkd,bd->bk", Vt, prompts.query)
+    return jnp.sum(seen * inverse * jnp.einsum("blk,bl->bk", U, prompts.y), axis=1)
+
+
+def metrics(outputs: Any, _maps: answers.Maps, problem: Problem, config: Data) -> dict[str, Any]:
+    """Return the metrics.
+
+    loss            mean (y - f)^2 on test prompts with fresh tasks, e_ICL
+    own_loss        the same on test prompts with the training tasks, e_IDG
+    layer_loss      the least loss of a layer of linear attention on fresh tasks, in expectation;
+                    training does not change it
+    ridge_distance  mean (f - g)^2 on fresh tasks, where g is the answer of ridge regression on the
+                    prompt
+    """
+    test, own = problem.test, problem.own
+    f = answer(outputs(test), config)
+    return {
+        "loss": jnp.sum(test.weight * (test.prompts.label - f) ** 2),
+        "own_loss": loss(outputs(own), own, problem, config),
+        "layer_loss": laws.best(config),
+        "ridge_distance": jnp.sum(test.weight * (f - ridge(test.prompts, config)) ** 2),
+    }
+
+
+def optimal(problem: Problem, config: Data) -> dict[str, Float[Array, ""]]:
+    """The loss of ridge regression on the test prompts with fresh tasks, close to the best for
+    large d: the posterior mean of Gaussian tasks.
+    """
+    test = problem.test
+    wrong = test.prompts.label - ridge(test.prompts, config)
+    return {"loss": jnp.sum(test.weight * wrong**2)}
+
+
+TASK = Task(
+    name="task_diversity",
+    Config=Data,
+    problem=problem,
+    sample=sample,
+    inputs=inputs,
+    loss=loss,
+    outputs=lambda config: 1,
+    vocabulary=lambda config: None,
+    metrics=metrics,
+    optimal=optimal,
+)
