@@ -137,7 +137,7 @@ FIGURE = Figure(
         "dtype": "float64",
     },
     quick={
-        "zip": zipped([DESCENT, SIGN]) | {"batch_size": [32, 32]},
+        "zip": zipped([DESCENT, NOISY]),
         "config": classes.Config(num_states=5),
         "seeds": 2,
         "steps": 50,
