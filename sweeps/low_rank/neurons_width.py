@@ -1,4 +1,7 @@
-"""Are small neurons of size 1 / sqrt(m), and large ones, and how many are large?"""
+"""Are small neurons of size 1 / sqrt(m), and large ones, and how many are large?
+
+Long, because (11) to (13) make five statements on them, each with its own measure.
+"""
 
 import numpy as np
 import xarray as xr
@@ -18,8 +21,8 @@ from jaxtheory.theories.low_rank import G
 
 from . import PAPER, only, panels, pick, runs, worst
 
-WIDTHS = [50, 100, 200, 400]
-STARTS = {"ξ = 0.01": [0.01] * 4, "ξ ∝ 1/√m": [0.01 * (200 / m) ** 0.5 for m in WIDTHS]}
+WIDTHS = [25, 50, 100, 200, 400]
+STARTS = {"ξ = 0.01": [0.01] * len(WIDTHS), "ξ ∝ 1/√m": [0.01 * (200 / m) ** 0.5 for m in WIDTHS]}
 CELLS: dict[str, list] = {
     "cell": [f"{start}, m = {m}" for start in STARTS for m in WIDTHS],
     "num_neurons": WIDTHS * 2,
@@ -27,12 +30,17 @@ CELLS: dict[str, list] = {
 }
 
 
-def among(data: xr.Dataset, values: xr.DataArray, large: bool) -> xr.DataArray:
-    """Mean values of the smallest fifth of the neurons by norm, or of the largest third."""
+def places(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """The place of each neuron when they are sorted by norm, from 0 on, and the number of neurons."""
     norms = data.neuron_norms
-    m = norms.notnull().sum("neuron")
     axis = norms.get_axis_num("neuron")
     place = norms.copy(data=np.argsort(np.argsort(norms.values, axis=axis), axis=axis))
+    return place, norms.notnull().sum("neuron")
+
+
+def among(data: xr.Dataset, values: xr.DataArray, large: bool) -> xr.DataArray:
+    """Mean values of the smallest fifth of the neurons by norm, or of the largest third."""
+    place, m = places(data)
     some = (place >= m - m // 3) & (place < m) if large else place < m // 5  # NaN beyond m
     return values.where(some).mean("neuron")
 
@@ -60,11 +68,40 @@ def projected(data: xr.Dataset, own: bool) -> tuple[xr.DataArray, xr.DataArray]:
     return first, second
 
 
-def beyond_start(data: xr.Dataset) -> xr.DataArray:
-    """The exponent of m in the norm of the small neurons minus that of xi, for both starts."""
-    norms = among(data, data.neuron_norms, large=False)
+def share(data: xr.Dataset) -> xr.DataArray:
+    """|L| / m, where L are the neurons above the largest gap of the norms."""
+    return 1 - last(data.small_fraction)
+
+
+def extremes(data: xr.Dataset, own: bool) -> tuple[xr.DataArray, xr.DataArray]:
+    """The least size of the projections of o_i and of o_i - o_i(0) on the pattern of the neuron's
+    class, over L, or the largest one on another pattern, over the other neurons.
+    """
+    place, m = places(data)
+    pattern = xr.DataArray(np.arange(data.sizes["pattern"]), dims="pattern")
+    of_set = place >= np.round(m * (1 - share(data)))
+    shown = (
+        (pattern == data.neuron_class) & of_set if own else (pattern != data.neuron_class) & ~of_set
+    )
+    found = [abs(x).where(shown) for x in (data.neuron_projections, data.neuron_change_projections)]
+    ends = [x.min(["neuron", "pattern"]) if own else x.max(["neuron", "pattern"]) for x in found]
+    return ends[0], ends[1]
+
+
+def beyond_start(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """The exponent of m in some values minus that of xi, for both starts."""
     start = [exponent(over_m(data.output_scale, name), "m") for name in STARTS]
-    return powers(norms) - xr.concat(start, "which")
+    return powers(values) - xr.concat(start, "which")
+
+
+def norms_beyond_start(data: xr.Dataset) -> xr.DataArray:
+    """That of the norms of the small neurons."""
+    return beyond_start(data, among(data, data.neuron_norms, large=False))
+
+
+def largest_beyond_start(data: xr.Dataset) -> xr.DataArray:
+    """That of the largest projection of a neuron off L on another pattern than that of its class."""
+    return beyond_start(data, extremes(data, own=False)[0])
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
@@ -97,7 +134,7 @@ FIGURE = Figure(
         "neuron_change_projections",
     ),
     config=G,
-    sweep=runs(150, zip=CELLS),
+    sweep=runs(150, zip=CELLS, seeds=16),
     quick={"zip": pick(CELLS, 0, 1), "seeds": 2},
     draw=draw,
     claims=(
@@ -132,7 +169,7 @@ FIGURE = Figure(
             "LR-43",
             origin=derived("derived: a neuron without gradient keeps its start; corrects (13)"),
             statement="Small neurons keep the size of their start: the exponent of m in the mean norm of the smallest fifth is that of xi within 0.1, for both starts.",
-            measure=beyond_start,
+            measure=norms_beyond_start,
             bound=between(-0.1, 0.1),
             why="Read as an upper bound (13) is a condition on the start, xi of O(1/sqrt(m)), not a result of training.",
         ),
@@ -143,6 +180,39 @@ FIGURE = Figure(
             measure=lambda data: powers((1 - last(data.small_fraction)) * data.num_neurons),
             bound=between(0.75, 1.25),
             why="A share that depends on the width would make a pruning rate of 0.4 a property of m = 200.",
+        ),
+        Claim(
+            "LR-122",
+            origin=derived("measured"),
+            statement="That set is a share of 0.45 to 0.75 of the neurons at each of five widths, m = 25 to 400, for both starts.",
+            measure=share,
+            bound=between(0.45, 0.75),
+            why="It gives Theta(m) its constants, and with them the share that is left to prune.",
+        ),
+        Claim(
+            "LR-123",
+            origin=interpretation(PAPER, "(11), (12), first inequalities"),
+            statement="“i in L” in (11) and (12) means every neuron above the largest gap, read as: the least projection of such a neuron, and of its change, on the pattern of its class has an exponent of m of at least -0.75, for both starts.",
+            measure=lambda data: powers(*extremes(data, own=True)),
+            bound=at_least(-0.75),
+            why="A mean over large neurons could hide some that have no part in the answer.",
+        ),
+        Claim(
+            "LR-124",
+            origin=interpretation(PAPER, "(11), (12), second inequalities"),
+            statement="“i not in L” in (11) and (12) means every other neuron, read as: the largest projection of such a neuron, and of its change, on another pattern than that of its class has an exponent of m of at most -0.25, for both starts.",
+            measure=lambda data: powers(*extremes(data, own=False)),
+            bound=at_most(-0.25),
+            expect="fails",
+            why="A single neuron off L with a large projection would be missed when it is pruned.",
+        ),
+        Claim(
+            "LR-125",
+            origin=derived("derived: the largest of Gaussian numbers, xi sqrt(2 log(2 m M))"),
+            statement="That largest projection of o_i goes as xi, up to the root of a logarithm: its exponent of m minus that of xi is -0.05 to 0.2, for both starts.",
+            measure=largest_beyond_start,
+            bound=between(-0.05, 0.2),
+            why="The second inequality holds if the start is of order 1/sqrt(m), and training has no part in it.",
         ),
     ),
 )

@@ -84,6 +84,7 @@ CASES = (
     Case("many averaged", make(3, 3, 1501, 2003)),
     Case("many gaussian", make(4, 2, 1501, 2003, labels="gaussian")),
     Case("many rademacher", make(2, 3, 1501, 2003, labels="rademacher")),
+    Case("many even", make(2, 3, 1501, 2003, labels="even")),
 )
 
 
@@ -328,7 +329,7 @@ def many(prompts: Any, config: Any, d: int, N: int) -> None:
         return
     y = prompts.y
     average(y, 0)
-    if config.labels == "rademacher":
+    if config.labels != "gaussian":
         assert set(np.unique(y)) == {-1.0, 1.0}
     else:
         average(y**2, 1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxtheory.core.config import Size
@@ -31,8 +32,8 @@ def sample(_key: Array, problem: Problem, _config: Config) -> Prompts:
 
 
 def draw_prompts(key: Array, count: Size | int, config: Config, labeled: bool = True) -> Prompts:
-    """Draw prompts with examples and query independent and uniform on the sphere. Labels are
-    independent, +-1 for `rademacher`, else N(0, 1).
+    """Draw prompts with examples and query independent and uniform on the sphere. Labels are those
+    of `labeled_by`.
 
     Among the draws, point i = 0 is the query, and a label comes before the d coordinates of its
     example.
@@ -44,12 +45,37 @@ def draw_prompts(key: Array, count: Size | int, config: Config, labeled: bool = 
     length = jnp.sqrt(model.inner(x, x))[..., None]
     x = x / jnp.where(length > 0, length, 1)
     return make_prompts(
-        x[:, 1:],
-        x[:, 0],
-        jnp.sign(y) if labeled and config.labels == "rademacher" else y,
-        count,
-        config,
+        x[:, 1:], x[:, 0], labeled_by(y, x[:, 1:], config) if labeled else y, count, config
     )
+
+
+def labeled_by(
+    y: Float[Array, "B N"], x: Float[Array, "B N d"], config: Config
+) -> Float[Array, "B N"]:
+    """Labels of the config's law, made of independent N(0, 1) and the examples.
+
+    averaged, gaussian   the normal numbers
+    rademacher           their signs s_j
+    code                 w_i, the product of those s_j for which bit j of i + 1 is 1
+    even                 w_i g(x_i), where g(x) is 1 for d x_1^2 <= 1 and -1 beyond, and x_1 the
+                         first coordinate
+
+    Given x, the last three have E y y^T = I and the law for -x. `code` and `even` have no more: N
+    labels are made of the first log2(N) + 1 signs, w_0 w_1 w_2 = 1, and the sign of a product of
+    three labels of `even` is a function of x. Source: the talk's conditions on labels; these laws
+    are ours.
+    """
+    if config.labels in ("averaged", "gaussian"):
+        return y
+    if config.labels == "rademacher":
+        return jnp.sign(y)
+    N = y.shape[1]
+    bits = (np.arange(1, N + 1)[:, None] >> np.arange(N.bit_length())) & 1
+    odd = jnp.dot((y[:, : N.bit_length()] < 0).astype(int), bits.T) % 2 == 1
+    w = jnp.abs(jnp.sign(y)) * jnp.where(odd, -1.0, 1.0)
+    if config.labels == "code":
+        return w
+    return w * jnp.where(config.dimension.real * x[:, :, 0] ** 2 <= 1, 1.0, -1.0)
 
 
 def make_prompts(x: Array, q: Array, y: Any, count: Size | int, config: Config) -> Prompts:

@@ -73,8 +73,8 @@ class Config(fields.Config):
     labels: str = static(
         "averaged",
         "labels",
-        "training labels: averaged exactly, or drawn",
-        ("averaged", "gaussian", "rademacher"),
+        "training labels: averaged exactly, or drawn (`data.labeled_by`)",
+        ("averaged", "gaussian", "rademacher", "code", "even"),
     )
 
 

@@ -94,6 +94,26 @@ def schedule(missing, loss, angle):
     return values
 
 
+def direction(first, late):
+    """The error of the direction: its square after one step over that of the noise of samples, and
+    a function of D and t later.
+    """
+
+    def values(d):
+        squared = xr.where(
+            d.step == 1, first * np.pi * d[D] * 3 / 1000, late(d[D], d.step + 1) ** 2
+        )
+        return {"value_cosine": 1 - squared / 2}
+
+    return values
+
+
+def unlucky(d, size, of_n, power):
+    """Errors by an exponential law over seeds, to a power, times a power of n."""
+    law = -np.log(1 - (d.seed + 0.5) / d.sizes["seed"])
+    return {"downstream_error": size * law**power * (d.step / 25) ** of_n}
+
+
 def downstream(frozen, scratch):
     return lambda d: {"accuracy": where(d, "run", frozen=frozen, scratch=scratch)}
 
@@ -151,6 +171,16 @@ CASES = {
         ),
         "",
     ),
+    "directions of noise": Case(
+        "groups_direction", direction(1.0, lambda D, t: 0.02 * D**0.0), "63", drawn=True
+    ),
+    "directions of the theorem": Case(
+        "groups_direction", direction(3.0, lambda D, t: t ** (-1 / 3) / D), "61 62"
+    ),
+    "exponential tails": Case(
+        "groups_probability", lambda d: unlucky(d, 0.05, -1.0, 1), "64 65 66", drawn=True
+    ),
+    "heavy tails at any n": Case("groups_probability", lambda d: unlucky(d, 0.5, 0.0, 2), ""),
     "downstream as measured": Case("groups_downstream", downstream(0.97, 0.7), "27"),
     "downstream without gain": Case("groups_downstream", downstream(0.9, 0.85), ""),
     "complexity as in the theorem": Case(

@@ -168,20 +168,26 @@ def diagonal(d, power, rest):
 
 
 def powers(d, values, rest, relevant, others):
-    """Blocks that go as powers of M: the relevant and the irrelevant diagonal, and beside them."""
+    """Blocks that go as powers of M: the relevant and the irrelevant diagonal, and beside them. In
+    relevant rows of irrelevant columns, the power of W_V is that of relevant columns.
+    """
     M, i, j = d.num_patterns.astype(float), d.at_left, d.at_pattern
     diagonal = xr.where(i < R, M**values, M**rest)
-    beside = xr.where(j < R, M**relevant, xr.where(i < R, 1.0, M**others))
+    columns = M ** xr.where(d.projection == "WV", relevant, -1 - relevant)
+    beside = xr.where(j < R, M**relevant, xr.where(i < R, columns, M**others))
     return {"projections": xr.where(i == j, diagonal, beside)}
 
 
 def widths(d, fixed, falling, large, share):
-    """Norms of every second neuron as powers of m, by start, and those of the others, and the
-    exponent of m in the share of large neurons.
+    """Norms of small neurons as powers of m, by start, and those of the others, and the exponent of
+    m in the share of large neurons.
     """
     m, start = d.num_neurons.astype(float), d.cell.str.startswith("ξ = 0.01")
     small = 0.01 * m ** xr.where(start, fixed, falling)
-    norms = xr.where(d.at_neuron % 2 == 0, small, 10 * m**large).where(d.at_neuron < m)
+    few = 1 - 0.5 * (m / 50) ** share
+    i = d.at_neuron
+    is_small = np.floor((i + 1) * few + 1e-9) > np.floor(i * few + 1e-9)
+    norms = xr.where(is_small, small, 10 * m**large).where(i < m)
     own = d.at_pattern == d.at_neuron % 2
     return {
         "neuron_norms": norms,
@@ -189,7 +195,7 @@ def widths(d, fixed, falling, large, share):
         "neuron_class": d.at_neuron % 2,
         "neuron_projections": norms * xr.where(own, 0.9, 0.1),
         "neuron_change_projections": norms * xr.where(own, -0.4, 0.05),
-        "small_fraction": 1 - 0.5 * (m / 50) ** share,
+        "small_fraction": is_small.where(i < m).mean("neuron"),
     }
 
 
@@ -240,12 +246,12 @@ def wrong_labels(d, power):
     }
 
 
-def unit_tokens(d, third, one):
-    """s_3 of W_K over s_1 = 2 s_2, and the cost of rank 1."""
+def unit_tokens(d, third, one, two, small):
+    """s_3 of W_K over s_1 = 2 s_2, the costs of the ranks 1 and 2, the share of small changes."""
     return {
         "singular_values": xr.where(d.matrix == "WK", spectrum(d, 1.0, 0.5, third), 1.0),
-        "truncated_loss": 0.1 + by(d, "kept_rank", {1: one}),
-        "small_changes": 0.4,
+        "truncated_loss": 0.1 + by(d, "kept_rank", {1: one, 2: two}),
+        "small_changes": small,
     }
 
 
@@ -363,7 +369,10 @@ CASES = {
     ),
     "a diagonal of gradient flow": case("rank_growth", lambda d: diagonal(d, 0.0, 0.0), "", True),
     "blocks of the orders of the theorem": case(
-        "rank_patterns", lambda d: powers(d, 0.0, -1.0, -1.0, -1.0), "33 37 39 54 107 108", True
+        "rank_patterns",
+        lambda d: powers(d, 0.0, -1.0, -1.0, -1.0),
+        "33 37 39 54 107 108",
+        True,
     ),
     "blocks of other orders": case("rank_patterns", lambda d: powers(d, -1.0, -2.0, 0.0, 0.0), ""),
     "noise that closes the gap alone": case(
@@ -379,17 +388,22 @@ CASES = {
         "rank_label_noise", lambda d: wrong_labels(d, 0.0), ""
     ),
     "unit tokens change nothing": case(
-        "rank_data_model", lambda d: unit_tokens(d, 0.001, 0.3), "111", True
+        "rank_data_model", lambda d: unit_tokens(d, 0.001, 0.3, 0.0, 0.4), "111 117 118 119", True
     ),
-    "unit tokens blur the rank": case("rank_data_model", lambda d: unit_tokens(d, 0.1, 0.1), ""),
+    "unit tokens blur the rank": case(
+        "rank_data_model", lambda d: unit_tokens(d, 0.1, 0.1, 0.05, 0.2), ""
+    ),
     "norms as 1 / sqrt(m)": case(
-        "neurons_width", lambda d: widths(d, -0.5, -0.5, -0.5, 0.0), "42 90 115 116", True
+        "neurons_width",
+        lambda d: widths(d, -0.5, -0.5, -0.5, 0.0),
+        "42 90 115 116 122 123 124",
+        True,
     ),
     "norms that the start decides": case(
-        "neurons_width", lambda d: widths(d, 0.0, -0.5, -1.0, -0.5), "42 43"
+        "neurons_width", lambda d: widths(d, 0.0, -0.5, -1.0, -0.5), "42 43 125"
     ),
     "norms that fall as 1 / m": case(
-        "neurons_width", lambda d: widths(d, 0.0, -1.0, 0.0, 0.0), "90 116"
+        "neurons_width", lambda d: widths(d, 0.0, -1.0, 0.0, 0.0), "90 116 122 123"
     ),
     "rows that sum to zero": case(
         "rank_noiseless",

@@ -1,20 +1,22 @@
 """Prompts: the source's laws, ties, shifts, padding."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxtheory.ops.draws import run_key
-from jaxtheory.theories.nearest_neighbor import Config, data, predictions
-from jaxtheory.theories.nearest_neighbor.model import Prompts
+from jaxtheory.theories.nearest_neighbor import Config, calculus, data, model, predictions
+from jaxtheory.theories.nearest_neighbor.model import Prompts, Reduced
 
 KEY = run_key(0, 0)
 draw = jax.jit(data.problem)
 SMALL = Config(dimension=3, context=5, num_prompts=40, num_test=60)
 
 
-@pytest.mark.parametrize("labels", ["averaged", "gaussian", "rademacher"])
+@pytest.mark.parametrize("labels", ["averaged", "gaussian", "rademacher", "code", "even"])
 def test_prompts_are_points_on_the_sphere_with_their_nearest(labels):
     made = draw(KEY, SMALL.replace(labels=labels))
     for prompts in made:
@@ -25,9 +27,57 @@ def test_prompts_are_points_on_the_sphere_with_their_nearest(labels):
         np.testing.assert_array_equal(prompts.nearest, np.argmin(distance, axis=1))
         np.testing.assert_allclose(np.sum(prompts.weight), 1)
     assert (made.train.y is None) == (labels == "averaged")
-    if labels == "rademacher":
+    if labels not in ("averaged", "gaussian"):
         assert set(np.unique(made.train.y)) == {-1, 1} == set(np.unique(made.test.y))
     assert np.all(made.shift.nearest == 0) and np.all(made.shift.t[:, 0] == 1)
+
+
+def every_sign(N):
+    """All 2^N patterns of N signs."""
+    return jnp.stack(jnp.meshgrid(*[jnp.array([-1.0, 1.0])] * N), axis=-1).reshape(-1, N)
+
+
+@pytest.mark.parametrize("labels", ["code", "even"])
+def test_labels_given_the_examples_are_uncorrelated_signs_even_in_the_examples(labels):
+    """The talk's conditions, by all patterns of signs."""
+    N, config = 6, SMALL.replace(context=6, labels=labels)
+    s, x = every_sign(N), jnp.broadcast_to(draw(KEY, config).train.x[0], (2**N, N, 3))
+    y = np.asarray(data.labeled_by(s, x, config))
+    np.testing.assert_array_equal(abs(y), 1)
+    np.testing.assert_array_equal(y.T @ y / 2**N, np.eye(N))
+    np.testing.assert_array_equal(y.mean(axis=0), 0)
+    np.testing.assert_array_equal(data.labeled_by(s, -x, config), y)
+    g = np.where(3 * np.asarray(x)[0, :, 0] ** 2 <= 1, 1, -1) if labels == "even" else np.ones(N)
+    assert labels == "code" or set(g) == {-1, 1}
+    words = [[0], [1], [0, 1], [2], [0, 2], [1, 2]]  # 1, 2, 3, 4, 5, 6 in binary digits
+    np.testing.assert_array_equal(
+        y, g * np.stack([np.asarray(s)[:, w].prod(1) for w in words], axis=1)
+    )
+
+
+@pytest.mark.parametrize("labels", ["code", "even"])
+def test_labels_of_a_code_move_an_entry_of_W_that_independent_labels_leave(labels):
+    """dL/dW_23 = E (y* f^2 - f^3), by the triples of the code and by the gradient of all labels."""
+    N, config = 6, SMALL.replace(context=6, labels=labels)
+    made = draw(KEY, config)
+    one = jax.tree.map(lambda a: a[:1], made.train)
+    signs = every_sign(N)
+    many = jax.tree.map(lambda a: jnp.repeat(a, len(signs), axis=0), one)
+    many = many._replace(
+        y=data.labeled_by(signs, many.x, config), weight=jnp.full(len(signs), 1 / len(signs))
+    )
+    params = Reduced(jnp.array(1.3), jnp.array(0.9))
+    W = calculus.gradient(calculus.lift(params, config), many, made, config).W
+    s = np.asarray(model.attend(params, one, config))[:-1, 0]
+    star = int(one.nearest[0])
+    g = np.where(3 * np.asarray(one.x)[0, :, 0] ** 2 <= 1, 1, -1) if labels == "even" else [1] * N
+    want = 0.0
+    for i, j, k in itertools.combinations(range(N), 3):
+        if (i + 1) ^ (j + 1) ^ (k + 1) == 0:
+            c = g[i] * g[j] * g[k] * s[i] * s[j] * s[k]
+            want += (2 / s[star] if star in (i, j, k) else 0) * c - 6 * c
+    np.testing.assert_allclose(W[-2, -1], want, rtol=1e-12)
+    assert abs(want) > 1e-3
 
 
 def test_training_and_test_prompts_differ():
@@ -88,8 +138,9 @@ def test_inner_products_alone_have_the_law_of_those_on_the_sphere(dimension):
     assert gap < 1.95 * np.sqrt(2 / drawn.size)  # Kolmogorov and Smirnov's 1 in 1000
 
 
-def test_padding_keeps_the_draws_and_adds_zeros():
-    config = SMALL.replace(labels="gaussian")
+@pytest.mark.parametrize("labels", ["gaussian", "even"])
+def test_padding_keeps_the_draws_and_adds_zeros(labels):
+    config = SMALL.replace(labels=labels)
     padded = draw(KEY, config.pad(dimension=6, context=8, num_prompts=50, num_test=70))
     for small, large in zip(
         jax.tree.leaves(draw(KEY, config)), jax.tree.leaves(padded), strict=True

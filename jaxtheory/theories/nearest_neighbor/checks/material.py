@@ -50,10 +50,8 @@ def drawn(key: Array, config: Config, count: Size | int | None = None) -> Prompt
     x = points[:, :, 1:] / jnp.where(
         mask[:, :, :1], jnp.linalg.norm(points[:, :, 1:], axis=2, keepdims=True), 1
     )
-    y = points[:, 1:, 0]
-    return data.make_prompts(
-        x[:, 1:], x[:, 0], jnp.sign(y) if config.labels == "rademacher" else y, B, config
-    )
+    y = data.labeled_by(points[:, 1:, 0], x[:, 1:], config)
+    return data.make_prompts(x[:, 1:], x[:, 0], y, B, config)
 
 
 def prompts_of(key: Array, config: Config) -> Prompts:
