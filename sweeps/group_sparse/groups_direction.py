@@ -100,6 +100,7 @@ FIGURE = Figure(
         "seeds": 2,
         "steps": 216,
         "record": [0, 1, 64, 216],
+        "buckets": "pad",
     },
     draw=draw,
     claims=(

@@ -29,7 +29,7 @@ COMPILATIONS = {  # of the quick figures together, at most
     "attention_pruning": 11,
     "causal_graph": 9,
     "contextual_bigram": 13,
-    "group_sparse": 14,
+    "group_sparse": 16,
     "in_context_regression": 14,
     "low_rank": 20,
     "nearest_neighbor": 13,
