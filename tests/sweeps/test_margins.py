@@ -12,6 +12,7 @@ from jaxtheory.theories.causal_graph import model
 from sweeps.causal_graph import graph_margin
 from sweeps.group_sparse import groups_margin
 from sweeps.nearest_neighbor import neighbor_margin
+from sweeps.networks import network_margin
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +115,18 @@ def test_positions_select_the_group():
     P = np.sin(np.outer(np.arange(1, D + 1), np.arange(1, D + 1)) * np.pi / (D + 1))
     want = jaxtheory.max_margin(np.broadcast_to(P.T, (D, D, D)), P.T, np.full(D, 2))
     np.testing.assert_allclose(S, want, atol=1e-9)
+
+
+def test_scores_of_the_network_are_those_of_its_attention():
+    """The head's attention, by `compared`'s tokens and weights, is the one that Flax computes."""
+    theory = network_margin.network("random_walk")
+    config = theory.Config(**network_margin.WALKS, **network_margin.ONE_LAYER).replace(B=5)
+    run = jaxtheory.simulate(theory, config, jaxtheory.run_key(0, 0), steps=1)
+    s = np.asarray(run.problem.test.s)
+    weights = jax.tree.map(lambda x: np.asarray(x, float), run.params)["params"]
+    x, layer = network_margin.tokens(weights, s, config), weights["attention_0"]
+    query = x[0, -1] @ layer["query"]["kernel"] + layer["query"]["bias"]
+    scores = (x @ layer["key"]["kernel"] + layer["key"]["bias"]) @ query / 4  # width 16, one head
+    soft = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    got = run.metrics["parent_attention"][-1]
+    assert float(got) == pytest.approx(soft[:, -2].mean(), rel=1e-4)

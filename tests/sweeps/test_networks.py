@@ -16,7 +16,8 @@ from jaxtheory.theories.attention_pruning import model
 
 from .made_up import get
 
-LADDERS = [entry.name for entry in figures.entries().values() if entry.theory == "networks"]
+NETWORKS = [entry.name for entry in figures.entries().values() if entry.theory == "networks"]
+LADDERS = [name for name in NETWORKS if name != "network_margin"]
 FEW = ["theorem's model", "AdamW", "+ depth 2"]
 
 
