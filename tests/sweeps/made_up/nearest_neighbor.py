@@ -114,6 +114,12 @@ def optimized(d, descent=1 / 3, adam=0.5, agreement=0.99):
     }
 
 
+def labeled(d, exponent, agreement, code, independent):
+    """Laws of near ties, and the entry of labels and mark, by the law of the labels."""
+    entry = xr.where(d.cell.str.startswith("code"), code, independent)
+    return laws(d, exponent) | {"agreement": agreement, "label_entry": entry}
+
+
 CURVES = ("loss", "shift_error", "separated_error")
 CASES = {
     "training as in the population": Case("neighbor_training", laws, "1 2 3 5 7 8 10"),
@@ -197,6 +203,15 @@ CASES = {
     ),
     "only the others do": Case(
         "neighbor_margin", lambda d: margin(d, -9.0, 0.05, 0.05, 1.0, 0.0), ""
+    ),
+    "labels as measured": Case(
+        "neighbor_labels",
+        lambda d: labeled(d, 1 / 3, 0.985, 0.04, 0.0),
+        "51 52 53 54 56",
+        drawn=True,
+    ),
+    "labels that slow training down": Case(
+        "neighbor_labels", lambda d: labeled(d, 0.15, 0.9, 0.0, 0.05), "55"
     ),
     "optimizers as measured": Case("neighbor_optimizers", optimized, "42 43", drawn=True),
     "Adam slower, other signs": Case(
