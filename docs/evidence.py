@@ -249,6 +249,7 @@ def readme(text: str, found: dict[str, Any]) -> str:
     """Return the text of the README with the counts."""
     claims = of_theories(found)
     text = re.sub(r"All \d+ verdicts", f"All {len(claims)} verdicts", text)
+    text = re.sub(r"all \d+ figures", f"all {len(jaxtheory.figures.entries())} figures", text)
     text = re.sub(
         r"A verdict is wrong with probability.*?to be\.", sentence(claims), text, flags=re.S
     )

@@ -88,6 +88,7 @@ FIGURE = Figure(
             measure=apart,
             bound=at_most(0.05),
             statistic="median",
+            minimum=3,
             why="It makes the number of steps a parameter of the formula, which has a penalty but no time.",
         ),
         Claim(

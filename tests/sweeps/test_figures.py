@@ -32,8 +32,8 @@ COMPILATIONS = {  # of the quick figures together, at most
     "group_sparse": 16,
     "in_context_regression": 14,
     "low_rank": 20,
-    "nearest_neighbor": 13,
-    "task_diversity": 4,
+    "nearest_neighbor": 15,
+    "task_diversity": 5,
     "random_walk": 15,
 }
 SWEPT = [
