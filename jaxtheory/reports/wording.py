@@ -41,7 +41,10 @@ def sweep_in_words(figure: Figure, quick: bool) -> str:
         parts.append(f"{options.pop('steps')} steps")
     if (record := options.pop("record", None)) is not None:
         parts.append(f"recorded {_records(record)}")
-    options.pop("buckets", None)
+    if observed := options.pop("observe", None):
+        parts.append(f"with {', '.join(observed)} observed")
+    for layout in ("buckets", "dims"):
+        options.pop(layout, None)
     parts += [f"{name} {_value(options[name])}" for name in options]
     return "; ".join(parts)
 

@@ -85,3 +85,17 @@ def test_an_interval_holds_its_number() -> None:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_observed_quantities_are_named_without_their_functions() -> None:
+    figure = Figure(
+        name="mine",
+        source="note",
+        theory=THEORY,
+        config=Config(),
+        sweep={"seeds": 2, "steps": 1, "observe": {"size": abs}, "dims": {"size": ("x",)}},
+        quick={},
+        claims=(),
+        draw=lambda data: None,
+    )
+    assert sweep_in_words(figure, False).endswith("; 2 seeds; 1 steps; with size observed")
