@@ -9,9 +9,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived, interpretation, printed
 
-from . import ALPHA, GRADIENT, PLAIN, QUICK, SMALL, THEORY, P, T
-
-from . import lag  # isort: skip
+from . import ALPHA, GRADIENT, PLAIN, QUICK, SMALL, THEORY, P, T, lag
 
 ABSTRACT = f"{GRADIENT}, abstract"
 LENGTHS, SPREADS = [8, 16, 32, 64], [0.1, 0.5, 2.0]

@@ -12,9 +12,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived, interpretation, last, printed
 from jaxtheory.theories.causal_graph import model
 
-from . import GRADIENT, PLAIN, QUICK, SMALL, THEORY
-
-from . import level  # isort: skip
+from . import GRADIENT, PLAIN, QUICK, SMALL, THEORY, level
 
 ABSTRACT = f"{GRADIENT}, abstract"
 STAGE = 100  # the steps of stage one

@@ -9,9 +9,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived, interpretation, last, printed, share
 
-from . import PHASES, PLAIN, QUICK, SMALL, THEORY, P
-
-from . import level  # isort: skip
+from . import PHASES, PLAIN, QUICK, SMALL, THEORY, P, level
 
 ABSTRACT = f"{PHASES}, abstract"
 BETA = "initial_strength"

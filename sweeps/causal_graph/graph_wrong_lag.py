@@ -10,9 +10,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, derived, last
 
-from . import ALPHA, PLAIN, QUICK, SMALL, THEORY, P, T
-
-from . import lag  # isort: skip
+from . import ALPHA, PLAIN, QUICK, SMALL, THEORY, P, T, lag
 
 SPREADS = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
 LENGTHS = [4, 8, 16]

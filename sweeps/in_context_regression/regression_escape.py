@@ -10,9 +10,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import between, derived, exponent, fitted_law
 from jaxtheory.theories.in_context_regression import laws, model
 
-from . import ETA, EXACT, ON_POPULATION, QUICK, SIGMA, THEORY
-
-from . import levels, often  # isort: skip
+from . import ETA, EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, levels, often
 
 SEPARATE, MERGED = [0.003, 0.006, 0.012, 0.025, 0.05], [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
 RATE = 0.1

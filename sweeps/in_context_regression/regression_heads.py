@@ -9,9 +9,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, between, derived, last
 
-from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, H
-
-from . import levels  # isort: skip
+from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, H, levels
 
 HEADS = [1, 2, 3, 4, 6, 8]
 SLOW = ON_POPULATION.replace(**{SIGMA: 0.02})

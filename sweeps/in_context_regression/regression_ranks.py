@@ -8,9 +8,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, derived
 
-from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, D, H, N, R
-
-from . import curves, drops, often  # isort: skip
+from . import EXACT, ON_POPULATION, QUICK, SIGMA, THEORY, D, H, N, R, curves, drops, often
 
 CONFIG = ON_POPULATION.replace(**{D: 8, N: 32, H: 9, SIGMA: 0.02})
 

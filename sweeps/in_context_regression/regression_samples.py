@@ -8,9 +8,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import between, derived, exponent, fitted_law, last
 
-from . import EXACT, ON_POPULATION, QUICK, THEORY, P
-
-from . import at_pauses, often  # isort: skip
+from . import EXACT, ON_POPULATION, QUICK, THEORY, P, at_pauses, often
 
 COUNTS = [1000, 2000, 4000, 8000, 16000]
 

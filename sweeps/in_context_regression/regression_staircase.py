@@ -9,9 +9,19 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_most, between, interpretation, printed
 
-from . import ABSTRACT, EXACT, ON_POPULATION, QUICK, SIGMA, THEORY
-
-from . import at_pauses, curves, drops, levels, often  # isort: skip
+from . import (
+    ABSTRACT,
+    EXACT,
+    ON_POPULATION,
+    QUICK,
+    SIGMA,
+    THEORY,
+    at_pauses,
+    curves,
+    drops,
+    levels,
+    often,
+)
 
 
 def of(data: xr.Dataset, form: str) -> xr.Dataset:

@@ -8,9 +8,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, printed
 
-from . import ABSTRACT, ETA, EXACT, ON_POPULATION, THEORY, D, N
-
-from . import often  # isort: skip
+from . import ABSTRACT, ETA, EXACT, ON_POPULATION, THEORY, D, N, often
 
 SIZES = [(2, 31), (4, 8), (8, 32)]
 RATES = [0.005, 0.008, 0.014, 0.024, 0.04]

@@ -6,11 +6,9 @@ alpha = 1, kappa = 2, rho = 1/4; tau = 2; d = 8 to 24.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, interpretation, last
+from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, interpretation, last
 
-from . import PAPER, QUICK, SOLVED, THEORY, Config
-
-from . import theory  # isort: skip
+from . import PAPER, QUICK, SOLVED, THEORY, Config, theory
 
 SIZES = (8, 10, 12, 16, 24)
 TAU = 2
@@ -39,8 +37,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for i, (name, says) in enumerate(names.items()):
         values = gap(data, name)
         values = values.where(values > 0)
-        style, color = plot.MARKERS[i] + "-", plot.COLORS[i]
-        ax.plot(values.dimension, values, style, color=color, label=says)
+        exponent_of = plot.law(ax, fitted_law(values, "dimension"))
+        style = {"color": plot.COLORS[i], "marker": plot.MARKERS[i], "markersize": 4}
+        ax.plot(values.dimension, values, label=f"{says}, {exponent_of}", **style)
     plot.finish(ax, "dimension d", "error / theory − 1", "", xscale="log", yscale="log")
     return figure
 
@@ -78,6 +77,7 @@ FIGURE = Figure(
             statement="“We derive sharp asymptotics for the learning curve” read as: at d = 24 the mean of e_ICL is within 10 % of Result 1.",
             measure=lambda data: abs(gap(data, "published").sel(dimension=24)),
             bound=at_most(0.1),
+            panel=0,
             expect="fails",
             why="It says how large d must be for the formula to be used as a number.",
         ),

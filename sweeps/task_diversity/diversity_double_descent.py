@@ -9,10 +9,9 @@ import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last, printed
+from jaxtheory.theories.task_diversity import laws
 
-from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, N
-
-from . import theory  # isort: skip
+from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, N, theory
 
 D = 12
 WEIGHTS = D * (D + 1)  # tau = 1.083
@@ -47,23 +46,28 @@ def distance(data: xr.Dataset, name: str) -> xr.DataArray:
     return np.abs(np.log(pair[0].median("seed")) - np.log(pair[1].median("seed")))
 
 
+def limits(d: int, k: int) -> tuple[list[float], list[float]]:
+    """tau and Result 1 at many n."""
+    counts = np.unique(np.geomspace(0.1 * d**2, 3 * d**2, 150).round().astype(int))
+    at = Config(dimension=d, length=48 if d == D else d, num_tasks=k)
+    values = [float(laws.published(at.replace(num_prompts=int(n)))) for n in counts]
+    return [*counts / d**2], [value if np.isfinite(value) else np.nan for value in values]
+
+
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Both errors against tau, with Result 1 and the errors at the run's tasks."""
+    """Medians of both errors against tau, with Result 1 and the law at the run's tasks."""
     title = "The error falls, rises to a peak at n = d(d + 1), and falls again"
     figure, (axes,) = plot.panels(data.sizes[K], title=title)
     d = 4 if int(data[N].max()) < WEIGHTS else D
     for ax, k in zip(axes, data[K].values, strict=True):
         one = data.sel({K: k}).assign_coords({N: data[N] / d**2})
-        middle = lambda values: values.median("seed")
         medians = {"fresh task, median": error(one), "training task, median": last(one.idg_error)}
         for i, (says, values) in enumerate(medians.items()):
-            style, color = plot.MARKERS[i] + "-", plot.COLORS[i]
-            ax.plot(values[N], middle(values), style, color=color, label=says)
-        for name, style in (("published", "-"), ("equivalent", ":")):
-            values = middle(theory(one, name))
-            values = values.where(np.isfinite(values))
-            said = "Result 1" if name == "published" else "at these tasks and d"
-            ax.plot(values[N], values, style, color="black", lw=0.9, label=said)
+            line = {"color": plot.COLORS[i], "marker": plot.MARKERS[i], "markersize": 4}
+            ax.plot(values[N], values.median("seed"), label=says, **line)
+        plot.theory(ax, *limits(d, int(k)), "Result 1")
+        law = theory(one, "equivalent").median("seed")
+        plot.reference(ax, law[N], law.where(np.isfinite(law)), "law at these tasks and d")
         plot.finish(ax, r"$\tau = n / d^2$", "error", f"{k / d:g} d tasks", yscale="log")
     return figure
 

@@ -50,7 +50,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     for i, (name, says) in enumerate({"path": "descent", "ridge_path": "ridge"}.items()):
         curve(left, of(later, name), "step", i, says)
     law = middle(later.predicted_icl_error_stopped.isel(algorithm=0))
-    left.plot(law.step, law, ":", color="black", lw=0.9, label="law of ridge")
+    plot.theory(left, law.step, law, "law of ridge")
     plot.finish(left, "step t", "error on fresh tasks", "at the peak", xscale="log", yscale="log")
     d = 4 if int(counts.max()) < WEIGHTS else D
     one = data.assign_coords({N: data[N] / d**2})

@@ -8,9 +8,7 @@ import xarray as xr
 from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_least, at_most, between, derived, interpretation, last
 
-from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K
-
-from . import theory  # isort: skip
+from . import ABSTRACT, PAPER, QUICK, SOLVED, THEORY, Config, K, theory
 
 D = 12
 COUNTS = [2, 3, 6, 9, 12, 18, 24, 48, 96]
@@ -42,14 +40,14 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         zip(errors(one), ("fresh task", "training task"), strict=True)
     ):
         plot.series(ax, values, K, says, color=i)
-    for name, style, says in (
-        ("published", "-", "Result 1"),
-        ("equivalent", "-.", "law at these tasks and d"),
-        ("best", "--", "least of any weights"),
-        ("bayes", ":", "ridge on the prompt"),
+    middle = lambda name: theory(one, name).mean("seed")
+    plot.theory(ax, one[K], middle("published"), "Result 1")
+    plot.reference(ax, one[K], middle("equivalent"), "law at these tasks and d")
+    for color, name, says in (
+        (2, "best", "least of any weights"),
+        (3, "bayes", "ridge on the prompt"),
     ):
-        values = theory(one, name).mean("seed")
-        ax.plot(values[K], values, style, color="black", lw=0.9, label=says)
+        plot.theory(ax, one[K], middle(name), says, color=color)
     plot.finish(ax, "tasks per dimension κ", "error", "", xscale="log", yscale="log")
     return figure
 
