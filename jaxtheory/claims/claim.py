@@ -85,6 +85,9 @@ class Claim:
             if self.expect is not None and self.expect not in _EXPECTATIONS:
                 hint = suggest(str(self.expect), _EXPECTATIONS)
                 raise InputError(f"expect = {self.expect!r}; {hint}, or None")
+            number = isinstance(self.panel, int) and not isinstance(self.panel, bool)
+            if self.panel is not None and not number:
+                raise InputError(f"panel must be an integer or None, got {self.panel!r}")
         except InputError as error:
             raise InputError(f"claim {self.id}: {error}") from None
 

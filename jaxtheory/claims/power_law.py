@@ -6,7 +6,7 @@ pseudo-values n whole - (n - 1) (without seed i) are treated as runs (`claims.in
 Student's t that a bootstrap-t stretches).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -143,6 +143,9 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
     Returns:
         The law with its interval and its label.
 
+    Raises:
+        InputError: `over` is not a dimension with numbers, or another dimension has several values.
+
     Example:
         >>> import numpy as np
         >>> import xarray as xr
@@ -152,10 +155,12 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
         >>> claims.fitted_law(values, "n").label
         'exponent −0.500 [−0.500, −0.500]'
     """
-    one = [dim for dim in values.dims if dim not in ("seed", over) and values.sizes[dim] == 1]
-    table = values.squeeze(one, drop=True).astype(float)
+    x = _coordinate(values, over)
+    others = [dim for dim in values.dims if dim not in ("seed", over)]
+    _require_one([dim for dim in others if values.sizes[dim] != 1], "values")
+    table = values.squeeze(others, drop=True).astype(float)
     mean = table.mean("seed") if "seed" in table.dims else table
-    at = np.flatnonzero((mean.values > 0) & (_coordinate(table, over) > 0))
+    at = np.flatnonzero((mean.values > 0) & (x > 0))
     if len(at) < 3:
         none = np.zeros(0)
         return FittedLaw(none, none, none, none, "no exponent")
@@ -166,7 +171,7 @@ def fitted_law(values: xr.DataArray, over: str) -> FittedLaw:
     label = f"exponent {number(a)}"
     if np.isfinite(low):
         label += f" [{number(low)}, {number(high)}]"
-    x = _coordinate(table, over)[at]
+    x = x[at]
     u, middle = np.log(x) - np.log(x).mean(), np.log(mean.values[at]).mean()
     ends = np.exp(middle + np.outer([low, high], u))
     return FittedLaw(x, np.exp(middle + a * u), ends.min(0), ends.max(0), label)
@@ -212,11 +217,7 @@ def collapse(values: xr.Dataset, x: str, y: str, over: str) -> xr.Dataset:
         )
     table = values[y]
     along, sizes = _coordinate(table, x), _coordinate(table, over)
-    rest = [dim for dim in table.dims if dim not in (x, over, "seed")]
-    if rest:
-        raise InputError(
-            f"{y} has the dimensions {', '.join(map(str, rest))} too; select one value"
-        )
+    _require_one([dim for dim in table.dims if dim not in (x, over, "seed")], y)
     if len(sizes) < 2:
         raise InputError(f"over = {over!r}: one curve only; curves of two or more values collapse")
     runs = (table if "seed" in table.dims else table.expand_dims("seed")).transpose("seed", over, x)
@@ -270,6 +271,14 @@ def _coordinate(values: xr.DataArray, dim: str) -> np.ndarray:
     except ValueError:
         raise InputError(f"{dim}: its coordinate must hold numbers, for the logarithm") from None
     return numbers
+
+
+def _require_one(others: list[Hashable], name: str) -> None:
+    """Raise InputError if values have other dimensions than those that are fitted over."""
+    if others:
+        raise InputError(
+            f"{name}: has the dimensions {', '.join(map(str, others))} too; select one value"
+        )
 
 
 def _mean(runs: np.ndarray) -> np.ndarray:

@@ -115,6 +115,8 @@ class Config:
     source: str = "{}"
 
     def __post_init__(self) -> None:
+        if isinstance(self.layer_types, list):
+            object.__setattr__(self, "layer_types", tuple(self.layer_types))
         sizes = (f.name for f in dataclasses.fields(self) if f.type is int)
         for name in sizes:
             value = getattr(self, name)
@@ -144,7 +146,7 @@ class Config:
                 "false"
             )
         rope.check_rope(self.rope)
-        if self.model_type not in _FAMILY:
+        if not isinstance(self.model_type, str) or self.model_type not in _FAMILY:
             raise InputError(
                 f"model_type = {reprlib.repr(self.model_type)} is not supported, only "
                 f"{' or '.join(map(repr, _FAMILY))} is"
@@ -239,7 +241,8 @@ def dump(config: Config, dtype: str) -> str:
         read = _config(entries, config.source)
         changed = [name for name in plain if getattr(read, name) != getattr(config, name)]
         moved = read.rope != config.rope
-        if (read.sliding_window, read.layer_types) == (config.sliding_window, config.layer_types):
+        kept = ("model_type", "num_hidden_layers", "sliding_window", "layer_types")
+        if all(getattr(read, name) == getattr(config, name) for name in kept):
             window = {}
     else:
         entries = {

@@ -22,7 +22,8 @@ def name_curves(figure: Any) -> None:
 
     The names of a legend below all panels stand in the first panel where all fit, or else each in
     the first where it fits. A legend stays if one of its names has no free place that is nearer to
-    its curve than to the others, or if they would be spread over more than two panels.
+    its curve than to the others, or if they would be spread over more than two panels. A legend
+    with a title stays too, as the title says what the names are.
 
     Args:
         figure: A figure whose panels have their final size.
@@ -42,7 +43,7 @@ def name_curves(figure: Any) -> None:
 def _named(legend: Any, panels: Sequence[Any]) -> bool:
     """Write the names of a legend beside the curves of panels; False if they do not fit."""
     names = [text.get_text() for text in legend.get_texts()]
-    if not 1 < len(names) <= MOST:
+    if legend.get_title().get_text() or not 1 < len(names) <= MOST:
         return False
     found: dict[str, tuple[Any, Any, Box]] = {}
     for ax in panels:

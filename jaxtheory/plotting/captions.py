@@ -114,7 +114,9 @@ def caption(figure: Any) -> str:
             listed = ", ".join(names) if len(names) < 5 else "as in the legend"
             sentences.append(f"{line_style}: {listed}.")
     if of["law"]:
-        sentences.append("Gray: fitted power laws with the 99 % intervals of their exponents.")
+        intervals = any(np.isfinite(note.low).any() for note in of["law"])
+        of_exponents = " with the 99 % intervals of their exponents" if intervals else ""
+        sentences.append(f"Gray: fitted power laws{of_exponents}.")
     sentences += _limits(of["threshold"], of["across bar"])
     lost = {(note.label, note.lost, note.of) for note in of["mean"] + of["runs"] if note.lost}
     if lost:

@@ -242,7 +242,7 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
         figure: The figure.
         *axes: The panels whose lines the legend lists.
         titles: Two titles, one for each of two panels, draw two legends side by side, for panels
-            whose colors have different meanings.
+            whose colors have different meanings. `add_caption` leaves them as they are.
 
     Example:
         >>> from jaxtheory import plot
@@ -274,7 +274,8 @@ def legend_below(figure: Figure, *axes: Axes, titles: Sequence[str] = ()) -> Non
                 ncols=-(-len(handle_of) // max(rows, 1)) or 1,
                 title=title or None,
             )
-        figure.__dict__.setdefault(LEGENDS, []).append((legend, group))
+        if not titles:  # names beside curves have none
+            figure.__dict__.setdefault(LEGENDS, []).append((legend, group))
         heights.append(legend.get_tightbbox().height / figure.dpi)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + max(heights))

@@ -11,7 +11,7 @@ _GREEK = "".join(_LETTERS.values())
 _IN_PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
 _SCRIPT = re.compile(
     rf"(?:\^|(?<=[\w)])(?<![^\W\d_]{{2}})_)"
-    rf"(\{{[^}}]*\}}|{_IN_PARENTHESES}|-?\d+(?:\.\d+)?|[A-Za-z{_GREEK}]+\*?|\*)"
+    rf"(\{{[^}}]*\}}|{_IN_PARENTHESES}|-?\d+(?:\.\d+)?|-?[A-Za-z{_GREEK}]+\*?|\*)"
 )
 
 

@@ -29,6 +29,8 @@ def make(id="x", **options):
         ({"bound": 0.3}, r"claim x: bound must be at_least\(x\), at_most\(x\) or between"),
         ({"statistic": "man"}, "claim x: statistic = 'man'; did you mean 'mean'"),
         ({"where": "here"}, "claim x: where = 'here'"),
+        ({"panel": "1"}, "claim x: panel must be an integer or None, got '1'"),
+        ({"panel": True}, "claim x: panel must be an integer or None, got True"),
         ({"expect": "hold"}, "claim x: expect = 'hold'; did you mean 'holds'?"),
     ],
 )

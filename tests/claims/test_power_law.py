@@ -84,6 +84,8 @@ def test_the_exponents_of_a_collapse(a, b):
         (lambda d: jaxtheory.exponent(d.loss, "rule"), "rule: its coordinate must hold numbers"),
         (lambda d: jaxtheory.collapse(d, "step", "lss", "rule"), "y = 'lss': not a variable"),
         (lambda d: jaxtheory.collapse(d, "step", "loss", "p"), "dimensions rule too; select one"),
+        (lambda d: fitted_law(d.loss, "step"), "values: has the dimensions rule too"),
+        (lambda d: fitted_law(d.loss, "stpe"), "'stpe' is not a dimension; did you mean"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(call, said):

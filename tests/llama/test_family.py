@@ -10,6 +10,7 @@ import pytest
 from helpers.some import some
 
 from jaxtheory import InputError, llama
+from jaxtheory.llama import config as configs
 from jaxtheory.llama import masks, model
 from jaxtheory.llama.layers import MATRICES
 
@@ -225,6 +226,7 @@ def test_entries_that_are_not_read_are_refused_by_name(tmp_path, changes, messag
     [
         ({"sliding_window": 4}, "sliding_window = 4: a Llama must have None"),
         ({"model_type": "gemma"}, "model_type = 'gemma' is not supported"),
+        ({"model_type": ["llama"]}, "model_type = ['llama'] is not supported"),
         ({"model_type": "mistral", "layer_types": ("full_attention",) * 2}, "must be empty if"),
         ({"model_type": "qwen2", "layer_types": ("full_attention",) * 2}, "needs sliding_window"),
     ],
@@ -233,3 +235,28 @@ def test_configs_that_cannot_be_are_refused(fields, message):
     with pytest.raises(InputError) as refused:
         llama.Config(40, 16, 24, 2, 4, 2, 6, **fields)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "windows", "changes"),
+    [
+        ("qwen3", {"layer_types": ["full_attention"] * 4}, {"num_hidden_layers": 2}),
+        ("qwen3", {**MIXED, "max_window_layers": 4}, {"num_hidden_layers": 6}),
+        ("mistral", {}, {"model_type": "qwen2"}),
+    ],
+)
+def test_a_config_with_other_layers_is_read_back(kind, windows, changes):
+    """Windows that are the same still need other entries for other layers."""
+    sizes = SIZES | GROUPED | {"head_dim": 8, "num_hidden_layers": 4, "sliding_window": 5}
+    read = configs.parse(json.dumps({"model_type": kind, **sizes, **windows}), "config.json")
+    changed = dataclasses.replace(read, **changes)
+    again = configs.parse(configs.dump(changed, "float32"), "config.json")
+    assert dataclasses.replace(again, source="") == dataclasses.replace(changed, source="")
+
+
+def test_a_list_of_layer_types_is_a_tuple():
+    kinds = ["full_attention", "sliding_attention"]
+    options = {"model_type": "qwen2", "sliding_window": 3}
+    listed = llama.Config(40, 16, 24, 2, 4, 2, 6, layer_types=kinds, **options)
+    same = llama.Config(40, 16, 24, 2, 4, 2, 6, layer_types=tuple(kinds), **options)
+    assert listed == same and hash(listed) == hash(same)

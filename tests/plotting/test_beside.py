@@ -65,6 +65,23 @@ def test_a_legend_below_gives_way_to_names_in_one_panel_or_in_two(same, names):
     assert not figure.legends and caption and figure.get_figheight() < height + 0.5
 
 
+def test_legends_with_titles_stay():
+    figure, ((left, right),) = plot.panels(2)
+    for ax in (left, right):
+        curves(ax, (1.0, 2.0))
+    left.legend(title="y")
+    right.get_legend().remove()
+    plot.legend_below(figure, left, right, titles=("rate of W", "rate of V"))
+    height = figure.get_figheight()
+    plot.add_caption(figure)
+    assert [legend.get_title().get_text() for legend in figure.legends] == [
+        "rate of W",
+        "rate of V",
+    ]
+    assert left.get_legend() and not left.texts and not right.texts
+    assert figure.get_figheight() >= height
+
+
 @pytest.mark.parametrize("color", plot.COLORS)
 def test_names_can_be_read(color):
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in darkened(color)]

@@ -53,6 +53,9 @@ def test_a_fitted_law_is_drawn_with_the_band_of_its_exponent():
     assert [row["low"] for row in rows] == fitted.low.tolist() and len(ax.collections) == 1
     assert all(row["low"] <= row["y"] <= row["high"] for row in rows)
     assert "Gray: fitted power laws with the 99 % intervals" in plot.caption(figure)
+    figure, ((ax,),) = plot.panels()
+    plot.law(ax, claims.fitted_law(runs([n**-0.5], "n", n).isel(seed=0), "n"))
+    assert plot.caption(figure) == "Gray: fitted power laws." and not ax.collections
 
 
 def test_a_law_of_too_few_points_is_not_drawn():

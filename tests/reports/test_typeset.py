@@ -13,6 +13,7 @@ from jaxtheory.reports.typeset import typeset
         ("s_(R+1) of W_Q^T", "s<sub>R+1</sub> of W<sub>Q</sub><sup>T</sup>"),
         ("O(T^(-poly(N, d) delta))", "O(T<sup>−poly(N, d) δ</sup>)"),
         ("xi2 falls as t^(-1/3).", "ξ<sub>2</sub> falls as t<sup>−1/3</sup>."),
+        ("(N - 1) e^-m, k^-beta", "(N - 1) e<sup>−m</sup>, k<sup>−β</sup>"),
         ("o(1/sqrt T), sqrt(Pi^T)", "o(1/√T), √(Π<sup>T</sup>)"),
         ("beta, theta_0 and a_beta", "β, theta_0 and a<sub>β</sub>"),
         ("“-\\xi_2^{(t)}”", "“-ξ<sub>2</sub><sup>(t)</sup>”"),
