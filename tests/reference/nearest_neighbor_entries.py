@@ -329,7 +329,7 @@ def many(prompts: Any, config: Any, d: int, N: int) -> None:
         return
     y = prompts.y
     average(y, 0)
-    if config.labels != "gaussian":
+    if config.labels not in ("averaged", "gaussian"):
         assert set(np.unique(y)) == {-1.0, 1.0}
     else:
         average(y**2, 1)
