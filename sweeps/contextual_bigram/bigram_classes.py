@@ -182,7 +182,7 @@ FIGURE = Figure(
         Claim(
             "CB-98",
             origin=derived("derived: squared error, the loss of arXiv 2410.23438"),
-            statement="With squared error the loss of class k is exponential, e^(-2 pi_k eta t), and the time to a hundredth has the exponent -1 in pi; with the preconditioner 1 / pi of algorithm 1 it has the exponent 0, both within 0.1.",
+            statement="With squared error, where the loss of class k is e^(-2 pi_k eta t), the time to a hundredth has the exponent -1 in pi; with the preconditioner 1 / pi of algorithm 1 it has the exponent 0, both within 0.1.",
             measure=exponents((SQUARED, -1.0), (EVEN, 0.0)),
             bound=between(-0.1, 0.1),
             why="The preconditioner of the source, which it needs for its proof, does for squared error what signs do for the cross-entropy.",

@@ -178,7 +178,7 @@ FIGURE = Figure(
         Claim(
             "CB-107",
             origin=derived("derived: stage one with Delta_V, lemma C.5"),
-            statement="At theta = 1 it is not small: the median run takes longer to alpha_A = 0.2 than without Delta_V, as growth is slower by the factor (sqrt(x^2 + 4) - x) / 2 with x = |Delta_V|^2 / K_P.",
+            statement="At theta = 1 it is not small: the median run takes longer to alpha_A = 0.2 than without Delta_V.",
             measure=over_law(WHOLE),
             bound=at_least(1.0),
             statistic="median",

@@ -110,7 +110,7 @@ FIGURE = Figure(
         Claim(
             "GS-56",
             origin=derived("symmetry of the groups"),
-            statement="Its block of positions says little: the cosine of W22 alone is at least 0.97 from the third step on, at n = 500 and η = 0.1.",
+            statement="Its block of positions says little: the cosine of W22 alone is at least 0.97 at the third step, at n = 500 and η = 0.1.",
             measure=lambda data: data.of_positions.sel(training=MANY, step=3),
             bound=at_least(0.97),
             why="No group but the relevant one is distinguished, so that the first steps already have this form.",

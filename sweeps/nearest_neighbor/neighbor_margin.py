@@ -148,8 +148,8 @@ FIGURE = Figure(
         ),
         Claim(
             "NN-47",
-            origin=derived("all margins grow as log t"),
-            statement="It does so as slowly as a logarithm: 1 − cosine falls about as 1/log² t: from t = 300 on its exponent in log t is between −4 and −1 in the median run.",
+            origin=derived("margins that grow as log t; measured"),
+            statement="It does so slowly: from t = 300 to 10⁴ the exponent of 1 − cosine in log t is between −4 and −1 in the median run, as of 1/log² t (or of a power of t of about −1/4).",
             measure=rate,
             bound=between(-4.0, -1.0),
             statistic="median",

@@ -1,8 +1,7 @@
 """Shared parts of the figures of task_diversity: names, the quick form, and measures.
 
 Of arXiv 2405.11751 the abstract, the formula of Result 1 and the authors' code of its first figure
-were read. Sizes are smaller here (d = 8 to 32 for d = 100). Thresholds come from runs on keys 100
-and 101, widened. Comments say what was measured.
+were read. Sizes are smaller here (d = 8 to 24 for d = 100).
 """
 
 from typing import Any

@@ -6,7 +6,16 @@ alpha = 1, kappa = 2, rho = 1/4; tau = 2; d = 8 to 24.
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, between, derived, exponent, fitted_law, interpretation, last
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+    last,
+)
 
 from . import PAPER, QUICK, SOLVED, THEORY, Config, theory
 
@@ -55,8 +64,8 @@ FIGURE = Figure(
     claims=(
         Claim(
             "TD-6",
-            origin=derived("measured: gap to Result 1"),
-            statement="The mean of e_ICL exceeds Result 1, and the gap falls a little faster than 1 / d: its exponent over d = 8 to 24 is between −1.8 and −1.",
+            origin=interpretation(PAPER, "abstract and Result 1"),
+            statement="“We derive sharp asymptotics for the learning curve” read as: the gap of the mean of e_ICL to Result 1 vanishes as d grows; over d = 8 to 24 it falls a little faster than 1 / d, with an exponent between −1.8 and −1.",
             measure=lambda data: exponent(gap(data, "published"), "dimension"),
             bound=between(-1.8, -1.0),
             why="Results in the limit are used at finite d; nobody had said how fast they become true.",
@@ -73,12 +82,11 @@ FIGURE = Figure(
         ),
         Claim(
             "TD-8",
-            origin=interpretation(PAPER, "abstract and Result 1"),
-            statement="“We derive sharp asymptotics for the learning curve” read as: at d = 24 the mean of e_ICL is within 10 % of Result 1.",
-            measure=lambda data: abs(gap(data, "published").sel(dimension=24)),
-            bound=at_most(0.1),
+            origin=derived("measured: gap to Result 1"),
+            statement="At d = 24 the mean of e_ICL is still at least 10 % above Result 1.",
+            measure=lambda data: gap(data, "published").sel(dimension=24),
+            bound=at_least(0.1),
             panel=0,
-            expect="fails",
             why="It says how large d must be for the formula to be used as a number.",
         ),
     ),

@@ -331,6 +331,10 @@ def many(prompts: Any, config: Any, d: int, N: int) -> None:
     average(y, 0)
     if config.labels not in ("averaged", "gaussian"):
         assert set(np.unique(y)) == {-1.0, 1.0}
+        if config.labels != "rademacher":
+            even = config.labels == "even"
+            signs = np.where(even & (d * prompts.x[:, :3, 0] ** 2 > 1), -1, 1)
+            assert np.array_equal(y[:, :3].prod(axis=1), signs.prod(axis=1))
     else:
         average(y**2, 1)
         average(y**4, 3)

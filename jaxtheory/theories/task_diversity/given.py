@@ -23,7 +23,8 @@ def given(
     """Return a problem with your own prompts.
 
     The errors of the metrics are those of tokens x ~ N(0, I/d) with the config's noise: divide your
-    features accordingly. idg_error is NaN without tasks, unless the setting `tasks` is "fresh".
+    features accordingly. Without tasks, unless the setting `tasks` is "fresh", idg_error and the
+    predictions `equivalent` and `stopped`, which are made of the tasks, are NaN.
 
     Args:
         examples: The labeled examples x, shape (n, l, d).

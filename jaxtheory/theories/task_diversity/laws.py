@@ -197,20 +197,25 @@ def limit(config: Config) -> Errors:
 
 
 def equivalent(tasks: Float[Array, "k d"], config: Config) -> Errors:
-    """The errors of the minimum by the tasks, d, l and n of a run, for any lambda >= 0. Derived."""
+    """The errors of the minimum by the tasks, d, l and n of a run, for any lambda >= 0. Derived.
+
+    Directions that no prompt has (as with one task and no noise, where q = <w, beta> / d) are left
+    out. Infinite at lambda = 0 where the others are as many as the prompts.
+    """
     seen, fresh = seen_moments(tasks, config), fresh_moments(config)
     d, n = (jnp.asarray(Size.wrap(s).real, float) for s in (config.dimension, config.num_prompts))
-    values = linalg.eigvalsh(seen.second)
+    values, vectors = linalg.eigh(seen.second)
+    kept = values > jnp.finfo(values.dtype).eps * len(values) * values[-1]
+    values = jnp.where(kept, values, 0)
     ridge = jnp.asarray(config.ridge, float)
-    share = lambda nu: jnp.sum(values / (values + nu)) / d
-    nu = _root(share, n / d**2, ridge, jnp.sum(values) / d)
-    padded = jnp.append(False, ~Size.wrap(config.dimension).mask())
-    inverse = linalg.inv(seen.second + jnp.diag(jnp.where(padded, 1, nu)))
-    G = seen.cross @ inverse
+    reached = lambda nu: linalg.quotient(values, values + nu)
+    nu = _root(lambda nu: jnp.sum(reached(nu)) / d, n / d**2, ridge, jnp.sum(values) / d)
+    inverse = linalg.quotient(kept.astype(values.dtype), values + nu)
+    G = (seen.cross @ vectors * inverse[None, :]) @ vectors.T
     mean = errors(Params(G[:, 1:], G[:, 0]), tasks, config)
-    reached = seen.second @ inverse
-    spread = jnp.sum((fresh.second @ reached) * inverse.T) / d
-    return _with_variance(mean, jnp.sum(reached * reached.T) / d, spread, n / d**2)
+    along = jnp.sum(vectors * (fresh.second @ vectors), axis=0)
+    spread = jnp.sum(along * reached(nu) * inverse) / d
+    return _with_variance(mean, jnp.sum(reached(nu) ** 2) / d, spread, n / d**2)
 
 
 def _root(share: Callable, tau: Array, ridge: Array, total: Array) -> Float[Array, ""]:
@@ -233,7 +238,8 @@ def _with_variance(mean: Errors, degrees: Array, spread: Array, tau: Array) -> E
     d^2 and 1.
     """
     left = 1 - degrees / tau
-    idg = jnp.where(left > 1e-12, mean.idg / jnp.where(left > 1e-12, left, 1), jnp.inf)
+    none = left <= 4096 * jnp.finfo(left.dtype).eps
+    idg = jnp.where(none, jnp.inf, mean.idg / jnp.where(none, 1, left))
     return Errors(mean.icl + idg / tau * spread, idg)
 
 

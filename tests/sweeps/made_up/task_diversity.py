@@ -11,7 +11,7 @@ def laws(published, equivalent, best=0.1, bayes=0.05):
     return {f"predicted_icl_error_{name}": value for name, value in names.items()}
 
 
-def double_descent(d, valley=0.7, end=0.3, peak=50.0, at=156, published=1.5, equivalent=1.05):
+def double_descent(d, valley=0.7, end=0.3, peak=50.0, at=156, published=0.7, equivalent=1.05):
     """A valley, a peak and a lower end."""
     n = d.num_prompts
     error = xr.where(n < 20, 1.0, xr.where(n < 100, valley, xr.where(n > 400, end, 0.9)))
@@ -56,14 +56,14 @@ def excluded(d):
 
 
 CASES = {
-    "double descent": Case("diversity_double_descent", double_descent, "1 2 4 5", drawn=True),
-    "close to the limit": Case(
+    "double descent": Case("diversity_double_descent", double_descent, "1 2 3 4 5 19", drawn=True),
+    "no valley": Case(
         "diversity_double_descent",
         lambda d: double_descent(d, 1.2, 1.3, 1.5, 130, 1.1, 1.5),
-        "3",
+        "20",
     ),
-    "1/d": Case("diversity_dimension", dimension, "6 7", drawn=True),
-    "slower": Case("diversity_dimension", lambda d: dimension(d, 0.3, 0.1, 0.9), "8"),
+    "1/d": Case("diversity_dimension", dimension, "6 7 8", drawn=True),
+    "slower": Case("diversity_dimension", lambda d: dimension(d, 0.3, 0.1, 0.9), ""),
     "transition": Case("diversity_transition", transition, "9 10 11 12 13 14 15", drawn=True),
     "none": Case("diversity_transition", lambda d: transition(d, 0.1, 0.1, 0.9, 1.0, 1.3), "10 13"),
     "never": Case("diversity_transition", lambda d: transition(d, high=0.5), "9 11 12 14 15"),
