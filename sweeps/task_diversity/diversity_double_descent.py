@@ -55,7 +55,7 @@ def distance(data: xr.Dataset, name: str) -> xr.DataArray:
     """log e - log e of the theory, of the medians, away from the peak."""
     found = data.sel({N: AWAY})
     pair = error(found), theory(found, name)
-    return np.log(pair[0].median("seed")) - np.log(pair[1].median("seed"))
+    return xr.apply_ufunc(np.log, pair[0].median("seed") / pair[1].median("seed"))
 
 
 def limits(d: int, k: int) -> tuple[list[float], list[float]]:
