@@ -10,7 +10,7 @@ Box = tuple[float, float, float, float]  # left, bottom, right, top, in pixels
 
 
 class Taken:
-    """What a panel shows, in pixels: the points of its curves and marks, and boxes."""
+    """The contents of a panel in pixels: the points of its curves and marks, and boxes."""
 
     def __init__(self, ax: Any) -> None:
         frame = ax.get_window_extent()

@@ -32,7 +32,7 @@ def normed(x: np.ndarray, parts: dict[str, Any]) -> np.ndarray:
 
 
 def tokens(weights: dict[str, Any], s: np.ndarray, config: Any) -> np.ndarray:
-    """What the attention reads of walks s (B, N): embeddings and positions, after layer norm."""
+    """The input of the attention for walks s (B, N): embeddings and positions, after layer norm."""
     seen = np.array(s)
     seen[:, -1] = config.num_states.cap  # the query's own token
     x = weights["embed"]["embedding"][seen] + weights["positions"]

@@ -1,4 +1,4 @@
-"""What zeros are worth on a CPU: bytes of a pruned checkpoint, and the time of sparse products.
+"""The worth of zeros on a CPU: bytes of a pruned checkpoint, and the time of sparse products.
 
 Bytes: of the small Llama that `jaxtheory run llama` trains, with all matrices of all layers pruned
 by SparseGPT, and its perplexity. CHECKPOINT is its folder, llama-1500-*.
