@@ -49,7 +49,8 @@ def possible(shape):
     if not shape:
         return ("constant", "sign", "half", "no term", "no decay")
     square = len(shape) > 1 and shape[-1] == shape[-2]
-    return [m for m in MISTAKES if square or "transposed" not in m]
+    found = [m for m in MISTAKES if square or "transposed" not in m]
+    return [m for m in found if m != "index before" or shape[0] > 2]  # of two, both shifts are one
 
 
 def small(key):
