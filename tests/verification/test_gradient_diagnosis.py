@@ -50,7 +50,8 @@ def possible(shape):
         return ("constant", "sign", "half", "no term", "no decay")
     square = len(shape) > 1 and shape[-1] == shape[-2]
     found = [m for m in MISTAKES if square or "transposed" not in m]
-    return [m for m in found if m != "index before" or shape[0] > 2]  # of two, both shifts are one
+    same = ("index before", "reversed") if shape[0] == 2 else ()  # as the shift by one
+    return [m for m in found if m not in same]
 
 
 def small(key):
