@@ -60,9 +60,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         if cell in data.cell.values:
             runs = data.label_entry.sel(cell=cell).sel(step=slice(0, FORMED[3]))
             course(form, runs, law, color)
-    plot.finish(loss, "step t", "L on test prompts", "d = N = 4", **LOG)
-    plot.finish(sharp, "step t", r"$\xi_1$", "d = N = 4", legend=False, **LOG)
-    plot.finish(form, "step t", r"$W_{23}$, labels and mark", "d = N = 3")
+    plot.finish(loss, "step t", "L on test prompts", "loss, d = N = 4", **LOG)
+    plot.finish(sharp, "step t", r"$\xi_1$", "sharpness, d = N = 4", legend=False, **LOG)
+    plot.finish(form, "step t", r"$W_{23}$, labels and mark", "form, d = N = 3")
     return figure
 
 
