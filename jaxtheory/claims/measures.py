@@ -2,6 +2,7 @@
 
 from typing import TypeVar
 
+import numpy as np
 import xarray as xr
 
 from jaxtheory.engine.results import statistics
@@ -52,6 +53,41 @@ def exponent(values: xr.DataArray, x: str | xr.DataArray) -> xr.DataArray:
         return statistics.slope(values, x)
     (dim,) = x.dims
     return statistics.slope(values.assign_coords({dim: x.values}), str(dim))
+
+
+def crossing(values: xr.DataArray, level: float, of: xr.DataArray | None = None) -> xr.DataArray:
+    """Return the step at which values first reach a level, from above or below, or what `of` is
+    there; between two records by straight lines.
+
+    Give logarithms of values and level for straight lines in the logarithm.
+
+    Args:
+        values: an array with the dimension "step".
+        level: the level that they reach.
+        of: another array with steps, by default the steps themselves.
+
+    Returns:
+        An array without the dimension "step"; NaN where the level is not reached, or is reached
+        next to a NaN.
+
+    Example:
+        >>> import xarray as xr
+        >>> from jaxtheory import claims
+        >>> loss = xr.DataArray([[4.0, 2.0, 1.0]], {"step": [0, 10, 20]}, ("seed", "step"))
+        >>> claims.crossing(loss, 1.5).values
+        array([15.])
+    """
+
+    def first(y: np.ndarray, x: np.ndarray) -> float:
+        reached = (y[:-1] - level) * (y[1:] - level) <= 0
+        if not reached.any():
+            return float("nan")
+        i = int(np.argmax(reached))
+        part = 0 if y[i] == level else (level - y[i]) / (y[i + 1] - y[i])
+        return float(x[i] + part * (x[i + 1] - x[i]))
+
+    there = (values.step.astype(float) if of is None else of).broadcast_like(values)
+    return xr.apply_ufunc(first, values, there, input_core_dims=[["step"]] * 2, vectorize=True)
 
 
 def share(truth: xr.DataArray, among: xr.DataArray | None = None) -> xr.DataArray:

@@ -14,19 +14,13 @@ from jaxtheory.core.config import Size
 from jaxtheory.core.task import Task
 from jaxtheory.ops import linalg
 from jaxtheory.ops.positions import indices
-from jaxtheory.tasks import answers
+from jaxtheory.tasks import answers, regression
+from jaxtheory.tasks.regression import Batch
 from jaxtheory.theories.task_diversity import data, laws
 from jaxtheory.theories.task_diversity.data import Prompts
 from jaxtheory.theories.task_diversity.model import Data
 
 TEST_PROMPTS = Size.wrap(2000)
-
-
-class Batch(NamedTuple):
-    """Prompts with the weights of their mean."""
-
-    prompts: Prompts
-    weight: Float[Array, " B"]
 
 
 class Problem(NamedTuple):
@@ -47,32 +41,6 @@ def problem(key: Array, config: Data) -> Problem:
     prompts = data.prompts(for_fresh, fresh, many), data.prompts(for_own, own, many)
     test = (Batch(each, TEST_PROMPTS.weights()) for each in prompts)
     return Problem(Batch(train, config.num_prompts.weights()), *test)
-
-
-def sample(_key: Array, problem: Problem, _config: Data) -> Batch:
-    """Return the fixed training set."""
-    return problem.train
-
-
-def inputs(batch: Batch, _problem: Problem, config: Data) -> Float[Array, "B l+1 d+1"]:
-    """The tokens (y_i, x_i) of the examples and (0, x) of the query."""
-    (x, y, query, _), length = batch.prompts, config.length
-    place = indices(length.cap + 1)[None, :, None]
-    examples = jnp.pad(jnp.concatenate([y[:, :, None], x], axis=2), ((0, 0), (0, 1), (0, 0)))
-    last = jnp.pad(query, ((0, 0), (1, 0)))[:, None, :]
-    return jnp.where(place == length.n, last, examples)
-
-
-def answer(outputs: Float[Array, "B L 1"], config: Data) -> Float[Array, " B"]:
-    """The answer f at the query."""
-    return answers.at_last(outputs, config.length.n + 1)[:, 0]
-
-
-def loss(
-    outputs: Float[Array, "B L 1"], batch: Batch, _problem: Problem, config: Data
-) -> Float[Array, ""]:
-    """mean (y - f)^2."""
-    return jnp.sum(batch.weight * (batch.prompts.label - answer(outputs, config)) ** 2)
 
 
 def ridge(prompts: Prompts, config: Data) -> Float[Array, " B"]:
@@ -99,10 +67,10 @@ def metrics(outputs: Any, _maps: answers.Maps, problem: Problem, config: Data) -
                     prompt
     """
     test, own = problem.test, problem.own
-    f = answer(outputs(test), config)
+    f = regression.answer(outputs(test), config)
     return {
         "loss": jnp.sum(test.weight * (test.prompts.label - f) ** 2),
-        "own_loss": loss(outputs(own), own, problem, config),
+        "own_loss": regression.loss(outputs(own), own, problem, config),
         "layer_loss": laws.best(config),
         "ridge_distance": jnp.sum(test.weight * (f - ridge(test.prompts, config)) ** 2),
     }
@@ -121,9 +89,9 @@ TASK = Task(
     name="task_diversity",
     Config=Data,
     problem=problem,
-    sample=sample,
-    inputs=inputs,
-    loss=loss,
+    sample=regression.sample,
+    inputs=regression.inputs,
+    loss=regression.loss,
     outputs=lambda config: 1,
     vocabulary=lambda config: None,
     metrics=metrics,

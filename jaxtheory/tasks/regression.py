@@ -20,9 +20,9 @@ from jaxtheory.theories.in_context_regression.model import Data
 
 
 class Batch(NamedTuple):
-    """Prompts with the weights of their mean."""
+    """Prompts with x, y, query and label, and the weights of their mean."""
 
-    prompts: Prompts
+    prompts: Any
     weight: Float[Array, " B"]
 
 
@@ -41,27 +41,28 @@ def problem(key: Array, config: Data) -> Problem:
     return Problem(Batch(train, config.num_prompts.weights()), Batch(test, count.weights()), task)
 
 
-def sample(_key: Array, problem: Problem, _config: Data) -> Batch:
+def sample(_key: Array, problem: Any, _config: Any) -> Batch:
     """Return the fixed training set."""
     return problem.train
 
 
-def inputs(batch: Batch, _problem: Problem, config: Data) -> Float[Array, "B N+1 D+1"]:
+def inputs(batch: Batch, _problem: Any, config: Any) -> Float[Array, "B N+1 D+1"]:
     """The tokens (y_n, x_n) of the examples and (0, q) of the query."""
-    (x, y, query, _, _), N = batch.prompts, config.length
+    prompts, N = batch.prompts, config.length
     place = indices(N.cap + 1)[None, :, None]
-    examples = jnp.pad(jnp.concatenate([y[:, :, None], x], axis=2), ((0, 0), (0, 1), (0, 0)))
-    last = jnp.pad(query, ((0, 0), (1, 0)))[:, None, :]
+    examples = jnp.concatenate([prompts.y[:, :, None], prompts.x], axis=2)
+    examples = jnp.pad(examples, ((0, 0), (0, 1), (0, 0)))
+    last = jnp.pad(prompts.query, ((0, 0), (1, 0)))[:, None, :]
     return jnp.where(place == N.n, last, examples)
 
 
-def answer(outputs: Float[Array, "B L 1"], config: Data) -> Float[Array, " B"]:
+def answer(outputs: Float[Array, "B L 1"], config: Any) -> Float[Array, " B"]:
     """The answer f at the query."""
     return answers.at_last(outputs, config.length.n + 1)[:, 0]
 
 
 def loss(
-    outputs: Float[Array, "B L 1"], batch: Batch, _problem: Problem, config: Data
+    outputs: Float[Array, "B L 1"], batch: Batch, _problem: Any, config: Any
 ) -> Float[Array, ""]:
     """mean (y - f)^2."""
     return jnp.sum(batch.weight * (batch.prompts.label - answer(outputs, config)) ** 2)

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_most, interpretation, last
+from jaxtheory.claims import at_most, crossing, interpretation, last
 from jaxtheory.theories.attention_pruning import Config
 
 from . import PAPER, THEORY, with_legend
@@ -27,19 +27,9 @@ def reached(dataset: xr.Dataset) -> xr.DataArray:
     """
     away = dataset.loss - dataset.loss.min(["step", "algorithm"])
     left = away / away.sel(step=0, drop=True)
-    t = np.log(left.step.values[1:])
-
-    def crossing(share: np.ndarray) -> float:
-        """In one run; NaN where it never comes so far."""
-        j = int(np.argmax(share < 0.01))
-        y = np.log(share[j - 1 : j + 1])
-        return (
-            float(np.exp(np.interp(np.log(0.01), y[::-1], t[j - 1 : j + 1][::-1]))) if j else np.nan
-        )
-
-    return xr.apply_ufunc(
-        crossing, left.isel(step=slice(1, None)), input_core_dims=[["step"]], vectorize=True
-    )
+    left = left.isel(step=slice(1, None)).where(left > 0)
+    t = np.log(left.step.astype(float))
+    return xr.apply_ufunc(np.exp, crossing(np.log(left), np.log(0.01), t))
 
 
 def slower(dataset: xr.Dataset) -> xr.DataArray:

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Figure, plot
+from jaxtheory.claims import crossing
 
 from . import last, right, right_sign
 
@@ -22,21 +23,11 @@ LEVEL = 0.1  # alpha_V at the end of stage one
 LOGARITHMIC = ("relative_excess_loss", "attention_residual")
 
 
-def crossing(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    """The values where alpha_V reaches LEVEL, interpolated in t; NaN where it does not."""
-
-    def first(alpha: np.ndarray, y: np.ndarray) -> float:
-        i = int(np.argmax(alpha >= LEVEL))
-        if not i:
-            return float("nan")
-        share = (LEVEL - alpha[i - 1]) / (alpha[i] - alpha[i - 1])
-        return float(y[i - 1] + share * (y[i] - y[i - 1]))
-
-    values = values.broadcast_like(data.value_alignment)
-    found = xr.apply_ufunc(
-        first, data.value_alignment, values, input_core_dims=[["step"]] * 2, vectorize=True
-    )
-    return found.where(right_sign(data))
+def at_end(data: xr.Dataset, values: xr.DataArray | None = None) -> xr.DataArray:
+    """The step at the end of stage one, where alpha_V reaches LEVEL, or values there; NaN in runs
+    that do not get there or have the wrong sign.
+    """
+    return crossing(data.value_alignment, LEVEL, values).where(right_sign(data))
 
 
 def at(figure: Figure, data: xr.Dataset) -> str:

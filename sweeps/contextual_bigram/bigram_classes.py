@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import between, derived, exponent, fitted_law, interpretation
+from jaxtheory.claims import between, crossing, derived, exponent, fitted_law, interpretation
 from jaxtheory.theories.contextual_bigram.laws import classes
 
 ZIPF = "arXiv 2402.19449"
@@ -53,16 +53,10 @@ def times(data: xr.Dataset, run: str) -> xr.DataArray:
     """The step at which each class reaches LEVEL, between records by straight lines in log t and
     log loss; NaN where it does not.
     """
-    step = data.step.values.astype(float)
-
-    def first(y: np.ndarray) -> float:
-        i = int(np.argmax(y <= LEVEL[run]))
-        if i < 2 or y[i] <= 0:
-            return float("nan")
-        part = np.log(y[i - 1] / LEVEL[run]) / np.log(y[i - 1] / y[i])
-        return float(step[i - 1] * (step[i] / step[i - 1]) ** part)
-
-    found = xr.apply_ufunc(first, losses(data, run), input_core_dims=[["step"]], vectorize=True)
+    later = data.isel(step=slice(1, None))
+    y, t = losses(later, run), np.log(later.step.astype(float))
+    log_found = crossing(np.log(y.where(y > 0)), np.log(LEVEL[run]), t)
+    found = xr.apply_ufunc(np.exp, log_found)
     return found.assign_coords(token=frequency(data).values).rename(token="pi")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, between, derived, interpretation
+from jaxtheory.claims import at_least, at_most, between, crossing, derived, interpretation
 from jaxtheory.theories.contextual_bigram import Params, Problem
 from jaxtheory.theories.contextual_bigram.laws import dynamics, population
 
@@ -29,17 +29,8 @@ def time_by_law(params: Params, problem: Problem, config: Config) -> Any:
 
 def steps(data: xr.Dataset) -> xr.DataArray:
     """The step at which alpha_A reaches LEVEL, between records by straight lines in its log."""
-
-    def first(alpha: np.ndarray) -> float:
-        i = int(np.argmax(alpha >= LEVEL))
-        if not i or alpha[i - 1] <= 0:
-            return float("nan")
-        part = np.log(LEVEL / alpha[i - 1]) / np.log(alpha[i] / alpha[i - 1])
-        return float(data.step[i - 1] + part * (data.step[i] - data.step[i - 1]))
-
-    return xr.apply_ufunc(
-        first, data.attention_alignment, input_core_dims=[["step"]], vectorize=True
-    )
+    alpha = data.attention_alignment
+    return crossing(np.log(alpha.where(alpha > 0)), np.log(LEVEL))
 
 
 def fine(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:

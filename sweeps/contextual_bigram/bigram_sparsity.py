@@ -10,7 +10,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import between, derived, exponent, fitted_law, interpretation
 
 from . import EXACT, PAPER, QUICK, SMALL, THEORY, Config, runs
-from ._curves import crossing
+from ._curves import at_end
 
 Q = "sparsity"
 RATE, LENGTH, SIZE = 0.05, 1024, 2**18
@@ -18,20 +18,20 @@ RATE, LENGTH, SIZE = 0.05, 1024, 2**18
 
 def steps(data: xr.Dataset) -> xr.DataArray:
     """The steps of stage one."""
-    return crossing(data, data.step.astype(float))
+    return at_end(data)
 
 
 def of_norm(data: xr.Dataset) -> xr.DataArray:
     """|Delta_A|^2 at the end of stage one over the squared signal alpha_A^2 K_Q."""
     signal = 1 / data[Q] - 1 / LENGTH
-    off, alpha = (crossing(data, data[f"attention_{name}"]) for name in ("residual", "alignment"))
+    off, alpha = (at_end(data, data[f"attention_{name}"]) for name in ("residual", "alignment"))
     return off**2 / (alpha**2 * signal)
 
 
 def of_entries(data: xr.Dataset) -> xr.DataArray:
     """The variance of the entries off the support at the end of stage one, over (alpha_A / Q)^2."""
-    spread = crossing(data, data.off_support_std)
-    return (spread * data[Q] / crossing(data, data.attention_alignment)) ** 2
+    spread = at_end(data, data.off_support_std)
+    return (spread * data[Q] / at_end(data, data.attention_alignment)) ** 2
 
 
 def slower(data: xr.Dataset) -> xr.DataArray:

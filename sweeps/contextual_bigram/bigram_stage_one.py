@@ -14,7 +14,7 @@ from jaxtheory import Claim, Figure, plot
 from jaxtheory.claims import at_most, between, derived, fitted_law, interpretation
 
 from . import ETA, EXACT, PAPER, QUICK, SMALL, THEORY, B, Config, Measure, T, runs
-from ._curves import ALPHAS, CURVES, crossing, power
+from ._curves import ALPHAS, CURVES, at_end, power
 
 RATES = [0.05, 0.025]
 FEW, MANY = 2**12, 2**20
@@ -31,9 +31,9 @@ def ends(data: xr.Dataset) -> dict[str, xr.DataArray]:
     """The steps of stage one, and |alpha_A - alpha_V| and |Delta_A| at its end."""
     gap = abs(data.attention_alignment - data.value_alignment)
     return {
-        "steps of stage one": crossing(data, data.step.astype(float)),
-        f"|{ALPHAS['attention_alignment']} - {ALPHAS['value_alignment']}|": crossing(data, gap),
-        CURVES["attention_residual"]: crossing(data, data.attention_residual),
+        "steps of stage one": at_end(data),
+        f"|{ALPHAS['attention_alignment']} - {ALPHAS['value_alignment']}|": at_end(data, gap),
+        CURVES["attention_residual"]: at_end(data, data.attention_residual),
     }
 
 
@@ -100,7 +100,7 @@ FIGURE = Figure(
             "CB-85",
             origin=derived("derived, beside lemma D.1 (b), whose second bound is lost"),
             statement="|Delta_V|^2 at the end of stage one does not grow so: its exponent in T is at most 0.5 over both rates and batches, half of that of |Delta_A|^2.",
-            measure=lambda d: 2 * change(np.log(crossing(d, d.value_residual))),
+            measure=lambda d: 2 * change(np.log(at_end(d, d.value_residual))),
             bound=at_most(0.5),
             where="together",
             why="Only attention pays for long contexts; the transition is learned at a price without T.",

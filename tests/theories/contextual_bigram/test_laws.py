@@ -98,9 +98,3 @@ def test_boosting_time_solves_the_linear_system(start):
     # (alpha_A, alpha_V, 1)' = M (alpha_A, alpha_V, 1)
     M = np.array([[0, 1, 0], [1, 0, d], [0, 0, 0]])
     assert (expm(s * M) @ [0, start, 1])[0] == pytest.approx(0.2, rel=1e-9)
-
-
-@pytest.mark.parametrize("error", [0.0, 0.01, 1.0])
-def test_hindered_rate_is_the_growing_eigenvalue(error):
-    want = np.linalg.eigvals(np.array([[-error, 1.0], [1.0, 0.0]])).real.max()
-    assert float(dynamics.hindered_rate(error)) == pytest.approx(want, rel=1e-12)

@@ -160,18 +160,6 @@ def boosting_time(
     return jnp.log(reached + jnp.sqrt(reached**2 + v**2 - d**2)) - jnp.log(v + d)
 
 
-def hindered_rate(error: Float[ArrayLike, "*n"]) -> Float[Array, "*n"]:
-    """(sqrt(x^2 + 4) - x) / 2, the rate at which stage one grows in s, where |Delta_V|^2 = x K_P
-    and Delta_V mu = 0.
-
-    Then alpha_A' = alpha_V - x alpha_A and alpha_V' = alpha_A to leading order (lemma C.5), while
-    Delta_V itself falls only as e^(-d s). It is 1 - x / 2 for small x. Source: derived, for "the
-    influence of Delta_V on the dynamics" of section 4.
-    """
-    x = jnp.asarray(error, float)
-    return (jnp.sqrt(x**2 + 4) - x) / 2
-
-
 def eigenvalues(problem: Problem, config: Config) -> Float[Array, "2"]:
     """The eigenvalues of equation (8) at (1, 1), over eta, ascending: -1 - d/2 -+ sqrt(1 + d^2/4),
     to leading order -2 and -d/2 = -1 / (2 T K_Q).
