@@ -55,8 +55,8 @@ def times(data: xr.Dataset, run: str) -> xr.DataArray:
     """
     later = data.isel(step=slice(1, None))
     y, t = losses(later, run), np.log(later.step.astype(float))
-    log_found = crossing(np.log(y.where(y > 0)), np.log(LEVEL[run]), t)
-    found = xr.apply_ufunc(np.exp, log_found)
+    y = xr.apply_ufunc(np.log, y.where(y > 0))
+    found = xr.apply_ufunc(np.exp, crossing(y, np.log(LEVEL[run]), t))
     return found.assign_coords(token=frequency(data).values).rename(token="pi")
 
 
