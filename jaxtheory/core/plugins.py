@@ -10,6 +10,7 @@ my_figure = "my_package.my_theory:FIGURE"
 import ast
 import contextlib
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -155,10 +156,30 @@ def load_entry(entry: Any) -> Any:
 
 
 def question_of_entry(entry: Any) -> str:
-    """Return the question of an entry point's module, or why it cannot be loaded."""
+    """Return the question of an entry point's module, or why its file cannot be read.
+
+    The file is read and not run, since packages may offer many figures that take long to import.
+    """
     try:
-        load_entry(entry)
-    except InputError as error:
-        return f"broken: {error}"
-    source = getattr(sys.modules[entry.module], "__file__", None) or ""
-    return question_of_file(Path(source)) if source.endswith(".py") else ""
+        source = _source(entry.module)
+        return question_of_file(source) if source is not None else ""
+    except (ImportError, OSError, SyntaxError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        return f"broken: {entry.name} of {package(entry)}: {type(error).__name__}: {reason}"
+
+
+def _source(module: str) -> Path | None:
+    """Return the file of a module, found without importing the packages around it; None if it is
+    not a Python file. Raises ModuleNotFoundError if the module is missing.
+    """
+    top, *inner = module.split(".")
+    name, spec = top, importlib.util.find_spec(top)
+    for part in inner:
+        if spec is None or spec.submodule_search_locations is None:
+            break
+        name = f"{name}.{part}"
+        spec = importlib.machinery.PathFinder.find_spec(name, spec.submodule_search_locations)
+    if spec is None or name != module:
+        raise ModuleNotFoundError(f"No module named {module!r}")
+    file = Path(spec.origin or "")
+    return file if file.suffix == ".py" and file.is_file() else None

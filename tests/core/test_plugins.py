@@ -80,9 +80,7 @@ def test_theories_and_figures_of_other_packages(
 
 
 @pytest.mark.usefixtures("strangers")
-def test_broken_entry_points_are_told_of_in_one_line(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_entry_points_are_told_of_in_one_line(capsys: pytest.CaptureFixture) -> None:
     broken = {
         "sad": "ModuleNotFoundError: No module named 'strangers.absent'",
         "number": "strangers.odd:NUMBER is a int, expected a jaxtheory.Theory",
@@ -98,10 +96,21 @@ def test_broken_entry_points_are_told_of_in_one_line(
             assert main([*command, name]) == 2
             errors = capsys.readouterr().err
             assert f"{name} of strangers: {words}" in errors and len(errors.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("strangers")
+def test_listing_reads_entry_points_and_imports_none(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "300")
+    before = {*sys.modules}
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
-    assert all(f"broken: {name} of strangers: {words}" in printed for name, words in broken.items())
+    missing = "ModuleNotFoundError: No module named 'strangers.absent'"
+    for name in ("sad", "sad_figure"):
+        assert f"broken: {name} of strangers: {missing}" in printed
+    assert printed.count("broken: ") == 2
+    assert not any(name.startswith("strangers") for name in {*sys.modules} - before)
 
 
 def test_modules_beside_a_file_are_its_own(here: Path) -> None:
