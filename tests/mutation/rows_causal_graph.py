@@ -152,4 +152,11 @@ KNOWN = [
         "parents",
         "1 + (draws.uniform(key, T) * i.astype(jnp.float32)).astype(jnp.int32) -> 1",
     ),
+    ("laws", "levels", "q > 0 -> q >= 0"),
+    (
+        "data",
+        "information",
+        "(up >= 0) & (indices(T.cap)[None, :] <= indices(T.cap)[:, None]) & T.mask()[:, None] -> "
+        "(up >= 0) & (indices(T.cap)[None, :] <= indices(T.cap)[:, None])",
+    ),
 ]

@@ -127,4 +127,8 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
-KNOWN: list[tuple[str, str, str]] = []  # no edit of the source is known that nothing noticed
+KNOWN = [
+    ("data", "on_sphere", "norm > 0 -> norm >= 0"),
+    ("data", "prompts", "noise * draws.normal(for_last, n) -> noise"),
+    ("laws", "published", "tau > 1 -> tau >= 1"),
+]

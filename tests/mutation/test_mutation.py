@@ -21,7 +21,8 @@ ROWS = [(name, *row) for name in jaxtheory.theories.names() for row in mutants.r
 OFTEN = 8  # of so many mistakes one is tried in every run
 # whose survivors are all explained; those of the others `make mutation` prints
 EXPLAINED = [name for name in THEORIES if edits.equivalent(name)]
-# those of random_walk take minutes, and of those of causal_graph not all have been tried
+# those of random_walk take minutes, and of causal_graph the comparisons alone, line by line, take
+# more than one
 SAMPLED = [name for name in EXPLAINED if name not in ("random_walk", "causal_graph")]
 EVERY = 48  # of so many edits of the source one is tried with --all
 PARAMS = [

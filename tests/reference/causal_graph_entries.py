@@ -10,12 +10,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxtheory.theories import causal_graph
 from jaxtheory.theories.causal_graph import data
 from jaxtheory.theories.causal_graph.model import Config, Params
 from tests.reference.agree import agree, average
 from tests.reference.entries import Case
 
 SEED = 5  # of the cases
+FILLED = True  # with zeros and NaN beyond the sizes
 
 
 def shape(config: Any) -> tuple[int, int, int]:
@@ -33,11 +35,31 @@ def weights(scale: float, seed: int = 0, diagonal: float = 0.0) -> Any:
     return make
 
 
+def given(_config: Any) -> Any:
+    """Prompts whose transitions have zeros, which drawn ones do not."""
+    one = [[0, 1, 0], [0.5, 0, 0.5], [0.3, 0.7, 0]]
+    pi = np.array([one, [[0.2, 0.8, 0], [0, 0, 1], [1, 0, 0]]])
+    s = np.array([[1, 0, 1, 2, 1, 0], [0, 1, 2, 0, 0, 2]])
+    return causal_graph.THEORY.given(s, pi, test=(s[::-1], pi[::-1]))[0]
+
+
 CASES = (
+    Case(
+        "padded",
+        Config(num_states=3, length=5, num_prompts=4, graph="tree", query="graph"),
+        (weights(0.8, 10), weights(0.3, 11, 1.0)),
+        padded=True,
+    ),
     Case(
         "chain",
         Config(num_states=3, length=5, num_prompts=7),
         (weights(0.9, 1), weights(0.0, 2, 0.5), weights(0.0)),
+    ),
+    Case(
+        "transitions with zeros",
+        Config(num_states=3, length=6, num_prompts=2),
+        (weights(0.8, 13), weights(0.2, 14, 1.0)),
+        made=given,
     ),
     Case(
         "tree with a query of the graph",
@@ -68,12 +90,6 @@ CASES = (
         "two tokens, a query of the graph",
         Config(num_states=2, length=2, num_prompts=3, query="graph"),
         (weights(1.0, 9),),
-    ),
-    Case(
-        "padded",
-        Config(num_states=3, length=5, num_prompts=4, graph="tree", query="graph"),
-        (weights(0.8, 10), weights(0.3, 11, 1.0)),
-        padded=True,
     ),
     Case(
         "padded chain",
@@ -191,7 +207,12 @@ def levels(problem: Any, config: Any) -> dict[str, float]:
         shares.append(share)
         children.append(n / n.sum() if n.sum() else share)
         posterior.append((n + alpha) / (n.sum() + S * alpha))
-    by_law = lambda q: float(-(test.target * np.log(q)).sum(axis=1).mean()) - math.log1p(S * eps)
+    some = test.target > 0  # 0 log 0 = 0
+
+    def by_law(q: np.ndarray) -> float:
+        logs = np.log(np.where(some, q, 1))
+        return float(-(test.target * logs).sum(axis=1).mean()) - math.log1p(S * eps)
+
     return {
         "test_loss:uniform": loss(np.full_like(test.target, 1 / S), test, config),
         "test_loss:unigram": loss(np.array(shares), test, config),

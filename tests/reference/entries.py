@@ -8,16 +8,18 @@
     law(problem, batch, config)         asserts what the docstrings of `problem` and `sample` say
     TOLERANCES                          by entry, where the library's own accuracy is less
     widen(params, config)               parameters for padded arrays; only where cases are padded
+    FILLED                              True where, beyond the sizes, problem and sample are zero
+                                        and entries are NaN
     EXCEPTIONS                          entries without a derivation, with the reason
 
 The functions of the theory are looked up in their modules at each call, so that
 `tests/mutation/edits.py` can put wrong versions in their place.
 """
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -36,7 +38,7 @@ TOLERANCE = 1e-10
 
 class Case(NamedTuple):
     """A config and the parameters at which its entries are compared; without any, only its draws
-    are.
+    are. Of a problem that is made without the theory's draws, its entries alone are compared.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Case(NamedTuple):
     params: tuple[Callable[[Any, Any], Any], ...] = ()  # of (problem, config)
     padded: bool = False
     seed: int = 5
+    made: Callable[[Any], Any] | None = None  # the problem of a config
 
 
 class Material(NamedTuple):
@@ -79,11 +82,12 @@ def draw(name: str, config: Any, seed: int) -> Any:
     return slot(name, "problem")(jax.random.key(seed), config)
 
 
-@cache
+@functools.cache
 def material(name: str, index: int) -> Material:
     """A case with its problem, its parameters and the reference's values."""
     case, numpy = cases(name)[index], reference(name)
-    plain = jax.tree.map(np.asarray, draw(name, case.config, case.seed))
+    drawn = case.made or functools.partial(draw, name, seed=case.seed)
+    plain = jax.tree.map(np.asarray, drawn(case.config))
     params = [make(plain, case.config) for make in case.params]
     config = widened(case.config) if case.padded else case.config
     want: dict[str, list[dict[str, Any]]] = {
@@ -93,7 +97,7 @@ def material(name: str, index: int) -> Material:
     if params:
         want["baselines"] = [_optional(numpy, "baselines")(plain, case.config)]
         want["predict"] = [_optional(numpy, "predict")(plain, case.config, STEPS)]
-    problem = draw(name, config, case.seed)
+    problem = drawn(config)
     if case.padded:
         params = [numpy.widen(p, config) for p in params]
     return Material(problem, config, [_arrays(p) for p in params], want)
@@ -134,7 +138,7 @@ def compare(
     for entry, value in want.items():
         tolerance = tolerances.get(entry, TOLERANCE)
         try:
-            agree(_trimmed(got[entry], np.shape(value)), value, tolerance, unknown=True)
+            agree(*_beside(name, got[entry], value, np.nan), tolerance, unknown=True)
         except AssertionError as error:
             raise AssertionError(f"{which} {entry!r}, parameters {i}: {error}") from None
 
@@ -144,6 +148,8 @@ def compare_draws(name: str, index: int) -> None:
     changes neither.
     """
     case = cases(name)[index]
+    if case.made:
+        return
     problem = draw(name, case.config, case.seed)
     batch = slot(name, "sample")(jax.random.key(case.seed + 1), problem, case.config)
     plain = jax.tree.map(np.asarray, (problem, batch))
@@ -154,7 +160,7 @@ def compare_draws(name: str, index: int) -> None:
         batch = slot(name, "sample")(jax.random.key(case.seed + 1), problem, config)
         pairs = zip(jax.tree.leaves((problem, batch)), jax.tree.leaves(plain), strict=True)
         for got, want in pairs:
-            agree(_trimmed(got, want.shape), want, 1e-14)
+            agree(*_beside(name, got, want, 0.0), 1e-14)
 
 
 def names(name: str, configs: Iterable[Any]) -> dict[str, set[str]]:
@@ -178,9 +184,17 @@ def names(name: str, configs: Iterable[Any]) -> dict[str, set[str]]:
     return found
 
 
-def _trimmed(got: Any, shape: tuple[int, ...]) -> np.ndarray:
-    got = np.asarray(got)
-    return got[tuple(slice(n) for n in shape)] if got.ndim == len(shape) else got
+def _beside(name: str, got: Any, want: Any, fill: float) -> tuple[np.ndarray, np.ndarray]:
+    """Both arrays without what lies beyond the sizes, or with `fill` there where FILLED says so."""
+    got, want = np.asarray(got), np.asarray(want)
+    inside = tuple(map(slice, want.shape))
+    if got.ndim != want.ndim:
+        return got, want
+    if not getattr(reference(name), "FILLED", False):
+        return got[inside], want
+    whole = np.full(got.shape, fill)
+    whole[inside] = want
+    return got, whole
 
 
 def _optional(numpy: ModuleType, which: str) -> Callable:

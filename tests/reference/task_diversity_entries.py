@@ -17,6 +17,7 @@ from tests.reference.agree import agree, average
 from tests.reference.entries import Case
 
 SEED = 5  # of the cases
+FILLED = True  # with zeros and NaN beyond the sizes
 NODES = 4000  # of the integrals
 
 
@@ -44,9 +45,10 @@ def best_weights(_problem: Any, config: Any) -> Params:
 
 CASES = (
     Case(
-        "penalty",
-        Config(dimension=3, length=4, num_prompts=7, num_tasks=2, noise_variance=0.2, ridge=0.3),
-        (weights(0.7, 1), weights(0.0), best_weights),
+        "padded",
+        Config(dimension=3, length=4, num_prompts=6, num_tasks=2, noise_variance=0.2, ridge=0.1),
+        (weights(0.7, 11), weights(0.2, 12)),
+        padded=True,
     ),
     Case(
         "fresh tasks, without noise",
@@ -61,6 +63,17 @@ CASES = (
             tasks="fresh",
         ),
         (weights(0.8, 2),),
+    ),
+    Case("many", Config(dimension=2, length=3, num_prompts=4001, num_tasks=3, noise_variance=0.4)),
+    Case(
+        "one task without noise, as many prompts as directions",
+        Config(dimension=3, length=4, num_prompts=9, num_tasks=1, noise_variance=0.0),
+        (weights(0.5, 14),),
+    ),
+    Case(
+        "penalty",
+        Config(dimension=3, length=4, num_prompts=7, num_tasks=2, noise_variance=0.2, ridge=0.3),
+        (weights(0.7, 1), weights(0.0), best_weights),
     ),
     Case(
         "few prompts, no penalty",
@@ -102,11 +115,15 @@ CASES = (
         Config(dimension=4, length=8, num_prompts=9, num_tasks=4, noise_variance=0.1),
         (weights(0.4, 10),),
     ),
+    Case(  # whose eigenvalue 0 is rounded to 9.2 eps
+        "one task without noise, long prompts",
+        Config(dimension=8, length=100, num_prompts=66, num_tasks=1, noise_variance=0.0),
+        (weights(0.5, 15),),
+    ),
     Case(
-        "padded",
-        Config(dimension=3, length=4, num_prompts=6, num_tasks=2, noise_variance=0.2, ridge=0.1),
-        (weights(0.7, 11), weights(0.2, 12)),
-        padded=True,
+        "as many prompts as weights",
+        Config(dimension=4, length=3, num_prompts=20, num_tasks=3, noise_variance=0.3),
+        (weights(0.5, 16),),
     ),
     Case(
         "padded, fresh tasks",
@@ -114,7 +131,6 @@ CASES = (
         (weights(0.7, 13),),
         padded=True,
     ),
-    Case("many", Config(dimension=2, length=3, num_prompts=4001, num_tasks=3, noise_variance=0.4)),
     Case("many fresh", Config(dimension=2, length=3, num_prompts=4001, num_tasks=3, tasks="fresh")),
 )
 
@@ -222,13 +238,18 @@ def ridge(tasks: np.ndarray, penalty: float, config: Any) -> tuple[float, float]
 
     n samples with the penalty n p |theta|^2 shrink as kappa does on the population, where
         n = tr Sigma (Sigma + kappa)^-1 + n p / kappa,
-    and theta varies about its mean as if e_IDG were noise.
+    and theta varies about its mean as if e_IDG were noise. One task without noise has
+    q = <w, beta> / d, so that d directions of theta never appear.
     """
-    d, _, n, _ = shape(config)
+    d, _, n, k = shape(config)
     seen, other = of_training(tasks, config), fresh(config)
     wide = lambda m: np.kron(np.eye(d) / d, m.second)
     Sigma, p = wide(seen), penalty / d
     values, vectors = np.linalg.eigh(Sigma)
+    if config.tasks == "finite" and k == 1 and float(config.noise_variance) == 0:
+        values, vectors = values[d:], vectors[:, d:]
+    if p == 0 and n == len(values):
+        return math.inf, math.inf
     target = vectors.T @ seen.cross.reshape(-1) / d  # E y z
     kappa = 0.0
     if p > 0 or n < len(values):
@@ -259,6 +280,8 @@ def limit(config: Any) -> tuple[float, float]:
     r, weight = spread_of(0 if config.tasks == "fresh" else d / k)
     rho, p, tau = float(config.noise_variance), float(config.ridge), n / d**2
     a, mean = (1 + rho) * d / l, lambda x: float((weight * x).sum())
+    if p == 0 and tau == 1:
+        return math.inf, math.inf
     nu = 0.0
     if p > 0 or tau < 1:
         nu = solved(lambda t: mean((r + a) / (r + a + t)) + tau * p / t - tau)
@@ -294,6 +317,8 @@ def published(config: Any) -> float:
         mu = x * M(tau * inverse)
         inner = 1 - tau * (1 - mu) ** 2 - mu * (x - rho) / x
         return tau * (1 + x) / (1 - tau) * inner - 2 * tau * (1 - mu) + rho + 1
+    if tau == 1:
+        return math.inf
     m = M(inverse)
     star = 1 / (1 - inverse * (m / (1 + inverse * m)) ** 2)
     over = 1 / (tau - 1)
@@ -356,7 +381,9 @@ def law(problem: Any, batch: Any, config: Any) -> None:
     average(x[:, 0, :, None] * x[:, 1, None, :], 0)
     average(query[:, :, None] * query[:, None, :], np.eye(d) / d)
     average(query[:, :, None] * x[:, 0, None, :], 0)
+    average(y, 0)
     average(y**2, 1 + rho)
+    average(label, 0)
     average(label**2, 1 + rho)
     m = of_training(tasks, config)
     h = np.hstack([batch.beta, batch.q[:, None]])

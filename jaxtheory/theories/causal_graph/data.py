@@ -154,7 +154,7 @@ def states(
         return s.at[:, i].set(jnp.sum(passed, axis=1, dtype=jnp.int32)), None
 
     s, _ = jax.lax.scan(token, jnp.zeros(u.shape, jnp.int32), indices(T.cap))
-    return jnp.where(T.mask()[None, :], s, 0)
+    return s
 
 
 def generations(p: Int[Array, " T"]) -> Int[Array, "T T"]:
@@ -164,13 +164,9 @@ def generations(p: Int[Array, " T"]) -> Int[Array, "T T"]:
     T = len(p)
 
     def token(up: Int[Array, "T T"], i: Int[Array, ""]) -> tuple[Int[Array, "T T"], None]:
-        parent, earlier = p[i] - 1, indices(T) < i
-        has = (p[i] > 0) & earlier
+        parent = p[i] - 1  # -1 reads the last token, which has no ancestors before its own turn
         above, below = jnp.take(up, parent, axis=0), jnp.take(up, parent, axis=1)
-        row = jnp.where(has & (above >= 0), above + 1, -1)
-        column = jnp.where(has, below, -1)
-        up = up.at[i].set(jnp.where(earlier, row, up[i]))
-        up = up.at[:, i].set(jnp.where(earlier, column, up[:, i]))
+        up = up.at[i].set(jnp.where(above >= 0, above + 1, -1)).at[:, i].set(below)
         return up.at[i, i].set(0), None
 
     start = jnp.full((T, T), -1, jnp.int32)

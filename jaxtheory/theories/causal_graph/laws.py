@@ -55,7 +55,7 @@ def levels(batch: Batch, p: Int[Array, " T"], config: Config) -> Levels:
     """
     S, T = Size.wrap(config.num_states), Size.wrap(config.length)
     n = counts(batch, p, config)
-    states, valid = jnp.asarray(S.real, float), S.mask()[None, :]
+    states = jnp.asarray(S.real, float)
     total = jnp.sum(n, axis=1, keepdims=True)
     among = jnp.broadcast_to(T.weights()[None, :], batch.s.shape)
     unigram = model.by_state(among, batch.s, S)
@@ -64,7 +64,7 @@ def levels(batch: Batch, p: Int[Array, " T"], config: Config) -> Levels:
     scale = 1 + states * jnp.asarray(config.epsilon, float)
 
     def by_law(q: Float[Array, "P S"]) -> Float[Array, ""]:
-        logs = jnp.log(jnp.where(valid & (q > 0), q, 1))
+        logs = jnp.log(jnp.where(q > 0, q, 1))
         return -jnp.sum(batch.weight * jnp.sum(batch.target * logs, axis=1)) - jnp.log(scale)
 
     by_output = lambda f: model.cross_entropy(f, batch, config)

@@ -146,7 +146,7 @@ def forward(params: Params, batch: Batch, config: Config) -> Forward:
     fit(params, batch, config)
     S, T = Size.wrap(config.num_states), Size.wrap(config.length)
     W = first_attention(params, config)
-    b = jnp.where(T.mask()[None, :], params.A2[batch.s, batch.query[:, None]], 0)
+    b = params.A2[batch.s, batch.query[:, None]]
     a = attention.softmax(b @ W.T, T.mask()[None, :])
     return Forward(W, b, a, by_state(a, batch.s, S))
 

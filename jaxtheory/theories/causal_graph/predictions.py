@@ -38,8 +38,7 @@ def metrics(params: Params, problem: Problem, config: Config) -> dict:
     test_loss = model.loss(params, problem.test, problem, config)
     has, place = problem.parents > 0, jnp.maximum(problem.parents - 1, 0)
     rows = jnp.sum(has).astype(float)
-    count = jnp.where(rows > 0, rows, jnp.nan)
-    mean = lambda x: jnp.sum(jnp.where(has, x, 0)) / count
+    mean = lambda x: jnp.sum(jnp.where(has, x, 0)) / rows  # 0 / 0 is NaN
     i = indices(T.cap)
     inside = model.causal(T)
     parent = i[None, :] == place[:, None]
@@ -76,7 +75,7 @@ def correlation(x: Float[Array, "T T"], y: Float[Array, "T T"], where: Array) ->
 
     x, y = centered(x), centered(y)
     norm = jnp.sqrt(jnp.sum(x**2)) * jnp.sqrt(jnp.sum(y**2))
-    return jnp.where(norm > 0, jnp.sum(x * y) / jnp.where(norm > 0, norm, 1), 0)
+    return jnp.sum(x * y) / jnp.where(norm > 0, norm, 1)
 
 
 def by_lag(W: Float[Array, "T T"], length: Size) -> Float[Array, " T"]:
@@ -85,8 +84,7 @@ def by_lag(W: Float[Array, "T T"], length: Size) -> Float[Array, " T"]:
     column = i[None, :] - i[:, None]  # row d, column i: i - d
     entries = jnp.where(column >= 0, W[i[None, :], jnp.maximum(column, 0)], 0)
     rows = jnp.asarray(length.real, float) - i.astype(float)
-    mean = jnp.sum(entries, axis=1) / jnp.where(length.mask(), rows, 1)
-    return jnp.where(length.mask(), mean, jnp.nan)
+    return jnp.where(length.mask(), jnp.sum(entries, axis=1) / rows, jnp.nan)
 
 
 def predict(problem: Problem, config: Config, steps: Int[Array | np.ndarray, " n"]) -> dict:

@@ -167,14 +167,13 @@ def published(config: Data) -> Float[Array, ""]:
     x, tau, inverse, rho = scales(config)
     m, _ = stieltjes(x, inverse)
     mu = x * stieltjes(x, inverse * tau)[0]
-    under = jnp.where(tau < 1, 1 - tau, 1)
-    over = jnp.where(tau > 1, tau - 1, 1)
-    few = tau * (1 + x) / under * (1 - tau * (1 - mu) ** 2 - mu * (x - rho) / x)
+    over = tau - 1
+    few = tau * (1 + x) / (1 - tau) * (1 - tau * (1 - mu) ** 2 - mu * (x - rho) / x)
     few = few - 2 * tau * (1 - mu) + rho + 1
     K = 1 / (1 - inverse * (m / (1 + inverse * m)) ** 2)
     many = (K - 1 / over) * (1 + x) * (x * m) ** 2 + (3 - 2 * tau) / over * m * x**2
     many = many + ((1 + rho) * m / over + 1) * x + rho * m / over + rho
-    return jnp.where(tau < 1, few, jnp.where(tau > 1, many, jnp.inf))
+    return jnp.where(tau > 1, many, few)  # few is infinite at tau = 1
 
 
 def limit(config: Config) -> Errors:
@@ -219,8 +218,8 @@ def equivalent(tasks: Float[Array, "k d"], config: Config) -> Errors:
 
 
 def _root(share: Callable, tau: Array, ridge: Array, total: Array) -> Float[Array, ""]:
-    """nu >= lambda with tau (1 - lambda/nu) = share(nu) <= total / nu, and 0 if all nu > 0 are too
-    large: share falls with nu.
+    """nu >= lambda with tau (1 - lambda/nu) = share(nu) <= total / nu: share falls with nu. Where
+    all are too large, as good as 0: far below the rounding of what nu is added to.
     """
 
     def halve(_: Array | int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -230,7 +229,7 @@ def _root(share: Callable, tau: Array, ridge: Array, total: Array) -> Float[Arra
         return jnp.where(small, nu, low), jnp.where(small, high, nu)
 
     low, high = jax.lax.fori_loop(0, HALVINGS, halve, (ridge, ridge + total / tau))
-    return jnp.where((ridge == 0) & (low == 0), 0, (low + high) / 2)
+    return (low + high) / 2
 
 
 def _with_variance(mean: Errors, degrees: Array, spread: Array, tau: Array) -> Errors:
@@ -239,7 +238,7 @@ def _with_variance(mean: Errors, degrees: Array, spread: Array, tau: Array) -> E
     """
     left = 1 - degrees / tau
     none = left <= 4096 * jnp.finfo(left.dtype).eps
-    idg = jnp.where(none, jnp.inf, mean.idg / jnp.where(none, 1, left))
+    idg = jnp.where(none, jnp.inf, mean.idg / left)
     return Errors(mean.icl + idg / tau * spread, idg)
 
 
