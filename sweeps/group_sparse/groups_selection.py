@@ -8,7 +8,7 @@ from jaxtheory.claims import between, derived, exponent, fitted_law, last
 
 from . import ETA, PAPER, SWEEP, THEORY, Config, D, edge
 
-GROUPS, STEPS = [6, 8, 12], 200
+GROUPS, STEPS = [6, 7, 8, 10, 12], 200
 
 
 def selects(data: xr.Dataset) -> xr.DataArray:

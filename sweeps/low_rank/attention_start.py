@@ -78,7 +78,7 @@ FIGURE = Figure(
         record=ENDS,
         vary={
             "output": ["shared", "per_token"],
-            "init_diagonal": [0.01, 0.1, 0.2],
+            "init_diagonal": [0.01, 0.02, 0.05, 0.1, 0.2],
             "output_scale": [0.01, 0.1, 0.3],
         },
     ),

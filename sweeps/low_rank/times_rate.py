@@ -12,7 +12,7 @@ FIGURE = Figure(
     source=f"{PAPER}, theorem 1, T = Theta(eta^(-3/5) / alpha*)",
     theory=only(),
     config=S1,
-    sweep=runs(400, vary={"learning_rate": [0.1, 0.2, 0.4, 0.8]}, record={"loss": 8}),
+    sweep=runs(400, vary={"learning_rate": [0.1, 0.17, 0.28, 0.48, 0.8]}, record={"loss": 8}),
     quick={"vary": {"learning_rate": [0.4, 0.8]}, "seeds": 2, "steps": 100},
     draw=lambda data: draw_time(data, "learning_rate", data.learning_rate.values, "η", -0.6, -1.0),
     claims=(

@@ -7,7 +7,7 @@ from jaxtheory.theories.low_rank import S1
 from . import PAPER, only, pick, runs
 from ._training import alpha, draw_time, fitted
 
-COUNTS = {"num_relevant": [3, 6, 9, 18], "num_confusion": [1, 2, 3, 6]}
+COUNTS = {"num_relevant": [3, 6, 9, 12, 18], "num_confusion": [1, 2, 3, 4, 6]}
 
 FIGURE = Figure(
     name="times_share",
@@ -15,7 +15,7 @@ FIGURE = Figure(
     theory=only(),
     config=S1,
     sweep=runs(160, zip=COUNTS, record={"loss": 4}),
-    quick={"zip": pick(COUNTS, 2, 3), "seeds": 2, "steps": 60},
+    quick={"zip": pick(COUNTS, 2, 4), "seeds": 2, "steps": 60},
     draw=lambda data: draw_time(data, "num_relevant", alpha(data).values, "α*", -1.0, -1.1),
     claims=(
         Claim(
