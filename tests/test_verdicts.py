@@ -171,3 +171,15 @@ def test_a_picture_is_made_to_fit(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (300, 400, 3), dtype=np.uint8)
     Image.fromarray(noise).save(tmp_path / "noise.png")
     assert len(verdicts.webp(tmp_path / "noise.png")) <= verdicts.LARGEST
+
+
+def test_a_thin_line_keeps_its_color():
+    import numpy as np
+    from PIL import Image
+
+    cells = np.indices((90, 90)).sum(0)[..., None] * [1, 1, 0]  # many colors, none of them often
+    cells[:60] = 255
+    cells[30] = [213, 94, 0]
+    few = np.asarray(verdicts.few_colors(Image.fromarray(cells.astype(np.uint8)), 8))
+    assert len(np.unique(few.reshape(-1, 3), axis=0)) == 8
+    assert few[30].tolist() == [[213, 94, 0]] * 90 and few[0].tolist() == [[255] * 3] * 90

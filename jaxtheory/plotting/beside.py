@@ -13,6 +13,7 @@ LEGENDS = "_jaxtheory_legends"  # of a figure: the panels of each legend below i
 _CONTRAST = 4.5  # of the letters of a name on white, at least
 _GAP, _TRIED = 2.5, 60  # points between a name and its curve; places along it
 _LONG = 24  # letters; longer names have two lines
+_WIDENED, _MORE = 5, 0.1  # times that an axis is made longer for a legend, and by which share
 _PANELS = 2  # over which the names of one legend are spread at most
 _SIDES = [(right, up) for right in (-1.0, -0.5, 0.0) for up in (-1.0, -0.5, 0.0)]
 
@@ -67,6 +68,41 @@ def _named(legend: Any, panels: Sequence[Any]) -> bool:
     return True
 
 
+def clear_legends(figure: Any) -> None:
+    """Widen the vertical axis of a panel whose legend covers a curve, until it covers none.
+
+    Figures whose panels share the numbers along an axis stay as they are.
+
+    Args:
+        figure: A figure whose panels have their final size.
+    """
+    panels = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    if all(ax.yaxis.get_tick_params().get("labelleft", True) for ax in panels):
+        for ax in panels:
+            legend = ax.get_legend()
+            for _ in range(_WIDENED if legend else 0):
+                if not _covers(ax, legend):
+                    break
+                _widen(ax, legend)
+
+
+def _covers(ax: Any, legend: Any) -> bool:
+    """True if a legend covers a point of a curve."""
+    taken, box = Taken(ax), legend.get_window_extent()
+    taken.boxes.clear()
+    return bool(taken.covered((box.x0, box.y0, box.x1, box.y1)))
+
+
+def _widen(ax: Any, legend: Any) -> None:
+    """Move the end of the vertical axis that a legend is near to."""
+    box, frame, scale = legend.get_window_extent(), ax.get_window_extent(), ax.yaxis.get_transform()
+    low, high = (float(end) for end in scale.transform(np.asarray(ax.get_ylim())))
+    more = _MORE * (high - low)
+    above = box.y0 + box.y1 > frame.y0 + frame.y1
+    ends = np.asarray([low, high + more] if above else [low - more, high])
+    ax.set_ylim(*(float(end) for end in scale.inverted().transform(ends)))
+
+
 def _lines(name: str) -> str:
     """Return a name in two lines if it is long."""
     return name.replace(", ", ",\n", 1) if len(name) > _LONG else name
@@ -84,7 +120,7 @@ def _free(
             bottom = y + up * high + gap * (1 + 2 * up)
             box = (left, bottom, left + wide, bottom + high)
             grown = (left - gap / 2, bottom - gap / 2, box[2] + gap / 2, box[3] + gap / 2)
-            if not taken.inside(box) or taken.covered(grown):
+            if not taken.inside(grown) or taken.covered(grown):
                 continue
             near, far = taken.nearest(box, {own}), taken.nearest(box, curves - {own})
             if far >= near + gap:

@@ -83,3 +83,10 @@ def color_bar(ax: Axes, picture: Any, label: str = "") -> None:
         plain_numbers(drawn.ax.yaxis)
     if len(values) and values.min() < values.max():
         drawn.ax.set_ylim(max(low, values.min()), min(high, values.max()))
+
+
+def add_rim(text: Any, color: Any) -> None:
+    """Give the letters of a text a rim of a color, so that they can be read over lines."""
+    from matplotlib.patheffects import withStroke
+
+    text.set_path_effects([withStroke(linewidth=2.0, foreground=color)])

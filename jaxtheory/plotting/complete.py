@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from jaxtheory.plotting.beside import name_curves
+from jaxtheory.plotting.beside import clear_legends, name_curves
 from jaxtheory.plotting.captions import broken, caption
 from jaxtheory.plotting.grid import say_once
+from jaxtheory.plotting.marks import place_counts
 from jaxtheory.plotting.thresholds import name_thresholds
 
 _SIZE = 6.5  # points
@@ -35,7 +36,9 @@ def name_all(figure: Any) -> None:
     if not figure.__dict__.get(_NAMED):
         figure.__dict__[_NAMED] = True
         figure.draw_without_rendering()  # gives the panels their places
+        place_counts(figure)
         name_curves(figure)
+        clear_legends(figure)
         name_thresholds(figure)
 
 
@@ -63,7 +66,7 @@ def add_caption(figure: Any) -> None:
         return
     figure.__dict__[_CAPTIONED] = True
     width, height = figure.get_size_inches()
-    lines = broken(text, width - 0.2, _SIZE * _LETTER, even=False).split("\n")
+    lines = _fitting(figure, text, width - 0.2)
     needed = len(lines) * _SIZE * _LINE + 0.1
     figure.set_size_inches(width, height + needed)
     share = needed / (height + needed)
@@ -75,5 +78,18 @@ def add_caption(figure: Any) -> None:
         room = legend.get_tightbbox().height / figure.dpi + 0.08
         bottom = max(bottom, share + room / (height + needed))
     figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - bottom))
-    place = {"ha": "left", "va": "bottom", "fontsize": _SIZE, "color": "#444444"}
+    place: dict[str, Any] = {"ha": "left", "va": "bottom", "fontsize": _SIZE, "color": "#444444"}
     figure.text(0.1 / width, 0.05 / (height + needed), "\n".join(lines), **place)
+
+
+def _fitting(figure: Any, text: str, width: float) -> list[str]:
+    """Break a text into lines that are at most so many inches wide."""
+    letter = _LETTER
+    while True:
+        lines = broken(text, width, _SIZE * letter, even=False)
+        probe = figure.text(0, 0, lines, fontsize=_SIZE)
+        wide = probe.get_window_extent().width / figure.dpi
+        probe.remove()
+        if wide <= width or letter > 2 * _LETTER:
+            return lines.split("\n")
+        letter *= 1.03

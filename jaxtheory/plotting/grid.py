@@ -97,11 +97,15 @@ def _title_once(panels: list[Any], side: Any) -> None:
 
 
 def _label_once(panels: list[Any], which: str) -> None:
-    """Leave the label of an axis at the first of neighboring panels that have the same one."""
+    """Leave the label of an axis at the first of neighboring panels that have the same one.
+
+    A panel at the right of a color bar keeps its own, as that of the bar would be taken for it.
+    """
     labels = [getattr(ax, f"get_{which}label")() for ax in panels]
     first = panels[0]
-    for ax, before, label in zip(panels[1:], labels, labels[1:], strict=False):
-        if not label or label != before:
+    for left, ax, before, label in zip(panels, panels[1:], labels, labels[1:], strict=False):
+        beside_bar = which == "y" and _has_bar(left) and not _has_bar(ax)
+        if not label or label != before or beside_bar:
             first = ax
             continue
         getattr(ax, f"set_{which}label")("")
@@ -109,6 +113,11 @@ def _label_once(panels: list[Any], which: str) -> None:
             ax.tick_params(axis=which, which="both", labelbottom=False) if which == "x" else (
                 ax.tick_params(axis=which, which="both", labelleft=False)
             )
+
+
+def _has_bar(ax: Any) -> bool:
+    """True if a panel has a color bar."""
+    return any(getattr(picture, "colorbar", None) for picture in (*ax.collections, *ax.images))
 
 
 def _ticks(ax: Any, which: str) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from jaxtheory.plotting.marks import least_and_most, mark_bars, mark_points
 from jaxtheory.plotting.panels import COLORS, FEW, MARKERS, Axes, Figure, figure_of, placed
 
 _GRAY = "#444444"
+_SPACING, _SHIFT = 0.3, 0.07  # of a panel's diagonal, between marks along a line of many points
 
 
 def series(
@@ -41,7 +42,8 @@ def series(
         label: The label of the line in the legend.
         color: The index of the color and the marker.
         seeds: True draws a thin line per seed in place of the band, as for fewer than 5 seeds.
-        markers: Marks at the points; None draws them for at most 20 points.
+        markers: True draws marks at all points, False at a few places along the line, so that
+            lines differ without colors; None at all of at most 20 points.
         at: The entry of each further dimension, for instance {"pruner": "wanda"}.
 
     Raises:
@@ -59,11 +61,13 @@ def series(
     values = _of_seeds(values, (x,), at)
     single = values.sizes["seed"] > 1 and (seeds or bool(average(values).n.max() < FEW))
     shade = COLORS[color % len(COLORS)]
-    marker = MARKERS[color % len(MARKERS)] if _few(values, x, markers) else None
-    line, note = _mean(ax, values, x, label, {"color": shade, "marker": marker})
+    style: dict[str, Any] = {"color": shade, "marker": MARKERS[color % len(MARKERS)]}
+    if not (few := _few(values, x, markers)):
+        style["markevery"] = (_SHIFT * (1 + color % 4), _SPACING)
+    line, note = _mean(ax, values, x, label, style)
     places = values[x].values
     if single:
-        dot = "." if marker else None
+        dot = "." if few else None
         for run in values.transpose("seed", x).values:
             (thin,) = ax.plot(
                 places, run, color=shade, alpha=0.35, linewidth=0.5, marker=dot, markersize=2.5

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from jaxtheory.plotting.captions import Drawn, notes
+from jaxtheory.plotting.places import Taken, size_of, write
 
 _LARGEST, _SMALL, _SMALLEST, _TINY = 6.5, 5.0, 4.4, 3.8  # points; small: the number of runs
 _DIGIT = 0.62 / 72  # inches per point of font size: the width of a digit
 _AMONG = 8  # marks along a line of many points, about
+_COUNTS = "_jaxtheory_counts"  # of a panel: the numbers of runs at its points
+_GAP = 3.0  # points between a mark and its number
 _HATCH: Any = {"hatch": "//////", "edgecolor": "#777777", "facecolor": "none", "linewidth": 0}
 
 
@@ -39,14 +42,41 @@ def mark_points(ax: Any, line: Any, n: np.ndarray, seeds: int) -> None:
     )
     notes(ax).append(Drawn("open", "", marks))
     for i in _apart(np.flatnonzero(changes), len(n)):
-        ax.annotate(
+        number = ax.annotate(
             f"{n[i]} of {seeds}",
             (x[i], y[i]),
-            xytext=(3, 3),
+            xytext=(_GAP, _GAP),
             textcoords="offset points",
             fontsize=_SMALL,
             color=shade,
         )
+        ax.__dict__.setdefault(_COUNTS, []).append(number)
+
+
+def place_counts(figure: Any) -> None:
+    """Move the numbers of runs at points to free places beside them, and leave out the others.
+
+    Args:
+        figure: A figure whose panels have their final size.
+    """
+    for ax in figure.axes:
+        numbers = ax.__dict__.pop(_COUNTS, ())
+        for number in numbers:
+            number.remove()
+        taken = Taken(ax) if numbers else None
+        for number in numbers if taken else ():
+            text, gap = number.get_text(), _GAP * taken.pixel
+            wide, high = size_of(ax, text, _SMALL)
+            x, y = ax.transData.transform(number.xy)
+            boxes = [
+                (left, bottom, left + wide, bottom + high)
+                for bottom in (y + gap, y - gap - high)
+                for left in (x + gap, x - gap - wide, x - wide / 2)
+            ]
+            free = [box for box in boxes if taken.inside(box) and not taken.covered(box)]
+            if free:
+                taken.boxes.append(free[0])
+                write(ax, free[0], text, fontsize=_SMALL, color=number.get_color())
 
 
 def _apart(places: np.ndarray, length: int) -> list[int]:

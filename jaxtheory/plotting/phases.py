@@ -7,6 +7,7 @@ import xarray as xr
 
 from jaxtheory.engine.results.statistics import average
 from jaxtheory.plotting.captions import Drawn, notes
+from jaxtheory.plotting.colors import add_rim
 from jaxtheory.plotting.heat import heat
 from jaxtheory.plotting.panels import Axes
 
@@ -58,6 +59,19 @@ def over_heat(
         (line,) = ax.plot(places, height, color=color, linewidth=width, linestyle=style)
         notes(ax).append(Drawn("edge", "", line))
     notes(ax).append(Drawn("outline" if measured else "boundary", says, line))
+    _above_lines(ax)
+
+
+def _above_lines(ax: Axes) -> None:
+    """Write the numbers of the cells above curves, each with a rim in the color of its cell."""
+    cells: Any = next((part for part in ax.collections if hasattr(part, "get_coordinates")), None)
+    if cells is None:
+        return
+    values = cells.get_array().reshape([length - 1 for length in cells.get_coordinates().shape[:2]])
+    for text in ax.texts:
+        x, y = text.get_position()
+        add_rim(text, cells.to_rgba(values[int(y), int(x)]))
+        text.set_zorder(4)
 
 
 def phases(ax: Axes, found: xr.Dataset, x: str, label: str = "") -> None:

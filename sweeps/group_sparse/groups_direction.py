@@ -77,8 +77,9 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     )
     for ax, when, values in rows:
         size = values**0.5
-        plot.series(ax, size, "groups", plot.law(ax, fitted_law(size, "groups")))
-        plot.finish(ax, "groups D", r"$|v_1/|v_1| - v^*|$", when, **LOG)
+        title = f"{when}, {plot.law(ax, fitted_law(size, 'groups'))}"
+        plot.series(ax, size, "groups")
+        plot.finish(ax, "groups D", r"$|v_1/|v_1| - v^*|$", title, **LOG)
         plot.ticks(ax.xaxis, [int(g) for g in groups])
     return figure
 

@@ -24,7 +24,6 @@ def draw(data: xr.Dataset) -> plot.Drawing:
     figure, axes = panels(
         len(settings) + 1,
         "Without noise the first step has a small rank, and rows sum to zero",
-        across=2,
     )
     s = data.singular_values.sel(step=1).isel(seed=[0], index=slice(0, 8)) + 1e-12
     for ax, setting in zip(axes, settings, strict=False):

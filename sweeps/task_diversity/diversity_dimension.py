@@ -50,6 +50,7 @@ def draw(data: xr.Dataset) -> plot.Drawing:
         style = {"color": plot.COLORS[i], "marker": plot.MARKERS[i], "markersize": 4}
         ax.plot(values.dimension, values, label=f"{says}, {exponent_of}", **style)
     plot.finish(ax, "dimension d", "error / theory − 1", "", xscale="log", yscale="log")
+    plot.ticks(ax.xaxis, data.dimension.values)
     return figure
 
 

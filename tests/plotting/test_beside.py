@@ -82,6 +82,18 @@ def test_legends_with_titles_stay():
     assert figure.get_figheight() >= height
 
 
+def test_an_axis_is_widened_until_its_legend_covers_no_curve():
+    figure, ((ax,),) = plot.panels()
+    curves(ax, np.linspace(1, 2, 5))
+    ends = ax.get_ylim()
+    plot.add_caption(figure)
+    figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    heights = [ax.transData.transform((0, y))[1] for y in np.linspace(1, 2, 5)]
+    assert not any(box.y0 < y < box.y1 for y in heights)
+    assert ax.get_ylim()[0] < ends[0] or ax.get_ylim()[1] > ends[1]
+
+
 @pytest.mark.parametrize("color", plot.COLORS)
 def test_names_can_be_read(color):
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in darkened(color)]

@@ -27,6 +27,14 @@ def test_a_caption_has_room_of_its_own_and_is_written_once(below):
     assert words.get_window_extent().x1 <= figure.bbox.x1
 
 
+def test_wide_letters_have_shorter_lines():
+    figure, ((ax,),) = plot.panels()
+    plot.theory(ax, [0, 1], [0, 1], "MWMW " * 40)
+    plot.add_caption(figure)
+    (words,) = figure.texts
+    assert words.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_a_drawing_without_notes_gets_no_caption():
     figure, ((ax,),) = plot.panels()
     ax.plot([0, 1], [0, 1])

@@ -1,6 +1,7 @@
 """The grid of panels: no empty cells, and shared titles and labels once."""
 
 import pytest
+import xarray as xr
 
 from jaxtheory import plot
 from jaxtheory.plotting.grid import flaws, say_once, share
@@ -64,6 +65,20 @@ def test_numbers_along_axes_that_differ_stay() -> None:
     say_once(figure)
     assert [ax.get_ylabel() for ax in axes[0]] == ["loss", ""]
     assert axes[0, 1].yaxis.get_tick_params()["labelleft"]
+
+
+def test_a_panel_at_the_right_of_a_color_bar_keeps_its_label() -> None:
+    figure, axes = plot.panels(2)
+    plot.heat(
+        axes[0, 0],
+        xr.DataArray([[1.0, 2.0]], dims=("b", "a")).assign_coords(a=[1, 2], b=[3]),
+        "a",
+        "b",
+    )
+    for ax in axes[0]:
+        plot.finish(ax, "D", "step size")
+    say_once(figure)
+    assert [ax.get_ylabel() for ax in axes[0]] == ["step size"] * 2
 
 
 def test_the_numbers_of_a_drawing_keep_the_names_of_panels() -> None:

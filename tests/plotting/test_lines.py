@@ -42,6 +42,14 @@ def test_one_run_is_a_line_alone():
     assert len(ax.lines) == 1 and plot.caption(figure) == "Lines: one run each."
 
 
+def test_lines_of_many_points_differ_without_colors():
+    _figure, ((ax,),) = plot.panels()
+    for color in range(2):
+        plot.series(ax, runs(np.ones((6, 200)), at=np.arange(200)), "step", color=color)
+    marks = [(line.get_marker(), line.get_markevery()) for line in ax.lines]
+    assert len({*marks}) == 2 and all(every is not None for _, every in marks)
+
+
 def test_a_fitted_law_is_drawn_with_the_band_of_its_exponent():
     n = np.array([1.0, 10.0, 100.0])
     noise = np.random.default_rng(0).normal(1, 0.05, (8, 3))

@@ -6,6 +6,7 @@ import xarray as xr
 from helpers.drawn import COSINES, drawn, rows_of, runs, table
 
 from jaxtheory import plot
+from jaxtheory.plotting.marks import place_counts
 
 
 def test_a_large_number_fits_its_cell():
@@ -59,6 +60,21 @@ def test_points_whose_mean_leaves_out_runs_have_open_marks(points):
     counts = [row["n"] for row in rows_of(figure, "line")]
     assert counts == [6] * (points // 2) + [5] * (points - points // 2 - 1) + [1]
     assert not rows_of(figure, "point")
+
+
+def test_numbers_of_runs_move_to_free_places_or_go():
+    values = np.ones((6, 3))
+    values[0, 1] = values[:2, 2] = np.nan
+    figure, ax = drawn(runs(values, at=np.arange(3)))
+    place_counts(figure)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert [text.get_text() for text in ax.texts] == ["5 of 6", "4 of 6"]
+    assert all(ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 for box in boxes)
+    crowded, ax = drawn(runs(values, at=np.arange(3)))
+    for height in np.linspace(0.9, 1.1, 40):
+        plot.reference(ax, [0, 3], [height, height])
+    place_counts(crowded)
+    assert not ax.texts
 
 
 def test_a_line_of_all_runs_has_no_marks():

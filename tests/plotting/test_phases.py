@@ -41,3 +41,4 @@ def test_phases_show_shares_the_boundary_and_the_law():
     assert "law" not in plot.caption(figure) and len(ax.lines) == 2
     plot.phases(ax, data.assign(law=data.boundary.isel(seed=0)), "D")
     assert "Dashed line: law. Solid line: mean boundary." in plot.caption(figure)
+    assert all(text.get_zorder() > line.get_zorder() for text in ax.texts for line in ax.lines)
