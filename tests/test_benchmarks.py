@@ -22,6 +22,8 @@ from benchmarks import (
     lanes,
     low_rank,
     nearest_neighbor,
+    products,
+    profiles,
     random_walk,
     table,
     task_diversity,
@@ -359,3 +361,70 @@ def test_lanes_of_another_process(tmp_path, monkeypatch):
         monkeypatch.setattr(lanes, "__file__", str(script))
         with accelerator.on_cpu(["walk"]) as found:
             assert found(1.0 if want == {} else 30.0) == want
+
+
+def test_clock():
+    """A part's time stops while another runs within it, and what workers do replaces the wait."""
+    now = [0.0]
+    clock = profiles.Clock(lambda: now[0])
+
+    def work(name, seconds):
+        with clock.part(name):
+            now[0] += seconds
+
+    def chunk():
+        with clock.part("Python"):
+            now[0] += 1
+            work("step", 2)
+            now[0] += 3
+
+    with clock.part("set-up"):
+        now[0] += 5
+        with clock.part("idle"):
+            begun = now[0]
+            thread = threading.Thread(target=chunk)
+            thread.start()
+            thread.join()
+            now[0] = begun + 4  # two workers, of which one had nothing to do for two seconds
+        work("assembly", 7)
+    parts = {name: seconds for name, seconds in clock.parts(2).items() if seconds}
+    assert parts == {"set-up": 5, "Python": 2, "step": 1, "idle": 1, "assembly": 7}
+    assert sum(parts.values()) == now[0] == 16
+
+
+def test_profile(monkeypatch):
+    """The parts of a sweep add up to it; batches are apart where they are drawn."""
+    monkeypatch.setattr(profiles, "each", lambda function: function() and 1e-6)
+    draws_batches = {"bigram": True, "groups": False}
+    for study, drawn in zip((BIGRAM, GROUPS), draws_batches.values(), strict=True):
+        study = study._replace(theory=training_alone(study.theory))
+        study.ends()
+        seconds, parts, calls = profiles.clocked(study.ends)
+        assert sum(parts.values()) == pytest.approx(seconds, abs=0.01)
+        busy = ("set-up", "problems", "start", "step", "metrics", "Python", "assembly")
+        assert all(parts[name] > 0 for name in busy)
+        slots = {int(call.args[3]) for call in calls.values()}
+        assert slots == {1} and sum(call.steps for call in calls.values()) % STEPS == 0
+        assert all((profiles.drawing(*item) is not None) == drawn for item in calls.items())
+        divided = profiles.divide(parts, calls)
+        assert sum(divided.values()) == pytest.approx(sum(parts.values()))
+        assert divided["dispatch"] > 0
+    found = profiles.Profile("groups", "small", 0.2, 0.3, divided, (0.1, 0.15), {"dot": 0.5})
+    assert len(profiles.cells(found)) == len(profiles.cells(found._replace(floors=None)))
+    assert len(profiles.cells(found)) + 1 == len(profiles.HEAD)
+    text = profiles.page(profiles.merged([{"profiles": [found._asdict()]}]), ["here"])
+    assert "| 50 % | 75 % | dot 50 % |" in text
+
+
+def test_products():
+    """Products that depend on the state are counted, as often as their loop runs."""
+    a = np.ones((2, 3))
+
+    def step(x):
+        again = lambda y, _: (jax.numpy.tanh(y @ y.T @ y), None)
+        return jax.lax.scan(again, x, None, 5)[0] + jax.jit(lambda x, y: x @ y)(a, a.T @ a)
+
+    closed, found = jax.make_jaxpr(step)(a), products.collections.Counter()
+    products.follow(closed.jaxpr, set(closed.jaxpr.invars), found)
+    shapes = {shapes[:2]: count for shapes, count in found.items()}
+    assert shapes == {((2, 3), (3, 2)): 5, ((2, 2), (2, 3)): 5}

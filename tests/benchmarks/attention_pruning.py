@@ -95,7 +95,20 @@ def groups():
         {"sweep": work(STUDY)},
     )
     yield overhead(STUDY._replace(steps=300))
+    yield short()
     yield ratios()
+
+
+def short():
+    """A sweep of a second, in which problems, metrics and baselines count."""
+    study = STUDY._replace(values=tuple(float(v) for v in np.geomspace(0.5, 50, 13)), steps=100)
+    return Group(
+        THEORY.name,
+        described(study, "two records; by hand training alone"),
+        {"sweep": Side(study.ends), "by hand": Side(ByHand(study).training())},
+        [Line("short sweep over training alone", "sweep", "by hand", "cost")],
+        {"sweep": work(study)},
+    )
 
 
 def ratios():

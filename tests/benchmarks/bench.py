@@ -1,10 +1,11 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--from FILE ...] [--accelerator [--seconds S]]: prints one table; --only: these theories, or
-boundaries; --json: the rows, rates and machine; --write: into docs/performance.md, and from there
-into README.md; --from: the rows of such files, nothing is measured; --accelerator: on what JAX
-finds beside the CPU, see accelerator.py, or one line where there is nothing.
+[--from FILE ...] [--accelerator [--seconds S]] [--profile]: prints one table; --only: these
+theories, or boundaries; --json: the rows, rates and machine; --write: into docs/performance.md, and
+from there into README.md; --from: the rows of such files, nothing is measured; --accelerator: on
+what JAX finds beside the CPU, see accelerator.py, or one line where there is nothing; --profile:
+how the seconds of every sweep divide into parts, see profiles.py.
 
 Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
@@ -17,6 +18,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from jaxtheory.theories import names
@@ -47,34 +49,41 @@ def command(asked: argparse.Namespace) -> str:
     """The command line, without its files."""
     words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
     words.append("--accelerator" * asked.accelerator)
+    words.append("--profile" * asked.profile)
     words.append("--only " + " ".join(asked.only) if tuple(asked.only) != MODULES else "")
     return " ".join(filter(None, words))
 
 
 def measure(modules: tuple[str, ...], everything: bool) -> list:
-    """The rows of some modules; each group is made, timed and forgotten before the next."""
-    import jax
+    """The rows of some modules."""
     from benchmarks import floor, table, timing
+
+    found = []
+    for group in groups(modules, everything):
+        begun = time.perf_counter()
+        timed = timing.alternating(group.sides)
+        floors = {side: floor.seconds(work) for side, work in group.work.items()}
+        new = table.rows(group, timed, floors)
+        found += new
+        for row in new:
+            print(" | ".join(table.cells(row)), file=sys.stderr)
+        took = time.perf_counter() - begun
+        print(f"  ({took:.0f} s) {group.theory}: {group.setting}", file=sys.stderr, flush=True)
+    return found
+
+
+def groups(modules: tuple[str, ...], everything: bool = False) -> Iterator:
+    """The groups of some modules; what one has compiled is forgotten before the next."""
+    import jax
 
     from jaxtheory.engine.compute import program
 
-    found = []
     for name in modules:
         for group in importlib.import_module(f"benchmarks.{name}").groups():
-            if group.more and not everything:
-                continue
-            begun = time.perf_counter()
-            timed = timing.alternating(group.sides)
-            floors = {side: floor.seconds(work) for side, work in group.work.items()}
-            new = table.rows(group, timed, floors)
-            found += new
-            for row in new:
-                print(" | ".join(table.cells(row)), file=sys.stderr)
-            took = time.perf_counter() - begun
-            print(f"  ({took:.0f} s) {name}: {group.setting}", file=sys.stderr, flush=True)
-            program._compiled.clear()
-            jax.clear_caches()
-    return found
+            if everything or not group.more:
+                yield group
+                program._compiled.clear()
+                jax.clear_caches()
 
 
 def put(text: str, marks: tuple[str, str], page: Path = PAGE) -> None:
@@ -138,6 +147,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")
     parser.add_argument("--accelerator", action="store_true")
+    parser.add_argument("--profile", action="store_true")
     parser.add_argument("--seconds", type=float, default=560, help="of --accelerator")
     asked = parser.parse_args()
     if asked.files:
@@ -148,10 +158,13 @@ def main() -> int:
     if asked.accelerator and jax.default_backend() == "cpu":
         print("no accelerator: JAX finds the CPU alone", file=sys.stderr)
         return 2
-    from benchmarks import accelerator, floor, table
+    from benchmarks import accelerator, floor, profiles, table
 
     where = measured_on(asked)
-    if asked.accelerator:
+    if asked.profile:
+        parts = profiles.records(groups(tuple(asked.only)))
+        kept = {"machine": where, "rates": floor.measured(), "profiles": parts}
+    elif asked.accelerator:
         kept = {"machine": where, **accelerator.measure(tuple(asked.only), asked.seconds)}
     else:
         found = measure(tuple(asked.only), asked.all)
@@ -163,13 +176,14 @@ def main() -> int:
 
 def show(kept: list[dict], asked: argparse.Namespace) -> int:
     """What was measured, on stdout and with --write on the page."""
-    from benchmarks import accelerator, table
+    from benchmarks import accelerator, profiles, table
 
-    if asked.accelerator:
-        text = accelerator.page(accelerator.merged(kept), list(map(facts, kept)))
+    if asked.accelerator or asked.profile:
+        made = profiles if asked.profile else accelerator
+        text = made.page(made.merged(kept), list(map(facts, kept)))
         print(text)
         if asked.write:
-            put(text, accelerator.MARKS)
+            put(text, made.MARKS)
         return 0
     found = [table.row(record) for one in kept for record in one["rows"]]
     print(table.text(found))

@@ -1,0 +1,246 @@
+"""`make bench ARGS=--profile`: how the seconds of one warm sweep divide into its parts.
+
+Every compiled function of the sweep is waited for, and the clock of a part stops while another part
+runs within it, so that parts add up to the sweep. Seconds of a worker count as seconds divided by
+the number of workers; "idle" is what workers wait for each other. Of the training loop, three parts
+are measured afterwards with as many workers at once: "dispatch" is calls that make no step,
+"batches" a loop that draws batches and sums them up, and "step" is the rest. "Python" is the rest
+of the code of chunks, and "set-up" the request, its identity and its plan.
+
+The second floor is that of products.py.
+"""
+
+import collections
+import contextlib
+import functools
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from benchmarks import floor, products, table, timing
+from benchmarks.products import Call, each, first, follow, made_by
+
+from jaxtheory.engine import sweep
+from jaxtheory.engine.compute import program, training
+from jaxtheory.engine.execution import local, task
+
+MARKS = ("<!-- profile -->", "<!-- /profile -->")
+ROUNDS = 3  # the fastest is shown
+PARTS = {
+    "set-up": [(sweep, name) for name in ("read", "identity", "describe", "plan_request")],
+    "problems": ["_draw"],
+    "start": ["_begin"],
+    "batches": [],
+    "step": ["_train_block"],
+    "dispatch": [],
+    "metrics": ["_evaluate metrics"],
+    "baselines": ["_baselines"],
+    "predictions": ["_predict"],
+    "analyses": ["_evaluate analyses"],
+    "transfer": [(jax, "device_get"), (jax, "device_put")],
+    "records": [(training._Recorded, "put"), (training, "_with_baselines")],
+    "Python": [(task, "run_chunk")],
+    "assembly": [(sweep, "assemble"), (local, "pick")],
+    "idle": [(local, "wait")],
+}
+LOOPS = ("while", "call", "conditional")  # which hold the kernels
+FLOORS = ("floor / sweep", "second floor / sweep")
+HEAD = ("theory", "sweep ms", "CPU ms", "sum", *PARTS, *FLOORS, "largest kernels of the step")
+
+
+class Clock:
+    """Seconds of parts [thread, part]. A part's time stops while another one runs within it."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter):
+        self.now, self.own = now, threading.local()
+        self.seconds = collections.Counter[tuple[int, str]]()
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        stack = self.own.__dict__.setdefault("stack", [])
+        self._turn(stack)
+        stack.append(name)
+        try:
+            yield
+        finally:
+            self._turn(stack)
+            stack.pop()
+
+    def _turn(self, stack: list[str]) -> None:
+        now = self.now()
+        if stack:
+            self.seconds[threading.get_ident(), stack[-1]] += now - self.own.last
+        self.own.last = now
+
+    def timed(self, name: str, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def run(*args: Any, **options: Any) -> Any:
+            with self.part(name):
+                return function(*args, **options)
+
+        return run
+
+    def parts(self, workers: int) -> dict[str, float]:
+        """Seconds of each part as the calling thread sees them: its own, and those of the workers
+        divided by their number in place of the time that it waits for them.
+        """
+        found = dict.fromkeys(PARTS, 0.0)
+        for (thread, name), seconds in self.seconds.items():
+            if thread == threading.get_ident():
+                found[name] += seconds
+            else:
+                found[name] += seconds / workers
+                found["idle"] -= seconds / workers
+        return found
+
+
+class Profile(NamedTuple):
+    """A sweep: seconds and CPU seconds without a clock, seconds of its parts, both floors (None if
+    its work was not counted), and the kernels of the step that take longest, with their share.
+    """
+
+    theory: str
+    setting: str
+    seconds: float
+    cpu: float
+    parts: dict[str, float]
+    floors: tuple[float, float] | None
+    kernels: dict[str, float]
+
+
+def label(function: Any) -> str:
+    """The name of a compiled function, as in PARTS."""
+    made = function.function.__wrapped__
+    return " ".join([made.func.__name__, *(arg for arg in made.args if isinstance(arg, str))])
+
+
+def clocked(run: Callable[[], Any]) -> tuple[float, dict[str, float], dict[Any, Call]]:
+    """Seconds of a sweep with a clock, those of its parts, and the calls of training loops."""
+    clock, calls = Clock(), {}
+    names = {each: name for name, members in PARTS.items() for each in members}
+    plain = program.Compiled.run
+
+    def waited(self: Any, *args: Any) -> Any:
+        name = label(self)
+        if name == "_train_block":
+            before = calls.get(self, Call(args, 0, 0))
+            steps = int(args[3]) * int(args[5] - args[4])
+            calls[self] = Call(before.args, before.count + 1, before.steps + steps)
+        with clock.part(names[name]):
+            return jax.block_until_ready(plain(self, *args))
+
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(program.Compiled, "run", waited))
+        for where, name in (each for each in names if isinstance(each, tuple)):
+            timed = clock.timed(names[where, name], getattr(where, name))
+            patches.enter_context(mock.patch.object(where, name, timed))
+        begun = time.perf_counter()
+        with clock.part("set-up"):
+            run()
+        return time.perf_counter() - begun, clock.parts(floor.cores()), calls
+
+
+def divide(parts: dict[str, float], calls: dict[Any, Call]) -> dict[str, float]:
+    """Parts in which dispatch and batches are apart from the step."""
+    found = dict(parts)
+    for function, call in calls.items():
+        *given, start, _ = call.args
+        none = each(lambda f=function, given=given, t=start: f.run(*given, t, t))
+        found["dispatch"] += call.count * none
+        if (draw := drawing(function, call)) is not None:
+            steps = min(call.steps, 50)
+            taken = each(lambda d=draw, given=given, n=steps: d(*given, np.int32(0), np.int32(n)))
+            found["batches"] += call.steps * max(0.0, taken - none) / (steps * int(call.args[3]))
+    found["step"] -= found["dispatch"] + found["batches"]
+    return found
+
+
+def drawing(function: Any, call: Call) -> Callable | None:
+    """A training loop that draws batches and adds nothing of them; None if none are drawn."""
+    made, (row, run, _) = made_by(function), program._first(first(call))
+    values = program._first(program._first(run.values))
+    config = made.config(row.fields, program._first(run.fields), values)
+    sample = jax.make_jaxpr(lambda key: made.sample(key, row.problem, config))
+    sampled = sample(jax.random.key(0)).jaxpr
+    if not follow(sampled, set(sampled.invars), collections.Counter()):
+        return None
+
+    def step(key: Any, t: Any, state: Any, batch: Any, problem: Any, config: Any) -> Any:
+        nothing = 0.0 * sum(jnp.sum(leaf, dtype=float) for leaf in jax.tree.leaves(batch))
+        add = lambda x: x + nothing.astype(x.dtype) if jnp.issubdtype(x.dtype, float) else x
+        return jax.tree.map(add, state)
+
+    bare = made._replace(algorithm=made.algorithm._replace(step=step))
+    return jax.jit(bare._train_block)
+
+
+def kernels(run: Callable[[], Any]) -> dict[str, float]:
+    """The three kernels of the training loop that take longest, with their share of its seconds."""
+    taken = collections.Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0
+        with jax.profiler.trace(folder, profiler_options=options):
+            run()
+        file = next(Path(folder).rglob("*.xplane.pb"))
+        for plane in jax.profiler.ProfileData.from_file(str(file)).planes:
+            for event in (event for line in plane.lines for event in line.events):
+                facts = {name: value for name, value in event.stats if isinstance(value, str)}
+                name = facts.get("hlo_op", "while")
+                if facts.get("hlo_module") == "jit__train_block" and not name.startswith(LOOPS):
+                    taken[name] += event.duration_ns
+    return {name: value / taken.total() for name, value in taken.most_common(3)}
+
+
+def measured(theory: str, setting: str, run: Callable[[], Any], work: Any) -> Profile:
+    """The profile of a sweep, after a first one that compiles."""
+    run()
+    plain = min(timing.once(run) for _ in range(ROUNDS))
+    _, parts, calls = min((clocked(run) for _ in range(ROUNDS)), key=lambda found: found[0])
+    floors = (floor.seconds(work), products.seconds(work, calls)) if work else None
+    return Profile(theory, setting, *plain, divide(parts, calls), floors, kernels(run))
+
+
+def records(groups: Iterable[table.Group]) -> list[dict[str, Any]]:
+    """The profiles of the sweeps of some groups, for JSON."""
+    found = []
+    for group in groups:
+        if "sweep" in group.sides:
+            run = group.sides["sweep"].run
+            made = measured(group.theory, group.setting, run, group.work.get("sweep"))
+            print(" | ".join([made.theory, *cells(made)]), file=sys.stderr, flush=True)
+            found.append(made._asdict())
+    return found
+
+
+def merged(kept: list[dict]) -> list[Profile]:
+    """The profiles of several files."""
+    return [Profile(**each) for one in kept for each in one["profiles"]]
+
+
+def page(found: list[Profile], facts: list[str]) -> str:
+    """The table, its settings, and what it was measured on."""
+    line = lambda words: f"| {' | '.join(words)} |"
+    rows = [line(HEAD), line(["---"] * len(HEAD))]
+    rows += [line([f"{i} {each.theory}", *cells(each)]) for i, each in enumerate(found, 1)]
+    settings = [f"{i}. `{each.theory}`: {each.setting}" for i, each in enumerate(found, 1)]
+    return "\n".join([*rows, "", *settings, "", "Measured by", "", *(f"- {x}" for x in facts)])
+
+
+def cells(found: Profile) -> list[str]:
+    """A profile as words: milliseconds, shares of the sweep, and shares of the step."""
+    times = found.seconds, found.cpu, sum(found.parts.values()), *found.parts.values()
+    return [
+        *(f"{1000 * seconds:.0f}" for seconds in times),
+        *(f"{100 * each / found.seconds:.2g} %" for each in found.floors or ()),
+        *([""] * len(FLOORS) if found.floors is None else []),
+        ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.kernels.items()),
+    ]
