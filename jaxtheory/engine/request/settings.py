@@ -11,7 +11,7 @@ import jaxlib.version
 import numpy as np
 
 from jaxtheory.core.errors import InputError
-from jaxtheory.system import compilation_cache
+from jaxtheory.system import blas, compilation_cache
 
 # JAX settings that are copied from the calling thread to workers; settings that affect results are
 # part of the request instead
@@ -46,7 +46,7 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
     None for `dtype` and `partitionable` (jax_threefry_partitionable) means JAX's present settings.
     Matrix products have the precision "highest". NaN is allowed, because runs may diverge. Programs
     are compiled, because jax_disable_jit would round differently. Transfers are allowed, because
-    Python numbers are sent to the device.
+    Python numbers are sent to the device. LAPACK has one thread, see `blas.one_thread`.
     """
     name = dtype_name(dtype)
     compilation_cache.use()
@@ -60,6 +60,7 @@ def numerics(dtype: Any = None, partitionable: bool | None = None) -> Iterator[n
         jax.debug_infs(False),
         jax.disable_jit(False),
         jax.transfer_guard("allow"),
+        blas.one_thread(),
     ):
         yield np.dtype(name)
 

@@ -1,0 +1,39 @@
+"""The number of threads of OpenBLAS."""
+
+import threading
+
+import pytest
+
+from jaxtheory.engine.request.settings import numerics
+from jaxtheory.system import blas
+
+
+def test_one_thread_within_and_as_many_as_before_afterwards():
+    """Also where blocks of several threads overlap."""
+    if (library := blas.library()) is None:
+        pytest.skip("this SciPy has another BLAS")
+    count = library.scipy_openblas_get_num_threads
+    before, entered, leave = count(), threading.Event(), threading.Event()
+
+    def other():
+        with blas.one_thread():
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    with numerics("float64"):
+        assert count() == 1
+        thread.start()
+        entered.wait()
+    assert count() == 1
+    leave.set()
+    thread.join()
+    assert count() == before
+
+
+def test_another_blas_is_left_alone(monkeypatch):
+    monkeypatch.setattr(blas.importlib.util, "find_spec", lambda name: None)
+    assert blas.library.__wrapped__() is None
+    monkeypatch.setattr(blas, "library", lambda: None)
+    with blas.one_thread():
+        pass
