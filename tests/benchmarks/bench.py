@@ -1,7 +1,7 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--from FILE ...] [--accelerator [--seconds S]] [--profile]: prints one table; --only: these
+[--from FILE ...] [--accelerator [--seconds S]] [--profile [--cpu]]: prints one table; --only: these
 theories, or boundaries; --json: the rows, rates and machine; --write: into docs/performance.md, and
 from there into README.md; --from: the rows of such files, nothing is measured; --accelerator: on
 what JAX finds beside the CPU, see accelerator.py, or one line where there is nothing; --profile:
@@ -49,7 +49,7 @@ def command(asked: argparse.Namespace) -> str:
     """The command line, without its files."""
     words = ["python tests/benchmarks/bench.py", "--all" * asked.all]
     words.append("--accelerator" * asked.accelerator)
-    words.append("--profile" * asked.profile)
+    words += ["--profile" * asked.profile, "--cpu" * asked.cpu]
     words.append("--only " + " ".join(asked.only) if tuple(asked.only) != MODULES else "")
     return " ".join(filter(None, words))
 
@@ -148,11 +148,14 @@ def main() -> int:
     parser.add_argument("--from", nargs="+", type=Path, dest="files", default=[], metavar="FILE")
     parser.add_argument("--accelerator", action="store_true")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--cpu", action="store_true", help="of --profile: CPU seconds, one worker")
     parser.add_argument("--seconds", type=float, default=560, help="of --accelerator")
     asked = parser.parse_args()
     if asked.files:
         return show([json.loads(file.read_text()) for file in asked.files], asked)
     os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+    if asked.cpu:
+        os.environ["JAXTHEORY_DEVICES"] = "1"
     import jax
 
     if asked.accelerator and jax.default_backend() == "cpu":
@@ -161,6 +164,8 @@ def main() -> int:
     from benchmarks import accelerator, floor, profiles, table
 
     where = measured_on(asked)
+    if asked.cpu:
+        floor.clock = time.process_time
     if asked.profile:
         parts = profiles.records(groups(tuple(asked.only)))
         kept = {"machine": where, "rates": floor.measured(), "profiles": parts}

@@ -30,6 +30,7 @@ LARGEST = 2**28  # bytes that are copied at most
 SECONDS = 0.2  # a rate is measured for so long, and so often, and the best is taken
 TIMES = 3
 LOOP = 200
+clock = time.perf_counter  # with which rates are measured
 
 
 class Work(NamedTuple):
@@ -48,8 +49,8 @@ def rate(call: Callable[[int], Any], amount: float, count: int) -> float:
     """Amount per second of call(k), k < count, in as many threads at once; the best of TIMES."""
 
     def several(k: int) -> int:
-        done, end = 0, time.perf_counter() + SECONDS
-        while time.perf_counter() < end:
+        done, end = 0, clock() + SECONDS
+        while clock() < end:
             call(k)
             done += 1
         return done
@@ -58,9 +59,9 @@ def rate(call: Callable[[int], Any], amount: float, count: int) -> float:
     with ThreadPoolExecutor(count) as pool:
         list(pool.map(call, range(count)))
         for _ in range(TIMES):
-            begun = time.perf_counter()
+            begun = clock()
             done = sum(pool.map(several, range(count)))
-            best = max(best, done * amount / (time.perf_counter() - begun))
+            best = max(best, done * amount / (clock() - begun))
     return best
 
 

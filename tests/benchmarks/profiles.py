@@ -7,6 +7,9 @@ are measured afterwards with as many workers at once: "dispatch" is calls that m
 "batches" a loop that draws batches and sums them up, and "step" is the rest. "Python" is the rest
 of the code of chunks, and "set-up" the request, its identity and its plan.
 
+With --cpu all of it is in CPU seconds of the process with one worker, which other processes disturb
+less.
+
 The second floor is that of products.py.
 """
 
@@ -53,14 +56,14 @@ PARTS = {
 }
 LOOPS = ("while", "call", "conditional")  # which hold the kernels
 FLOORS = ("floor / sweep", "second floor / sweep")
-HEAD = ("theory", "sweep ms", "CPU ms", "sum", *PARTS, *FLOORS, "largest kernels of the step")
+HEAD = ("theory", "sweep ms", "(CPU)", "sum", *PARTS, *FLOORS, "largest kernels of the step")
 
 
 class Clock:
     """Seconds of parts [thread, part]. A part's time stops while another one runs within it."""
 
-    def __init__(self, now: Callable[[], float] = time.perf_counter):
-        self.now, self.own = now, threading.local()
+    def __init__(self) -> None:
+        self.own = threading.local()
         self.seconds = collections.Counter[tuple[int, str]]()
 
     @contextlib.contextmanager
@@ -75,7 +78,7 @@ class Clock:
             stack.pop()
 
     def _turn(self, stack: list[str]) -> None:
-        now = self.now()
+        now = floor.clock()
         if stack:
             self.seconds[threading.get_ident(), stack[-1]] += now - self.own.last
         self.own.last = now
@@ -103,14 +106,15 @@ class Clock:
 
 
 class Profile(NamedTuple):
-    """A sweep: seconds and CPU seconds without a clock, seconds of its parts, both floors (None if
-    its work was not counted), and the kernels of the step that take longest, with their share.
+    """A sweep: seconds and CPU seconds without a clock (with --cpu in the other order), seconds of
+    its parts, both floors (None if its work was not counted), and the kernels of the step that take
+    longest, with their share.
     """
 
     theory: str
     setting: str
     seconds: float
-    cpu: float
+    other: float
     parts: dict[str, float]
     floors: tuple[float, float] | None
     kernels: dict[str, float]
@@ -142,10 +146,10 @@ def clocked(run: Callable[[], Any]) -> tuple[float, dict[str, float], dict[Any, 
         for where, name in (each for each in names if isinstance(each, tuple)):
             timed = clock.timed(names[where, name], getattr(where, name))
             patches.enter_context(mock.patch.object(where, name, timed))
-        begun = time.perf_counter()
+        begun = floor.clock()
         with clock.part("set-up"):
             run()
-        return time.perf_counter() - begun, clock.parts(floor.cores()), calls
+        return floor.clock() - begun, clock.parts(floor.cores()), calls
 
 
 def divide(parts: dict[str, float], calls: dict[Any, Call]) -> dict[str, float]:
@@ -203,7 +207,8 @@ def kernels(run: Callable[[], Any]) -> dict[str, float]:
 def measured(theory: str, setting: str, run: Callable[[], Any], work: Any) -> Profile:
     """The profile of a sweep, after a first one that compiles."""
     run()
-    plain = min(timing.once(run) for _ in range(ROUNDS))
+    order = -1 if floor.clock is time.process_time else 1
+    plain = min(timing.once(run)[::order] for _ in range(ROUNDS))
     _, parts, calls = min((clocked(run) for _ in range(ROUNDS)), key=lambda found: found[0])
     floors = (floor.seconds(work), products.seconds(work, calls)) if work else None
     return Profile(theory, setting, *plain, divide(parts, calls), floors, kernels(run))
@@ -229,7 +234,9 @@ def merged(kept: list[dict]) -> list[Profile]:
 def page(found: list[Profile], facts: list[str]) -> str:
     """The table, its settings, and what it was measured on."""
     line = lambda words: f"| {' | '.join(words)} |"
-    rows = [line(HEAD), line(["---"] * len(HEAD))]
+    cpu = any("--cpu" in line for line in facts)
+    head = [{"(CPU)": "(wall)"}.get(word, word) if cpu else word for word in HEAD]
+    rows = [line(head), line(["---"] * len(HEAD))]
     rows += [line([f"{i} {each.theory}", *cells(each)]) for i, each in enumerate(found, 1)]
     settings = [f"{i}. `{each.theory}`: {each.setting}" for i, each in enumerate(found, 1)]
     return "\n".join([*rows, "", *settings, "", "Measured by", "", *(f"- {x}" for x in facts)])
@@ -237,7 +244,7 @@ def page(found: list[Profile], facts: list[str]) -> str:
 
 def cells(found: Profile) -> list[str]:
     """A profile as words: milliseconds, shares of the sweep, and shares of the step."""
-    times = found.seconds, found.cpu, sum(found.parts.values()), *found.parts.values()
+    times = found.seconds, found.other, sum(found.parts.values()), *found.parts.values()
     return [
         *(f"{1000 * seconds:.0f}" for seconds in times),
         *(f"{100 * each / found.seconds:.2g} %" for each in found.floors or ()),
