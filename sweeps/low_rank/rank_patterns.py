@@ -3,14 +3,27 @@
 import xarray as xr
 
 from jaxtheory import Claim, Figure, plot
-from jaxtheory.claims import at_least, at_most, exponent, fitted_law, interpretation
+from jaxtheory.claims import (
+    at_least,
+    at_most,
+    between,
+    derived,
+    exponent,
+    fitted_law,
+    interpretation,
+)
 from jaxtheory.theories.low_rank import S1
 
 from . import PAPER, SETTINGS, Measure, only, panels, pick, runs, worst
-from .neurons_dictionary import DICTIONARIES
 from .rank_projections import parts
 
-NAMES, COUNTS = ("P1", "G"), DICTIONARIES["num_patterns"]
+NAMES, COUNTS = ("P1", "G"), [14, 20, 26, 32, 44]
+# as at M = 20, a share of 0.3 of the tokens is relevant for each M, and 0.1 confusing
+SIZES: dict[str, list] = {
+    **dict.fromkeys(("num_patterns", "dimension", "query_dim", "value_dim"), COUNTS),
+    "num_relevant": [(M - 2) // 2 for M in COUNTS],
+    "num_confusion": [(M - 2) // 6 for M in COUNTS],
+}
 TWO = pick(SETTINGS, 2, 4)
 CELLS: dict[str, list] = {
     "cell": [f"{name}, M = {M}" for name in NAMES for M in COUNTS],
@@ -19,14 +32,15 @@ CELLS: dict[str, list] = {
         for word, values in TWO.items()
         if word != "setting"
     },
-    **{word: 2 * values for word, values in DICTIONARIES.items()},
+    **{word: 2 * values for word, values in SIZES.items()},
 }
 BLOCKS = {
     ("WQ", "relevant_diagonal"): "relevant diagonal of $W_Q$",
-    ("WQ", "irrelevant_columns"): "(8): irrelevant columns of $W_Q$",
+    ("WQ", "irrelevant_columns"): "(8): relevant rows of $W_Q$",
     ("WV", "relevant_diagonal"): "(9): relevant diagonal of $W_V$",
     ("WV", "irrelevant_diagonal"): "(10): irrelevant diagonal of $W_V$",
     ("WV", "irrelevant_cross"): "(10): beside that diagonal",
+    ("WV", "irrelevant_columns"): "(10): relevant rows of $W_V$",
 }
 
 
@@ -48,6 +62,18 @@ def fall(data: xr.Dataset, name: str, *matrices: str) -> xr.DataArray:
     return xr.concat([exponent(mean, "M") for mean in means], "setting")
 
 
+def shared(data: xr.Dataset) -> xr.DataArray:
+    """The exponents of M in the relevant rows of irrelevant columns of W_Q and W_K over their
+    relevant diagonal, with one a for all positions.
+    """
+    sizes = parts(abs(data.projections.sel(projection=["WQ", "WK"])))
+    above, diagonal = (
+        over_M(sizes[name], "G").mean("seed", skipna=False)
+        for name in ("irrelevant_columns", "relevant_diagonal")
+    )
+    return exponent(above / diagonal, "M")
+
+
 def power(name: str) -> Measure:
     """The exponents of M in a block of W_V where its mean is positive, in each setting."""
 
@@ -59,7 +85,7 @@ def power(name: str) -> Measure:
 
 
 def draw(data: xr.Dataset) -> plot.Drawing:
-    """Five blocks against M, with 1 / M."""
+    """Six blocks against M, with 1 / M."""
     figure, axes = panels(
         len(BLOCKS), "The blocks of theorem 1 against the number M of patterns", width=3.4, across=2
     )
@@ -103,8 +129,7 @@ FIGURE = Figure(
             statement="(8), O(1/M) beside the irrelevant diagonal of W_Q and W_K, read as: among irrelevant patterns these entries fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
             measure=lambda data: fall(data, "irrelevant_cross", "WQ", "WK"),
             bound=at_most(-0.75),
-            expect="fails",
-            why="For relevant rows the inequality contradicts the first one of (8), so only this block is left of it.",
+            why="A row of an irrelevant pattern enters through its share of the tokens, which is of order 1/M.",
         ),
         Claim(
             "LR-54",
@@ -140,7 +165,32 @@ FIGURE = Figure(
             statement="(10), O(1/M) beside the irrelevant diagonal of W_V, read as: among irrelevant patterns these entries fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
             measure=lambda data: fall(data, "irrelevant_cross", "WV"),
             bound=at_most(-0.75),
-            why="It is the one upper bound of theorem 1 whose order in M is right.",
+            why="Both the row and the column of an irrelevant pattern enter through its share of the tokens.",
+        ),
+        Claim(
+            "LR-120",
+            origin=interpretation(PAPER, "(10), second inequality, relevant rows"),
+            statement="(10), O(1/M) in the relevant rows of irrelevant columns of W_V, too, read as: these entries fall with M in mean size, with an exponent of at most -0.75, in P1 and G.",
+            measure=lambda data: fall(data, "irrelevant_columns", "WV"),
+            bound=at_most(-0.75),
+            why="If an irrelevant token had a value on the relevant patterns, many of them would blur the label.",
+        ),
+        Claim(
+            "LR-121",
+            origin=interpretation(PAPER, "(8), first inequality, over M"),
+            statement="(8), relevant rows of irrelevant columns of W_Q and W_K of Omega(1), read as: the exponent of M in their mean size is at least -0.25, in P1 and G.",
+            measure=lambda data: fall(data, "irrelevant_columns", "WQ", "WK"),
+            bound=at_least(-0.25),
+            expect="fails",
+            why="The same line of (8) also says O(1/M) of these entries, and both cannot be true.",
+        ),
+        Claim(
+            "LR-126",
+            origin=derived("derived: rows of W_K sum to zero, and columns of W_Q go as n_i / n_r"),
+            statement="With one a for all positions O(1/M) is right of these entries: over the relevant diagonal they go as 1/M, with an exponent of -1.35 to -0.9 in W_Q and W_K, in G.",
+            measure=shared,
+            bound=between(-1.35, -0.9),
+            why="It decides which of the two contradictory lines of (8) to keep.",
         ),
     ),
 )

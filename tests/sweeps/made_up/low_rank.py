@@ -371,10 +371,13 @@ CASES = {
     "blocks of the orders of the theorem": case(
         "rank_patterns",
         lambda d: powers(d, 0.0, -1.0, -1.0, -1.0),
-        "33 37 39 54 107 108",
+        "33 37 39 54 107 108 120 121",
         True,
     ),
     "blocks of other orders": case("rank_patterns", lambda d: powers(d, -1.0, -2.0, 0.0, 0.0), ""),
+    "columns that fall as 1/M beside a diagonal that does not": case(
+        "rank_patterns", lambda d: powers(d, 0.0, -2.0, 0.0, 0.0), "54 126"
+    ),
     "noise that closes the gap alone": case(
         "rank_batch_noise", lambda d: batches(d, 0.01, -1.5), "92", True
     ),
