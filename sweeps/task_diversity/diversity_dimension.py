@@ -40,7 +40,7 @@ def gap(data: xr.Dataset, name: str) -> xr.DataArray:
 
 def draw(data: xr.Dataset) -> plot.Drawing:
     """Both gaps against d."""
-    title = "The gap to the limit falls with d as about 1/d"
+    title = "The gap to the limit falls faster than 1/d"
     figure, ((ax,),) = plot.panels(title=title)
     names = {"published": "to Result 1", "equivalent": "to the law at the run's tasks and d"}
     for i, (name, says) in enumerate(names.items()):
