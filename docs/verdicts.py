@@ -22,17 +22,17 @@ from jaxtheory.reports.record import read_record
 from jaxtheory.reports.records import stem
 
 GALLERY = evidence.DOCS / "gallery"
-LARGEST, NUMBERS = 64_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
+LARGEST, NUMBERS = 40_000, 160_000  # bytes of a picture, and of a figure's compressed numbers
 KEPT = ("command", "key", "setup", "runs", "seconds", "versions")
 
 
 def webp(file: Path) -> bytes:
     """Return a picture of at most LARGEST bytes, as sharp as fits: few colors, or else blurred."""
     image = Image.open(file).convert("RGB")
-    tries = [(few_colors(image, count), {"lossless": True}) for count in (64, 32)]
-    for part in (1, 0.85, 0.7, 0.5):
+    tries = [(few_colors(image, count), {"lossless": True}) for count in (64, 32, 24, 16)]
+    for part in (1, 0.85, 0.75, 0.65, 0.6, 0.5):
         small = image.resize((round(image.width * part), round(image.height * part)))
-        tries += [(small, {"quality": quality}) for quality in (60, 45, 30, 15)]
+        tries += [(small, {"quality": quality}) for quality in (60, 45, 30)]
     for picture, options in tries:
         out = io.BytesIO()
         picture.save(out, "webp", method=6, **options)
