@@ -127,6 +127,8 @@ ROWS = [
     for name, several in functions.items()
     for wrong in several
 ]
+_SYMMETRIC = "the law is symmetric: the negated array has the same one"
+EXPLAINED = {"on_sphere: x -1": _SYMMETRIC, "prompts: x -1": _SYMMETRIC}
 KNOWN = [
     ("data", "on_sphere", "norm > 0 -> norm >= 0"),
     ("data", "prompts", "noise * draws.normal(for_last, n) -> noise"),

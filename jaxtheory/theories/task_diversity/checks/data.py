@@ -81,6 +81,14 @@ def draws_by_variance(key: Array, config: Config) -> Compared:
 CHECKS = (
     Check("batch: example by example", material.PAPER, "equal", batch_by_example),
     Check("on_sphere: norms", material.PAPER, "equal", tasks_on_sphere),
-    Check("prompts: tasks by elimination", material.PAPER, "bound", tasks_by_elimination),
-    Check("raw: variances and shares", material.PAPER, "sample", draws_by_variance),
+    *(
+        check
+        for function in ("prompts", "raw")
+        for check in (
+            Check(
+                f"{function}: tasks by elimination", material.PAPER, "bound", tasks_by_elimination
+            ),
+            Check(f"{function}: variances and shares", material.PAPER, "sample", draws_by_variance),
+        )
+    ),
 )
