@@ -179,7 +179,7 @@ def drawing(function: Any, call: Call) -> Callable | None:
 
     def step(key: Any, t: Any, state: Any, batch: Any, problem: Any, config: Any) -> Any:
         nothing = 0.0 * sum(jnp.sum(leaf, dtype=float) for leaf in jax.tree.leaves(batch))
-        add = lambda x: x + nothing.astype(x.dtype) if jnp.issubdtype(x.dtype, float) else x
+        add = lambda x: x + nothing.astype(x.dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
         return jax.tree.map(add, state)
 
     bare = made._replace(algorithm=made.algorithm._replace(step=step))
