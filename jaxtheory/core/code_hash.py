@@ -71,6 +71,7 @@ DECIDING = (
     "jaxtheory.engine.request.settings",
     "jaxtheory.engine.request.values",
     "jaxtheory.engine.results.states",
+    "jaxtheory.system.blas",
 )
 # modules that are hashed like those of a user; other modules of jaxtheory count by their texts
 _THEORIES = (
