@@ -1,4 +1,7 @@
-"""Which entries of mu_i^T Delta W mu_j depend on the number M of patterns, and how?"""
+"""Which entries of mu_i^T Delta W mu_j depend on the number M of patterns, and how?
+
+Long, because the blocks of (7) to (10) make nine statements on them.
+"""
 
 import xarray as xr
 
