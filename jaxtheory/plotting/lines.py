@@ -62,7 +62,8 @@ def series(
     single = values.sizes["seed"] > 1 and (seeds or bool(average(values).n.max() < FEW))
     shade = COLORS[color % len(COLORS)]
     style: dict[str, Any] = {"color": shade, "marker": MARKERS[color % len(MARKERS)]}
-    if not (few := _few(values, x, markers)):
+    few, finite = _few(values, x, markers), bool(np.isfinite(average(values).mean).any())
+    if not few and finite:  # matplotlib cannot space marks along a line without a point
         style["markevery"] = (_SHIFT * (1 + color % 4), _SPACING)
     line, note = _mean(ax, values, x, label, style)
     places = values[x].values

@@ -50,6 +50,12 @@ def test_lines_of_many_points_differ_without_colors():
     assert len({*marks}) == 2 and all(every is not None for _, every in marks)
 
 
+def test_a_line_of_many_points_that_are_all_missing_can_be_drawn():
+    figure, ((ax,),) = plot.panels()
+    plot.series(ax, runs(np.full((6, 200), np.nan), at=np.arange(200)), "step")
+    figure.draw_without_rendering()
+
+
 def test_a_fitted_law_is_drawn_with_the_band_of_its_exponent():
     n = np.array([1.0, 10.0, 100.0])
     noise = np.random.default_rng(0).normal(1, 0.05, (8, 3))
