@@ -116,8 +116,8 @@ def sources(names: Iterable[str], found: dict[str, Any]) -> list[str]:
 
 def source(figure: str, room: str, up: str, found: dict[str, Any]) -> str:
     """Return the command that makes a figure again, and links to its code and numbers."""
-    key = found["figures"].get(figure, {}).get("key", 0)
-    parts = [f"`jaxtheory run {figure}{f' --key {key}' * bool(key)}`"]
+    command = found["figures"].get(figure, {}).get("command", "jaxtheory run all")
+    parts = [f"`{re.sub(r'run [^ ]+', f'run {figure}', command)}`"]
     if not up:  # a page of the gallery shows the picture itself
         parts.append(f"[picture](gallery/{room}.md#{figure})")
     parts.append(f"[code]({up}../sweeps/{room}/{figure}.py)")

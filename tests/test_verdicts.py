@@ -183,3 +183,11 @@ def test_a_thin_line_keeps_its_color():
     few = np.asarray(verdicts.few_colors(Image.fromarray(cells.astype(np.uint8)), 8))
     assert len(np.unique(few.reshape(-1, 3), axis=0)) == 8
     assert few[30].tolist() == [[213, 94, 0]] * 90 and few[0].tolist() == [[255] * 3] * 90
+
+
+def test_the_command_of_a_figure_is_the_one_that_was_run():
+    ran = {"walk_rate": {"command": "jaxtheory run all --until-decided --max-seeds 96 --key 7"}}
+    line = evidence.source("walk_rate", "random_walk", "", {"figures": ran})
+    assert line.startswith("`jaxtheory run walk_rate --until-decided --max-seeds 96 --key 7` · ")
+    line = evidence.source("walk_rate", "random_walk", "", {"figures": {}})
+    assert line.startswith("`jaxtheory run walk_rate` · ")
