@@ -67,7 +67,8 @@ def _total(x: Float[Array, "*shape"], axis: int) -> Float[Array, "..."]:
     """The sum along an axis, which stays; along the last as a product with ones.
 
     XLA adds the entries of a row in turn on a CPU, each addition waiting for the one before. A
-    product adds several at once: 1.1 to 3.7 times as fast for rows of 2 to 4096 float32 numbers.
+    product adds several at once: softmax and its derivative took 1 to 1/3.7 of the CPU time for
+    rows of 2 to 4096 float32 numbers, and 0.4 to 1.2 of it in float64 (longer from 64 on).
     """
     if axis != -1:
         return jnp.sum(x, axis=axis, keepdims=True)
