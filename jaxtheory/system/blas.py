@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _lock = threading.Lock()
-_inside = 0  # blocks of `one_thread` that are open
-_before = 0  # the number of threads outside them
+_before: list[int] = []  # the number of threads before each open block of `one_thread`
 
 
 @functools.cache
@@ -32,19 +31,14 @@ def one_thread() -> Iterator[None]:
     The matrices of a theory are small: further threads wait for each other longer than they
     compute, and the last bits of a result would depend on their number (docs/decisions/0040).
     """
-    global _inside, _before
     if (blas := library()) is None:
         yield
         return
     with _lock:
-        if _inside == 0:
-            _before = blas.scipy_openblas_get_num_threads()
-            blas.scipy_openblas_set_num_threads(1)
-        _inside += 1
+        _before.append(blas.scipy_openblas_get_num_threads())
+        blas.scipy_openblas_set_num_threads(1)
     try:
         yield
     finally:
-        with _lock:
-            _inside -= 1
-            if _inside == 0:
-                blas.scipy_openblas_set_num_threads(_before)
+        with _lock:  # blocks of other threads may close in any order: the last one restores
+            blas.scipy_openblas_set_num_threads(_before.pop())

@@ -1,10 +1,14 @@
 """The number of threads of OpenBLAS."""
 
+import ast
 import threading
 
 import pytest
 
+from jaxtheory.core import source
+from jaxtheory.core.code_hash import DECIDING
 from jaxtheory.engine.request.settings import numerics
+from jaxtheory.engine.results import computing
 from jaxtheory.system import blas
 
 
@@ -14,6 +18,7 @@ def test_one_thread_within_and_as_many_as_before_afterwards():
         pytest.skip("this SciPy has another BLAS")
     count = library.scipy_openblas_get_num_threads
     before, entered, leave = count(), threading.Event(), threading.Event()
+    digest = computing.digest()
 
     def other():
         with blas.one_thread():
@@ -23,6 +28,7 @@ def test_one_thread_within_and_as_many_as_before_afterwards():
     thread = threading.Thread(target=other)
     with numerics("float64"):
         assert count() == 1
+        assert computing.digest() == digest  # what is open does not count as changed code
         thread.start()
         entered.wait()
     assert count() == 1
@@ -37,3 +43,9 @@ def test_another_blas_is_left_alone(monkeypatch):
     monkeypatch.setattr(blas, "library", lambda: None)
     with blas.one_thread():
         pass
+
+
+@pytest.mark.parametrize("module", DECIDING)
+def test_no_module_of_the_identity_rebinds_a_name(module):
+    """A rebound name counts as code that was replaced, and would change the identity of results."""
+    assert not [n for n in ast.walk(ast.parse(source.text_of(module))) if isinstance(n, ast.Global)]
