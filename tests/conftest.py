@@ -17,7 +17,8 @@ os.environ.setdefault(
 )
 
 # isort: split
-import helpers.typechecks  # noqa: F401
+import helpers.contexts
+import helpers.typechecks
 from jaxtyping import install_import_hook
 
 install_import_hook(
@@ -29,6 +30,7 @@ import contextlib
 import ctypes
 import gc
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,8 @@ compilation_cache.use()  # in what tests compile themselves, too
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_traceback_in_locations_limit", 0)  # no test reads them in a program
+helpers.contexts.share()
 # of the contract: what `jaxtheory verify` runs; padding by itself, since lanes are padded; the dear
 # checks of all examples but the first
 DEAR = re.compile(
@@ -51,8 +55,10 @@ DEAR = re.compile(
     "lowers for every backend).*, example [1-9])"
 )
 LANE = "test_contract[a vmapped run is the run alone"  # of a room's first algorithm, here
+RAM = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 # beyond which compiled programs are forgotten; and the growth since, before they are so again
-MAPS, MEMORY, GROWTH = 10_000, 1 << 30, 1 << 28
+MAPS, MEMORY, GROWTH = 40_000, RAM // 8, RAM // 32
+SECONDS = 5  # between two looks at what a process holds, which take up to 50 ms
 gc.freeze()  # tracing makes many objects that all live: looking for garbage seldom saves time
 gc.set_threshold(50_000, 20, 50)
 
@@ -60,18 +66,23 @@ gc.set_threshold(50_000, 20, 50)
 @pytest.fixture(autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
     """Forget compiled programs between tests where they hold too much: a process has 65530 memory
-    maps, and two workers share the memory of a small machine. What the next tests share is compiled
+    maps, and workers share the memory of a machine. What the next tests share is compiled
     again.
     """
     yield
+    if time.monotonic() < looked[0] + SECONDS:
+        return
     if resident() > max(MEMORY, remaining[0] + GROWTH) or maps() > MAPS:
         program._compiled.clear()
         jax.clear_caches()
+        helpers.contexts.renew()
         gc.collect()
         trim()
         remaining[0] = resident()
+    looked[0] = time.monotonic()
 
 
+looked = [0.0]
 remaining = [0.0]  # bytes that this process held after it forgot
 
 
