@@ -60,7 +60,7 @@ def test_attention_of_walks_is_the_metric():
 def test_sharpness_and_gradient_against_the_full_hessian(theory, algorithm, seed):
     config = theory.Config(**({"length": 13} if theory is random_walk else {}))
     if theory is low_rank:
-        config = config.replace(num_neurons=8)
+        config = config.replace(M=5, d=5, m_a=5, m_b=5, num_neurons=8)
     data = jaxtheory.sweep(
         theory,
         config,
