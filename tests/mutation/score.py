@@ -6,7 +6,7 @@ that the checks notice (`mutants.py`), one of those made from the source that th
 and --edits choose one table; --write (both, all theories) keeps them in docs/verification.md.
 """
 
-import sys
+import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,23 +55,34 @@ def table(title: str, names: list[str], score: Score) -> tuple[list[str], int]:
     return [*lines, "", *rest], unexplained
 
 
-def main(words: list[str]) -> int:
+def main() -> int:
     """The tables on stdout; 1 where a survivor has no explanation."""
-    names = [word for word in words if word[:2] != "--"] or list(jaxtheory.theories.names())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    every = list(jaxtheory.theories.names())
+    parser.add_argument("theories", nargs="*", metavar="THEORY", help=", ".join(every))
+    parser.add_argument("--checks", action="store_true", help="what the checks notice")
+    parser.add_argument("--edits", action="store_true", help="what the references notice")
+    parser.add_argument("--write", action="store_true", help="into docs/verification.md")
+    asked = parser.parse_args()
+    if unknown := set(asked.theories) - set(every):
+        parser.error(f"no theory {', '.join(sorted(unknown))}: there are {', '.join(every)}")
+    both = asked.checks == asked.edits
+    if asked.write and (asked.theories or not both):
+        parser.error("--write takes both tables of all theories")
     text, unexplained = [], 0
-    for flag, title, score in (
-        ("--checks", "checks", by_checks),
-        ("--edits", "references", by_references),
+    for chosen, title, score in (
+        (asked.checks, "checks", by_checks),
+        (asked.edits, "references", by_references),
     ):
-        if flag in words or not {"--checks", "--edits"} & {*words}:
-            lines, missing = table(title, names, score)
+        if chosen or both:
+            lines, missing = table(title, asked.theories or every, score)
             text += [*lines, ""]
             unexplained += missing
-    if "--write" in words:
+    if asked.write:
         before, _, after = PAGE.read_text().split(MARK)
         PAGE.write_text(f"{before}{MARK}\n" + "\n".join(text).strip() + f"\n{MARK}{after}")
     return int(unexplained > 0)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())
