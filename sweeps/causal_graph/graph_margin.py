@@ -65,7 +65,7 @@ def gaps(params: model.Params, problem: Any, config: Any) -> Array:
     found = model.forward(
         params._replace(A1=jnp.where(has, hard, params.A1)), problem.train, config
     )
-    slope = -calculus.of_logits(found, problem.train, config).T @ found.b
+    slope = -calculus.of_logits(found, problem.train, config) @ found.b.T
     best = jnp.sum(jnp.where(at_parent(problem), slope, 0), axis=1, keepdims=True)
     return jnp.where(others(problem, config), best - slope, 0)
 

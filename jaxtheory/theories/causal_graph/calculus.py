@@ -12,7 +12,7 @@ from jaxtheory.theories.causal_graph.model import Batch, Config, Forward, Params
 def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) -> Params:
     """The gradient of L. With w the weight of a prompt and b_j = A2[s_j, s_T],
 
-    r_k = -w pi(k|s_T) / (f_k + eps),   q_i = r_{s_i}
+    r_k = -w pi(k|s_T) / (f_k + eps),   q_i = r_{s_i},   sum_i a_i q_i = sum_k r_k f_k
     dL/dz = (diag a - a a^T) q,   dL/dW_ij = sum over prompts of dL/dz_i b_j
     dL/dA1_i. = (diag W_i - W_i W_i^T) dL/dW_i.
     dL/dA2[k, l] = sum over prompts with s_T = l of sum_{i, j: s_j = k} dL/dz_i W_ij
@@ -20,17 +20,12 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     found = model.forward(params, batch, config)
     dz = of_logits(found, batch, config)
     states = Size.wrap(config.num_states)
-    dA2 = model.by_state(dz @ found.W, batch.s, states).T @ queries(batch, states)
-    return Params(attention.softmax_vjp(found.W, dz.T @ found.b), dA2)
+    dA2 = model.by_state(found.W.T @ dz, batch.s.T, states) @ model.queries(batch, states).T
+    return Params(attention.softmax_vjp(found.W, dz @ found.b.T), dA2)
 
 
-def of_logits(found: Forward, batch: Batch, config: Config) -> Float[Array, "P T"]:
+def of_logits(found: Forward, batch: Batch, config: Config) -> Float[Array, "T P"]:
     """dL/dz for each prompt."""
-    r = -batch.weight[:, None] * batch.target / (found.f + config.epsilon)
-    return attention.softmax_vjp(found.a, model.at_state(r, batch.s))
-
-
-def queries(batch: Batch, states: Size) -> Float[Array, "P S"]:
-    """The queries as unit vectors."""
-    at = jnp.arange(states.cap, dtype=batch.query.dtype)
-    return (batch.query[:, None] == at[None, :]).astype(batch.target.dtype)
+    r = -batch.weight[None, :] * batch.target.T / (found.f + config.epsilon)
+    mean = jnp.sum(r * found.f, axis=0, keepdims=True)
+    return found.a * (model.at_state(r, batch.s.T) - mean)

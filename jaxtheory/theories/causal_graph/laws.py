@@ -34,7 +34,7 @@ def after_query(batch: Batch, p: Int[Array, " T"]) -> Bool[Array, "P T"]:
 def counts(batch: Batch, p: Int[Array, " T"], config: Data) -> Float[Array, "P S"]:
     """The number of tokens of state k whose parent has the state s_T."""
     after = after_query(batch, p).astype(batch.target.dtype)
-    return model.by_state(after, batch.s, Size.wrap(config.num_states))
+    return model.by_state(after.T, batch.s.T, Size.wrap(config.num_states)).T
 
 
 def posterior(batch: Batch, p: Int[Array, " T"], config: Data) -> Float[Array, "P S"]:
@@ -57,8 +57,8 @@ def levels(batch: Batch, p: Int[Array, " T"], config: Config) -> Levels:
     n = counts(batch, p, config)
     states = jnp.asarray(S.real, float)
     total = jnp.sum(n, axis=1, keepdims=True)
-    among = jnp.broadcast_to(T.weights()[None, :], batch.s.shape)
-    unigram = model.by_state(among, batch.s, S)
+    among = jnp.broadcast_to(T.weights()[:, None], batch.s.T.shape)
+    unigram = model.by_state(among, batch.s.T, S).T
     bigram = jnp.where(total > 0, n / jnp.maximum(total, 1), unigram)
     bayes = posterior(batch, p, config)
     scale = 1 + states * jnp.asarray(config.epsilon, float)

@@ -442,19 +442,11 @@ def read_out(
     hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n K"]:
     """The outputs F_k = (1/|S|) sum_{l in S} a_(l),k^T relu(h_l)."""
-    A = output_weights(problem, config)
-    if config.output == "shared":
-        return mean_active(hidden, config) @ A[:, :, 0].T
-    weight = query_weights(config)[None, None, :]
-    return jnp.einsum("blm,kml->bk", jax.nn.relu(hidden), A * weight)
-
-
-def mean_active(hidden: Float[Array, "n L m"], config: Config) -> Float[Array, "n m"]:
-    """(1/|S|) sum_{l in S} relu(h_l), as a product for each sample. A single sum over l would lay h
-    out anew in memory.
-    """
-    each = jnp.broadcast_to(query_weights(config)[None, :], hidden.shape[:2])
-    return jnp.einsum("bl,blm->bm", each, jax.nn.relu(hidden))
+    A, weight = output_weights(problem, config), query_weights(config)
+    if config.output == "shared":  # a sum over l before the product would lay h out anew in memory
+        each = jax.nn.relu(hidden) @ A[:, :, 0].T
+        return jnp.sum(weight[None, :, None] * each, axis=1)
+    return jnp.einsum("blm,kml->bk", jax.nn.relu(hidden), A * weight[None, None, :])
 
 
 # The loss

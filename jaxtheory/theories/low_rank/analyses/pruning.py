@@ -26,11 +26,11 @@ def contributions(
     hidden: Float[Array, "n L m"], problem: Problem, config: Config
 ) -> Float[Array, "n m K"]:
     """The contributions f_ik of each sample."""
-    A = model.output_weights(problem, config)
+    A, weight = model.output_weights(problem, config), model.query_weights(config)
     if config.output == "shared":
-        return model.mean_active(hidden, config)[:, :, None] * A[:, :, 0].T[None]
-    weight = model.query_weights(config)[None, None, :]
-    return jnp.einsum("blm,kml->bmk", jax.nn.relu(hidden), A * weight)
+        active = jnp.einsum("l,blm->bm", weight, jax.nn.relu(hidden))
+        return active[:, :, None] * A[:, :, 0].T[None]
+    return jnp.einsum("blm,kml->bmk", jax.nn.relu(hidden), A * weight[None, None, :])
 
 
 def norms(W: Float[Array, "m ma"]) -> Float[Array, " m"]:
