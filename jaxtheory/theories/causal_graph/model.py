@@ -36,7 +36,6 @@ from jaxtheory.core.config import Size, size, static, traced
 from jaxtheory.ops import attention, draws, sizes
 from jaxtheory.ops.positions import indices
 
-
 FEW = 12  # up to so many states a chain of selects is faster than a gather (measured on 2 cores)
 
 
