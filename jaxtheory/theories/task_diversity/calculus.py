@@ -35,9 +35,9 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
     """
     model.fit(params, batch, config)
     r = 2 * batch.weight * (model.output(params, batch) - batch.y)
-    pulled, shrink = r[:, None] * batch.x, 2 * model.penalty(config)
+    pulled, shrink = batch.x.T * r[None, :], 2 * model.penalty(config)
     return Params(
-        pulled.T @ batch.beta + shrink * params.Gamma, pulled.T @ batch.q + shrink * params.gamma
+        pulled @ batch.beta + shrink * params.Gamma, pulled @ batch.q + shrink * params.gamma
     )
 
 

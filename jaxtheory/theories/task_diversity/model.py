@@ -29,6 +29,7 @@ from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, size, static, traced
 from jaxtheory.core.errors import InputError
+from jaxtheory.ops import sizes
 
 
 class Data(fields.Config):
@@ -91,14 +92,12 @@ def init(_key: Array, _problem: Problem, config: Config) -> Params:
     return Params(jnp.zeros((d, d)), jnp.zeros(d))
 
 
-def reading(params: Params, batch: Batch) -> Float[Array, "prompts d"]:
-    """Gamma beta + gamma q, the vector that is multiplied with x, of each prompt."""
-    return batch.beta @ params.Gamma.T + batch.q[:, None] * params.gamma[None, :]
-
-
 def output(params: Params, batch: Batch) -> Float[Array, " prompts"]:
-    """The output f of each prompt."""
-    return jnp.sum(batch.x * reading(params, batch), axis=1)
+    """The output f of each prompt, both sums over features in one pass along the prompts."""
+    x = batch.x.T
+    terms = x * (params.Gamma @ batch.beta.T), x * params.gamma[:, None]
+    matrix, vector = sizes.sums(*terms, axis=0)
+    return matrix + batch.q * vector
 
 
 def squares(params: Params, batch: Batch) -> Float[Array, ""]:
