@@ -8,6 +8,7 @@ With p = X a^(k), r = V p - e_y and averages over the batch:
 A column whose token is not a query of the batch has gradient 0.
 """
 
+import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
@@ -29,18 +30,22 @@ def gradient(params: Params, batch: Batch, _problem: Problem, config: Config) ->
 def attention_gradient(u: Float[Array, "B N"], batch: Batch, config: Config) -> Float[Array, "T N"]:
     """sum_i u_i[x_it] e_{k_i}^T: the gradient of each sample at its tokens, added up per last
     token.
+
+    With few tokens, u_i[x_it] = u_iN + sum_n (u_in - u_iN) 1[x_it = n], a product with the same
+    matrix as in `model.occupancy`.
     """
-    N, x = config.num_states.cap, batch.tokens
+    N, x, k = config.num_states.cap, batch.tokens, batch.query
     if N > model.SELECTED:
         pull = jnp.take_along_axis(u, x.astype(jnp.int32), axis=1)
+        total = jnp.zeros((N, x.shape[1]), u.dtype).at[k].add(pull)
     else:
-        pull = jnp.broadcast_to(u[:, N - 1 :], x.shape)
-        for n in range(N - 1):
-            # a chain of selects is cheaper than a gather
-            pull = jnp.where(x == n, u[:, n : n + 1], pull)
-    return draws.masked(
-        jnp.zeros((N, x.shape[1]), u.dtype).at[batch.query].add(pull).T, config.length
-    )
+        hot = model.occurrences(batch, config).astype(u.dtype)
+        n = hot.shape[1]
+        rest = jnp.sum(u[:, n:], axis=1, keepdims=True)  # 0 where each token has its own n
+        of = jax.nn.one_hot(k, N, dtype=u.dtype, axis=0)
+        each = of[:, :, None] * (u[:, :n] - rest)[None]
+        total = each.reshape(N, -1) @ hot.reshape(-1, x.shape[1]) + of @ rest
+    return draws.masked(total.T, config.length)
 
 
 def centered(g: Float[Array, "n m"], n: Size | int) -> Float[Array, "n m"]:

@@ -36,8 +36,8 @@ from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, concretely, evaluation, size, static, traced
 from jaxtheory.ops import draws
 
-# Up to this many tokens, sums over a context run through the tokens' values. Beyond it they scatter
-# and gather.
+# Up to this many tokens, sums over a context are products with one-hot tokens. Beyond it they
+# scatter and gather.
 SELECTED = 8
 LEAST_MU = 1e-4  # smallest stationary probability of a given P; gradients are divided by it
 
@@ -232,27 +232,36 @@ def init(_key: Array, problem: Problem, config: Config) -> Params:
     return Params(uniform_attention(config), trivial_value(problem, config))
 
 
+def occurrences(batch: Batch, config: Config) -> Bool[Array, "B n T"]:
+    """1[x_t = n] for every token n but the last, which has the rest of the positions.
+
+    With padding it is for every column, as the last one is not the last token.
+    """
+    N, x = config.num_states, batch.tokens
+    at = jnp.arange(N.cap if N.value is not None else N.cap - 1, dtype=x.dtype)
+    return x[:, None, :] == at[None, :, None]
+
+
 def occupancy(A: Float[Array, "T N"], batch: Batch, config: Config) -> Float[Array, "B N"]:
     """p = X a^(k) per sample, the attention that each token receives. Its sum is that of the
     column, 1^T a^(k).
 
-    With few tokens it takes a masked sum for each value except the last, which gets the rest of the
-    column's sum. With many tokens the sums are scattered.
+    With few tokens the product X A is taken for all columns, since a product with a matrix is
+    cheaper than masked sums of one column, and the last token gets the rest of the column's sum.
+    With many tokens the sums are scattered.
     """
-    N, x = config.num_states, batch.tokens
+    N, k = config.num_states.cap, batch.query
     A = draws.masked(A, config.length)
-    a = A.T[batch.query]
-    if N.cap > SELECTED:
-        rows = jnp.arange(len(x))[:, None]
-        return jnp.zeros((len(x), N.cap), a.dtype).at[rows, x.astype(jnp.int32)].add(a)
-    # with padding the last column is not the last token
-    counted = N.cap if N.value is not None else N.cap - 1
-    values = jnp.arange(counted, dtype=x.dtype)
-    p = jnp.sum(jnp.where(x[:, None, :] == values[None, :, None], a[:, None, :], 0), axis=2)
-    if counted == N.cap:
+    if N > SELECTED:
+        rows = jnp.arange(len(k))[:, None]
+        return jnp.zeros((len(k), N), A.dtype).at[rows, batch.tokens.astype(jnp.int32)].add(A.T[k])
+    every = occurrences(batch, config).astype(A.dtype) @ A
+    p = jnp.take_along_axis(every, k[:, None, None], axis=2)[:, :, 0]
+    if p.shape[1] == N:
         return p
-    left = jnp.sum(A, axis=0)[batch.query] - jnp.sum(p, axis=1)
-    return jnp.concatenate([p, left[:, None]], axis=1)
+    # as terms, since XLA would take a sum over p as a second pass over X
+    rest = jnp.sum(A, axis=0)[k] - sum(p[:, n] for n in range(N - 1))
+    return jnp.concatenate([p, rest[:, None]], axis=1)
 
 
 def residuals(
