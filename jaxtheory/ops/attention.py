@@ -34,7 +34,10 @@ def softmax(
     # top is at least the least finite number, so that -inf - top = -inf where all are masked. A
     # test for a finite top would cost more: it keeps XLA from vectorizing exp.
     top = jnp.maximum(jnp.max(logits, axis=axis, keepdims=True), jnp.finfo(logits.dtype).min)
-    weights = jnp.exp(logits - jax.lax.stop_gradient(top))
+    # the axis of length 1 keeps XLA from computing exp in place, which on a CPU takes one number at
+    # a time
+    shifted = jnp.expand_dims(logits, -2) - jnp.expand_dims(jax.lax.stop_gradient(top), -2)
+    weights = jnp.exp(shifted).squeeze(-2)
     total = _total(weights, axis)
     return weights / jnp.where(total > 0, total, 1)
 

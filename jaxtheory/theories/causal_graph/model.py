@@ -149,10 +149,7 @@ def forward(params: Params, batch: Batch, config: Config) -> Forward:
     S, T = Size.wrap(config.num_states), Size.wrap(config.length)
     s, W = batch.s.T, first_attention(params, config)
     b = at_state(params.A2 @ queries(batch, S), s)
-    # one row more than needed: exp of all of an array is computed in place, where XLA on CPU takes
-    # one number at a time
-    logits = (jnp.pad(W, ((0, 1), (0, 0))) @ b)[:-1]
-    a = attention.softmax(logits, T.mask()[:, None], axis=0)
+    a = attention.softmax(W @ b, T.mask()[:, None], axis=0)
     return Forward(W, b, a, by_state(a, s, S))
 
 
