@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from jaxtheory.core.config import size as size
     from jaxtheory.core.config import static as static
     from jaxtheory.core.config import traced as traced
-    from jaxtheory.core.config import validate as validate
     from jaxtheory.core.errors import InputError as InputError
     from jaxtheory.core.from_optax import OptimizerState as OptimizerState
     from jaxtheory.core.from_optax import from_optax as from_optax
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from jaxtheory.core.theory import Algorithm as Algorithm
     from jaxtheory.core.theory import Check as Check
     from jaxtheory.core.theory import Theory as Theory
+    from jaxtheory.core.validation import validate as validate
     from jaxtheory.engine.boundary import boundary as boundary
     from jaxtheory.engine.cluster import dask
     from jaxtheory.engine.execution import log as log
@@ -72,9 +72,8 @@ __version__ = "0.1.0"
 # Public names and their modules, loaded at first use, so that `jaxtheory --help` does not wait for
 # JAX.
 _PUBLIC = {
-    **dict.fromkeys(
-        ("Config", "Size", "evaluation", "size", "static", "traced", "validate"), "core.config"
-    ),
+    **dict.fromkeys(("Config", "Size", "evaluation", "size", "static", "traced"), "core.config"),
+    "validate": "core.validation",
     **dict.fromkeys(("Algorithm", "Check", "Theory"), "core.theory"),
     "Task": "core.task",
     "check_theory": "core.check_theory",

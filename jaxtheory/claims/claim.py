@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtheory.claims.bound import Bound
 from jaxtheory.claims.origin import Origin
 from jaxtheory.claims.verdict import require_words
-from jaxtheory.core.config import InputError, suggest
+from jaxtheory.core.errors import InputError, suggest
 
 _KINDS = ("printed", "interpretation", "derived")
 _EXPECTATIONS = ("holds", "fails")

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from jaxtheory.claims.claim import Claim
-from jaxtheory.core.config import Config, InputError, suggest
+from jaxtheory.core.config import Config
+from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.sweep import sweep as default_verb
 

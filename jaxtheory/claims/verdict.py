@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtheory.claims import interval
 from jaxtheory.claims.bound import Bound, at_least, at_most, between
 from jaxtheory.claims.interval import ERROR, Interval
-from jaxtheory.core.config import InputError, suggest
+from jaxtheory.core.errors import InputError, suggest
 from jaxtheory.engine.results.summary import label
 
 

@@ -16,7 +16,7 @@ from jaxtheory.core.errors import suggest
 from jaxtheory.system import disk
 
 if TYPE_CHECKING:
-    from jaxtheory.core.config import Field
+    from jaxtheory.core.fields import Field
     from jaxtheory.core.theory import Theory
 
 _Assignments = UseAppendAction[tuple[Annotated[str, arg(metavar="NAME=VALUES")], ...]]
@@ -107,7 +107,7 @@ def _range(text: str, integer: bool) -> list[int | float]:
 
 
 def _parse_integers(name: str, text: str) -> list[int]:
-    from jaxtheory.core.config import Field, Interval
+    from jaxtheory.core.fields import Field, Interval
 
     return _parse_values(
         Field(name, name, "traced", None, Interval.parse("[0, inf)"), "", "", True), text
@@ -119,7 +119,8 @@ def _parse_axis(theory: "Theory", text: str) -> tuple[str, list[Any]]:
 
     NAME may also be `algorithm` or `steps`.
     """
-    from jaxtheory.core.config import Field, axis_field, fields
+    from jaxtheory.core.config import fields
+    from jaxtheory.core.fields import Field, axis_field
 
     name, equals, values = text.partition("=")
     name = name.strip()

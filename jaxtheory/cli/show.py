@@ -200,7 +200,8 @@ def _about(theory: "Theory") -> str:
 
 def _field_rows(theory: "Theory") -> list[tuple]:
     """Return the rows of the table of a theory's fields."""
-    from jaxtheory.core.config import Interval, fields
+    from jaxtheory.core.config import fields
+    from jaxtheory.core.fields import Interval
 
     rows = []
     for f in fields(theory.Config).values():

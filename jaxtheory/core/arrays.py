@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
-from jaxtheory.core.config import by_field_name, fields, validate
+from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.fields import by_field_name
 from jaxtheory.core.shapes import SymbolLength, match
+from jaxtheory.core.validation import validate
 
 FLOATS, INTEGERS, BOOLEANS = Float, Integer, Bool
 

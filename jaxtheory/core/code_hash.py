@@ -43,6 +43,7 @@ DECIDING = (
     "jaxtheory.core.config",
     "jaxtheory.core.decimals",
     "jaxtheory.core.extended",
+    "jaxtheory.core.fields",
     "jaxtheory.core.from_optax",
     "jaxtheory.ops.draws",
     "jaxtheory.core.arrays",

@@ -8,204 +8,27 @@ argument. It has four kinds of fields:
 - `static`: a hashable Python value, with one compilation per value;
 - `evaluation`: a traced number that only metrics, baselines and analyses read, so that it is swept
   without training again.
-
-Each field has a paper symbol, a meaning and a valid range, written as an interval such as
-`"[0, 1)"`.
 """
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform, no_type_check
+from typing import Any, Self, TypeVar, dataclass_transform, no_type_check
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.errors import InputError as InputError
-from jaxtheory.core.errors import suggest as suggest
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.fields import by_field_name, resolve
+from jaxtheory.core.fields import evaluation as evaluation
+from jaxtheory.core.fields import fields as fields
+from jaxtheory.core.fields import size as size
+from jaxtheory.core.fields import static as static
+from jaxtheory.core.fields import traced as traced
 
 RecordType = TypeVar("RecordType", bound="Record")
 ConfigType = TypeVar("ConfigType", bound="Config")
-
-_NOT_AXES = {  # arguments of a sweep that all points share -> what to write instead
-    "seed": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
-    "seeds": "every point is run for each seed of seeds=; give seeds=[0, 1, 2] or a count",
-    "key": "a sweep has one key; give several seeds=, or call sweep for each key",
-    "step": "a run is recorded at the steps of record=; vary 'steps' for runs of several lengths",
-    "record": "all runs are recorded at the same steps; use record=",
-    "start": "all points share the same start; use start=, or call sweep for each start",
-    "stop": "all points share one stopping rule; use stop=",
-    "problem": "all points share one problem; call sweep for each problem",
-    "dtype": "all points share one dtype; call sweep for each dtype",
-    "buckets": "all points are compiled in the same way; use buckets=",
-}
-
-
-class Interval(NamedTuple):
-    """A range of numbers, read from a string such as `"(0, inf)"` or `"[0, 1]"`."""
-
-    low: float
-    high: float
-    closed_low: bool
-    closed_high: bool
-
-    @classmethod
-    def parse(cls, text: str) -> "Interval":
-        try:
-            low, high = (float(end) for end in text[1:-1].split(","))
-            if text[0] not in "[(" or text[-1] not in "])":
-                raise ValueError
-        except (TypeError, ValueError):
-            raise InputError(
-                f"range {text!r}: write an interval, such as '(0, inf)' or '[0, 1]'"
-            ) from None
-        return cls(low, high, text[0] == "[", text[-1] == "]")
-
-    def __contains__(self, value: Any) -> bool:
-        above = value >= self.low if self.closed_low else value > self.low
-        below = value <= self.high if self.closed_high else value < self.high
-        return bool(above and below)  # False for NaN
-
-    def __str__(self) -> str:
-        return (
-            f"{'[' if self.closed_low else '('}{self.low:g}, "
-            f"{self.high:g}{']' if self.closed_high else ')'}"
-        )
-
-
-class Field(NamedTuple):
-    """Description of a config field.
-
-    `kind` is traced, size, static or evaluation. `valid` is an Interval, or the choices of a static
-    field.
-    """
-
-    name: str
-    symbol: str
-    kind: str
-    default: Any
-    valid: Interval | tuple
-    meaning: str
-    unit: str
-    integer: bool
-
-
-def _interval(symbol: str, text: str) -> Interval:
-    try:
-        return Interval.parse(text)
-    except InputError as error:
-        raise InputError(f"the field of symbol {symbol!r}: {error}") from None
-
-
-def _field(kind: str, default: Any, symbol: str, meaning: str, valid: Any, unit: str) -> Any:
-    metadata = {"kind": kind, "symbol": symbol, "meaning": meaning, "valid": valid, "unit": unit}
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-def traced(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
-    """Declare a field for a number that training or the data law reads.
-
-    Args:
-        default: The default value. An int makes an integer field.
-        symbol: The symbol of the paper, which is a second name of the field.
-        meaning: A short phrase for messages and tables.
-        valid: The interval of valid values, such as "(0, inf)" or "[0, 1]".
-        unit: The unit, if there is one.
-
-    Returns:
-        A dataclass field, to be annotated as `float` or `int`.
-
-    Raises:
-        InputError: `valid` is not an interval.
-
-    Example:
-        >>> import jaxtheory
-        >>> class Config(jaxtheory.Config):
-        ...     rate: float = jaxtheory.traced(0.1, "eta", "learning rate", "(0, inf)")
-        >>> Config(eta=0.5).rate
-        0.5
-    """
-    return _field("traced", default, symbol, meaning, _interval(symbol, valid), unit)
-
-
-def evaluation(default: float, symbol: str, meaning: str, valid: str, unit: str = "") -> Any:
-    """Declare a field for a number that only metrics, baselines and analyses read.
-
-    A sweep varies it without training again.
-
-    Args:
-        default: The default value. An int makes an integer field.
-        symbol: The symbol of the paper, which is a second name of the field.
-        meaning: A short phrase for messages and tables.
-        valid: The interval of valid values, such as "(0, inf)" or "[0, 1]".
-        unit: The unit, if there is one.
-
-    Returns:
-        A dataclass field, to be annotated as `float` or `int`.
-
-    Raises:
-        InputError: `valid` is not an interval.
-
-    Example:
-        >>> import jaxtheory
-        >>> class Config(jaxtheory.Config):
-        ...     cut: float = jaxtheory.evaluation(0.5, "rho", "pruned share", "[0, 1]")
-        >>> Config().cut
-        0.5
-    """
-    return _field("evaluation", default, symbol, meaning, _interval(symbol, valid), unit)
-
-
-def size(default: int, symbol: str, meaning: str, valid: str = "[1, inf)", unit: str = "") -> Any:
-    """Declare a field for a length that shapes arrays.
-
-    Args:
-        default: The default length.
-        symbol: The symbol of the paper, which is a second name of the field and denotes the
-            length in the shapes of arrays.
-        meaning: A short phrase for messages and tables.
-        valid: The interval of valid lengths.
-        unit: The unit, if there is one.
-
-    Returns:
-        A dataclass field, to be annotated as `Size | int`; a config converts an int to a `Size`.
-
-    Raises:
-        InputError: `valid` is not an interval.
-
-    Example:
-        >>> import jaxtheory
-        >>> class Config(jaxtheory.Config):
-        ...     width: jaxtheory.Size | int = jaxtheory.size(4, "d", "width", "[2, inf)")
-        >>> Config(d=6).width
-        Size(cap=6, value=None)
-    """
-    return _field("size", default, symbol, meaning, _interval(symbol, valid), unit)
-
-
-def static(default: Any, symbol: str, meaning: str, choices: tuple) -> Any:
-    """Declare a field for a hashable Python value, with one compilation per value.
-
-    Args:
-        default: The default value.
-        symbol: The symbol of the paper, which is a second name of the field.
-        meaning: A short phrase for messages and tables.
-        choices: The valid values. If empty, every hashable value is valid unless
-            `Config.violations` refuses it.
-
-    Returns:
-        A dataclass field.
-
-    Example:
-        >>> import jaxtheory
-        >>> class Config(jaxtheory.Config):
-        ...     loss: str = jaxtheory.static("hinge", "loss", "loss function", ("hinge", "log"))
-        >>> Config(loss="log")
-        Config(loss='log')
-    """
-    return _field("static", default, symbol, meaning, tuple(choices), "")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
@@ -378,7 +201,7 @@ class Config(Record):
         """
         padded = {}
         for name, capacity in capacities.items():
-            field = _resolve(type(self), name)
+            field = resolve(type(self), name)
             old = getattr(self, field)
             if not isinstance(old, Size):
                 raise InputError(
@@ -403,92 +226,6 @@ class Config(Record):
         return []
 
 
-def fields(config_type: type) -> dict[str, Field]:
-    """Return the descriptions of a Config's fields by name."""
-    return _table(config_type)
-
-
-@functools.cache
-def _table(config_type: Any) -> dict[str, Field]:
-    table = {}
-    for f in dataclasses.fields(config_type):
-        meta = f.metadata
-        if "kind" not in meta:
-            raise InputError(
-                f"{config_type.__name__}.{f.name}: make fields with jaxtheory.traced, size, "
-                "static or evaluation"
-            )
-        integer = meta["kind"] == "size" or (
-            isinstance(f.default, int) and not isinstance(f.default, bool)
-        )
-        table[f.name] = Field(
-            f.name,
-            meta["symbol"],
-            meta["kind"],
-            f.default,
-            meta["valid"],
-            meta["meaning"],
-            meta["unit"],
-            integer,
-        )
-    return table
-
-
-def _resolve(config_type: type, name: str) -> str:
-    """Return the name of a field given by name or paper symbol.
-
-    Raises InputError with the closest name if there is no such field.
-    """
-    table = fields(config_type)
-    if name in table:
-        return name
-    by_symbol = {field.symbol: field_name for field_name, field in table.items()}
-    if name in by_symbol:
-        return by_symbol[name]
-    raise InputError(f"unknown field {name!r}; {suggest(name, [*table, *by_symbol])}")
-
-
-def axis_field(config_type: type, name: str) -> str:
-    """Return the name of what an axis varies: `algorithm`, `steps` or a field.
-
-    A field is given by name or symbol. Raises InputError if there is no such field.
-    """
-    if name in ("algorithm", "steps"):
-        return name
-    try:
-        return _resolve(config_type, name)
-    except InputError:
-        if name in _NOT_AXES:
-            raise InputError(f"{name!r} cannot be an axis: {_NOT_AXES[name]}") from None
-        raise
-
-
-def by_field_name(
-    config_type: type, settings: Mapping[str, Any], positional: int = 0
-) -> dict[str, Any]:
-    """Return settings by field name.
-
-    Args:
-        config_type: The class of the config.
-        settings: Values by field name or paper symbol.
-        positional: The number of leading fields that were given as positional arguments.
-
-    Returns:
-        The values by field name.
-
-    Raises:
-        InputError: A name is not that of a field, or a field is given twice.
-    """
-    names = [f.name for f in dataclasses.fields(config_type)]
-    values: dict[str, Any] = {}
-    for name, value in settings.items():
-        field = name if name in names else _resolve(config_type, name)
-        if field in values or field in names[:positional]:
-            raise InputError(f"{field} ({fields(config_type)[field].symbol}): given twice")
-        values[field] = value
-    return values
-
-
 def concretely(condition: Callable, *values: Any) -> bool:
     """True if a condition holds for some entry of concrete values.
 
@@ -497,106 +234,6 @@ def concretely(condition: Callable, *values: Any) -> bool:
     return not any(isinstance(v, jax.core.Tracer) for v in values) and bool(
         np.any(condition(*map(np.asarray, values)))
     )
-
-
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _violation(field: Field, value: Any) -> str | None:
-    """Return a message if a value of a field is invalid, else None; tracers pass unchecked."""
-    label = f"{field.name} ({field.symbol})"
-    if field.kind == "static":
-        if isinstance(value, jax.Array | np.ndarray):
-            choose = f"; choose one of {', '.join(map(repr, field.valid))}" if field.valid else ""
-            return f"{label} is static: it must be a plain Python value, not an array{choose}"
-        if not field.valid:
-            return (
-                None
-                if _hashable(value)
-                else f"{label}: must be hashable, for instance a tuple of tuples, not "
-                f"{type(value).__name__}"
-            )
-        if not any(value == choice and type(value) is type(choice) for choice in field.valid):
-            return f"{label} = {value!r}: choose one of {', '.join(map(repr, field.valid))}"
-        return None
-    number = value.n if isinstance(value, Size) else value
-    if isinstance(number, jax.core.Tracer):
-        return None
-    kind = "an integer" if field.integer else "a number"
-    expected = f"{kind} in {field.valid}{' ' + field.unit if field.unit else ''} ({field.meaning})"
-    for entry in np.ravel(number):
-        if isinstance(entry, bool | np.bool_ | str | bytes | complex) or not np.issubdtype(
-            np.asarray(entry).dtype, np.number
-        ):
-            plain = entry.item() if isinstance(entry, np.generic) else entry
-            return f"{label} = {plain!r}: must be {expected}"
-        if (
-            not math.isfinite(entry)
-            or entry not in field.valid
-            or (field.integer and entry != int(entry))
-        ):
-            return f"{label} = {entry!s}: must be {expected}"
-    if field.integer and np.any(np.abs(np.asarray(number, float)) >= 2**31):
-        return f"{label} = {number!s}: must be {kind} below 2^31 ({field.meaning})"
-    if isinstance(value, Size) and np.any(np.asarray(number) > value.cap):
-        return (
-            f"{label} = {number!s} exceeds its capacity {value.cap}: raise it with "
-            f"config.pad({field.name}=...)"
-        )
-    return None
-
-
-def _unlike(field: Field, value: Any) -> str | None:
-    """Return a message if an integer field of a config has a float, else None."""
-    if field.integer and isinstance(value, float | np.inexact):
-        return (
-            f"{field.name} ({field.symbol}) = {value!r}: must be an integer in {field.valid}; "
-            f"write {int(value)}"
-        )
-    return None
-
-
-def validate(config: Config) -> None:
-    """Check every field of a config and the conditions between fields.
-
-    Args:
-        config: A config. Traced values pass unchecked.
-
-    Raises:
-        InputError: Some value is not valid; the message has a line for each violation.
-
-    Example:
-        >>> import jaxtheory
-        >>> config = jaxtheory.theories.get("random_walk").Config()
-        >>> jaxtheory.validate(config)
-        >>> jaxtheory.validate(config.replace(p=2.0))
-        Traceback (most recent call last):
-        ...
-        jaxtheory.core.errors.InputError: clockwise_probability (p) = 2.0: must be a number in ...
-    """
-    lines = [
-        why
-        for name, field in fields(type(config)).items()
-        if (
-            why := _violation(field, getattr(config, name)) or _unlike(field, getattr(config, name))
-        )
-    ]
-    lines = lines or config.violations()
-    if lines:
-        raise InputError("\n".join(lines))
-
-
-def validate_value(config_type: type, name: str, value: Any) -> None:
-    """Check one value of one field, for axes that are read before there is a config."""
-    field = fields(config_type)[_resolve(config_type, name)]
-    why = _violation(field, value)
-    if why:
-        raise InputError(why)
 
 
 def canonical(config: ConfigType, dtype: Any) -> ConfigType:

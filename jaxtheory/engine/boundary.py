@@ -20,8 +20,9 @@ import xarray as xr
 
 from jaxtheory.core.check_theory import check_theory
 from jaxtheory.core.code_hash import code_hash
-from jaxtheory.core.config import axis_field, fields
+from jaxtheory.core.config import fields
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.fields import axis_field
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Theory
 from jaxtheory.engine.compute.part import Part, pick

@@ -9,10 +9,11 @@ import jax
 import numpy as np
 
 from jaxtheory.core.code_hash import functions
-from jaxtheory.core.config import Config, canonical, fields, validate
+from jaxtheory.core.config import Config, canonical, fields
 from jaxtheory.core.errors import InputError, tried
 from jaxtheory.core.names import uses
 from jaxtheory.core.theory import Theory
+from jaxtheory.core.validation import validate
 
 _FILES = {"open", "input", "print"}  # built-in functions that read or write
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print", "outside_call"}

@@ -14,11 +14,13 @@ import numpy as np
 
 from jaxtheory.core import contract
 from jaxtheory.core.check_theory import check_theory
-from jaxtheory.core.config import Config, Interval, Size, canonical, fields, validate
+from jaxtheory.core.config import Config, Size, canonical, fields
 from jaxtheory.core.contract import ships
 from jaxtheory.core.errors import InputError, tried
+from jaxtheory.core.fields import Interval
 from jaxtheory.core.resolve import theory_of
 from jaxtheory.core.theory import Check, Theory, is_exact
+from jaxtheory.core.validation import validate
 from jaxtheory.engine.execution.processes import count_processes, in_processes
 from jaxtheory.engine.planning.padding import trust
 from jaxtheory.engine.request.current import find_fault

@@ -10,7 +10,7 @@ from helpers.spoilt import spoilt
 import jaxtheory
 from jaxtheory.cli.main import main
 from jaxtheory.cli.parsing import _parse_axis, _parse_values
-from jaxtheory.core.config import Field, Interval
+from jaxtheory.core.fields import Field, Interval
 from jaxtheory.theories import get
 
 RANDOM = np.random.default_rng(0)

@@ -21,7 +21,8 @@ from jaxtheory import (
     validate,
 )
 from jaxtheory.cli.template import Settings
-from jaxtheory.core.config import _resolve, canonical, fields
+from jaxtheory.core.config import canonical, fields
+from jaxtheory.core.fields import resolve
 from jaxtheory.theories import get, names
 
 
@@ -82,7 +83,7 @@ def test_validate_lists_every_violation_and_passes_good_configs():
 
 
 def test_fields_by_word_or_symbol():
-    assert _resolve(Example, "eta") == "rate" == _resolve(Example, "rate")
+    assert resolve(Example, "eta") == "rate" == resolve(Example, "rate")
     assert [f.kind for f in fields(Example).values()] == [
         "size",
         "traced",
@@ -92,7 +93,7 @@ def test_fields_by_word_or_symbol():
         "static",
     ]
     with pytest.raises(InputError, match="did you mean 'width'"):
-        _resolve(Example, "widht")
+        resolve(Example, "widht")
 
 
 def test_a_class_that_cloudpickle_has_loaded_here_can_be_derived_from():

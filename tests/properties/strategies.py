@@ -16,8 +16,10 @@ from hypothesis import assume, note
 
 import jaxtheory
 from jaxtheory import InputError
-from jaxtheory.core.config import Config, Field, fields, validate
+from jaxtheory.core.config import Config, fields
+from jaxtheory.core.fields import Field
 from jaxtheory.core.theory import Theory
+from jaxtheory.core.validation import validate
 from jaxtheory.engine.planning import padding
 from jaxtheory.testing import keep_one_metric
 

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxtheory.core.config import Config, Size, axis_field, fields, validate
+from jaxtheory.core.config import Config, Size, fields
 from jaxtheory.core.decimals import python_value
 from jaxtheory.core.errors import InputError
+from jaxtheory.core.fields import axis_field
 from jaxtheory.core.theory import Theory
+from jaxtheory.core.validation import validate
 from jaxtheory.engine.request.values import Values, brief, read_values
 
 MOST = 2**25  # points of a sweep at most; planning takes about 1 microsecond and 200 bytes for each

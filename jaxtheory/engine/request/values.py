@@ -8,10 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxtheory.core.config import Field, Interval, fields, validate_value
+from jaxtheory.core.config import fields
 from jaxtheory.core.decimals import python_value, shortest
 from jaxtheory.core.errors import InputError, suggest
+from jaxtheory.core.fields import Field, Interval
 from jaxtheory.core.theory import Theory
+from jaxtheory.core.validation import validate_value
 
 Values = tuple | np.ndarray  # values along an axis; numbers are an array of float64 or int64
 _LARGEST = 2**31  # bound on integers, as fields and steps are int32 in compiled programs

@@ -34,7 +34,8 @@ from jaxtyping import Array, Float, Int
 
 from jaxtheory.core import config as fields
 from jaxtheory.core import shapes
-from jaxtheory.core.config import InputError, Size, evaluation, size, static, traced
+from jaxtheory.core.config import Size, evaluation, size, static, traced
+from jaxtheory.core.errors import InputError
 from jaxtheory.ops import attention
 from jaxtheory.ops.positions import indices
 

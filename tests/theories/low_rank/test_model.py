@@ -4,7 +4,8 @@ import jax
 import pytest
 
 import jaxtheory
-from jaxtheory.core.config import InputError, validate
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.validation import validate
 from jaxtheory.theories.low_rank import P1, THEORY, Config, data, model
 
 KEY = jaxtheory.run_key(0, 0)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import jaxtheory
-from jaxtheory.core.config import InputError
+from jaxtheory.core.errors import InputError
 from jaxtheory.theories.low_rank import TEXT, data, model, text_theory
 
 KEY = jaxtheory.run_key(0, 0)

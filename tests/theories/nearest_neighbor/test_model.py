@@ -2,7 +2,8 @@
 
 import pytest
 
-from jaxtheory.core.config import InputError, validate
+from jaxtheory.core.errors import InputError
+from jaxtheory.core.validation import validate
 from jaxtheory.theories.nearest_neighbor import Config
 
 

@@ -13,7 +13,8 @@ from jax.scipy.linalg import solve_triangular
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from jaxtheory.core.config import InputError, concretely
+from jaxtheory.core.config import concretely
+from jaxtheory.core.errors import InputError
 from jaxtheory.ops import linalg
 from jaxtheory.theories.attention_pruning.analyses import pruning
 
