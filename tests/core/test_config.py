@@ -1,6 +1,4 @@
-"""Configs: sizes, ranges, fields by name or symbol, and leaves that share one trace."""
-
-from pathlib import Path
+"""Configs: sizes, values by name or symbol, and leaves that share one trace."""
 
 import chex
 import cloudpickle
@@ -8,33 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.example_config import Example
 
-import jaxtheory
-from jaxtheory import (
-    Config,
-    InputError,
-    Size,
-    evaluation,
-    size,
-    static,
-    traced,
-    validate,
-)
+from jaxtheory import Config, InputError, Size, traced
 from jaxtheory.cli.template import Settings
-from jaxtheory.core.config import canonical, fields
-from jaxtheory.core.fields import resolve
-from jaxtheory.theories import get, names
+from jaxtheory.core.config import canonical
+from jaxtheory.theories import get
 
-
-class Example(Config):
-    """A config with a field of each kind."""
-
-    width: Size | int = size(4, "d", "width", "[2, inf)")
-    rate: float = traced(0.1, "eta", "step size", "(0, 1]")
-    count: int = traced(3, "k", "a whole number", "[1, 9]")
-    cut: float = evaluation(0.0, "rho", "threshold", "[0, 1)")
-    kind: str = static("a", "kind", "variant", ("a", "b"))
-    flag: bool = static(False, "flag", "switch", (False, True))
+WALK = get("random_walk")
 
 
 def test_sizes_wrap_fold_and_pad():
@@ -52,48 +31,6 @@ def test_sizes_wrap_fold_and_pad():
         padded.pad(width=6)
     with pytest.raises(InputError, match="only sizes"):
         config.pad(rate=2)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"width": 1}, r"width \(d\) = 1: must be an integer in \[2, inf\)"),
-        ({"rate": 0.0}, r"rate \(eta\) = 0.0: must be a number in \(0, 1\]"),
-        ({"rate": float("nan")}, "= nan"),
-        ({"rate": "fast"}, "must be a number"),
-        ({"count": 2.5}, "must be an integer"),
-        ({"cut": 1.0}, r"in \[0, 1\)"),
-        ({"kind": "c"}, "choose one of 'a', 'b'"),
-        ({"kind": np.zeros(2)}, "static: it must be a plain Python value"),
-        ({"flag": 1}, "choose one of False, True"),
-        ({"width": Size(4, 6)}, "exceeds its capacity"),
-    ],
-)
-def test_validate_names_field_value_and_range(change, message):
-    with pytest.raises(InputError, match=message):
-        validate(Example(**change))
-
-
-def test_validate_lists_every_violation_and_passes_good_configs():
-    validate(Example())
-    validate(Example(rate=1.0, width=2))
-    with pytest.raises(InputError) as error:
-        validate(Example(rate=2.0, cut=-1.0))
-    assert len(str(error.value).splitlines()) == 2
-
-
-def test_fields_by_word_or_symbol():
-    assert resolve(Example, "eta") == "rate" == resolve(Example, "rate")
-    assert [f.kind for f in fields(Example).values()] == [
-        "size",
-        "traced",
-        "traced",
-        "evaluation",
-        "static",
-        "static",
-    ]
-    with pytest.raises(InputError, match="did you mean 'width'"):
-        resolve(Example, "widht")
 
 
 def test_a_class_that_cloudpickle_has_loaded_here_can_be_derived_from():
@@ -115,19 +52,6 @@ def test_canonical_leaves_share_one_trace():
         f(canonical(Example(rate=rate), np.float64))
 
 
-WALK, KEY = get("random_walk"), jaxtheory.run_key(0, 0)
-SMALL = WALK.Config(num_states=5, length=17)
-
-
-@pytest.mark.parametrize("name", names())
-def test_a_field_goes_by_word_or_symbol_everywhere(name):
-    theory = get(name)
-    for word, field in jaxtheory.core.config.fields(theory.Config).items():
-        default = getattr(theory.Config(), word)
-        by_symbol = theory.Config(**{field.symbol: default})
-        assert by_symbol == theory.Config().replace(**{field.symbol: default}) == theory.Config()
-
-
 def test_values_given_by_symbol_arrive():
     config = WALK.Config(K=7, p=0.25)
     assert (config.num_states.n, config.clockwise_probability) == (7, 0.25)
@@ -137,26 +61,6 @@ def test_values_given_by_symbol_arrive():
     assert jax.tree.unflatten(jax.tree.structure(config), jax.tree.leaves(config)) == config
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
-        (lambda: WALK.Config(num_stats=6), "'num_stats'; did you mean 'num_states'?"),
-        (lambda: SMALL.replace(num_stats=6), "'num_stats'; did you mean 'num_states'?"),
-        (lambda: SMALL.replace(K=5, num_states=5), r"num_states \(K\): given twice"),
-        (lambda: WALK.Config(6, K=5), r"num_states \(K\): given twice"),
-    ],
-)
-def test_a_misspelt_field_is_named(made, said):
-    with pytest.raises(InputError, match=said):
-        made()
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_length_is_an_integer() -> None:
-    with pytest.raises(jaxtheory.InputError, match=r"dimension .* = 5.0: must be an integer"):
+    with pytest.raises(InputError, match=r"dimension .* = 5.0: must be an integer"):
         Settings(dimension=5.0)
