@@ -53,6 +53,7 @@ DECIDING = (
     "jaxtheory.core.replaced",
     "jaxtheory.core.shapes",
     "jaxtheory.ops.sizes",
+    "jaxtheory.ops.states",
     "jaxtheory.core.theory",
     "jaxtheory.ops.threefry",
     "jaxtheory.engine.compute.precompile",

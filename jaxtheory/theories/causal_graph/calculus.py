@@ -5,6 +5,7 @@ from jaxtyping import Array, Float
 
 from jaxtheory.core.config import Size
 from jaxtheory.ops import attention
+from jaxtheory.ops.states import at_state
 from jaxtheory.theories.causal_graph import model
 from jaxtheory.theories.causal_graph.model import Batch, Config, Forward, Params, Problem
 
@@ -28,4 +29,4 @@ def of_logits(found: Forward, batch: Batch, config: Config) -> Float[Array, "T P
     """dL/dz for each prompt."""
     r = -batch.weight[None, :] * batch.target.T / (found.f + config.epsilon)
     mean = jnp.sum(r * found.f, axis=0, keepdims=True)
-    return found.a * (model.at_state(r, batch.s.T) - mean)
+    return found.a * (at_state(r, batch.s.T, axis=0) - mean)

@@ -35,8 +35,7 @@ from jaxtheory.core import shapes
 from jaxtheory.core.config import Size, size, static, traced
 from jaxtheory.ops import attention, draws, sizes
 from jaxtheory.ops.positions import indices
-
-FEW = 12  # up to so many states a chain of selects is faster than a gather (measured on 2 cores)
+from jaxtheory.ops.states import at_state
 
 
 class Data(fields.Config):
@@ -148,7 +147,7 @@ def forward(params: Params, batch: Batch, config: Config) -> Forward:
     fit(params, batch, config)
     S, T = Size.wrap(config.num_states), Size.wrap(config.length)
     s, W = batch.s.T, first_attention(params, config)
-    b = at_state(params.A2 @ queries(batch, S), s)
+    b = at_state(params.A2 @ queries(batch, S), s, axis=0)
     a = attention.softmax(W @ b, T.mask()[:, None], axis=0)
     return Forward(W, b, a, by_state(a, s, S))
 
@@ -163,16 +162,6 @@ def by_state(x: Float[Array, "T P"], s: Int[Array, "T P"], states: Size) -> Floa
     """The sums of x over the positions of each state."""
     terms = (jnp.where(s == k, x, 0) for k in range(states.cap))
     return jnp.stack(sizes.sums(*terms, axis=0))
-
-
-def at_state(x: Float[Array, "S P"], s: Int[Array, "T P"]) -> Float[Array, "T P"]:
-    """x at the state of each position."""
-    if len(x) > FEW:
-        return jnp.take_along_axis(x, s, axis=0)
-    found = jnp.broadcast_to(x[:1], s.shape)
-    for k in range(1, len(x)):
-        found = jnp.where(s == k, x[k][None, :], found)
-    return found
 
 
 def cross_entropy(f: Float[Array, "P S"], batch: Batch, config: Config) -> Float[Array, ""]:

@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxtheory.ops.fallback import fallback
 from jaxtheory.ops.positions import indices
+from jaxtheory.ops.states import at_state
 from jaxtheory.theories.random_walk import model
 from jaxtheory.theories.random_walk.model import Batch, Config, Literal, Params, Problem, Reduced
 
@@ -59,7 +60,7 @@ def by_tokens(params: Params, batch: Batch, config: Config) -> tuple[Params, Flo
     """Gradient and f_y from the attention S of every token, at any scores."""
     S, H = model.attend(params, batch, config)
     last = jnp.take(S, config.length.n - 1, axis=1)
-    gather = lambda x: jnp.sum(S * model.at_state(x, batch.s), axis=0)
+    gather = lambda x: jnp.sum(S * at_state(x, batch.s, axis=1), axis=0)
     return _backward(params, batch, config, H, last, gather)
 
 
@@ -68,7 +69,7 @@ def by_states(
 ) -> tuple[tuple[Params, Float[Array, " B"]], Bool[Array, ""]]:
     """Gradient and f_y from `model.factored`, and a flag that says if they are exact."""
     (g, e, C, last), exact = model.factored(params, batch, config)
-    gather = lambda x: e * jnp.sum(model.at_state(g * x, batch.s), axis=0)
+    gather = lambda x: e * jnp.sum(at_state(g * x, batch.s, axis=1), axis=0)
     return _backward(params, batch, config, g * C, last, gather), exact
 
 

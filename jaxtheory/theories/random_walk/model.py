@@ -27,7 +27,6 @@ only the abstract was read, and the talk "Transformers Learn Random Walk Predict
 the Direct Parent State". The encoding is reconstructed: an orthogonal family of sines with M >= N.
 """
 
-import functools
 from typing import NamedTuple
 
 import jax
@@ -40,10 +39,9 @@ from jaxtheory.core.config import Size, concretely, size, static, traced
 from jaxtheory.ops import attention, draws, positions
 from jaxtheory.ops.positions import indices
 from jaxtheory.ops.sizes import sums
+from jaxtheory.ops.states import at_state
 
-# Up to this many states one masked sum per state is faster than a scatter, and a chain of selects
-# is faster than a gather (measured on 2 cores).
-FEW = 12
+FEW = 12  # up to so many states, masked sums are faster than a scatter (measured on 2 cores)
 # words and sentences of the question-answering tasks, see `data`
 VOCABULARY = tuple(
     "apple orange Based on the which type of fruit list appears most frequently sentence I prefer "
@@ -280,7 +278,7 @@ def attend(
     u, w = scores(params, config)
     token = (indices(N.cap) < N.n - 1)[None, :]
     u = jnp.broadcast_to(u[None, :], (len(batch.s), len(u)))
-    z = jnp.where(token, at_state(u, batch.s), 0) + w[None, :]
+    z = jnp.where(token, at_state(u, batch.s, axis=1), 0) + w[None, :]
     S = attention.softmax(z, N.mask()[None, :])
     H = _by_state(batch.s, jnp.where(token, S, 0), config.num_states.cap)
     return S, H
@@ -328,19 +326,11 @@ def _by_state(s: Int[Array, "B N"], e: Float[Array, "#B N"], K: int) -> Float[Ar
     return jnp.zeros((s.shape[0], K), e.dtype).at[row, s].add(e)
 
 
-def at_state(x: Float[Array, "B K"], s: Int[Array, "B N"]) -> Float[Array, "B N"]:
-    """x_{b, s_bj}: chosen among few states, else gathered."""
-    if x.shape[1] > FEW:
-        return jnp.take_along_axis(x, s, axis=1)
-    choose = lambda found, k: jnp.where(s == k, x[:, k : k + 1], found)
-    return functools.reduce(choose, range(1, x.shape[1]), jnp.broadcast_to(x[:, :1], s.shape))
-
-
 def spread_out(
     factors: Factored, batch: Batch, config: Config
 ) -> tuple[Float[Array, "B N"], Float[Array, "B K"]]:
     """`attend`'s S and H from their factors."""
-    S = factors.e[None, :] * at_state(factors.g, batch.s)
+    S = factors.e[None, :] * at_state(factors.g, batch.s, axis=1)
     at_query = indices(config.length.cap) == config.length.n - 1
     return jnp.where(at_query[None, :], factors.last[:, None], S), factors.g * factors.C
 
