@@ -262,7 +262,9 @@ def pick(u: Float[Array, " B"], laws: Float[Array, "B n"], n: Size | int) -> Int
 def support(problem: Problem, config: Config) -> tuple[Int[Array, "N Q"], Float[Array, "N Q"]]:
     """The attended positions of each column, heaviest first, and their weights."""
     weights, places = jax.lax.top_k(problem.context.T, min(config.sparsity.cap, config.length.cap))
-    return places, weights
+    # XLA on CPU takes the largest entries without sorting all T, unless their use is fused with it
+    found: tuple[Array, Array] = jax.lax.optimization_barrier((places, weights))
+    return found
 
 
 def generate(
