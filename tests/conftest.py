@@ -18,6 +18,7 @@ os.environ.setdefault(
 
 # isort: split
 import helpers.contexts
+import helpers.slow
 import helpers.typechecks
 from jaxtyping import install_import_hook
 
@@ -55,6 +56,7 @@ DEAR = re.compile(
     "lowers for every backend).*, example [1-9])"
 )
 LANE = "test_contract[a vmapped run is the run alone"  # of a room's first algorithm, here
+SLOW = helpers.slow.listed()
 RAM = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 # beyond which compiled programs are forgotten; and the growth since, before they are so again
 MAPS, MEMORY, GROWTH = 40_000, RAM // 8, RAM // 32
@@ -116,11 +118,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def slow(item: pytest.Item) -> bool:
-    """Marked so; `DEAR`; of a test of tests/reference all configs but its first three."""
+    """Marked so; listed in `helpers.slow`; `DEAR`; of a test of tests/reference all configs but its
+    first three.
+    """
     case: Any = getattr(item, "callspec", None)
     indices = case.indices if case and "reference" in item.path.parts else {}
     further = indices.get("config", indices.get("index", 0)) > 2
-    return "slow" in item.keywords or further or DEAR.search(item.name) is not None
+    named = item.nodeid in SLOW or DEAR.search(item.name) is not None
+    return "slow" in item.keywords or further or named
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

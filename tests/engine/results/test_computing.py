@@ -212,6 +212,7 @@ OTHERS = {
     "jaxtheory.system.backend",
     "jaxtheory.system.disk",
     "jaxtheory.core.errors",
+    "jaxtheory.core.validation",
     "jaxtheory.core.plugins",
     "jaxtheory.core.resolve",
     "jaxtheory.system.locks",

@@ -1,0 +1,45 @@
+"""Which tests `make test` leaves to CI because they took more than a second when last measured.
+
+`make test ARGS="--all --junitxml=results.xml"`, on a machine that does nothing else, and then
+`python tests/helpers/slow.py results.xml` write them to slow.txt. A test may also be slow only
+where others that share its compilations are left out: several files may be given, and the longest
+time counts. Other slow tests are marked.
+"""
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+SECONDS = 1.0
+LIST = Path(__file__).with_name("slow.txt")
+
+
+def listed() -> frozenset[str]:
+    """The ids of these tests."""
+    return frozenset(LIST.read_text(encoding="utf-8").splitlines())
+
+
+def measured(results: str) -> dict[str, float]:
+    """The seconds of each test by its id, from a JUnit file of pytest."""
+    return {
+        _id(case.get("classname", ""), case.get("name", "")): float(case.get("time", 0))
+        for case in ElementTree.parse(results).iter("testcase")
+    }
+
+
+def _id(place: str, name: str) -> str:
+    """The id of a test in a module, or in a class of a module."""
+    parts = place.split(".")
+    in_class = parts[-1][:1].isupper()
+    module = "/".join(parts[:-1] if in_class else parts)
+    return "::".join([f"{module}.py", *parts[-1:] * in_class, name])
+
+
+if __name__ == "__main__":
+    seconds: dict[str, float] = {}
+    for results in sys.argv[1:]:
+        for test, taken in measured(results).items():
+            seconds[test] = max(taken, seconds.get(test, 0))
+    slow = sorted(test for test, taken in seconds.items() if taken > SECONDS)
+    LIST.write_text("\n".join(slow) + "\n", encoding="utf-8")
+    print(f"{len(slow)} of {len(seconds)} tests took more than {SECONDS:g} s")
