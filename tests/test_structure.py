@@ -1,9 +1,11 @@
 """The rules of the house, read from the sources, each with an example that breaks it."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
+import helpers.slow
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -509,3 +511,10 @@ def test_there_is_something_to_check() -> None:
         "jaxtheory.theories.random_walk",
     } <= modules
     assert any(inside(module, "sweeps.random_walk") for module in modules) and len(ROOMS) == 9
+
+
+def test_listed_slow_tests_are_there_and_hold_no_path_of_a_machine():
+    ids = helpers.slow.listed()
+    files = {test.partition("::")[0] for test in ids}
+    assert [file for file in sorted(files) if not (ROOT / file).is_file()] == []
+    assert [test for test in sorted(ids) if re.search(r"[\[ =:]/(?!nowhere/)\w+/", test)] == []

@@ -224,7 +224,8 @@ def _table(config_type: Any) -> dict[str, Field]:
 def resolve(config_type: type, name: str) -> str:
     """Return the name of a field given by name or paper symbol.
 
-    Raises InputError with the closest name if there is no such field.
+    Raises:
+        InputError: There is no such field; the message has the closest name.
     """
     table = fields(config_type)
     if name in table:
@@ -238,7 +239,10 @@ def resolve(config_type: type, name: str) -> str:
 def axis_field(config_type: type, name: str) -> str:
     """Return the name of what an axis varies: `algorithm`, `steps` or a field.
 
-    A field is given by name or symbol. Raises InputError if there is no such field.
+    A field is given by name or symbol.
+
+    Raises:
+        InputError: There is no such field, or it is an argument that all points share.
     """
     if name in ("algorithm", "steps"):
         return name

@@ -33,7 +33,7 @@ def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda line: line.split()[0])
 def test_a_reader_that_has_enough(command: str, tmp_path: Path) -> None:
     done = shell(f"jaxtheory {command} | true", tmp_path)
     assert (done.returncode, done.stderr) == (141, b"")
