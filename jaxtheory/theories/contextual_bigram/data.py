@@ -7,7 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
-from jaxtyping import Array, Float, Int, Integer, UInt
+from jaxtyping import Array, Float, Int, Integer
 
 from jaxtheory.core.config import Size
 from jaxtheory.ops import draws
@@ -176,7 +176,8 @@ def sample(key: Array, problem: Problem, config: Config) -> Batch:
     for_tokens, for_rest = jax.random.split(key)
     rest = draws.stable(jax.random.uniform, for_rest, B, 4)
     words = draws.words(for_tokens, B.cap, math.ceil(T.cap / 2))
-    halves = jax.lax.bitcast_convert_type(words, jnp.uint16).reshape(B.cap, -1)[:, : T.cap]
+    halves = jnp.stack([words & (RESOLUTION - 1), words >> 16], axis=2)
+    halves = halves.reshape(B.cap, -1)[:, : T.cap].astype(jnp.int32)
     tokens = draws.masked(
         count_reached(halves, thresholds(problem.stationary, rest[:, 0], config), config), B, T
     )
@@ -235,7 +236,7 @@ def thresholds(
 
 
 def count_reached(
-    halves: UInt[Array, "B T"], limits: Int[Array, "B n"], config: Config
+    halves: Int[Array, "B T"], limits: Int[Array, "B n"], config: Config
 ) -> Integer[Array, "B T"]:
     """The token #{n : half >= limit_n}, by comparison with each limit where they are few, by
     bisection where they are many.
@@ -243,14 +244,9 @@ def count_reached(
     dtype = jnp.uint8 if config.num_states.cap <= 256 else jnp.int32
     if config.num_states.cap > model.SELECTED:
         find = jax.vmap(lambda limits, halves: jnp.searchsorted(limits, halves, side="right"))
-        return find(limits, halves.astype(jnp.int32)).astype(dtype)
-    # comparisons of 16-bit numbers are fastest, but 2^16 does not fit in 16 bits
-    within = limits < RESOLUTION
-    reached = [
-        (halves >= limits[:, n : n + 1].astype(jnp.uint16)) & within[:, n : n + 1]
-        for n in range(limits.shape[1])
-    ]
-    return sum((r.astype(dtype) for r in reached[1:]), reached[0].astype(dtype))
+        return find(limits, halves).astype(dtype)
+    more = lambda count, limit: (count + (halves >= limit[:, None]).astype(dtype), None)
+    return jax.lax.scan(more, jnp.zeros(halves.shape, dtype), limits.T)[0]
 
 
 def pick(u: Float[Array, " B"], laws: Float[Array, "B n"], n: Size | int) -> Int[Array, " B"]:
