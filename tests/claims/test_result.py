@@ -151,7 +151,7 @@ def test_a_figure_of_boundaries_is_stored_judged_and_extended(tmp_path, monkeypa
     assert found.verdicts[0].finding == "holds" and found.stores == (tmp_path / "edge",)
     assert found.dataset.sizes["seed"] == 4
     with monkeypatch.context() as patched:
-        patched.setattr(jaxtheory.engine.boundary, "train_chunk", None)  # nothing is trained again
+        patched.setattr(jaxtheory.engine.search, "train_chunk", None)  # nothing is trained again
         assert run_figure(edge(), store=tmp_path / "edge").dataset.identical(found.dataset)
     quick = run_figure(edge(), quick=True)
     assert quick.dataset.sizes["seed"] == 2 and quick.dataset.tolerance == 0.01

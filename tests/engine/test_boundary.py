@@ -45,8 +45,8 @@ def test_one_program_serves_all_rounds_and_few_runs_do(monkeypatch):
     program._compiled.clear()
     trained = []
     monkeypatch.setattr(
-        "jaxtheory.engine.boundary.pick",
-        lambda request, chunk, inputs, outcome, pick=jaxtheory.engine.boundary.pick: (
+        "jaxtheory.engine.search.pick",
+        lambda request, chunk, inputs, outcome, pick=jaxtheory.engine.search.pick: (
             trained.append(inputs.limit.astype(bool).sum()) or pick(request, chunk, inputs, outcome)
         ),
     )
@@ -126,7 +126,7 @@ def test_a_law_is_evaluated_on_the_problem_of_each_run():
 
 def test_a_stored_result_is_returned_and_that_of_another_search_refused(tmp_path, monkeypatch):
     first = search(law=law, store=tmp_path / "s")
-    monkeypatch.setattr(jaxtheory.engine.boundary, "train_chunk", None)  # nothing is trained again
+    monkeypatch.setattr(jaxtheory.engine.search, "train_chunk", None)  # nothing is trained again
     assert search(law=law, store=tmp_path / "s").identical(first)
     assert jaxtheory.statistics.average(first.boundary).n == 3
     for other in (
