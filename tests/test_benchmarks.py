@@ -32,7 +32,7 @@ from benchmarks.floor import Work
 from benchmarks.study import ByHand, Study
 
 import jaxtheory
-from jaxtheory.engine import boundary as searching
+from jaxtheory.engine import search as searching
 from jaxtheory.ops import draws
 from tests.reference.agree import agree
 
