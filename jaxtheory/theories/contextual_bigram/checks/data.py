@@ -110,10 +110,11 @@ def thresholds_dither(key: Array, problem: Problem, params: Params, config: Conf
 
 
 def tokens_count(key: Array, problem: Problem, params: Params, config: Config) -> Compared:
-    """Tokens by comparison with every threshold."""
-    halves = jax.random.bits(key, (5, 64), jnp.uint16)
+    """Tokens by comparison with every threshold, also of halves at the thresholds."""
+    drawn = jax.random.bits(key, (5, 64), jnp.uint16).astype(jnp.int32)
     limits = data.thresholds(problem.stationary, jnp.linspace(0.0, 0.9, 5), config)
-    want = jnp.sum(halves.astype(jnp.int32)[:, :, None] >= limits[:, None, :], axis=2)
+    halves = jnp.concatenate([drawn, limits - 1, limits], axis=1)
+    want = jnp.sum(halves[:, :, None] >= limits[:, None, :], axis=2)
     return data.count_reached(halves, limits, config).astype(float), want.astype(float)
 
 
