@@ -49,7 +49,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_traceback_in_locations_limit", 0)  # no test reads them in a program
 helpers.contexts.share()
 # of the contract: what `jaxtheory verify` runs; runs side by side, which tests/engine has too, and
-# padding; the dear checks of all examples but the first
+# padding; other expensive checks of all examples but the first
 DEAR = re.compile(
     r"test_(contract|linear_attention)\[(check |padding|a vmapped run is the run alone|"
     "(loss composes|draws under padding|gradient in float32|gradient is autodiff's|"
