@@ -48,13 +48,14 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_traceback_in_locations_limit", 0)  # no test reads them in a program
 helpers.contexts.share()
-# of the contract: what `jaxtheory verify` runs; runs side by side, which tests/engine has too, and
-# padding; other expensive checks of all examples but the first
+# of the contract: what `jaxtheory verify` runs; padding by itself, since lanes are padded; other
+# expensive checks of all examples but the first
 DEAR = re.compile(
-    r"test_(contract|linear_attention)\[(check |padding|a vmapped run is the run alone|"
-    "(loss composes|draws under padding|gradient in float32|gradient is autodiff's|"
+    r"test_(contract|linear_attention)\[(check |padding|(a vmapped run is the run alone|"
+    "loss composes|draws under padding|gradient in float32|gradient is autodiff's|"
     "lowers for every backend).*, example [1-9])"
 )
+LANE = "test_contract[a vmapped run is the run alone"  # of a room's first algorithm, here
 SLOW = helpers.slow.listed()
 RAM = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 # beyond which compiled programs are forgotten; and the growth since, before they are so again
@@ -129,6 +130,10 @@ def slow(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--all"):
+        seen: set[Path] = set()
         for item in items:
-            if slow(item):
+            again = item.name.startswith(LANE) and item.path in seen
+            if again or slow(item):
                 item.add_marker(pytest.mark.skip(reason="slow: run with --all"))
+            elif item.name.startswith(LANE):
+                seen.add(item.path)

@@ -225,7 +225,7 @@ def resolve(config_type: type, name: str) -> str:
     """Return the name of a field given by name or paper symbol.
 
     Raises:
-        InputError: There is no such field; the message has the closest name.
+        InputError: The field does not exist; the message names the closest one.
     """
     table = fields(config_type)
     if name in table:
@@ -242,7 +242,7 @@ def axis_field(config_type: type, name: str) -> str:
     A field is given by name or symbol.
 
     Raises:
-        InputError: There is no such field, or it is an argument that all points share.
+        InputError: The field does not exist, or all points share its value.
     """
     if name in ("algorithm", "steps"):
         return name
