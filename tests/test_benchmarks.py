@@ -21,6 +21,7 @@ from benchmarks import (
     lanes,
     low_rank,
     nearest_neighbor,
+    processes,
     products,
     profiles,
     random_walk,
@@ -32,6 +33,7 @@ from benchmarks.floor import Work
 from benchmarks.study import ByHand, Study
 
 import jaxtheory
+from jaxtheory.cli.main import main
 from jaxtheory.engine import search as searching
 from jaxtheory.ops import draws
 from tests.reference.agree import agree
@@ -250,6 +252,9 @@ def test_timings():
     assert found["short"] == timing.Timed([9.0] * 3, [0.5] * 3, 4.0, False)
     assert found["long"].seconds == [12.0] * 3 and found["long"].extrapolated
     assert calls[-3:] == ["ours", "whole", "part"]
+    calls.clear()
+    found = timing.alternating({"once": timing.Side(side("ours"))}, 0, clock)
+    assert found == {"once": timing.Timed([6.0], [0.5], 0.0, False)} and len(calls) == 1
 
 
 def test_rows():
@@ -264,20 +269,47 @@ def test_rows():
         table.Line("dear", "a", "b", "cost", 0.2),
         table.Line("cpu", "a", "b", "cpu", 1.08),
         table.Line("none", "a", "b", "faster"),
+        table.Line("start", "a", "b", "within", 2),
+        table.Line("start", "b", "a", "within", 9.5),
     ]
     group = table.Group("walk", "small", {}, lines, {"a": Work(1, 1, 1)})
     rows = table.rows(group, timed, {"a": 0.5})
-    assert [row.ratio for row in rows] == [5.0, 5.0, 0.2, 1.0, 5.0]
-    assert [row.met for row in rows] == [True, False, True, True, None]
-    assert [row.reached for row in rows] == [0.25, 0.25, 0.25, None, 0.25]
-    assert [row.most for row in rows] == [20.0, 20.0, None, None, 20.0]
+    assert [row.ratio for row in rows] == [5.0, 5.0, 0.2, 1.0, 5.0, None, None]
+    assert [row.met for row in rows] == [True, False, True, True, None, True, False]
+    assert [row.reached for row in rows] == [0.25, 0.25, 0.25, None, 0.25, 5.0, 0.2]
+    assert [row.most for row in rows] == [20.0, 20.0, None, None, 20.0, None, None]
     words = table.cells(rows[0])
     assert words[:7] == ["walk", "fast", "2.00", "10.0 x", "5.00", "≥ 5", "yes"]
     assert table.cells(rows[1])[6] == "NO" and table.cells(rows[3])[1] == "cpu (CPU)"
-    assert len(table.text(rows).splitlines()) == 6
+    assert table.cells(rows[5])[2:9] == ["2.00", "", "", "≤ 2 s", "yes", "", ""]
+    assert len(table.text(rows).splitlines()) == 8
     assert all(line.count("|") == len(table.HEAD) + 1 for line in table.markdown(rows).split("\n"))
     assert table.records(rows)[0]["most"] == 20.0
     assert [table.row(record) for record in table.records(rows)] == rows
+
+
+def test_processes(tmp_path):
+    """A process has an empty folder and cache, unless they are kept; a failure is told."""
+    keep = "import os, pathlib; pathlib.Path(os.environ['XDG_CACHE_HOME']).touch()"
+    code = f"{keep}; assert not os.listdir(); pathlib.Path('written').touch()"
+    made = processes.Process((*processes.PYTHON, code), tmp_path, cache="cache")
+    made.run()
+    made.run()
+    assert (tmp_path / "cache").exists() and len(list(tmp_path.glob("*/written"))) == 2
+    kept = made._replace(folder="kept")
+    kept.run()
+    with pytest.raises(processes.subprocess.CalledProcessError):
+        kept.run()
+
+
+def test_processes_to_be_timed(tmp_path, monkeypatch, capsys):
+    """First sweeps, start-up, walks and tests have goals; a package offers 1,000 figures."""
+    groups = list(processes.within(tmp_path))
+    assert [group.theory for group in groups[:9]] == list(jaxtheory.theories.names())
+    goals = [line.goal for group in groups for line in group.lines]
+    assert goals == [3] * 9 + [0.05, 0.25, 2, 2, 1, 1, 200, 360]
+    monkeypatch.syspath_prepend(tmp_path / "many")
+    assert main(["list"]) == 0 and "figure_999" in capsys.readouterr().out
 
 
 def test_the_readme_has_the_numbers_of_the_page():

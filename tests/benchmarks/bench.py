@@ -1,15 +1,17 @@
 """`make bench`: every theory against NumPy, plain JAX, the same by hand and the machine's floor.
 
 python tests/benchmarks/bench.py [--all] [--only NAME ...] [--json FILE] [--write]
-[--from FILE ...] [--accelerator [--seconds S]] [--profile [--cpu]]: prints one table; --only: these
-theories, or boundaries; --json: the rows, rates and machine; --write: into docs/performance.md, and
-from there into README.md; --from: the rows of such files, nothing is measured; --accelerator: on
-what JAX finds beside the CPU, see accelerator.py, or one line where there is nothing; --profile:
-how the seconds of every sweep divide into parts, see profiles.py.
+[--from FILE ...] [--accelerator [--seconds S]] [--profile [--cpu]]: prints one table; --all: the
+rows without a goal too; --only: these theories, boundaries, workers or processes; --json: the rows,
+rates and machine; --write: into docs/performance.md, and from there into README.md; --from: the
+rows of such files, nothing is measured; --accelerator: on what JAX finds beside the CPU, see
+accelerator.py, or one line where there is nothing; --profile: how the seconds of every sweep divide
+into parts, see profiles.py.
 
-Every row is measured in one run of this process, its sides in turn, five times; a ratio is the
+Every row is measured in one run of this program, its sides in turn, five times; a ratio is the
 median over rounds. Compilation is counted apart, and never comes from a cache. A side of more than
-10 s is timed on a part of at least three steps of one run and multiplied, marked x.
+10 s is timed on a part of at least three steps of one run and multiplied, marked x. Processes are
+timed from start to end, what takes minutes once.
 """
 
 import argparse
@@ -27,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[0] = str(HERE.parent)
 PAGE = HERE.parents[1] / "docs" / "performance.md"
 README = HERE.parents[1] / "README.md"
-MODULES = (*names(), "boundaries")
+MODULES = (*names(), "boundaries", "workers", "processes")
 MARKS = ("<!-- bench -->", "<!-- /bench -->")
 SPEEDS = ("<!-- speeds -->", "<!-- /speeds -->")
 
@@ -61,7 +63,7 @@ def measure(modules: tuple[str, ...], everything: bool) -> list:
     found = []
     for group in groups(modules, everything):
         begun = time.perf_counter()
-        timed = timing.alternating(group.sides)
+        timed = timing.alternating(group.sides, group.rounds)
         floors = {side: floor.seconds(work) for side, work in group.work.items()}
         new = table.rows(group, timed, floors)
         found += new
@@ -100,7 +102,7 @@ def speeds(page: str) -> str:
     table = page.partition(MARKS[0])[2].partition(MARKS[1])[0]
     cells = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
     lines = ["| theory | NumPy | plain JAX |", "| --- | --- | --- |"]
-    for theory in dict.fromkeys(row[0] for row in cells[2:]):
+    for theory in (name for name in names() if any(row[0] == name for row in cells)):
         ratios = [
             next((row[4] for row in cells if row[0] == theory and kind in row[1]), "")
             for kind in ("NumPy", "plain JAX")
@@ -167,7 +169,7 @@ def main() -> int:
     if asked.cpu:
         floor.clock = time.process_time
     if asked.profile:
-        parts = profiles.records(groups(tuple(asked.only)))
+        parts = profiles.records(groups([name for name in asked.only if name in names()]))
         kept = {"machine": where, "rates": floor.measured(), "profiles": parts}
     elif asked.accelerator:
         kept = {"machine": where, **accelerator.measure(tuple(asked.only), asked.seconds)}

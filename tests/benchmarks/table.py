@@ -4,7 +4,7 @@ import statistics
 from typing import Any, NamedTuple
 
 from benchmarks.floor import Work
-from benchmarks.timing import Side, Timed
+from benchmarks.timing import ROUNDS, Side, Timed
 
 HEAD = (
     "theory",
@@ -26,7 +26,8 @@ class Line(NamedTuple):
     """What a row compares: two sides by name, and what their ratio should be.
 
     kind "faster": seconds of `other` over those of `ours`, at least the goal; "cost": seconds of
-    `ours` over those of `other`, at most the goal; "cpu": the same of CPU seconds.
+    `ours` over those of `other`, at most the goal; "cpu": the same of CPU seconds; "within":
+    seconds of `ours`, at most the goal, of which `other` is a part that it cannot avoid.
     """
 
     name: str
@@ -38,7 +39,8 @@ class Line(NamedTuple):
 
 class Group(NamedTuple):
     """Sides that are timed in turn, the rows that compare them, and the work that each of our sides
-    cannot avoid. `setting` says what is run; `more`: only with --all.
+    cannot avoid. `setting` says what is run; `more`: only with --all; `rounds`: 0 for what runs
+    once.
     """
 
     theory: str
@@ -47,6 +49,7 @@ class Group(NamedTuple):
     lines: list[Line]
     work: dict[str, Work]
     more: bool = False
+    rounds: int = ROUNDS
 
 
 class Row(NamedTuple):
@@ -59,12 +62,12 @@ class Row(NamedTuple):
     kind: str
     setting: str
     ours: float
-    other: float
+    other: float | None
     extrapolated: bool
-    ratio: float
+    ratio: float | None
     goal: float | None
-    compiling: float
-    other_compiling: float
+    compiling: float | None
+    other_compiling: float | None
     floor: float | None
 
     @property
@@ -72,6 +75,8 @@ class Row(NamedTuple):
         """Whether the goal is reached; None without one."""
         if self.goal is None:
             return None
+        if self.kind == "within":
+            return self.ours <= self.goal
         return self.ratio >= self.goal if self.kind == "faster" else self.ratio <= self.goal
 
     @property
@@ -92,6 +97,9 @@ def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> lis
     found = []
     for line in group.lines:
         ours, other = timed[line.ours], timed[line.other]
+        if line.kind == "within":
+            found.append(within(group, line, ours, other))
+            continue
         taken = (ours.cpu, other.cpu) if line.kind == "cpu" else (ours.seconds, other.seconds)
         first, second = taken[::-1] if line.kind == "faster" else taken
         found.append(
@@ -113,6 +121,14 @@ def rows(group: Group, timed: dict[str, Timed], floors: dict[str, float]) -> lis
     return found
 
 
+def within(group: Group, line: Line, ours: Timed, part: Timed) -> Row:
+    """The row of seconds that have a goal."""
+    taken, least = statistics.median(ours.seconds), statistics.median(part.seconds)
+    none = dict.fromkeys(("other", "ratio", "compiling", "other_compiling"))
+    row = {"theory": group.theory, "name": line.name, "kind": line.kind, "setting": group.setting}
+    return Row(**row, **none, ours=taken, extrapolated=False, goal=line.goal, floor=least)
+
+
 def number(value: float | None) -> str:
     """Three digits, nothing for None."""
     if value is None:
@@ -129,7 +145,7 @@ def cells(row: Row) -> list[str]:
         number(row.ours),
         number(row.other) + (" x" if row.extrapolated else ""),
         number(row.ratio),
-        "" if row.goal is None else f"{sign} {row.goal:g}",
+        "" if row.goal is None else f"{sign} {row.goal:g}" + " s" * (row.kind == "within"),
         {None: "", True: "yes", False: "NO"}[row.met],
         number(row.compiling),
         number(row.other_compiling),

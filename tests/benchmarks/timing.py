@@ -42,7 +42,9 @@ def once(function: Callable[[], Any]) -> tuple[float, float]:
 def alternating(
     sides: dict[str, Side], rounds: int = ROUNDS, clock: Callable = once
 ) -> dict[str, Timed]:
-    """Each side timed in turn, `rounds` times, after a first call of each that compiles."""
+    """Each side timed in turn, `rounds` times, after a first call of each that compiles. Without
+    rounds it is the first call that counts.
+    """
     chosen, first, extra, times = {}, {}, {}, {}
     for name, side in sides.items():
         chosen[name], times[name] = side.run, 1.0
@@ -52,8 +54,9 @@ def alternating(
             if again * side.parts > LONGEST:
                 chosen[name], times[name] = side.part, side.parts
                 continue
-        first[name] = clock(side.run)[0]
+        first[name] = clock(side.run)
     taken = [{name: clock(function) for name, function in chosen.items()} for _ in range(rounds)]
+    taken = taken or [first]
     return {
         name: Timed(
             [times[name] * each[name][0] for each in taken],
@@ -62,7 +65,7 @@ def alternating(
                 0.0,
                 extra[name]
                 if name in extra
-                else first[name] - statistics.median(each[name][0] for each in taken),
+                else first[name][0] - statistics.median(each[name][0] for each in taken),
             ),
             times[name] != 1,
         )
