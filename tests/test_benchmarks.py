@@ -288,10 +288,11 @@ def test_rows():
     assert [table.row(record) for record in table.records(rows)] == rows
 
 
-def test_processes(tmp_path):
+def test_processes(tmp_path, monkeypatch):
     """A process has an empty folder and cache, unless they are kept; a failure is told."""
+    monkeypatch.setenv("ARGS", "those of make bench")
     keep = "import os, pathlib; pathlib.Path(os.environ['XDG_CACHE_HOME']).touch()"
-    code = f"{keep}; assert not os.listdir(); pathlib.Path('written').touch()"
+    code = f"{keep}; assert not os.listdir() and 'ARGS' not in os.environ; open('written', 'w')"
     made = processes.Process((*processes.PYTHON, code), tmp_path, cache="cache")
     made.run()
     made.run()

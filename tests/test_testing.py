@@ -8,13 +8,11 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
 import jaxtheory
 from jaxtheory import draws, testing
 from jaxtheory.cli import template
-from jaxtheory.core import from_optax
 
 PACKAGE = Path(__file__).with_name("package")
 
@@ -88,28 +86,6 @@ def test_what_is_wrong_is_caught(word):
     first = of(broken, word)[0]
     with pytest.raises((AssertionError, jaxtheory.InputError)):
         first()
-
-
-def test_of_the_algorithms_that_descent_builds_one_is_tested():
-    built = from_optax.from_optax(template.THEORY, lambda config: optax.sgd(config.learning_rate))
-    own = template.THEORY.algorithms
-    among = lambda algorithms: testing.trained(template.THEORY._replace(algorithms=algorithms))
-    assert among(own) == ["sgd"]
-    assert among({**own, "adam": built, "momentum": built}) == ["sgd", "momentum"]
-    assert among({"adam": built, "cosine": built, **own}) == ["adam", "sgd"]
-
-
-def test_nan_in_any_array_is_a_distance():
-    one = np.ones(2)
-    for got in ([np.nan * one, one], [one, np.nan * one]):
-        assert not testing.distance(got, [one, one]) <= np.inf
-
-
-def test_a_taken_name_is_seen():
-    named = template.THEORY._replace(
-        dims={"error": ("method",)}, metrics=lambda params, problem, config: {"sizes": 0.0}
-    )
-    assert testing.names_of(named) & testing.TAKEN == {"method", "sizes"}
 
 
 def test_a_mutation_that_no_check_notices_is_reported():

@@ -20,6 +20,7 @@ from jaxtheory.theories import names
 
 ROOT = Path(__file__).parents[2]
 PYTHON, JAXTHEORY = (sys.executable, "-c"), (sys.executable, "-m", "jaxtheory")
+HIDDEN = ("JAX_ENABLE_COMPILATION_CACHE", "PYTHONPATH", "ARGS", "MAKEFLAGS", "MAKEOVERRIDES")
 NOTHING, IMPORTS = "pass", "import jax, optax, xarray, zarr; jax.devices()"
 FIRST = """
 import jaxtheory
@@ -35,13 +36,13 @@ rates = numpy.linspace(0.01, 0.5, 10**6)
 jaxtheory.plan(random_walk, random_walk.Config(), vary={"learning_rate": rates}, steps=5)
 """
 WALKS = """
-import jaxtheory, resource, sys
+import jaxtheory, sys
 from jaxtheory.theories import random_walk
 config = random_walk.Config(num_states=5, length=25, num_sequences=20, encoding_dim=125)
 p, options = [round(0.05 + 0.1 * i, 2) for i in range(10)], {"steps": 50, "record": [0, 50]}
 jaxtheory.sweep(random_walk, config, vary={"p": p}, seeds=10**5, store="walks", **options)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(f"a million walks: at most {peak:.0f} MiB", file=sys.stderr)
+(peak,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print("a million walks, the most memory:", peak, file=sys.stderr)
 """
 
 
@@ -61,8 +62,7 @@ class Process(NamedTuple):
         new = lambda name: self.place / name if name else Path(tempfile.mkdtemp(dir=self.place))
         folder = new(self.folder)
         folder.mkdir(exist_ok=True)
-        hidden = ("JAX_ENABLE_COMPILATION_CACHE", "MAKEFLAGS", "PYTHONPATH")
-        given = {name: value for name, value in os.environ.items() if name not in hidden}
+        given = {name: value for name, value in os.environ.items() if name not in HIDDEN}
         given["XDG_CACHE_HOME"] = str(new(self.cache))
         if self.path is not None:
             given["PYTHONPATH"] = str(self.path)

@@ -9,7 +9,7 @@ from helpers.some import some
 
 SHARDED = """
 import numpy as np, jaxtheory
-from jaxtheory.testing import keep_one_metric, close
+from jaxtheory.verification.conformance import close, keep_one_metric
 from jaxtheory.theories import get, names
 walk = get("random_walk")
 assert jaxtheory.plan(walk, walk.examples[0], steps=1).devices == {devices}

@@ -21,7 +21,7 @@ from jaxtheory.core.fields import Field
 from jaxtheory.core.theory import Theory
 from jaxtheory.core.validation import validate
 from jaxtheory.engine.planning import padding
-from jaxtheory.testing import keep_one_metric
+from jaxtheory.verification.conformance import keep_one_metric
 
 NAMES = (  # first one that diverges at a large rate: hypothesis begins with the simplest request
     "contextual_bigram",

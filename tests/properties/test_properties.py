@@ -17,7 +17,7 @@ from hypothesis import given, note
 
 from jaxtheory.engine.execution.progress import Progress
 from jaxtheory.engine.results.statistics import average
-from jaxtheory.testing import draws_are_the_same
+from jaxtheory.verification.conformance import draws_are_the_same
 from properties.compare import agree, numbers, off_by, same_bits, twins
 from properties.memory import forget_when_large
 from properties.oracle import alone, diverges_at, labels_are_right, of_the_run, run_of

@@ -7,8 +7,8 @@ import pytest
 from helpers.some import some
 
 import jaxtheory
-from jaxtheory.testing import Material
 from jaxtheory.theories import get, names
+from jaxtheory.verification.conformance import Material
 
 
 def largest(tree):
